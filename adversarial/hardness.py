@@ -22,75 +22,89 @@ from cards.literals import parse_number
 
 WEIGHTS = {"name": 0.4, "proximity": 0.3, "type": 0.15, "popularity": 0.15}
 MAX_DISTANCE = 3
+"""Maximum length of a path between the two objects, in facts."""
 MAX_NODES = 400
-"""Maximum nodes visited in the search for a path, so terms behind a hub count as far away."""
+"""Maximum number of nodes visited in the search for a path, so that a hub with thousands of
+neighbours does not slow the search down; terms behind it score 0."""
 
 
 def compute_hardness(
-    lookup: GraphLookup, p: int, wrong: int, true: int
+    lookup: GraphLookup, p: int, wrong_object: int, true_object: int
 ) -> tuple[float, dict[str, float]]:
     """Computes the score and its parts, rounded to four digits.
 
     Args:
         lookup: the knowledge base.
         p: the claim's predicate.
-        wrong: the object of the near-miss.
-        true: the true object.
+        wrong_object: the object of the near-miss.
+        true_object: the true object.
     """
     parts = {
-        "name": _score_name(lookup, wrong, true),
-        "proximity": _score_proximity(lookup, wrong, true),
-        "type": _score_types(lookup, wrong, true),
-        "popularity": _score_popularity(lookup, p, wrong, true),
+        "name": _score_name(lookup, wrong_object, true_object),
+        "proximity": _score_proximity(lookup, wrong_object, true_object),
+        "type": _score_types(lookup, wrong_object, true_object),
+        "popularity": _score_popularity(lookup, p, wrong_object, true_object),
     }
     score = sum(WEIGHTS[name] * value for name, value in parts.items())
     return round(score, 4), {name: round(value, 4) for name, value in parts.items()}
 
 
-def _score_name(lookup: GraphLookup, wrong: int, true: int) -> float:
-    v, t = parse_number(lookup.terms.get_text(wrong)), parse_number(lookup.terms.get_text(true))
+def _score_name(lookup: GraphLookup, wrong_object: int, true_object: int) -> float:
+    v, t = (
+        parse_number(lookup.terms.get_text(wrong_object)),
+        parse_number(lookup.terms.get_text(true_object)),
+    )
     if v is not None and t is not None:
         larger = max(abs(v), abs(t))
         return max(0.0, 1 - abs(v - t) / larger) if larger else 1.0
     from rapidfuzz import fuzz
 
-    return fuzz.ratio(lookup.get_label(wrong), lookup.get_label(true)) / 100
+    return fuzz.ratio(lookup.get_label(wrong_object), lookup.get_label(true_object)) / 100
 
 
-def _score_proximity(lookup: GraphLookup, wrong: int, true: int) -> float:
-    if lookup.terms.is_literal(wrong):
+def _score_proximity(lookup: GraphLookup, wrong_object: int, true_object: int) -> float:
+    if lookup.terms.is_literal(wrong_object):
         return 0.0
-    visited, frontier = {wrong}, [wrong]
+    visited, frontier = {wrong_object}, [wrong_object]
     for distance in range(1, MAX_DISTANCE + 1):
-        following: list[int] = []
+        next_frontier: list[int] = []
         for node in frontier:
-            for other in list_neighbours(lookup, node):
-                if other == true:
+            for neighbour in list_neighbours(lookup, node):
+                if neighbour == true_object:
                     return 1 / distance
-                if other not in visited:
-                    visited.add(other)
-                    following.append(other)
+                if neighbour not in visited:
+                    visited.add(neighbour)
+                    next_frontier.append(neighbour)
             if len(visited) > MAX_NODES:
                 return 0.0
-        frontier = following
+        frontier = next_frontier
     return 0.0
 
 
 def list_neighbours(lookup: GraphLookup, term: int) -> list[int]:
-    """Lists entities one asserted fact away; ``MAX_INCOMING_FACTS`` incoming ones per predicate."""
+    """Lists the entities one asserted fact away.
+
+    At most ``MAX_INCOMING_FACTS`` incoming facts are followed per predicate.
+    """
     neighbours = [fact.o for fact in lookup.list_facts_about(term) if not fact.denied]
     for p in lookup.fact_predicates:
         neighbours += [fact.s for fact in lookup.list_incoming_facts(term, p)[:MAX_INCOMING_FACTS]]
     return [node for node in dict.fromkeys(neighbours) if not lookup.terms.is_literal(node)]
 
 
-def _score_types(lookup: GraphLookup, wrong: int, true: int) -> float:
-    wrong_types, true_types = set(lookup.get_types(wrong)), set(lookup.get_types(true))
+def _score_types(lookup: GraphLookup, wrong_object: int, true_object: int) -> float:
+    wrong_types, true_types = (
+        set(lookup.get_types(wrong_object)),
+        set(lookup.get_types(true_object)),
+    )
     union = wrong_types | true_types
     return len(wrong_types & true_types) / len(union) if union else 1.0
 
 
-def _score_popularity(lookup: GraphLookup, p: int, wrong: int, true: int) -> float:
-    counts = [len(lookup.closure_index.find_subjects(p, term)) for term in (wrong, true)]
-    ratio = abs(math.log2((1 + counts[0]) / (1 + counts[1])))
-    return max(0.0, 1 - ratio / 6)
+def _score_popularity(lookup: GraphLookup, p: int, wrong_object: int, true_object: int) -> float:
+    counts = [
+        len(lookup.closure_index.find_subjects(p, term)) for term in (wrong_object, true_object)
+    ]
+    # A factor of 64 (log2 = 6) or more between the numbers of facts scores 0.
+    log_ratio = abs(math.log2((1 + counts[0]) / (1 + counts[1])))
+    return max(0.0, 1 - log_ratio / 6)

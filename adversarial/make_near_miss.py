@@ -1,4 +1,4 @@
-"""Makes near-miss cards: ``epoche near-miss``, or this file as a script."""
+"""Makes near-miss cards, as ``epoche near-miss`` or as a script."""
 
 from __future__ import annotations
 

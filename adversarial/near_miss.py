@@ -1,9 +1,9 @@
 """Makes near-miss cards: plausible claims, each proved false or unknown over graph and card.
 
-A near-miss shares its facts with a true claim about the same object, so that the object occurs in
-every card, with another subject. With ``with_entailed`` that true claim becomes a card too. Without
-it, a near-miss set has no YES card, and a system that never answers YES avoids all false YES
-answers.
+The facts of a near-miss also prove a true claim: the same object with another subject. So the
+object alone does not reveal that the claim of the near-miss is wrong. With ``with_entailed`` the
+true claim becomes a card too. Without it, a near-miss set has no YES card, and a system that never
+answers YES makes no error on it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kg.claims import Label, Verdict
 from kg.knowledge import KnowledgeBase
 
 MAX_FAILED_PAIRS = 40
-"""Maximum true pairs in a row without a card; a strategy is then exhausted for the predicate."""
+"""A strategy is exhausted for a predicate after this many true pairs in a row without a card."""
 
 
 class NearMissPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,9 +40,12 @@ class NearMissPlan(msgspec.Struct, frozen=True, kw_only=True):
     strategies: tuple[str, ...] = ()
     """Names; empty for all."""
     num: int = 200
+    """Number of near-misses."""
     seed: int = DEFAULT_SEED
     num_facts: int = DEFAULT_NUM_FACTS
+    """Target number of facts per card."""
     with_entailed: bool = False
+    """Whether to add, for each near-miss, a card with the true claim about the same object."""
 
 
 class NearMisses(msgspec.Struct, frozen=True):
@@ -63,7 +66,9 @@ def make_near_misses(
     *,
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> NearMisses:
-    """Makes near-misses; strategies and predicates take turns, and exhausted ones are skipped.
+    """Makes near-misses.
+
+    Strategies and predicates take turns; a strategy that finds no more claims is skipped.
 
     Args:
         kb: graph, shapes, oracle and verbaliser.
@@ -73,60 +78,72 @@ def make_near_misses(
     Raises:
         DomainError: an unknown strategy; the hint lists the known ones.
     """
-    unknown = [name for name in plan.strategies if name not in STRATEGIES]
-    if unknown:
+    unknown_names = [strategy for strategy in plan.strategies if strategy not in STRATEGIES]
+    if unknown_names:
         raise DomainError(
-            f"unknown strategy {unknown[0]!r}",
+            f"unknown strategy {unknown_names[0]!r}",
             where="--strategy",
             hint=f"Known: {', '.join(STRATEGIES)}.",
         )
-    world = GraphLookup(kb)
+    lookup = GraphLookup(kb)
     rng = rng_for(plan.seed, "near-miss")
-    names = plan.strategies or tuple(STRATEGIES)
+    strategy_names = plan.strategies or tuple(STRATEGIES)
     makers = [
-        _NearMissMaker(world, pred, plan)
+        _NearMissMaker(lookup, pred, plan)
         for pred in plan.predicates or choose_default_predicates(kb)
     ]
     # One iterator per strategy over all predicates, so that strategies get equal shares.
-    active = {name: _take_turns([maker.iter_cards(name) for maker in makers]) for name in names}
+    cards_by_strategy = {
+        strategy: _take_turns([maker.iter_cards(strategy) for maker in makers])
+        for strategy in strategy_names
+    }
     cards: list[Card] = []
-    claims: set[tuple[str, str, str]] = set()
-    counts: dict[str, Counter[str]] = {name: Counter() for name in names}
-    order = list(active)
-    turn = n_made = 0
+    used_claims: set[tuple[str, str, str]] = set()
+    counts: dict[str, Counter[str]] = {strategy: Counter() for strategy in strategy_names}
+    remaining = list(cards_by_strategy)
+    turn = n_near_misses = 0
     steps = range(plan.num)
     for _ in progress(steps) if progress else steps:
-        while order:
-            name = order[turn % len(order)]
-            batch = next(active[name], None)
+        while remaining:
+            strategy = remaining[turn % len(remaining)]
+            batch = next(cards_by_strategy[strategy], None)
             if batch is None:
-                order.remove(name)
+                remaining.remove(strategy)
                 continue
             turn += 1
-            miss = batch[0]
-            key = (miss.claim.subj, miss.claim.pred, miss.claim.obj)
-            if key in claims:
+            near_miss = batch[0]
+            claim_key = (near_miss.claim.subj, near_miss.claim.pred, near_miss.claim.obj)
+            if claim_key in used_claims:
                 continue
-            claims.add(key)
-            counts[name][miss.label] += 1
-            n_made += 1
-            cards.append(miss)
+            used_claims.add(claim_key)
+            counts[strategy][near_miss.label] += 1
+            n_near_misses += 1
+            cards.append(near_miss)
             for card in batch[1:]:
-                key = (card.claim.subj, card.claim.pred, card.claim.obj)
-                if plan.with_entailed and key not in claims:
-                    claims.add(key)
+                claim_key = (card.claim.subj, card.claim.pred, card.claim.obj)
+                if plan.with_entailed and claim_key not in used_claims:
+                    used_claims.add(claim_key)
                     cards.append(card)
             break
         else:
-            break
+            break  # All strategies are exhausted.
     rng.shuffle(cards)
-    table = {name: dict(sorted(by_label.items())) for name, by_label in counts.items()}
-    empty = [name for name, by_label in table.items() if not by_label]
-    notes = [f"this graph has no near-miss for: {', '.join(empty)}"] if empty else []
-    return NearMisses(tuple(cards), plan.num - n_made, table, tuple(notes))
+    counts_by_strategy = {
+        strategy: dict(sorted(by_label.items())) for strategy, by_label in counts.items()
+    }
+    empty_strategies = [
+        strategy for strategy, by_label in counts_by_strategy.items() if not by_label
+    ]
+    notes = (
+        [f"this graph has no near-miss for: {', '.join(empty_strategies)}"]
+        if empty_strategies
+        else []
+    )
+    return NearMisses(tuple(cards), plan.num - n_near_misses, counts_by_strategy, tuple(notes))
 
 
 def _take_turns(sources: list[Iterator[list[Card]]]) -> Iterator[list[Card]]:
+    """Yields one batch of each source in turn until all sources are exhausted."""
     turn = 0
     while sources:
         source = sources[turn % len(sources)]
@@ -148,63 +165,71 @@ class _NearMissMaker:
         self.rng = rng_for(plan.seed, pred)
         self.true_pairs = TruePairs(lookup, self.p, self.rng)
 
-    def iter_cards(self, name: str) -> Iterator[list[Card]]:
+    def iter_cards(self, strategy: str) -> Iterator[list[Card]]:
         """Yields the cards of one strategy: a near-miss, then its true claim if there is one."""
-        idle = 0
-        tried: set[Candidate] = set()
-        while idle < MAX_FAILED_PAIRS:
+        failed_pairs = 0
+        tried_candidates: set[Candidate] = set()
+        while failed_pairs < MAX_FAILED_PAIRS:
             pair = self.true_pairs.pool.sample_pair(self.rng)
             if pair is None:
                 return
             s, o = pair
-            idle += 1
-            for candidate in STRATEGIES[name](self.true_pairs, s, o):
-                if candidate in tried:
+            failed_pairs += 1
+            for candidate in STRATEGIES[strategy](self.true_pairs, s, o):
+                if candidate in tried_candidates:
                     continue
-                tried.add(candidate)
+                tried_candidates.add(candidate)
                 triplet = self._prove_candidate(candidate)
                 if triplet is not None:
-                    idle = 0
-                    yield self._write_cards(name, candidate, triplet)
+                    failed_pairs = 0
+                    yield self._write_cards(strategy, candidate, triplet)
                     break
 
     def _prove_candidate(self, candidate: Candidate) -> Triplet | None:
-        """Proves a candidate over graph and card; None if a proof fails.
+        """Proves a candidate over graph and card; returns None if a proof fails.
 
-        The card's facts give the wrong object to another subject where the graph has one.
+        If the graph has another subject with the wrong object, the card's facts mention it too.
         """
         lookup, pool = self.lookup, self.true_pairs.pool
-        s, wrong = candidate.subject, candidate.wrong
+        s, wrong_object = candidate.subject, candidate.wrong_object
         texts = lookup.terms.texts
-        if s == wrong or texts[s].startswith(("_:", '"')) or texts[wrong].startswith("_:"):
+        is_named = not texts[s].startswith(("_:", '"')) and not texts[wrong_object].startswith("_:")
+        if s == wrong_object or not is_named:
             return None
-        if lookup.closure_index.has_triple(s, self.p, wrong):
+        if lookup.closure_index.has_triple(s, self.p, wrong_object):
             return None
         true_objects = self.true_pairs.get_objects(s)
-        namesakes = lookup.get_namesakes(wrong).intersection(true_objects)
-        if namesakes and lookup.get_label(wrong) in map(lookup.get_label, true_objects):
-            # An entity with the same label as the true object is a fair near-miss only if the
-            # card's sentences distinguish the two.
-            names = {lookup.kb.verbaliser.render_term(texts[t]) for t in true_objects}
-            if lookup.kb.verbaliser.render_term(texts[wrong]) in names:
+        namesakes = lookup.get_namesakes(wrong_object).intersection(true_objects)
+        if namesakes and lookup.get_label(wrong_object) in map(lookup.get_label, true_objects):
+            # If the wrong object has the same label as the true one, the near-miss is fair only
+            # if the card's sentences distinguish the two.
+            true_names = {lookup.kb.verbaliser.render_term(texts[t]) for t in true_objects}
+            if lookup.kb.verbaliser.render_term(texts[wrong_object]) in true_names:
                 return None
-        graph = self.prover.license_on_graph(lookup.make_claim(s, self.p, wrong))
-        if graph.label == "E":
+        graph_verdict = self.prover.license_on_graph(lookup.make_claim(s, self.p, wrong_object))
+        if graph_verdict.label == "E":
             return None
-        if graph.label == "U" and not true_objects and self._shares_no_class(s, wrong):
-            # "Do the Alps have their source in the Inn?" is unknown by the proof, but absurd to a
-            # reader.
+        if (
+            graph_verdict.label == "U"
+            and not true_objects
+            and self._shares_no_class(s, wrong_object)
+        ):
+            # "Do the Alps have their source in the Inn?" is proved unknown, but the question is
+            # absurd and therefore too easy.
             return None
-        entailed = self._find_true_role(s, wrong)
-        for core in self._iter_cores(s, wrong, graph):
-            miss = Role(graph.label, s, core)
-            roles = [miss, *entailed]
-            facts = build_context(lookup, pool, wrong, roles, self.plan.num_facts, self.rng)
+        entailed_roles = self._find_true_role(s, wrong_object)
+        for core in self._iter_cores(s, wrong_object, graph_verdict):
+            miss_role = Role(graph_verdict.label, s, core)
+            roles = [miss_role, *entailed_roles]
+            facts = build_context(lookup, pool, wrong_object, roles, self.plan.num_facts, self.rng)
             if facts is None:
-                roles, facts = [miss], list(dict.fromkeys([*core, *lookup.list_facts_about(s)[:3]]))
-            proved = self._prove_roles(wrong, roles, facts)
-            if proved is not None:
-                return proved
+                roles, facts = (
+                    [miss_role],
+                    list(dict.fromkeys([*core, *lookup.list_facts_about(s)[:3]])),
+                )
+            triplet = self._prove_roles(wrong_object, roles, facts)
+            if triplet is not None:
+                return triplet
         return None
 
     def _shares_no_class(self, term: int, other: int) -> bool:
@@ -212,76 +237,95 @@ class _NearMissMaker:
         classes = self.lookup.get_types(term)
         return bool(classes) and set(classes).isdisjoint(self.lookup.get_types(other))
 
-    def _iter_cores(self, s: int, wrong: int, graph: Verdict) -> Iterator[tuple[Fact, ...]]:
-        """Yields sets of facts that may suffice to prove the label, the simplest first."""
+    def _iter_cores(
+        self, s: int, wrong_object: int, graph_verdict: Verdict
+    ) -> Iterator[tuple[Fact, ...]]:
+        """Yields sets of facts that may suffice to prove the label, the simplest first.
+
+        Few facts of each sort are tried, because every set costs a proof over the card.
+        """
         denials = [
-            fact for fact in self.lookup.denials.get(s, ()) if (fact.p, fact.o) == (self.p, wrong)
+            fact
+            for fact in self.lookup.denials.get(s, ())
+            if (fact.p, fact.o) == (self.p, wrong_object)
         ]
-        if graph.label == "U":
+        if graph_verdict.label == "U":
             yield ()
             return
         if denials:
             yield (denials[0],)
-        for true in self.true_pairs.get_objects(s)[:3]:
-            facts = self.prover.find_premises(s, self.p, true)
+        for true_object in self.true_pairs.get_objects(s)[:3]:
+            facts = self.prover.find_premises(s, self.p, true_object)
             if facts:
                 yield facts
-        back = self.prover.find_premises(wrong, self.p, s)
-        if back:
-            yield back
-        holders = [x for x in self.true_pairs.get_subjects(wrong) if x != s][:1]
-        for x in holders:
-            facts = self.prover.find_premises(x, self.p, wrong)
+        reverse_premises = self.prover.find_premises(wrong_object, self.p, s)
+        if reverse_premises:
+            yield reverse_premises
+        other_subjects = [x for x in self.true_pairs.get_subjects(wrong_object) if x != s][:1]
+        for x in other_subjects:
+            facts = self.prover.find_premises(x, self.p, wrong_object)
             if facts:
                 yield facts
-        about = tuple(f for f in self.lookup.list_facts_about(s) if f.p != self.p and not f.denied)[
-            :4
-        ]
-        types = tuple(
+        subject_facts = tuple(
+            f for f in self.lookup.list_facts_about(s) if f.p != self.p and not f.denied
+        )[:4]
+        type_facts = tuple(
             Fact(x, self.lookup.type_id, c)
-            for x in (s, wrong)
+            for x in (s, wrong_object)
             for c in self.lookup.get_types(x)[:1]
         )
-        yield (*types, *about)
+        yield (*type_facts, *subject_facts)
 
-    def _find_true_role(self, s: int, wrong: int) -> list[Role]:
-        """Finds a subject that has the wrong object, with the facts that prove it; may be empty."""
-        holders = [
-            x for x in self.true_pairs.get_subjects(wrong) if x != s and self.lookup.is_nameable(x)
+    def _find_true_role(self, s: int, wrong_object: int) -> list[Role]:
+        """Finds another subject for which the object is true, with the facts that prove it.
+
+        Returns:
+            The role of that subject's E card, or an empty list.
+        """
+        other_subjects = [
+            x
+            for x in self.true_pairs.get_subjects(wrong_object)
+            if x != s and self.lookup.is_nameable(x)
         ]
-        if not holders:
+        if not other_subjects:
             return []
-        x = holders[self.rng.randrange(len(holders))]
-        facts = self.prover.find_premises(x, self.p, wrong)
+        x = other_subjects[self.rng.randrange(len(other_subjects))]
+        facts = self.prover.find_premises(x, self.p, wrong_object)
         return [Role("E", x, facts)] if facts else []
 
-    def _prove_roles(self, wrong: int, roles: list[Role], facts: list[Fact]) -> Triplet | None:
-        local = self.prover.make_card_oracle(facts)
-        graph: dict[str, Verdict] = {}
-        card: dict[str, Verdict] = {}
+    def _prove_roles(
+        self, wrong_object: int, roles: list[Role], facts: list[Fact]
+    ) -> Triplet | None:
+        card_oracle = self.prover.make_card_oracle(facts)
+        graph_verdicts: dict[str, Verdict] = {}
+        card_verdicts: dict[str, Verdict] = {}
         kinds: dict[str, str] = {}
         for role in roles:
-            claim = self.lookup.make_claim(role.x, self.p, wrong)
-            verdict = local.license(claim)
+            claim = self.lookup.make_claim(role.x, self.p, wrong_object)
+            verdict = card_oracle.license(claim)
             if verdict.label != role.label:
                 return None
-            card[role.label] = verdict
-            graph[role.label] = self.prover.license_on_graph(claim)
+            card_verdicts[role.label] = verdict
+            graph_verdicts[role.label] = self.prover.license_on_graph(claim)
             kinds[role.label] = next(iter(list_supported_kinds(verdict)), CYCLE)
-        return Triplet(self.true_pairs.pool, wrong, roles, facts, graph, card, kinds)
+        return Triplet(
+            self.true_pairs.pool, wrong_object, roles, facts, graph_verdicts, card_verdicts, kinds
+        )
 
-    def _write_cards(self, name: str, candidate: Candidate, triplet: Triplet) -> list[Card]:
-        score, parts = compute_hardness(self.lookup, self.p, candidate.wrong, candidate.true)
+    def _write_cards(self, strategy: str, candidate: Candidate, triplet: Triplet) -> list[Card]:
+        score, parts = compute_hardness(
+            self.lookup, self.p, candidate.wrong_object, candidate.true_object
+        )
         label: Label = triplet.roles[0].label
-        written = write_triplet_cards(self.lookup, self.prover, triplet, self.plan.seed, self.rng)
-        miss = next(card for card in written if card.label == label)
-        extra = {
-            "strategy": name,
+        cards = write_triplet_cards(self.lookup, self.prover, triplet, self.plan.seed, self.rng)
+        miss_card = next(card for card in cards if card.label == label)
+        near_miss_meta = {
+            "strategy": strategy,
             "contradiction": triplet.kinds[label] if label == "C" else "",
             "hardness": score,
             "hardness_parts": parts,
         }
         near_miss = msgspec.structs.replace(
-            miss, kind=NEAR_MISS_PREFIX + name, meta={**miss.meta, **extra}
+            miss_card, kind=NEAR_MISS_PREFIX + strategy, meta={**miss_card.meta, **near_miss_meta}
         )
-        return [near_miss, *(card for card in written if card.label == "E")]
+        return [near_miss, *(card for card in cards if card.label == "E")]

@@ -1,7 +1,7 @@
 """Implements near-miss strategies, which propose plausible wrong claims based on a true pair.
 
-A strategy is a function registered by name that yields candidates. It does not decide whether they
-are false: the oracle does, and a candidate that is true is discarded.
+A strategy is a function that is registered by name and yields candidates. The oracle decides
+afterwards whether a candidate is false; true ones are discarded.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from cards.literals import parse_number
 from cards.pools import Pool
 
 MAX_SAMPLED_NAMES = 1500
-"""Maximum objects among which similar names are searched; a larger number is sampled."""
+"""Maximum number of objects whose names are compared; from more objects a sample is taken."""
 
 
 class Candidate(NamedTuple):
     """A claim to test: ``subject p wrong``; ``true`` is the object that it was derived from."""
 
     subject: int
-    wrong: int
-    true: int
+    wrong_object: int
+    true_object: int
 
 
 class TruePairs:
@@ -50,7 +50,7 @@ class TruePairs:
 
     @cached_property
     def objects_by_popularity(self) -> list[tuple[int, int]]:
-        """``(number of its subjects, object)``, sorted by that number."""
+        """Pairs of an object's number of subjects and the object, sorted by that number."""
         rows = [(len(self.get_subjects(o)), i, o) for i, o in enumerate(self.all_objects)]
         return [(count, o) for count, _, o in sorted(rows)]
 
@@ -66,7 +66,7 @@ class TruePairs:
 
     @cached_property
     def named_objects(self) -> list[int]:
-        """Entities among which similar names are searched."""
+        """The objects whose names are compared: entities, at most ``MAX_SAMPLED_NAMES``."""
         texts = self.lookup.terms.texts
         entities = [o for o in self.all_objects if not texts[o].startswith('"')]
         return (
@@ -83,12 +83,12 @@ class TruePairs:
     @cached_property
     def homonyms(self) -> dict[int, list[int]]:
         """Term → other terms with the same name."""
-        get = self.lookup.terms.get
+        get_term_id = self.lookup.terms.get
         homonyms: dict[int, list[int]] = {}
         for group in self.lookup.kb.labels.find_homonyms().values():
-            ids = [i for i in map(get, group) if i is not None]
-            for i in ids:
-                homonyms[i] = [j for j in ids if j != i]
+            term_ids = [i for i in map(get_term_id, group) if i is not None]
+            for i in term_ids:
+                homonyms[i] = [j for j in term_ids if j != i]
         return homonyms
 
 
@@ -110,18 +110,18 @@ def register_strategy(name: str) -> Callable[[Strategy], Strategy]:
 @register_strategy("sibling")
 def propose_siblings(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
     """Proposes objects of the same class that share a neighbour with the true one."""
-    world = true_pairs.lookup
-    for fact in world.list_facts_about(o):
-        if fact.denied or world.terms.is_literal(fact.o):
+    lookup = true_pairs.lookup
+    for fact in lookup.list_facts_about(o):
+        if fact.denied or lookup.terms.is_literal(fact.o):
             continue
-        for other in world.list_incoming_facts(fact.o, fact.p):
-            if other.s != o and world.get_types(other.s) == world.get_types(o):
-                yield Candidate(s, other.s, o)
+        for sibling_fact in lookup.list_incoming_facts(fact.o, fact.p):
+            if sibling_fact.s != o and lookup.get_types(sibling_fact.s) == lookup.get_types(o):
+                yield Candidate(s, sibling_fact.s, o)
 
 
 @register_strategy("downstream")
 def propose_downstream(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
-    """Proposes the objects of the object: the mouth of the mouth."""
+    """Proposes the objects of the true object, for example the mouth of a river's mouth."""
     for second_object in true_pairs.get_objects(o):
         yield Candidate(s, second_object, o)
 
@@ -134,6 +134,7 @@ def propose_similar_names(true_pairs: TruePairs, s: int, o: int) -> Iterator[Can
     if true_pairs.lookup.terms.is_literal(o):
         return
     name = true_pairs.lookup.get_label(o)
+    # Below a score of 50 (of 100), names are not similar to a reader.
     for _, score, i in process.extract(name, true_pairs.object_labels, scorer=fuzz.ratio, limit=4):
         if true_pairs.named_objects[i] != o and score >= 50:
             yield Candidate(s, true_pairs.named_objects[i], o)
@@ -159,24 +160,25 @@ def propose_inverse(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate
 @register_strategy("swapped-subjects")
 def propose_swapped_subjects(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
     """Proposes the objects of another subject that shares an asserted fact with this one."""
-    world = true_pairs.lookup
-    for fact in world.list_facts_about(s):
+    lookup = true_pairs.lookup
+    for fact in lookup.list_facts_about(s):
         if fact.denied or fact.p == true_pairs.p:
             continue
-        for other in world.list_incoming_facts(fact.o, fact.p):
-            if other.s != s and world.get_types(other.s) == world.get_types(s):
-                for wrong in true_pairs.get_objects(other.s):
-                    if wrong != o:
-                        yield Candidate(s, wrong, o)
+        for other_fact in lookup.list_incoming_facts(fact.o, fact.p):
+            if other_fact.s != s and lookup.get_types(other_fact.s) == lookup.get_types(s):
+                for wrong_object in true_pairs.get_objects(other_fact.s):
+                    if wrong_object != o:
+                        yield Candidate(s, wrong_object, o)
 
 
 @register_strategy("numeric")
 def propose_numeric(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
-    """Proposes the next values below and above the true number that other subjects have."""
+    """Proposes the nearest smaller and larger numbers among the values of other subjects."""
     value = parse_number(true_pairs.lookup.terms.get_text(o))
     if value is None:
         return
     pairs = true_pairs.numeric_objects
+    # -1 is less than any term id, so the search finds the first pair with the value.
     i = bisect.bisect_left(pairs, (value, -1))
     for j in (i - 1, i + 1, i - 2, i + 2, i):
         if 0 <= j < len(pairs) and pairs[j][1] != o:
@@ -185,15 +187,16 @@ def propose_numeric(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate
 
 @register_strategy("popularity")
 def propose_popular(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
-    """Proposes objects of other subjects that have as many subjects as the true one."""
+    """Proposes other objects that have as many subjects as the true object."""
     by_count = true_pairs.objects_by_popularity
     count = len(true_pairs.get_subjects(o))
-    low = bisect.bisect_left(by_count, (count, -1))
-    high = bisect.bisect_left(by_count, (count + 1, -1))
-    if high - low < 2:
+    # The objects with this count; -1 is less than any term id.
+    start = bisect.bisect_left(by_count, (count, -1))
+    end = bisect.bisect_left(by_count, (count + 1, -1))
+    if end - start < 2:
         # No other object is as popular: take the next two less and more popular ones.
-        low, high = max(0, low - 2), min(len(by_count), high + 2)
+        start, end = max(0, start - 2), min(len(by_count), end + 2)
     for _ in range(4):
-        other = by_count[low + true_pairs.rng.randrange(high - low)][1]
+        other = by_count[start + true_pairs.rng.randrange(end - start)][1]
         if other != o:
             yield Candidate(s, other, o)

@@ -8,8 +8,8 @@ Each measurement runs in a separate process, whose peak memory is reported by th
 with ``fcluster``. Its memory grows with the square of the size, so it runs up to ``--dense-up-to``.
 
 If distances are exactly equal, SciPy's result depends on the order of its input, and may differ
-from ours. ``ranked`` is SciPy on distances whose ties are broken as ours are, by the bytes of the
-vectors. Its result is unique and must equal ours.
+from Epoché's. ``ranked`` is SciPy on distances whose ties are broken by the bytes of the vectors,
+as in Epoché. Its result is unique and must equal Epoché's (``blocked``).
 
 ``whole`` is ``canonicalise_keywords`` from keywords to table, with embedding and verification by
 rules.
@@ -38,7 +38,7 @@ MIB = 1024 * (1 if sys.platform != "darwin" else 1024)
 
 
 def embed_keywords(flags: argparse.Namespace) -> dict[str, Any]:
-    """Embeds the keywords into ``--file``."""
+    """Embeds the keywords and writes their vectors to ``--file``."""
     import numpy as np
     from generate_keywords import make_keywords
 
@@ -46,10 +46,10 @@ def embed_keywords(flags: argparse.Namespace) -> dict[str, Any]:
     from kg.embedding.factory import open_embedder
 
     encode = open_embedder(flags.embedder).encode
-    written = make_keywords(flags.size, flags.seed)
+    keywords = make_keywords(flags.size, flags.seed)
     parts = [
-        normalise_rows(encode(written[start : start + 4096]))
-        for start in range(0, len(written), 4096)
+        normalise_rows(encode(keywords[start : start + 4096]))
+        for start in range(0, len(keywords), 4096)
     ]
     with flags.file.open("wb") as file:
         np.save(file, np.concatenate(parts), allow_pickle=False)
@@ -57,7 +57,10 @@ def embed_keywords(flags: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_method(flags: argparse.Namespace) -> dict[str, Any]:
-    """Runs one method in this process; returns its clusters and its time."""
+    """Runs one method in this process; returns its clusters and its time.
+
+    The clock starts again after the imports of a method.
+    """
     if flags.measure == "whole":
         return measure_canonicalise(flags)
     import numpy as np
@@ -77,9 +80,9 @@ def measure_method(flags: argparse.Namespace) -> dict[str, Any]:
         groups = group_rows(fcluster(tree, t=1 - flags.threshold, criterion="distance"))
     else:
         groups = cluster_by_rank(vectors, 1 - flags.threshold)
-    spent = elapsed_since(start)
+    elapsed = elapsed_since(start)
     return {
-        **spent,
+        **elapsed,
         "clusters": len(groups),
         "largest": max(map(len, groups)),
         "sha256": hashlib.sha256(json.dumps(groups).encode()).hexdigest(),
@@ -88,13 +91,13 @@ def measure_method(flags: argparse.Namespace) -> dict[str, Any]:
 
 def group_rows(numbers: Any) -> list[list[int]]:
     """Groups row numbers by their cluster number, in the form that ``cluster_rows`` returns."""
-    of_number: dict[int, list[int]] = {}
+    rows_by_number: dict[int, list[int]] = {}
     for row, number in enumerate(numbers.tolist()):
-        of_number.setdefault(number, []).append(row)
-    return sorted(of_number.values())
+        rows_by_number.setdefault(number, []).append(row)
+    return sorted(rows_by_number.values())
 
 
-def cluster_by_rank(vectors: Any, most_distant: float) -> list[list[int]]:
+def cluster_by_rank(vectors: Any, max_distance: float) -> list[list[int]]:
     """Computes dense complete linkage on ranks of distances; breaks ties by the rows' bytes."""
     import numpy as np
     from scipy.cluster.hierarchy import fcluster, linkage
@@ -104,10 +107,12 @@ def cluster_by_rank(vectors: Any, most_distant: float) -> list[list[int]]:
     distances = pdist(vectors[order], "cosine")
     ranks = np.empty(len(distances))
     ranks[np.argsort(distances, kind="stable")] = np.arange(1, len(distances) + 1)
-    near = int((distances <= most_distant).sum())
-    numbers = np.empty(len(vectors), np.int64)
-    numbers[order] = fcluster(linkage(ranks, "complete"), t=near + 0.5, criterion="distance")
-    return group_rows(numbers)
+    close_pair_count = int((distances <= max_distance).sum())
+    cluster_numbers = np.empty(len(vectors), np.int64)
+    cluster_numbers[order] = fcluster(
+        linkage(ranks, "complete"), t=close_pair_count + 0.5, criterion="distance"
+    )
+    return group_rows(cluster_numbers)
 
 
 def measure_canonicalise(flags: argparse.Namespace) -> dict[str, Any]:
@@ -118,11 +123,11 @@ def measure_canonicalise(flags: argparse.Namespace) -> dict[str, Any]:
     from kg.text.canonical.canonicalisation import canonicalise_keywords
     from kg.text.canonical.verifier import RuleVerifier
 
-    written = make_keywords(flags.size, flags.seed)
+    keywords = make_keywords(flags.size, flags.seed)
     embedder = open_embedder(flags.embedder)
     start = read_clocks()
     table = canonicalise_keywords(
-        dict.fromkeys(written, 1), embedder, RuleVerifier(), flags.threshold, flags.max_group_size
+        dict.fromkeys(keywords, 1), embedder, RuleVerifier(), flags.threshold, flags.max_group_size
     )
     return {**elapsed_since(start), "clusters": len(table.concepts), "largest": 0, "sha256": ""}
 
@@ -138,22 +143,22 @@ def elapsed_since(start: tuple[float, float]) -> dict[str, float]:
     return {"cpu_s": cpu - start[0], "wall_s": wall - start[1]}
 
 
-def run_in_child(flags: argparse.Namespace, **instead: Any) -> dict[str, Any]:
+def run_in_child(flags: argparse.Namespace, **overrides: Any) -> dict[str, Any]:
     """Measures in a separate process; adds its peak memory in MiB."""
-    values = {**vars(flags), **instead}
+    values = {**vars(flags), **overrides}
     names = ("measure", "file", "size", "embedder", "seed", "threshold", "max_group_size")
     command = [sys.executable, __file__]
     for name in names:
         command += [f"--{name.replace('_', '-')}", str(values[name])]
-    with tempfile.TemporaryFile() as answer:
-        child = subprocess.Popen(command, stdout=answer)
+    with tempfile.TemporaryFile() as output_file:
+        child = subprocess.Popen(command, stdout=output_file)
         usage: resource.struct_rusage
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             raise SystemExit(f"{values['measure']} at {values['size']} ended in {child.returncode}")
-        answer.seek(0)
-        return {**json.loads(answer.read()), "peak_mib": usage.ru_maxrss / MIB}
+        output_file.seek(0)
+        return {**json.loads(output_file.read()), "peak_mib": usage.ru_maxrss / MIB}
 
 
 def prepare_vectors(flags: argparse.Namespace, folder: Path) -> Path:
@@ -162,9 +167,9 @@ def prepare_vectors(flags: argparse.Namespace, folder: Path) -> Path:
     path = (flags.vectors or folder) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        unfinished = path.with_suffix(".part")
-        run_in_child(flags, measure="embed", size=max(flags.sizes), file=unfinished)
-        unfinished.replace(path)
+        partial_path = path.with_suffix(".part")
+        run_in_child(flags, measure="embed", size=max(flags.sizes), file=partial_path)
+        partial_path.replace(path)
     return path
 
 

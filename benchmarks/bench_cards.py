@@ -2,10 +2,10 @@
 
     python benchmarks/bench_cards.py --triples 1000000 --per-label 2000
 
-Ours loads the graph and makes 2,000 proved cards per label. Each side runs in a separate process,
-so that its peak memory is measured alone. It runs twice, so that its modules are already compiled,
-as after an installation. ``--scaling`` adds the cost per card on a graph of a tenth of the size:
-the cost of one more card must not grow with the graph.
+Epoché loads the graph and makes 2,000 proved cards per label. Each side runs in a separate
+process, so that its peak memory is measured alone. A first run on a small graph compiles the
+modules, as an installation would. ``--scaling`` adds the cost per card on a graph of a tenth of the
+size: the cost of one more card must not grow with the graph.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from cards.card import write_cards
 from cards.generator import CardPlan, make_cards
 from kg.knowledge import KnowledgeBase
 kb = KnowledgeBase.open("rivers", [sys.argv[1]])
-opened = time.process_time()
-kb.labels.find("")
-warmed = time.process_time()
-made = make_cards(kb, CardPlan(per_label=int(sys.argv[2])))
-written = write_cards(Path(sys.argv[1] + ".cards.jsonl"), made.cards)
+open_end = time.process_time()
+kb.labels.find("")  # builds the index of names
+index_end = time.process_time()
+card_set = make_cards(kb, CardPlan(per_label=int(sys.argv[2])))
+card_count = write_cards(Path(sys.argv[1] + ".cards.jsonl"), card_set.cards)
 end = time.process_time()
 print(json.dumps({
-    "open_s": opened - start, "name_index_s": warmed - opened, "cards_s": end - warmed,
-    "total_s": end - start, "cards": written,
-    "ms_per_card": 1000 * (end - warmed) / written,
+    "open_s": open_end - start, "name_index_s": index_end - open_end, "cards_s": end - index_end,
+    "total_s": end - start, "cards": card_count,
+    "ms_per_card": 1000 * (end - index_end) / card_count,
     "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
 }))
 """
@@ -57,17 +57,17 @@ print(json.dumps({
 """
 
 
-def run_in_process(compiled: Path, code: str, *arguments: str) -> dict[str, float]:
+def run_in_process(cache_folder: Path, code: str, *arguments: str) -> dict[str, float]:
     """Runs ``code`` in a separate process and returns its measurements.
 
     Args:
-        compiled: a folder for compiled modules.
+        cache_folder: a folder for compiled modules.
         code: Python that prints one JSON object in its last line.
         arguments: its ``sys.argv[1:]``.
     """
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(compiled)}
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(cache_folder)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         check=True,
         capture_output=True,
@@ -75,7 +75,7 @@ def run_in_process(compiled: Path, code: str, *arguments: str) -> dict[str, floa
         cwd=Path(__file__).parent.parent,
         env=environment,
     )
-    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    result: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
     return result
 
 
@@ -87,27 +87,30 @@ def main() -> None:
     parser.add_argument("--scaling", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        compiled = Path(folder) / "compiled"
+        cache_folder = Path(folder) / "compiled"
         small = str(write_rivers(Path(folder) / "small.ttl", arguments.triples // 10))
         for code in (CARDS, PARSE):
-            run_in_process(compiled, code, small, "10")
+            run_in_process(cache_folder, code, small, "10")
         graph = str(write_rivers(Path(folder) / "graph.ttl", arguments.triples))
-        cards = run_in_process(compiled, CARDS, graph, str(arguments.per_label))
-        parse = run_in_process(compiled, PARSE, graph)
+        cards = run_in_process(cache_folder, CARDS, graph, str(arguments.per_label))
+        parse = run_in_process(cache_folder, PARSE, graph)
         report: dict[str, Any] = {
             "cards": cards,
             "rdflib": parse,
             "ratio": cards["total_s"] / parse["total_s"],
         }
         if arguments.scaling:
-            report["tenth"] = run_in_process(compiled, CARDS, small, str(arguments.per_label))
-            # Making a quarter of the cards separates the cost per graph (lists of candidates) from
-            # the cost of each further card.
+            report["tenth"] = run_in_process(cache_folder, CARDS, small, str(arguments.per_label))
+            # A second run with a quarter of the cards separates the fixed cost per graph (lists of
+            # candidates) from the cost of each further card.
             for name, path in (("cards", graph), ("tenth", small)):
-                some = run_in_process(compiled, CARDS, path, str(arguments.per_label // 4))
-                full = report[name]
-                more = full["cards"] - some["cards"]
-                full["ms_per_further_card"] = 1000 * (full["cards_s"] - some["cards_s"]) / more
+                quarter_run = run_in_process(
+                    cache_folder, CARDS, path, str(arguments.per_label // 4)
+                )
+                full_run = report[name]
+                extra_cards = full_run["cards"] - quarter_run["cards"]
+                extra_seconds = full_run["cards_s"] - quarter_run["cards_s"]
+                full_run["ms_per_further_card"] = 1000 * extra_seconds / extra_cards
     print(json.dumps(report, indent=2))
 
 

@@ -6,8 +6,8 @@ The graph resembles a graph built from texts: chunks of a few keywords each, som
 commoner than others. Questions name up to six concepts, common ones more often. A whole query after
 loading is timed: matching the question's words with the nodes, the walk, the chunk scores, and the
 selection of the best hundred. networkx is given the nodes and scores no chunks; its breadth-first
-search and its PageRank are timed. The results of its breadth-first search are compared with ours.
-CPU time on one core.
+search and its PageRank are timed. Epoché's chunk scores must follow from networkx's breadth-first
+search. All times are CPU times on one core.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from retrieval.protocol import Passage
 
 POOL_SIZE = 100
+"""Number of best chunks that a query returns."""
 
 
 class Workload(NamedTuple):
@@ -51,9 +52,9 @@ def make_workload(
 
     random = np.random.default_rng(seed)
     names = [f"{_make_word(n % 331)} {_make_word(331 + n // 331)}" for n in range(nodes)]
-    chance = 1.0 / np.arange(1, nodes + 1) ** 0.6
-    chance /= chance.sum()
-    chunk_nodes = random.choice(nodes, size=(chunks, keywords), p=chance)
+    probabilities = 1.0 / np.arange(1, nodes + 1) ** 0.6
+    probabilities /= probabilities.sum()
+    chunk_nodes = random.choice(nodes, size=(chunks, keywords), p=probabilities)
     chunk_nodes.ravel()[:nodes] = random.permutation(nodes)[: chunk_nodes.size]  # every node occurs
     left_columns, right_columns = np.triu_indices(keywords, 1)
     pairs = np.sort(
@@ -63,7 +64,7 @@ def make_workload(
         axis=1,
     )
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    unique, counts = np.unique(pairs, axis=0, return_counts=True)
+    unique_pairs, counts = np.unique(pairs, axis=0, return_counts=True)
     chunk_ids: list[list[str]] = [[] for _ in range(nodes)]
     for chunk, row in enumerate(chunk_nodes):
         for node in np.unique(row).tolist():
@@ -72,11 +73,13 @@ def make_workload(
     for node in sorted(range(nodes), key=names.__getitem__):
         graph.add_node(names[node], label=names[node], aliases=[], forms=[],
                        chunk_ids=chunk_ids[node], count=len(chunk_ids[node]))  # fmt: skip
-    for (first, second), count in zip(unique.tolist(), counts.tolist(), strict=True):
-        graph.add_edge(names[first], names[second], weight=count)
+    for (left, right), count in zip(unique_pairs.tolist(), counts.tolist(), strict=True):
+        graph.add_edge(names[left], names[right], weight=count)
     workload_questions = []
     for _ in range(questions):
-        question_nodes = random.choice(nodes, size=random.integers(1, 7), p=chance, replace=False)
+        question_nodes = random.choice(
+            nodes, size=random.integers(1, 7), p=probabilities, replace=False
+        )
         concept_names = [names[node] for node in question_nodes.tolist()]
         workload_questions.append(
             (
@@ -90,13 +93,16 @@ def make_workload(
 
 
 def _make_word(number: int) -> str:
-    """Returns a distinct word for each number, which stemming does not change."""
+    """Returns a distinct word for each number; stemming does not change these words."""
     letters = "bcdfghjklmnpqrtvwxz"
-    return "".join(letters[number // 19**place % 19] + "a" for place in range(4)) + "q"
+    return "".join(letters[number // 19**position % 19] + "a" for position in range(4)) + "q"
 
 
-def networkx_walk(graph: nx.Graph, seeds: Sequence[str], hops: int) -> dict[str, float]:
-    """Spreads strengths by networkx's breadth-first search, by the formula over the whole path."""
+def walk_with_networkx(graph: nx.Graph, seeds: Sequence[str], hops: int) -> dict[str, float]:
+    """Spreads strengths from the seeds by networkx's breadth-first search.
+
+    Each hop multiplies a strength by 0.5 and by the weight of the edge relative to the heaviest.
+    """
     import networkx as nx
 
     strength = dict.fromkeys(seeds, 1.0)
@@ -104,13 +110,15 @@ def networkx_walk(graph: nx.Graph, seeds: Sequence[str], hops: int) -> dict[str,
     for hop, layer in enumerate(nx.bfs_layers(graph, seeds)):
         if hop == hops:
             break
-        reached: dict[str, float] = {}
+        layer_strengths: dict[str, float] = {}
         for node in layer:
             for neighbour, data in graph[node].items():
                 if neighbour not in strength:
-                    passed = strength[node] * 0.5 * data["weight"] / heaviest
-                    reached[neighbour] = max(passed, reached.get(neighbour, 0.0))
-        strength |= reached
+                    new_strength = strength[node] * 0.5 * data["weight"] / heaviest
+                    layer_strengths[neighbour] = max(
+                        new_strength, layer_strengths.get(neighbour, 0.0)
+                    )
+        strength |= layer_strengths
     return strength
 
 
@@ -121,25 +129,26 @@ def time_action(action: Callable[[], object]) -> float:
     return (time.process_time() - start) * 1e3
 
 
-def format_row(name: str, ours: Sequence[float], rival: Sequence[float] = ()) -> str:
+def format_row(name: str, our_times: Sequence[float], rival_times: Sequence[float] = ()) -> str:
     """Formats a line of the table: median, 95th percentile, maximum, and the rival's median."""
-    median, slow = statistics.median(ours), sorted(ours)[int(0.95 * (len(ours) - 1))]
-    line = f"{name:<34}{median:>8.2f}{slow:>8.2f}{max(ours):>8.2f}"
-    if rival:
-        rival_median = statistics.median(rival)
+    median = statistics.median(our_times)
+    percentile_95 = sorted(our_times)[int(0.95 * (len(our_times) - 1))]
+    line = f"{name:<34}{median:>8.2f}{percentile_95:>8.2f}{max(our_times):>8.2f}"
+    if rival_times:
+        rival_median = statistics.median(rival_times)
         line += f"{rival_median:>12.1f}{rival_median / median:>9.1f}x"
     return line
 
 
-def check_agreement(ours: ConceptRetriever, world: Workload, hops: int) -> None:
+def check_agreement(retriever: ConceptRetriever, workload: Workload, hops: int) -> None:
     """Exits unless the chunk scores follow from networkx's walk."""
-    for question, concept_names in world.questions[:5]:
+    for question, concept_names in workload.questions[:5]:
         expected: dict[str, float] = {}
-        for node, strength in networkx_walk(world.graph, concept_names, hops).items():
-            for chunk in world.graph.nodes[node]["chunk_ids"]:
+        for node, strength in walk_with_networkx(workload.graph, concept_names, hops).items():
+            for chunk in workload.graph.nodes[node]["chunk_ids"]:
                 expected[chunk] = expected.get(chunk, 0.0) + strength
         largest = max(expected.values())
-        for chunk, score in ours.get_scores(question, POOL_SIZE).items():
+        for chunk, score in retriever.get_scores(question, POOL_SIZE).items():
             if abs(score - expected[chunk] / largest) > 1e-9:
                 raise SystemExit(f"{chunk}: {score} is not {expected[chunk] / largest}")
 
@@ -158,42 +167,53 @@ def main() -> None:
     from kg.text.concepts.concept_graph import ConceptGraph
     from retrieval.concepts import ConceptRetriever
 
-    world = make_workload(
+    workload = make_workload(
         arguments.nodes, arguments.chunks, arguments.keywords, arguments.questions
     )
-    graph = world.graph
+    graph = workload.graph
     graph.graph["heaviest"] = max(weight for _, _, weight in graph.edges.data("weight"))
     start = time.process_time()
     concepts = ConceptGraph(graph)
-    hops = {n: ConceptRetriever(world.passages, concepts, num_hops=n) for n in (1, 2)}
-    walk = ConceptRetriever(world.passages, concepts, mode="ppr")
-    loaded = time.process_time() - start
+    retrievers_by_hops = {
+        n: ConceptRetriever(workload.passages, concepts, num_hops=n) for n in (1, 2)
+    }
+    pagerank_retriever = ConceptRetriever(workload.passages, concepts, mode="ppr")
+    load_seconds = time.process_time() - start
     print(f"{len(graph):,} nodes, {graph.number_of_edges():,} edges, {arguments.chunks:,} chunks; "
-          f"three retrievers made in {loaded:.1f} CPU s")  # fmt: skip
-    for question, concept_names in world.questions:
-        if sorted(walk.match_concepts(question)) != concept_names:
+          f"three retrievers made in {load_seconds:.1f} CPU s")  # fmt: skip
+    for question, concept_names in workload.questions:
+        if sorted(pagerank_retriever.match_concepts(question)) != concept_names:
             raise SystemExit(f"not matched: {question}")
-    rivals = [concept_names for _, concept_names in world.questions[: arguments.rival_questions]]
-    texts = [text for text, _ in world.questions]
+    rival_seeds = [
+        concept_names for _, concept_names in workload.questions[: arguments.rival_questions]
+    ]
+    texts = [text for text, _ in workload.questions]
     print(f"{'ms a query':<34}{'median':>8}{'p95':>8}{'max':>8}{'networkx':>12}{'ratio':>10}")
     print(
         format_row(
-            "words to nodes alone", [time_action(lambda t=t: walk.match_concepts(t)) for t in texts]
+            "words to nodes alone",
+            [time_action(lambda t=t: pagerank_retriever.match_concepts(t)) for t in texts],
         )
     )
-    for n, retriever in hops.items():
-        check_agreement(retriever, world, n)
-        rival = [time_action(lambda s=s, n=n: networkx_walk(graph, s, n)) for s in rivals]
+    for n, retriever in retrievers_by_hops.items():
+        check_agreement(retriever, workload, n)
+        rival_times = [
+            time_action(lambda s=s, n=n: walk_with_networkx(graph, s, n)) for s in rival_seeds
+        ]
         our_times = [
             time_action(lambda t=t, o=retriever: o.get_scores(t, POOL_SIZE)) for t in texts
         ]
-        print(format_row(f"breadth-first, {n} hop{'s' * (n > 1)}", our_times, rival))
-    our_times = [time_action(lambda t=t: walk.get_scores(t, POOL_SIZE)) for t in texts]
-    rival = []
-    for seeds in rivals:
-        start_at = dict.fromkeys(seeds, 1.0)
-        rival.append(time_action(lambda p=start_at: nx.pagerank(graph, 0.5, p, tol=1e-9)))
-    print(format_row("personalised PageRank", our_times, rival))
+        print(format_row(f"breadth-first, {n} hop{'s' * (n > 1)}", our_times, rival_times))
+    our_times = [
+        time_action(lambda t=t: pagerank_retriever.get_scores(t, POOL_SIZE)) for t in texts
+    ]
+    rival_times = []
+    for seeds in rival_seeds:
+        start_weights = dict.fromkeys(seeds, 1.0)
+        rival_times.append(
+            time_action(lambda p=start_weights: nx.pagerank(graph, 0.5, p, tol=1e-9))
+        )
+    print(format_row("personalised PageRank", our_times, rival_times))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python benchmarks/bench_load.py --triples 1000000 --runs 1
 
 Each measurement runs in a separate process, so that its peak memory is measured too; the best of
-``--runs`` is reported. CPU seconds without imports.
+``--runs`` is reported. Times are CPU seconds without imports.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 LOADERS = ("rdflib parse", "load", "load and close")
 
 
-def peak_mb() -> float:
+def read_peak_mb() -> float:
     """Returns the peak resident memory of this process in MB."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
-    # Other systems: this includes the parent's memory at the fork. Bytes on macOS, else kilobytes.
+    # On other systems, the value includes the parent's memory at the fork. Its unit is the byte on
+    # macOS, otherwise the kilobyte.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
@@ -54,7 +55,7 @@ def measure_loader(name: str, path: Path) -> dict[str, float]:
     load = get_loader(name)
     start = time.process_time()
     triples = load(path)
-    return {"cpu_s": time.process_time() - start, "peak_mb": peak_mb(), "triples": triples}
+    return {"cpu_s": time.process_time() - start, "peak_mb": read_peak_mb(), "triples": triples}
 
 
 def measure_best(name: str, path: Path, runs: int) -> dict[str, float]:

@@ -1,12 +1,12 @@
-"""Compares metrics with 2,000 cluster resamples with a plain numpy loop and scipy's bootstrap.
+"""Compares ``epoche metrics`` (2,000 cluster resamples) with a numpy loop and scipy's bootstrap.
 
     python benchmarks/bench_metrics.py --systems 20 --cards 10000
     python benchmarks/bench_metrics.py --systems 20 --cards 10000 --confidences
 
-Ours is the whole process ``epoche metrics``: reading, all metrics, writing. The rivals compute one
-metric of one system at a time from counts in memory, in the usual simple code; they run on a few
-statistics, and their time per statistic is printed next to ours. All use the same stream of
-resamples, so intervals must agree.
+The whole process of ``epoche metrics`` is measured: reading, all metrics, writing. The rivals
+compute one metric of one system at a time from counts in memory, in the usual simple code; they run
+on a few statistics, and their time per statistic is compared with that of ``epoche metrics``. All
+use the same stream of resamples, so their intervals must agree.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> 
         for card in range(cards):
             label = "ECU"[card % 3]
             gold = GOLD_OF_LABEL[label]
-            sure = round(rng.random(), 6)
-            right = rng.random() < 0.3 + 0.3 * sure + 0.4 * system / systems
-            pred = gold if right else rng.choice(["YES", "NO", "UNKNOWN", "INVALID"])
+            confidence = round(rng.random(), 6)
+            is_correct = rng.random() < 0.3 + 0.3 * confidence + 0.4 * system / systems
+            pred = gold if is_correct else rng.choice(["YES", "NO", "UNKNOWN", "INVALID"])
             rows.append(
                 {
                     "id": f"{card:016x}",
@@ -54,7 +54,7 @@ def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> 
                     "label": label,
                     "pred": pred,
                     "pass": pred == gold,
-                    "confidence": sure if confidences else None,
+                    "confidence": confidence if confidences else None,
                     "raw": "The Example flows into the Sample, as fact 3 says. " * 3,
                     "latency_s": 0.412,
                     "usage": {"prompt_tokens": 211, "completion_tokens": 14, "cost_usd": 0.00004},
@@ -71,7 +71,7 @@ def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> 
     return paths
 
 
-def run_ours(paths: list[Path], out: Path) -> tuple[float, float, float]:
+def run_epoche_metrics(paths: list[Path], out: Path) -> tuple[float, float, float]:
     """Returns wall seconds, CPU seconds and peak MB of a whole ``epoche metrics`` process."""
     flags = [flag for path in paths for flag in ("--results", str(path))]
     command = [sys.executable, "-m", "epoche", "metrics", *flags, "--out", str(out)]
@@ -85,28 +85,30 @@ def run_ours(paths: list[Path], out: Path) -> tuple[float, float, float]:
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def numpy_loop(tops: np.ndarray, bottoms: np.ndarray) -> tuple[float, float]:
+def compute_numpy_interval(numerators: np.ndarray, denominators: np.ndarray) -> tuple[float, float]:
     """Computes the percentile interval, one resample at a time."""
     rng = np.random.default_rng(SEED)
     ratios = []
     for _ in range(RESAMPLES):
-        sample = rng.integers(0, len(tops), len(tops))
-        bottom = bottoms[sample].sum()
-        ratios.append(tops[sample].sum() / bottom if bottom else np.nan)
+        sample = rng.integers(0, len(numerators), len(numerators))
+        denominator = denominators[sample].sum()
+        ratios.append(numerators[sample].sum() / denominator if denominator else np.nan)
     low, high = np.nanquantile(ratios, [0.025, 0.975])
     return float(low), float(high)
 
 
-def scipy_bootstrap(tops: np.ndarray, bottoms: np.ndarray) -> tuple[float, float]:
+def compute_scipy_interval(numerators: np.ndarray, denominators: np.ndarray) -> tuple[float, float]:
     """Computes the BCa interval by ``scipy.stats.bootstrap``."""
 
-    def ratio_of_sums(drawn: np.ndarray, axis: int = -1) -> np.ndarray:
-        places = drawn.astype(int)
-        result: np.ndarray = tops[places].sum(axis=axis) / bottoms[places].sum(axis=axis)
+    def ratio_of_sums(sample: np.ndarray, axis: int = -1) -> np.ndarray:
+        indices = sample.astype(int)
+        result: np.ndarray = numerators[indices].sum(axis=axis) / denominators[indices].sum(
+            axis=axis
+        )
         return result
 
     interval = stats.bootstrap(
-        (np.arange(len(tops)),),
+        (np.arange(len(numerators)),),
         ratio_of_sums,
         n_resamples=RESAMPLES,
         method="BCa",
@@ -130,7 +132,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         paths = write_results(Path(folder), args.systems, args.cards, args.confidences)
         out = Path(folder) / "metrics.json"
-        wall, cpu, memory = min(run_ours(paths, out) for _ in range(args.runs))
+        wall, cpu, memory = min(run_epoche_metrics(paths, out) for _ in range(args.runs))
         report = read_metrics(out)
         count = count_statistics(report)
         print(
@@ -144,20 +146,21 @@ def main() -> None:
 
 def count_statistics(report: MetricsReport) -> int:
     """Counts the resampled values: each metric of each policy, system and difficulty."""
-    blocks = [
+    estimates = [
         value
-        for part in report.policies.values()
-        for system in part.systems.values()
+        for policy in report.policies.values()
+        for system in policy.systems.values()
         for values in (system.metrics, *(g.metrics for g in system.per_difficulty.values()))
         for value in values.values()
     ]
-    confident = {
+    calibrated_systems = {
         name: system
-        for part in report.policies.values()
-        for name, system in part.systems.items()
+        for policy in report.policies.values()
+        for name, system in policy.systems.items()
         if system.calibration
     }
-    return len(blocks) + 5 * len(confident)
+    # The report on confidences adds five more resampled values for each system.
+    return len(estimates) + 5 * len(calibrated_systems)
 
 
 def time_rivals(
@@ -169,26 +172,27 @@ def time_rivals(
     (system,) = samples.observations.preds
     counts = samples.get_resampled("licensed", system).per_cluster
     metrics = report.policies["licensed"].systems[system].metrics
-    selected = [
+    selected_metrics = [
         metric
         for metric in get_metrics(SYSTEM_METRICS, "licensed")
         if "bootstrap-bca" in metrics[metric.name].intervals
     ][:statistics_per_rival]
     for name, method, rival in (
-        ("numpy loop", "bootstrap-percentile", numpy_loop),
-        ("scipy.stats.bootstrap", "bootstrap-bca", scipy_bootstrap),
+        ("numpy loop", "bootstrap-percentile", compute_numpy_interval),
+        ("scipy.stats.bootstrap", "bootstrap-bca", compute_scipy_interval),
     ):
         start = time.process_time()
         intervals = [
-            rival(counts @ metric.numerator, counts @ metric.denominator) for metric in selected
+            rival(counts @ metric.numerator, counts @ metric.denominator)
+            for metric in selected_metrics
         ]
-        seconds = (time.process_time() - start) / len(selected)
-        expected = [metrics[metric.name].intervals[method] for metric in selected]
+        seconds = (time.process_time() - start) / len(selected_metrics)
+        expected = [metrics[metric.name].intervals[method] for metric in selected_metrics]
         if not np.allclose(intervals, expected, rtol=0, atol=1e-9):
             raise SystemExit(f"{name} disagrees: {json.dumps([intervals, expected])}")
         print(
             f"{name}: {1000 * seconds:.0f} ms CPU a statistic from counts in memory, "
-            f"{seconds / our_seconds:.0f} x ours; {len(selected)} intervals agree to 1e-9"
+            f"{seconds / our_seconds:.0f} x ours; {len(selected_metrics)} intervals agree to 1e-9"
         )
 
 

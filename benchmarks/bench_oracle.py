@@ -3,9 +3,10 @@
     python benchmarks/bench_oracle.py --triples 100000
     python benchmarks/bench_oracle.py --triples 1000000 --reference-claims 0
 
-CPU seconds on one core. Two more things are checked: pySHACL on the affected focus nodes gives the
-same results for a sample of claims on the large graph; and whole-graph pySHACL gives the same
-verdicts on a small graph with the same shapes. Peak memory is printed.
+Times are CPU seconds on one core. Two more things are checked: pySHACL *retargeted* to the focus
+nodes that a claim affects gives the same results for a sample of claims on the large graph; and
+whole-graph pySHACL gives the same verdicts on a small graph with the same shapes. Peak memory is
+printed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kg.oracle import Oracle
 from kg.shapes import Shapes
 from kg.terms import RDF, XSD
 
-WM = "https://epoche.example/rivers#"
+VOCABULARY = "https://epoche.example/rivers#"
 RIVERS = "https://epoche.example/rivers/"
 TYPE = RDF + "type"
 
@@ -38,11 +39,11 @@ def make_claims(oracle: Oracle, count: int, seed: int) -> list[Claim]:
     rng = random.Random(seed)
     index = oracle.closure.index
     text, intern = index.terms.get_text, index.terms.intern
-    rivers = list(index.find_subjects(intern(TYPE), intern(WM + "River")))
-    springs = list(index.find_subjects(intern(TYPE), intern(WM + "Place")))
-    seas = list(index.find_subjects(intern(TYPE), intern(WM + "Sea")))
-    countries = list(index.find_subjects(intern(TYPE), intern(WM + "Country")))
-    systems = list(index.find_subjects(intern(TYPE), intern(WM + "RiverSystem")))
+    rivers = list(index.find_subjects(intern(TYPE), intern(VOCABULARY + "River")))
+    springs = list(index.find_subjects(intern(TYPE), intern(VOCABULARY + "Place")))
+    seas = list(index.find_subjects(intern(TYPE), intern(VOCABULARY + "Sea")))
+    countries = list(index.find_subjects(intern(TYPE), intern(VOCABULARY + "Country")))
+    systems = list(index.find_subjects(intern(TYPE), intern(VOCABULARY + "RiverSystem")))
     objects = {
         "flowsInto": (rivers, rivers, seas, countries),
         "hasTributary": (rivers,),
@@ -59,39 +60,43 @@ def make_claims(oracle: Oracle, count: int, seed: int) -> list[Claim]:
         "mouthElevation": ("integer", -100, 4_000),
         "gauge": ("integer", 0, 4_000),
     }
-    asserted = [intern(WM + name) for name in objects if index.get_subjects(intern(WM + name))]
+    asserted_predicates = [
+        intern(VOCABULARY + name)
+        for name in objects
+        if index.get_subjects(intern(VOCABULARY + name))
+    ]
     claims: list[Claim] = []
     while len(claims) < count:
         river = rng.choice(rivers)
         roll = rng.random()
         if roll < 1 / 3:
-            p = rng.choice(asserted)
-            values = index.find_objects(river, p)
+            predicate = rng.choice(asserted_predicates)
+            values = index.find_objects(river, predicate)
             if values:
-                claims.append(Claim(text(river), text(p), text(next(iter(values)))))
+                claims.append(Claim(text(river), text(predicate), text(next(iter(values)))))
         elif roll < 0.7:
             name = rng.choice(sorted(objects))
             value = rng.choice(rng.choice(objects[name]))
-            claims.append(Claim(text(river), WM + name, text(value)))
+            claims.append(Claim(text(river), VOCABULARY + name, text(value)))
         elif roll < 0.9:
             name = rng.choice(sorted(numbers))
             datatype, low, high = numbers[name]
             number = f'"{rng.randint(low, high)}"^^<{XSD}{datatype}>'
-            claims.append(Claim(text(river), WM + name, number))
+            claims.append(Claim(text(river), VOCABULARY + name, number))
         else:
             kind = rng.choice(("Lake", "Sea", "River", "Country"))
-            claims.append(Claim(text(rng.choice((river, *springs[:9]))), TYPE, WM + kind))
+            claims.append(Claim(text(rng.choice((river, *springs[:9]))), TYPE, VOCABULARY + kind))
     return claims
 
 
 def check_agreement(shapes: Shapes, folder: Path, count: int, seed: int) -> int:
     """Compares verdicts with whole-graph pySHACL on a small graph; exits if one differs."""
     path = write_rivers(folder / "small.ttl", 1_500, seed)
-    fast = Oracle(Graph.load(path), shapes)
+    oracle = Oracle(Graph.load(path), shapes)
     reference = Oracle(Graph.load(path), shapes, engine="pyshacl")
-    compared = 0
-    for claim in make_claims(fast, 10 * count, seed):
-        verdict = fast.license(claim)
+    comparison_count = 0
+    for claim in make_claims(oracle, 10 * count, seed):
+        verdict = oracle.license(claim)
         if verdict.label == "E":
             continue
         expected = reference.license(claim)
@@ -101,10 +106,10 @@ def check_agreement(shapes: Shapes, folder: Path, count: int, seed: int) -> int:
         )
         if not is_equal:
             sys.exit(f"DIFFERENT VERDICT\n{verdict}\n{expected}")
-        compared += 1
-        if compared == count:
+        comparison_count += 1
+        if comparison_count == count:
             break
-    return compared
+    return comparison_count
 
 
 def main() -> None:
@@ -124,43 +129,45 @@ def main() -> None:
     parser.add_argument("--agreement-claims", type=int, default=20, help="claims on a small graph")
     parser.add_argument("--check", type=int, default=0, help="fail below this many claims/s")
     flags = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        run_benchmark(flags, Path(name))
+    with tempfile.TemporaryDirectory() as folder:
+        run_benchmark(flags, Path(folder))
 
 
 def run_benchmark(flags: argparse.Namespace, folder: Path) -> None:
     """Loads the graph, decides claims, compares engines, and prints the figures."""
     path = write_rivers(folder / "rivers.ttl", flags.triples, flags.seed)
-    started = time.process_time()
+    start = time.process_time()
     graph = Graph.load(path)
     shapes = Shapes.load(write_shapes(folder / "shapes.ttl"))
-    loaded = time.process_time()
+    load_end = time.process_time()
     oracle = Oracle(graph, shapes)
-    closed = time.process_time()
+    closure_end = time.process_time()
     print(f"triples {len(graph):,}, closed {len(oracle.closure.index):,}")
-    print(f"load {loaded - started:.2f} s, closure and compilation {closed - loaded:.2f} s")
+    print(f"load {load_end - start:.2f} s, closure and compilation {closure_end - load_end:.2f} s")
     claims = make_claims(oracle, flags.claims, flags.seed)
-    started = time.process_time()
+    start = time.process_time()
     labels = Counter(verdict.label for verdict in oracle.license_many(claims))
-    spent = time.process_time() - started
-    rate = len(claims) / spent
+    seconds = time.process_time() - start
+    rate = len(claims) / seconds
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{len(claims):,} claims {dict(sorted(labels.items()))}: {rate:,.0f} claims/s")
     print(f"peak memory {peak:,.0f} MB")
     if flags.agreement_claims:
-        compared = check_agreement(shapes, folder, flags.agreement_claims, flags.seed)
-        print(f"small graph: {compared} verdicts, all equal to those of whole-graph pySHACL")
-    unknown = [c for c in claims if not oracle.closure.has_claim(c)]
+        comparison_count = check_agreement(shapes, folder, flags.agreement_claims, flags.seed)
+        print(
+            f"small graph: {comparison_count} verdicts, all equal to those of whole-graph pySHACL"
+        )
+    unstated_claims = [c for c in claims if not oracle.closure.has_claim(c)]
     if flags.audited_claims:
-        audited = Oracle(graph, shapes, audit_rate=1.0)
-        for claim in unknown[: flags.audited_claims]:
-            audited.license(claim)
+        auditing_oracle = Oracle(graph, shapes, audit_rate=1.0)
+        for claim in unstated_claims[: flags.audited_claims]:
+            auditing_oracle.license(claim)
         print(f"this graph: {flags.audited_claims} claims re-checked by retargeted pySHACL")
     if flags.reference_claims:
         reference = Oracle(graph, shapes, engine="pyshacl")
-        reference.find_violations()  # validates the graph itself, once; not timed
-        started = time.process_time()
-        for claim in unknown[: flags.reference_claims]:
+        reference.find_violations()  # validates the graph itself once, outside the timing
+        start = time.process_time()
+        for claim in unstated_claims[: flags.reference_claims]:
             expected = reference.license(claim)
             verdict = oracle.license(claim)
             if (verdict.label, verdict.proof.violations) != (
@@ -168,8 +175,9 @@ def run_benchmark(flags: argparse.Namespace, folder: Path) -> None:
                 expected.proof.violations,
             ):
                 sys.exit(f"DIFFERENT VERDICT\n{verdict}\n{expected}")
-        slow = (time.process_time() - started) / flags.reference_claims
-        print(f"whole-graph pySHACL: {slow:.1f} s a claim; ratio {slow * rate:,.0f}")
+        reference_seconds = (time.process_time() - start) / flags.reference_claims
+        ratio = reference_seconds * rate
+        print(f"whole-graph pySHACL: {reference_seconds:.1f} s a claim; ratio {ratio:,.0f}")
     if flags.check and rate < flags.check:
         sys.exit(f"slower than {flags.check} claims/s")
 

@@ -2,10 +2,11 @@
 
     python benchmarks/bench_runner.py --harness-python ../harness/bin/python
 
-All send requests to a local server that answers after a fixed delay. Whole processes are measured:
-start, imports, reading the questions, calling the server, writing the log. The four take turns, and
-the best of ``--runs`` counts. The bare loop is the lower bound: the official client with aiohttp,
-without log or cache. Memory is the peak of the process and its children together.
+All four send requests to a local server that answers after a fixed delay. Whole processes are
+measured: start, imports, reading the questions, calling the server, writing the log. The four take
+turns, and the best of ``--runs`` counts. The bare loop is the lower bound of the time: the official
+client with aiohttp, without log or cache. Memory is the peak of the process and its children
+together.
 """
 
 from __future__ import annotations
@@ -51,22 +52,24 @@ class Measurement:
 
 
 class MemoryMonitor(threading.Thread):
-    """Watches the resident memory of a process and its descendants."""
+    """A thread that records the peak resident memory of a process and its descendants."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
         self.peak_mb = 0.0
         self._pid = pid
-        self._over = threading.Event()
+        self._stop_event = threading.Event()
 
     def run(self) -> None:
         """Samples the memory ten times a second."""
-        while not self._over.wait(0.1):
-            self.peak_mb = max(self.peak_mb, sum(map(resident_mb, list_process_tree(self._pid))))
+        while not self._stop_event.wait(0.1):
+            self.peak_mb = max(
+                self.peak_mb, sum(map(read_resident_mb, list_process_tree(self._pid)))
+            )
 
     def stop(self) -> float:
         """Stops sampling; returns the peak in MB."""
-        self._over.set()
+        self._stop_event.set()
         self.join()
         return self.peak_mb
 
@@ -78,12 +81,12 @@ def list_process_tree(pid: int) -> list[int]:
         try:
             for task in Path(f"/proc/{parent}/task").iterdir():
                 processes += map(int, (task / "children").read_text().split())
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             continue
     return processes
 
 
-def resident_mb(pid: int) -> float:
+def read_resident_mb(pid: int) -> float:
     """Returns the resident memory of a process in MB; 0 if it has just ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_MB
@@ -92,7 +95,7 @@ def resident_mb(pid: int) -> float:
 
 
 def write_questions(folder: Path, items: int) -> tuple[Path, Path]:
-    """Writes the questions as cards and as prompts; all are different."""
+    """Writes the same different questions twice, as cards and as prompts."""
     from cards.card import Card, write_cards
     from kg.claims import GOLD_OF_LABEL, Claim
 
@@ -131,11 +134,11 @@ def measure_command(
     """Runs one command to its end and measures it.
 
     Raises:
-        SystemExit: it failed, or did not ask and log every question exactly once.
+        SystemExit: the command failed, or did not ask and log every question exactly once.
     """
     env = {**os.environ, **command.env, "NO_COLOR": "1"}
-    begun = time.perf_counter()
-    before = os.times()
+    start = time.perf_counter()
+    times_before = os.times()
     process = subprocess.Popen(
         command.line,
         cwd=folder,
@@ -147,8 +150,8 @@ def measure_command(
     memory = MemoryMonitor(process.pid)
     memory.start()
     output, error_output = process.communicate()
-    wall = time.perf_counter() - begun
-    after = os.times()
+    wall = time.perf_counter() - start
+    times_after = os.times()
     peak = memory.stop()
     server_counts = json.loads(server.communicate()[0])
     command_line = " ".join(command.line)
@@ -156,14 +159,14 @@ def measure_command(
         raise SystemExit(
             f"{command_line}\nended with {process.returncode}:\n{error_output[-3_000:]}"
         )
-    logged = command.logged(output)
-    if not items == logged == server_counts["requests"]:
+    logged_count = command.count_logged(output)
+    if not items == logged_count == server_counts["requests"]:
         raise SystemExit(
             f"{command_line}\nwas given {items} questions, sent {server_counts['requests']} "
-            f"requests and logged {logged} answers"
+            f"requests and logged {logged_count} answers"
         )
-    cpu = after.children_user + after.children_system
-    cpu -= before.children_user + before.children_system
+    cpu = times_after.children_user + times_after.children_system
+    cpu -= times_before.children_user + times_before.children_system
     return Measurement(
         items_s=items / wall,
         asking_s=server_counts["asking_s"],
@@ -217,14 +220,14 @@ def print_table(rows: dict[str, Measurement], flags: argparse.Namespace, concurr
         )
     if "ours" not in rows:
         return
-    ours = rows["ours"]
+    our_row = rows["ours"]
     if "bare loop" in rows:
-        print(f"ours / bare loop: {ours.items_s / rows['bare loop'].items_s:.0%} of its items/s")
+        print(f"ours / bare loop: {our_row.items_s / rows['bare loop'].items_s:.0%} of its items/s")
     if rivals := [row for name, row in rows.items() if name not in {"ours", "bare loop"}]:
-        best = max(row.items_s for row in rivals)
+        best_rate = max(row.items_s for row in rivals)
         lowest_peak = min(row.peak_mb for row in rivals)
-        print(f"ours / best rival: {ours.items_s / best:.1f} × its items/s")
-        print(f"ours / rival with least memory: {ours.peak_mb / lowest_peak:.2f} × its memory")
+        print(f"ours / best rival: {our_row.items_s / best_rate:.1f} × its items/s")
+        print(f"ours / rival with least memory: {our_row.peak_mb / lowest_peak:.2f} × its memory")
 
 
 def read_flags(arguments: list[str] | None = None) -> argparse.Namespace:

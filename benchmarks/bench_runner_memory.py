@@ -5,7 +5,7 @@
 The cards are tiny and the system answers after one turn of the event loop, so the runner itself is
 measured: reading cards, asking questions, writing rows one by one, and sorting them at the end.
 Each size is run once. Then the finished run is resumed in a separate process, which only reads all
-rows back. CPU seconds with imports; peak resident memory of the whole process.
+rows back. Times are CPU seconds with imports; memory is the peak of the whole process.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bench_load import peak_mb
+from bench_load import read_peak_mb
 
 SIZES = (10_000, 1_000_000)
 CONCURRENCY = 64
 
 
-class Instant:
+class InstantSystem:
     """A system that answers YES after one turn of the event loop."""
 
     name = "instant"
 
     def params(self) -> dict[str, Any]:
-        """None."""
+        """Returns no parameters."""
         return {}
 
     async def answer(self, _card: object) -> str:
-        """YES."""
+        """Answers YES after one turn of the event loop."""
         await asyncio.sleep(0)
         return "YES"
 
@@ -57,16 +57,20 @@ def measure_run(cards: Path, out: Path) -> dict[str, float]:
     from eval.runner import run
     from eval.running.session import RunLimits
 
-    wall = time.perf_counter()
-    done = run(
-        cards, [Instant()], out, system_name="instant", limits=RunLimits(concurrency=CONCURRENCY)
+    start = time.perf_counter()
+    result = run(
+        cards,
+        [InstantSystem()],
+        out,
+        system_name="instant",
+        limits=RunLimits(concurrency=CONCURRENCY),
     )
     return {
-        "rows": done.asked + done.already_answered,
-        "asked": done.asked,
+        "rows": result.asked + result.already_answered,
+        "asked": result.asked,
         "cpu_s": time.process_time(),
-        "wall_s": time.perf_counter() - wall,
-        "peak_mb": peak_mb(),
+        "wall_s": time.perf_counter() - start,
+        "peak_mb": read_peak_mb(),
     }
 
 
@@ -84,12 +88,12 @@ def main() -> None:
         return
     table: list[dict[str, float | str]] = []
     for size in flags.sizes:
-        with tempfile.TemporaryDirectory() as name:
-            write_tiny_cards(Path(name) / "cards.jsonl", size)
-            command = [sys.executable, __file__, "--measure", name]
+        with tempfile.TemporaryDirectory() as folder:
+            write_tiny_cards(Path(folder) / "cards.jsonl", size)
+            command = [sys.executable, __file__, "--measure", folder]
             for stage in ("run", "resumed"):
-                done = subprocess.run(command, check=True, capture_output=True)
-                table.append({"what": stage, **json.loads(done.stdout)})
+                process = subprocess.run(command, check=True, capture_output=True)
+                table.append({"what": stage, **json.loads(process.stdout)})
     if flags.json:
         print(json.dumps(table, indent=2))
         return

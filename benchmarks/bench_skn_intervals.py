@@ -3,9 +3,10 @@
     python benchmarks/bench_skn_intervals.py --samples 10000
 
 The statistics are those that the published benchmark resamples: accuracy, normalised hallucination
-and groundedness of its six pipelines. The rival is the loop of that benchmark: ``choice`` and
-``mean`` a thousand times for each statistic. Ours are the functions that ``epoche skn run`` uses.
-Both use the same arrays and the same random stream, so means, bounds and deviations must agree.
+and groundedness of its six pipelines. The rival is the loop of that benchmark, which calls
+``choice`` and ``mean`` a thousand times for each statistic. It is compared with the functions that
+``epoche skn run`` uses. Both use the same arrays and the same random stream, so means, bounds and
+deviations must agree.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ def make_table(samples: int) -> Floats:
     """Makes random values, one column per statistic and pipeline: yes/no values and shares."""
     rng = np.random.default_rng(7)
     columns = []
-    for place, _ in enumerate(ABLATION_PIPELINES):
-        columns.append((rng.random(samples) < 0.6 + 0.05 * place).astype(np.float64))
+    for index, _ in enumerate(ABLATION_PIPELINES):
+        columns.append((rng.random(samples) < 0.6 + 0.05 * index).astype(np.float64))
         claims = rng.integers(1, 9, samples)
         columns.append(rng.binomial(claims, 0.15) / claims)
         columns.append(np.round(rng.beta(8, 2, samples), 2))
     return np.column_stack(columns)
 
 
-def loop_intervals(table: Floats) -> Floats:
+def compute_by_loop(table: Floats) -> Floats:
     """Computes mean, interval bounds and deviation of each column, one resample at a time."""
-    found = []
+    rows = []
     for column in table.T:
         values = column.copy()
         rng = np.random.default_rng(SEED)
@@ -47,45 +48,47 @@ def loop_intervals(table: Floats) -> Floats:
             [rng.choice(values, size=len(values), replace=True).mean() for _ in range(RESAMPLES)]
         )
         low, high = np.percentile(means, [2.5, 97.5])
-        found.append([values.mean(), low, high, means.std()])
-    return np.array(found)
+        rows.append([values.mean(), low, high, means.std()])
+    return np.array(rows)
 
 
-def matrix_intervals(table: Floats) -> Floats:
-    """Computes the same numbers from one resample matrix, whose making is timed too."""
+def compute_by_matrix(table: Floats) -> Floats:
+    """Makes one resample matrix and computes the same numbers from it."""
     samples, width = table.shape
-    draws = ClusterResamples(samples, RESAMPLES, SEED)
-    counted = np.column_stack([table, np.ones(samples)])
-    tops, bottoms = np.eye(width, width + 1), np.zeros((width, width + 1))
-    bottoms[:, -1] = 1.0
-    spread = compute_ratios(
-        ResampledCounts(counted, compute_resampled_sums(counted, draws)), tops, bottoms
+    resamples = ClusterResamples(samples, RESAMPLES, SEED)
+    columns = np.column_stack([table, np.ones(samples)])
+    numerators, denominators = np.eye(width, width + 1), np.zeros((width, width + 1))
+    denominators[:, -1] = 1.0
+    ratios = compute_ratios(
+        ResampledCounts(columns, compute_resampled_sums(columns, resamples)),
+        numerators,
+        denominators,
     )
-    low, high = spread.compute_quantiles([0.025, 0.975])
-    return np.column_stack([spread.values, low, high, spread.replicates.std(axis=0)])
+    low, high = ratios.compute_quantiles([0.025, 0.975])
+    return np.column_stack([ratios.values, low, high, ratios.replicates.std(axis=0)])
 
 
-def time_quickest(
-    work: Callable[[Floats], Floats], table: Floats, runs: int
+def time_fastest_run(
+    compute: Callable[[Floats], Floats], table: Floats, runs: int
 ) -> tuple[float, Floats]:
     """Returns the CPU seconds of the fastest run, and its result."""
-    best, found = float("inf"), np.zeros(0)
+    best, result = float("inf"), np.zeros(0)
     for _ in range(runs):
         start = time.process_time()
-        found = work(table)
+        result = compute(table)
         best = min(best, time.process_time() - start)
-    return best, found
+    return best, result
 
 
 def main() -> None:
-    """Times both; fails if the numbers differ or ours is less than five times as fast."""
+    """Times both; fails if the numbers differ or the matrix is less than five times as fast."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=3, help="runs of each; the fastest counts")
     args = parser.parse_args()
     table = make_table(args.samples)
-    our_seconds, intervals = time_quickest(matrix_intervals, table, args.runs)
-    rival_seconds, expected = time_quickest(loop_intervals, table, args.runs)
+    our_seconds, intervals = time_fastest_run(compute_by_matrix, table, args.runs)
+    rival_seconds, expected = time_fastest_run(compute_by_loop, table, args.runs)
     if not np.allclose(intervals, expected, rtol=0, atol=1e-11):
         raise SystemExit(f"the numbers differ by up to {np.abs(intervals - expected).max():.2g}")
     count = table.shape[1]

@@ -3,7 +3,7 @@
     python benchmarks/bench_skn_notation.py --characters 1000000
 
 Hostile texts of a quarter, half and all of the length are parsed, strictly and tolerantly. The
-table lists the time of the whole text, and its ratio to the time of half the text: about 2 if the
+table lists the time for the full text, and its ratio to the time for half the text: about 2 if the
 time is linear, 4 if it is quadratic. A second table compares the time to read ordinary documents
 as SKN with the time to read them as typed JSON. All times are CPU times, best of several runs.
 """
@@ -75,7 +75,7 @@ HOSTILE_TEXTS: dict[str, tuple[str, str, str]] = {
     "markers of emphasis": ("", "*", "[SKN]"),
     "at signs": (HEAD, "@", TAIL),
 }
-"""The text before, the repeated part, and the text after it."""
+"""Name → the text before the repeated part, the repeated part, and the text after it."""
 
 
 def time_action(action: Callable[[], object], rounds: int) -> float:
@@ -93,13 +93,13 @@ def time_action(action: Callable[[], object], rounds: int) -> float:
 
 def make_hostile_text(name: str, characters: int) -> str:
     """Makes a hostile text of about ``characters`` characters."""
-    before, repeated, after = HOSTILE_TEXTS[name]
-    repeats = max(1, (characters - len(before) - len(after)) // len(repeated))
-    return before + repeated * repeats + after
+    before, repeated_part, after = HOSTILE_TEXTS[name]
+    repeats = max(1, (characters - len(before) - len(after)) // len(repeated_part))
+    return before + repeated_part * repeats + after
 
 
 def make_document(facts: int) -> Document:
-    """Makes a document like an extraction, but longer."""
+    """Makes an SKN document with ``facts`` facts and a quarter as many causal links and gaps."""
     return Document(
         Source("database documentation", "high", 0.85),
         tuple(

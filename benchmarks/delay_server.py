@@ -2,10 +2,10 @@
 
     python benchmarks/delay_server.py --delay-ms 50
 
-It prints its address at once, and its counts as JSON when its standard input is closed: requests,
-maximum number of requests in flight, seconds from the first request to the last reply, and CPU
-seconds. It parses as little HTTP as possible, so that a benchmark measures the client rather than
-this server.
+It prints its address when it starts, and its counts as JSON when its standard input is closed:
+requests, maximum number of requests in flight, seconds from the first request to the last reply,
+and CPU seconds. It parses as little HTTP as possible, so that a benchmark measures the client
+rather than this server.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Counts:
     requests = 0
     in_flight = 0
     most_in_flight = 0
-    first = 0.0
+    first_request_time = 0.0
     """Time of the first request."""
-    last = 0.0
+    last_reply_time = 0.0
     """Time of the latest reply."""
 
 
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
             if head.startswith(b"get"):
                 self._transport.write(self.models)
                 continue
-            Counts.first = Counts.first or self._loop.time()
+            Counts.first_request_time = Counts.first_request_time or self._loop.time()
             Counts.requests += 1
             Counts.in_flight += 1
             Counts.most_in_flight = max(Counts.most_in_flight, Counts.in_flight)
@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
 
     def _answer(self) -> None:
         Counts.in_flight -= 1
-        Counts.last = self._loop.time()
+        Counts.last_reply_time = self._loop.time()
         if not self._transport.is_closing():
             self._transport.write(self.completion)
 
@@ -114,7 +114,7 @@ async def serve_until_eof(delay: float) -> None:
     counts = {
         "requests": Counts.requests,
         "most_in_flight": Counts.most_in_flight,
-        "asking_s": Counts.last - Counts.first,
+        "asking_s": Counts.last_reply_time - Counts.first_request_time,
         "cpu_s": time.process_time() - cpu_start,
     }
     print(json.dumps(counts), flush=True)

@@ -113,15 +113,15 @@ def _make_invoice(rng: random.Random, number: int) -> dict[str, Any]:
 
 
 def _render_text(invoice: dict[str, Any]) -> str:
-    lines_of_text = [
+    text_parts = [
         f"{key} {value}" for key, value in invoice.items() if not isinstance(value, dict | list)
     ]
-    lines_of_text += [str(value) for value in invoice["contact"].values()]
-    lines_of_text += [
+    text_parts += [str(value) for value in invoice["contact"].values()]
+    text_parts += [
         f"{line['quantity']} x {line['item']} at {line['price']}" for line in invoice["lines"]
     ]
     return (
-        ". ".join((*lines_of_text, "Labels: " + ", ".join(invoice["labels"])))
+        ". ".join((*text_parts, "Labels: " + ", ".join(invoice["labels"])))
         + " "
         + "Thank you. " * 40
     )
@@ -130,33 +130,35 @@ def _render_text(invoice: dict[str, Any]) -> str:
 def _simulate_extraction(
     expected: dict[str, Any], rng: random.Random, wrong: float
 ) -> dict[str, Any]:
-    extracted: dict[str, Any] = {}
+    extraction: dict[str, Any] = {}
     for key, value in expected.items():
         if isinstance(value, dict):
-            extracted[key] = _simulate_extraction(value, rng, wrong)
+            extraction[key] = _simulate_extraction(value, rng, wrong)
         elif value and isinstance(value, list) and isinstance(value[0], dict):
-            extracted[key] = [_simulate_extraction(element, rng, wrong) for element in value]
+            extraction[key] = [_simulate_extraction(element, rng, wrong) for element in value]
             if rng.random() < 0.1:
-                extracted[key].reverse()
+                extraction[key].reverse()
         elif rng.random() >= wrong:
-            extracted[key] = value
-        elif (changed := _change_value(value, rng)) is not None:
-            extracted[key] = changed
+            extraction[key] = value
+        elif (changed_value := _change_value(value, rng)) is not None:
+            extraction[key] = changed_value
     if rng.random() < wrong / 4:
-        extracted[rng.choice(_WORDS)] = _make_phrase(rng)
-    return extracted
+        extraction[rng.choice(_WORDS)] = _make_phrase(rng)
+    return extraction
 
 
 def _change_value(value: Any, rng: random.Random) -> Any:
-    way = rng.randrange(5)
-    if way == 0:
+    error_kind = rng.randrange(5)
+    if error_kind == 0:
         return None
     if isinstance(value, str):
         words = value.split()
         return [_make_phrase(rng), f"{value} {_make_phrase(rng, 1, 1)}",
-                " ".join(words[1:]) or None, value.upper()][way - 1]  # fmt: skip
+                " ".join(words[1:]) or None, value.upper()][error_kind - 1]  # fmt: skip
     if isinstance(value, list):
-        return [value[1:], [*value, "Extra"], value[::-1], [_make_phrase(rng, 1, 1)]][way - 1]
+        return [value[1:], [*value, "Extra"], value[::-1], [_make_phrase(rng, 1, 1)]][
+            error_kind - 1
+        ]
     if isinstance(value, bool):
         return not value
-    return [value + 1, value * 1.01, str(value), value * 2][way - 1]
+    return [value + 1, value * 1.01, str(value), value * 2][error_kind - 1]

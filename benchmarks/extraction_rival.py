@@ -1,9 +1,9 @@
 """Scores extractions as written in the specification, with jsonschema and python-Levenshtein.
 
-This is the direct implementation: validate, align arrays of objects by scipy's assignment, flatten
-both sides, compare field by field, count. It leaves out the difficult parts: errors, types and
-hallucinations follow the simplest rules, and only whole values are searched for in the text. So it
-does at most as much work as the scorer that it is compared with.
+This is the direct implementation: it validates, aligns arrays of objects by scipy's assignment,
+flattens both sides, compares field by field, and counts. It leaves out the difficult parts: errors,
+types and hallucinations follow the simplest rules, and only whole values are searched for in the
+text. So it does at most as much work as the scorer that it is compared with.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from scipy.optimize import linear_sum_assignment
 
 from eval.extraction.samples.sample import Sample
 
-NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: "array"}
+TYPE_NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: "array"}
 
 
 class SpecificationScorer:
     """Scores samples one by one, as the specification describes.
 
     Args:
-        validators: whether a schema's validator is cached for other samples of the same schema,
-            instead of calling ``jsonschema.validate``, which checks the schema each time.
+        cache_validators: whether a schema's validator is cached for other samples of the same
+            schema, instead of calling ``jsonschema.validate``, which checks the schema each time.
     """
 
-    def __init__(self, *, validators: bool) -> None:
-        self._validators: dict[int, Any] | None = {} if validators else None
+    def __init__(self, *, cache_validators: bool) -> None:
+        self._validators: dict[int, Any] | None = {} if cache_validators else None
 
     def score_sample(self, sample: Sample, predicted: Any) -> dict[str, Any]:
         """Computes all counts of one sample."""
@@ -58,7 +58,7 @@ class SpecificationScorer:
                 category = "exact" if score >= 0.95 else "partial" if score >= 0.5 else "incorrect"
                 counts["strict"] += normalise_value(predicted_value) == normalise_value(expected)
                 counts["lenient"] += score >= 0.3
-                confusion[NAMES[type(expected)], NAMES[type(predicted_value)]] += 1
+                confusion[TYPE_NAMES[type(expected)], TYPE_NAMES[type(predicted_value)]] += 1
                 if category != "exact":
                     errors[
                         "wrong" if str(predicted_value).lower() not in text else "misplaced"
@@ -67,13 +67,16 @@ class SpecificationScorer:
                 errors["missing"] += 1
             counts[category] += 1
             value = predicted_value if expected is None else expected
-            groups["type"][NAMES[type(value)], category] += 1
+            groups["type"][TYPE_NAMES[type(value)], category] += 1
             groups["depth"][str(path.count(".")), category] += 1
             groups["name"][path, category] += 1
             required = path in sample.schema.get("required", ())
             groups["required"][str(required), category] += 1
-        paired = counts["exact"] + counts["partial"] + counts["incorrect"]
-        predicted_count, expected_count = paired + counts["spurious"], paired + counts["missed"]
+        paired_count = counts["exact"] + counts["partial"] + counts["incorrect"]
+        predicted_count, expected_count = (
+            paired_count + counts["spurious"],
+            paired_count + counts["missed"],
+        )
         credits = {
             "strict": counts["strict"],
             "partial": counts["exact"] + 0.5 * counts["partial"],
@@ -146,9 +149,9 @@ def score_element_pair(expected: Any, predicted: Any) -> float:
     """Sums the field scores of two elements."""
     if not isinstance(predicted, dict):
         return 0.0
-    waste: dict[str, list[float]] = defaultdict(list)
+    ignored_similarities: dict[str, list[float]] = defaultdict(list)
     return sum(
-        score_composite(predicted[key], value, waste)
+        score_composite(predicted[key], value, ignored_similarities)
         for key, value in expected.items()
         if predicted.get(key) is not None
     )
@@ -165,7 +168,9 @@ def score_composite(predicted: Any, expected: Any, similarities: dict[str, list[
         recall = len(shared) / len(exp_tokens) if exp_tokens else 0
         token_f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0
         longest = max(len(predicted), len(expected))
-        edits = 1 - distance(predicted.lower(), expected.lower()) / longest if longest else 0
+        edit_similarity = (
+            1 - distance(predicted.lower(), expected.lower()) / longest if longest else 0
+        )
         pred_lower, exp_lower = predicted.lower(), expected.lower()
         if exp_lower in pred_lower:
             containment = 1.0
@@ -174,17 +179,18 @@ def score_composite(predicted: Any, expected: Any, similarities: dict[str, list[
         else:
             containment = 0.0
         similarities["token_f1"].append(token_f1)
-        similarities["levenshtein"].append(edits)
+        similarities["levenshtein"].append(edit_similarity)
         similarities["containment"].append(containment)
-        return 0.5 * token_f1 + 0.3 * edits + 0.2 * containment
+        return 0.5 * token_f1 + 0.3 * edit_similarity + 0.2 * containment
     if isinstance(expected, bool):
         return 1.0 if predicted == expected else 0.0
     if isinstance(expected, int | float):
         if expected == 0:
             return 1.0 if predicted == 0 else 0.0
         return max(0, 1 - abs(predicted - expected) / abs(expected))
-    first, second = set(map(str, predicted)), set(map(str, expected))
-    return len(first & second) / len(first | second) if first | second else 0.0
+    predicted_set, expected_set = set(map(str, predicted)), set(map(str, expected))
+    union = predicted_set | expected_set
+    return len(predicted_set & expected_set) / len(union) if union else 0.0
 
 
 def normalise_value(value: Any) -> Any:

@@ -5,8 +5,9 @@
 
 The model predicts whether BM25's ten best chunks lack a gold chunk of a question, from the nine
 features of the question in the concept graph, as ``ln(1 + x)``. It is a logistic regression with an
-L2 penalty on standardised features. The penalty is the strongest that is not clearly worse than the
-best in folds inside the training data; the strongest candidate leaves only the base rate.
+L2 penalty on standardised features. Several penalties are compared in folds inside the training
+data, and the strongest that is not clearly worse than the best is chosen. The strongest one that is
+tried shrinks the weights to almost 0, so that only the base rate remains.
 
 Every evaluated prediction is out of fold, from a model that was not fitted on the question. There
 are 10 folds; predictions are averaged over repeats, and compared with the base rate of the same
@@ -49,7 +50,7 @@ ROOT = Path(__file__).parent.parent
 QUESTIONS = ROOT / "retrieval/corpora/keeping_data/questions.jsonl"
 FOLDS, INNER_FOLDS, REPEATS, SEED = 10, 5, 20, 12345
 PENALTIES = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
-RESAMPLES, BINS, DEPTH = 5_000, 10, 10
+RESAMPLES, BINS, CHUNK_COUNT = 5_000, 10, 10
 Floats = NDArray[np.float64]
 FEATURE_NAMES = QueryFeatures.__struct_fields__
 
@@ -70,7 +71,7 @@ class LogisticModel(NamedTuple):
 
 
 def fit_model(x: Floats, y: Floats, penalty: float) -> LogisticModel:
-    """Fits by maximising ``Σ log p - penalty / 2 · Σ w²`` with Newton's method; free intercept."""
+    """Maximises ``Σ log p - penalty / 2 · Σ w²`` by Newton's method; ``w`` omits the intercept."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
     scale[scale == 0] = 1.0
     design = np.column_stack([np.ones(len(y)), (x - mean) / scale])
@@ -91,7 +92,7 @@ def select_model(x: Floats, y: Floats, seed: int) -> LogisticModel:
 
     "Clearly" means by more than one standard error of the paired difference in log loss over inner
     folds (the rule of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3). So
-    predictions differ from the base rate only if the data support it.
+    predictions differ from the base rate only if the data support a difference.
     """
     parts = split_folds(y, INNER_FOLDS, np.random.default_rng(seed))
 
@@ -103,14 +104,14 @@ def select_model(x: Floats, y: Floats, seed: int) -> LogisticModel:
             losses[part] = -np.log(np.where(y[part] == 1, p, 1 - p))
         return losses
 
-    tried = {penalty: fold_losses(penalty) for penalty in PENALTIES}
-    best = min(tried.values(), key=lambda losses: float(losses.mean()))
-    fair = [
+    losses_by_penalty = {penalty: fold_losses(penalty) for penalty in PENALTIES}
+    best = min(losses_by_penalty.values(), key=lambda losses: float(losses.mean()))
+    acceptable_penalties = [
         penalty
-        for penalty, losses in tried.items()
+        for penalty, losses in losses_by_penalty.items()
         if (losses - best).mean() <= (losses - best).std() / np.sqrt(len(y))
     ]
-    return fit_model(x, y, max(fair))
+    return fit_model(x, y, max(acceptable_penalties))
 
 
 def split_folds(y: Floats, count: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
@@ -124,12 +125,12 @@ class OutOfFoldPredictions(NamedTuple):
 
     predicted: Floats
     """Shape (n,)."""
-    base: Floats
+    base_rates: Floats
     """Shape (n,)."""
-    won: Floats
+    win_counts: Floats
     """How often question i had a higher prediction than question j of the same fold; ties count
     half; shape (n, n)."""
-    met: Floats
+    meeting_counts: Floats
     """How often questions i and j were in the same fold; shape (n, n)."""
 
 
@@ -142,60 +143,64 @@ def predict_out_of_fold(x: Floats, y: Floats) -> OutOfFoldPredictions:
             train = np.setdiff1d(np.arange(n), part)
             predictions = select_model(x[train], y[train], SEED).predict(x[part])
             result.predicted[part] += predictions / REPEATS
-            result.base[part] += y[train].mean() / REPEATS
+            result.base_rates[part] += y[train].mean() / REPEATS
             pairs = np.ix_(part, part)
             differences = predictions[:, None] - predictions
-            result.won[pairs] += (differences > 0) + (differences == 0) / 2
-            result.met[pairs] += 1
+            result.win_counts[pairs] += (differences > 0) + (differences == 0) / 2
+            result.meeting_counts[pairs] += 1
     return result
 
 
-def compute_auroc(found: OutOfFoldPredictions, y: Floats, times: Floats) -> float:
+def compute_auroc(predictions: OutOfFoldPredictions, y: Floats, counts: Floats) -> float:
     """Computes AUROC within folds: how often missed questions are ranked above the others.
 
     Args:
-        found: the predictions.
+        predictions: the predictions.
         y: 1 where gold was missed, shape (n,).
-        times: how often each question counts, shape (n,).
+        counts: how often each question counts, shape (n,).
     """
-    missed, not_missed = times * y, times * (1 - y)
-    return float(missed @ found.won @ not_missed / (missed @ found.met @ not_missed))
+    missed, not_missed = counts * y, counts * (1 - y)
+    wins = missed @ predictions.win_counts @ not_missed
+    return float(wins / (missed @ predictions.meeting_counts @ not_missed))
 
 
-def evaluate_predictions(oof: OutOfFoldPredictions, y: Floats) -> dict[str, Any]:
+def evaluate_predictions(predictions: OutOfFoldPredictions, y: Floats) -> dict[str, Any]:
     """Computes Brier score, AUROC and ECE, with percentile bootstrap intervals."""
-    predicted, base = oof.predicted, oof.base
+    predicted, base_rates = predictions.predicted, predictions.base_rates
     bins = equal_width_bins(predicted, BINS)
     measures = {
-        "brier": lambda i: brier_score(predicted[i], y[i]),
-        "brier_of_base_rate": lambda i: brier_score(base[i], y[i]),
-        "brier_less_base_rate": lambda i: (
-            brier_score(predicted[i], y[i]) - brier_score(base[i], y[i])
+        "brier": lambda indices: brier_score(predicted[indices], y[indices]),
+        "brier_of_base_rate": lambda indices: brier_score(base_rates[indices], y[indices]),
+        "brier_less_base_rate": lambda indices: (
+            brier_score(predicted[indices], y[indices])
+            - brier_score(base_rates[indices], y[indices])
         ),
-        "auroc": lambda i: compute_auroc(oof, y, np.bincount(i, minlength=len(y)).astype(float)),
-        "ece": lambda i: calibration_error(predicted[i], y[i], bins[i]),
+        "auroc": lambda indices: compute_auroc(
+            predictions, y, np.bincount(indices, minlength=len(y)).astype(float)
+        ),
+        "ece": lambda indices: calibration_error(predicted[indices], y[indices], bins[indices]),
     }
     rng = np.random.default_rng(SEED)
-    draws = rng.integers(0, len(y), (RESAMPLES, len(y)))
-    draws = draws[[0 < y[i].sum() < len(y) for i in draws]]
+    resamples = rng.integers(0, len(y), (RESAMPLES, len(y)))
+    resamples = resamples[[0 < y[indices].sum() < len(y) for indices in resamples]]
     results: dict[str, Any] = {"questions": len(y), "missed": int(y.sum())}
-    everything = np.arange(len(y))
+    all_questions = np.arange(len(y))
     for name, measure in measures.items():
-        low, high = np.quantile([measure(i) for i in draws], (0.025, 0.975))
+        low, high = np.quantile([measure(indices) for indices in resamples], (0.025, 0.975))
         results[name] = {
-            "value": round(measure(everything), 4),
+            "value": round(measure(all_questions), 4),
             "low": round(float(low), 4),
             "high": round(float(high), 4),
         }
-    chance = simulate_chance_error(predicted, bins, measures["ece"](everything))
+    chance = simulate_chance_error(predicted, bins, measures["ece"](all_questions))
     results["ece"] |= {"of_a_calibrated_one": round(chance.mean, 4), "p": round(chance.p_value, 4)}
-    gain, order = results["brier_less_base_rate"], results["auroc"]
-    better, ordered = gain["high"] < 0, order["low"] > 0.5
+    brier_gain, auroc = results["brier_less_base_rate"], results["auroc"]
+    beats_base_rate, orders_questions = brier_gain["high"] < 0, auroc["low"] > 0.5
     results["verdict"] = (
         "predicts: its Brier score beats the base rate's and it orders questions"
-        if better and ordered
+        if beats_base_rate and orders_questions
         else "orders questions, but its probabilities are no better than the base rate"
-        if ordered
+        if orders_questions
         else "predicts nothing that its intervals could show"
     )
     results["method"] = (
@@ -218,35 +223,35 @@ def main() -> None:
     questions = read_questions(arguments.questions, [chunk.id for chunk in run.chunks])
     bm25 = BM25([Passage(chunk.id, chunk.text) for chunk in run.chunks])
     lookup = run.open_lookup()
-    rows, missed, strata, levels = [], [], [], {}
-    unmatched = 0
+    rows, missed_flags, kinds, levels = [], [], [], {}
+    unmatched_count = 0
     for question in questions:
         if not question.answerable:
             continue
         concepts = run.concepts
         nodes = concepts.match_concepts(question.question, lookup)
         features = compute_features(concepts.graph, nodes, concepts.get_chunk_ids)
-        miss = not set(question.gold) <= bm25.get_scores(question.question, DEPTH).keys()
+        is_missed = not set(question.gold) <= bm25.get_scores(question.question, CHUNK_COUNT).keys()
         level = levels.setdefault(score_features(features).level, {"questions": 0, "missed": 0})
         level["questions"] += 1
-        level["missed"] += miss
+        level["missed"] += is_missed
         if not features.query_node_count:
-            unmatched += 1
+            unmatched_count += 1
             continue
         rows.append([log_feature(features, name) for name in FEATURE_NAMES])
-        missed.append(float(miss))
-        strata.append(question.kind)
-    x, y = np.array(rows), np.array(missed)
+        missed_flags.append(float(is_missed))
+        kinds.append(question.kind)
+    x, y = np.array(rows), np.array(missed_flags)
     report = evaluate_predictions(predict_out_of_fold(x, y), y)
     report["levels_of_seed"] = levels
     report["missed_by_kind"] = {
-        kind: f"{sum(m for m, k in zip(missed, strata, strict=True) if k == kind):.0f} of "
-        f"{strata.count(kind)}"
-        for kind in dict.fromkeys(strata)
+        kind: f"{sum(m for m, k in zip(missed_flags, kinds, strict=True) if k == kind):.0f} of "
+        f"{kinds.count(kind)}"
+        for kind in dict.fromkeys(kinds)
     }
     model = select_model(x, y, SEED)
     fitted_model = DifficultyModel(
-        predicts=f"BM25's {DEPTH} best chunks lack at least one gold chunk",
+        predicts=f"BM25's {CHUNK_COUNT} best chunks lack at least one gold chunk",
         intercept=round(model.intercept, 6),
         terms=tuple(
             ModelTerm(
@@ -263,7 +268,7 @@ def main() -> None:
             "questions_sha256": sha256_file(arguments.questions),
             "chunks_sha256": sha256_bytes(to_json_bytes([[c.id, c.text] for c in run.chunks])),
             "run_config": run.config,
-            "answerable_without_a_match": unmatched,
+            "answerable_without_a_match": unmatched_count,
             "bm25": bm25.params(),
             "penalty": f"L2 on standardised ln(1 + x): {model.penalty:g} of {list(PENALTIES)}",
         },

@@ -42,13 +42,12 @@ PREFIXES = """\
 
 COUNTRIES = 150
 SEAS = 60
-WITHHELD = 0.12
+WITHHELD_MOUTH_SHARE = 0.12
 """Share of rivers whose mouth the graph does not state, so that unknown claims exist."""
-
-# Shares of rivers on each level above the sea; a river flows into one of the level below.
 LEVELS = (0.10, 0.25, 0.35, 0.30)
+"""Shares of rivers on each level above the sea; a river flows into one of the level below."""
 TRIPLES_PER_RIVER = 11.42
-"""Average number of triples per river and its source; used to reach a number of triples."""
+"""Average number of triples per river and its source, which determines how many rivers are made."""
 
 
 def iter_river_lines(triples: int, seed: int = 0) -> Iterator[str]:
@@ -60,33 +59,34 @@ def iter_river_lines(triples: int, seed: int = 0) -> Iterator[str]:
         yield f':Country_{n} a wm:Country ; rdfs:label "Country {n}"@en .\n'
     for n in range(SEAS):
         yield f':Sea_{n} a wm:Sea ; rdfs:label "Sea {n}"@en .\n'
-    fixed = 50 + 2 * (COUNTRIES + SEAS)
-    total = max(8, round((triples - fixed) / TRIPLES_PER_RIVER))
-    bounds = [0]
+    # The axioms have about 50 triples; each country and sea has 2.
+    fixed_triples = 50 + 2 * (COUNTRIES + SEAS)
+    river_count = max(8, round((triples - fixed_triples) / TRIPLES_PER_RIVER))
+    level_starts = [0]
     for share in LEVELS:
-        bounds.append(bounds[-1] + max(1, round(share * total)))
-    bounds[-1] = total
+        level_starts.append(level_starts[-1] + max(1, round(share * river_count)))
+    level_starts[-1] = river_count
     level = 0
-    for n in range(total):
-        while level < len(LEVELS) - 1 and n >= bounds[level + 1]:
+    for n in range(river_count):
+        while level < len(LEVELS) - 1 and n >= level_starts[level + 1]:
             level += 1
-        yield _make_river(rng, n, level, bounds)
+        yield _make_river(rng, n, level, level_starts)
 
 
-def _make_river(rng: random.Random, n: int, level: int, bounds: list[int]) -> str:
-    high = rng.randint(200, 4000)
-    low = rng.randint(0, 199)
+def _make_river(rng: random.Random, n: int, level: int, level_starts: list[int]) -> str:
+    source_elevation = rng.randint(200, 4000)
+    mouth_elevation = rng.randint(0, 199)
     countries = sorted({rng.randrange(COUNTRIES) for _ in range(rng.choice((1, 1, 1, 2)))})
     if level:
-        mouth = f":River_{rng.randrange(bounds[level - 1], bounds[level])}"
+        mouth = f":River_{rng.randrange(level_starts[level - 1], level_starts[level])}"
     else:
         mouth = f":Sea_{rng.randrange(SEAS)}"
     lines = [f':River_{n} a wm:River ; rdfs:label "River {n}"@en ;']
-    if rng.random() >= WITHHELD:
+    if rng.random() >= WITHHELD_MOUTH_SHARE:
         lines.append(f" wm:flowsInto {mouth} ;")
     lines.append(f" wm:length {rng.randint(50, 60000) / 10} ;")
     lines.append(f" wm:discharge {rng.randint(1, 90000) / 10} ;")
-    lines.append(f" wm:sourceElevation {high} ; wm:mouthElevation {low} ;")
+    lines.append(f" wm:sourceElevation {source_elevation} ; wm:mouthElevation {mouth_elevation} ;")
     lines.append(f" wm:traverses {', '.join(f':Country_{c}' for c in countries)} ;")
     if not level:
         lines.append(f" wm:partOfSystem :System_{n} ;")

@@ -27,6 +27,7 @@ def make_keywords(size: int, seed: int = 0) -> list[str]:
     """
     random_source = random.Random(seed)
     keywords: dict[str, str] = {}
+    # The random combinations never end, so the number of tries is limited.
     for tries, phrase in enumerate(_iter_phrases(random_source)):
         if len(keywords) == size:
             return list(keywords.values())
@@ -46,15 +47,15 @@ def _iter_phrases(random_source: random.Random) -> Iterator[str]:
         for path in sorted((ROOT / folder).rglob("*.md"))
         for line in path.read_text("utf-8").splitlines()
     ]
-    real: dict[str, None] = {}
+    text_phrases: dict[str, None] = {}
     for line in texts:
         tokens = split_words(line)
         for length in (1, 2, 3):
             for start in range(len(tokens) - length + 1):
-                run = tokens[start : start + length]
-                if not {run[0], run[-1]} & FUNCTION_WORDS and any(map(str.isalpha, run)):
-                    real.setdefault(" ".join(run))
-    phrases = list(real)
+                words = tokens[start : start + length]
+                if not {words[0], words[-1]} & FUNCTION_WORDS and any(map(str.isalpha, words)):
+                    text_phrases.setdefault(" ".join(words))
+    phrases = list(text_phrases)
     random_source.shuffle(phrases)
     yield from phrases
     vocabulary = sorted(

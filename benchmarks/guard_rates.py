@@ -6,8 +6,8 @@ The claims are about the shipped rivers, each with a verdict proved by the oracl
 (entailed, contradictory, unknown) and near-misses. They are worded in five ways, embedded in
 running text and streamed in chunks of random length. Further tables use the manually written
 paraphrases (converted to statements) and statements of ``tests/data``. A claim counts as passed if
-every clause that contains a word of it passed. The rates measure only how well text is read,
-because the guard uses the oracle that determined the labels.
+every clause that contains a word of it passed. The rates measure only how well the guard reads
+text, because it uses the same oracle that determined the labels.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ LEAD_IN_TEMPLATES = (
     "1. **{}**.\n", "- {}\n", "Note that {}!", "Therefore {}.", "Yes, {}.",
 )  # fmt: skip
 CONJUNCTIONS = (" and ", ", and ", ", but ", ", while ", "; ")
-# Text without claims about the graph, with everything that must not end a clause.
+# Text without claims about the graph, with abbreviations, numbers and quotes whose punctuation must
+# not end a clause.
 FILLERS = (
     "Good question, and thanks for asking!",
     "Let me go through this step by step.",
@@ -66,23 +67,25 @@ FILLERS = (
 
 
 class ClaimSpan(NamedTuple):
-    """Position, truth and form of a claim in running text."""
+    """Position, truth and wording of a claim in running text."""
 
     start: int
     end: int
-    true: bool
+    is_true: bool
     form: str
 
 
-def labelled_claims(kb: KnowledgeBase, count: int) -> list[tuple[Claim, Label, str]]:
+def make_labelled_claims(kb: KnowledgeBase, count: int) -> list[tuple[Claim, Label, str]]:
     """Makes claims, each with its label and its origin."""
-    preds = choose_default_predicates(kb)
-    cards = make_cards(kb, CardPlan(predicates=preds, per_label=count // 3, seed=SEED)).cards
-    near = make_near_misses(kb, NearMissPlan(predicates=preds, num=count // 3, seed=SEED)).cards
-    labelled = [(card.claim, card.label, card.label) for card in cards]
-    labelled += [(card.claim, card.label, "near-miss") for card in near]
-    random.Random(SEED).shuffle(labelled)
-    return labelled
+    predicates = choose_default_predicates(kb)
+    cards = make_cards(kb, CardPlan(predicates=predicates, per_label=count // 3, seed=SEED)).cards
+    near_misses = make_near_misses(
+        kb, NearMissPlan(predicates=predicates, num=count // 3, seed=SEED)
+    ).cards
+    labelled_claims = [(card.claim, card.label, card.label) for card in cards]
+    labelled_claims += [(card.claim, card.label, "near-miss") for card in near_misses]
+    random.Random(SEED).shuffle(labelled_claims)
+    return labelled_claims
 
 
 def _list_verbs(kb: KnowledgeBase, pred: str) -> list[str]:
@@ -96,47 +99,59 @@ def write_running_text(
 ) -> tuple[str, list[ClaimSpan]]:
     """Writes all claims as sentences in running text, and returns it with their positions."""
     rng = random.Random(SEED)
-    words = kb.verbaliser
+    verbaliser = kb.verbaliser
     text, spans = "", []
 
-    def append_clause(before: str, clause: str, after: str, *, true: bool, form: str) -> None:
+    def append_clause(before: str, clause: str, after: str, *, is_true: bool, form: str) -> None:
         nonlocal text
         start = len(text) + len(before)
         text += before + clause + after
-        spans.append(ClaimSpan(start, start + len(clause), true, form))
+        spans.append(ClaimSpan(start, start + len(clause), is_true, form))
 
     remaining = list(claims)
     while remaining:
         claim, label, origin = remaining.pop()
         if rng.random() < 0.4:
             text += rng.choice(FILLERS) + rng.choice((" ", " ", "\n", "\n\n"))
-        clause, roll = words.render_clause(claim), rng.random()
-        name = f"{origin}: "
+        clause, roll = verbaliser.render_clause(claim), rng.random()
+        form_prefix = f"{origin}: "
         if roll < 0.25:
-            append_clause("", words.render_fact(claim), " ", true=label == "E", form=name + "fact")
+            append_clause(
+                "",
+                verbaliser.render_fact(claim),
+                " ",
+                is_true=label == "E",
+                form=form_prefix + "fact",
+            )
         elif roll < 0.45:
             before, after = rng.choice(LEAD_IN_TEMPLATES).split("{}")
-            append_clause(before, clause, after + " ", true=label == "E", form=name + "led in")
+            append_clause(
+                before, clause, after + " ", is_true=label == "E", form=form_prefix + "led in"
+            )
         elif roll < 0.65 and remaining:
-            second_claim, other_label, other_origin = remaining.pop()
+            second_claim, second_label, second_origin = remaining.pop()
             append_clause(
                 "",
-                words.render_fact(claim).rstrip("."),
+                verbaliser.render_fact(claim).rstrip("."),
                 "",
-                true=label == "E",
-                form=name + "joined",
+                is_true=label == "E",
+                form=form_prefix + "joined",
             )
-            append_clause(rng.choice(CONJUNCTIONS), words.render_clause(second_claim), ". ",
-                true=other_label == "E", form=f"{other_origin}: joined")  # fmt: skip
+            append_clause(rng.choice(CONJUNCTIONS), verbaliser.render_clause(second_claim), ". ",
+                is_true=second_label == "E", form=f"{second_origin}: joined")  # fmt: skip
         elif roll < 0.85 and (verbs := _list_verbs(kb, claim.pred)):
-            obj = words.render_term(claim.obj, claim.pred)
+            obj = verbaliser.render_term(claim.obj, claim.pred)
             sentence = capitalise_sentence(
-                f"{words.render_term(claim.subj)} {rng.choice(verbs)} {obj}"
+                f"{verbaliser.render_term(claim.subj)} {rng.choice(verbs)} {obj}"
             )
-            append_clause("", sentence, ". ", true=label == "E", form=name + "synonym")
+            append_clause("", sentence, ". ", is_true=label == "E", form=form_prefix + "synonym")
         else:
             append_clause(
-                "", words.render_denial(claim), " ", true=label == "C", form=name + "denied"
+                "",
+                verbaliser.render_denial(claim),
+                " ",
+                is_true=label == "C",
+                form=form_prefix + "denied",
             )
     return text, spans
 
@@ -152,24 +167,24 @@ def split_chunks(text: str) -> Iterator[str]:
 
 def find_passed_claims(events: list[Event], spans: list[ClaimSpan]) -> list[bool]:
     """Returns for each claim whether all clauses that contain a word of it passed."""
-    result, first_event = [], 0
+    passed_claims, first_event = [], 0
     for claim in spans:
         while events[first_event].start + len(events[first_event].source) <= claim.start:
             first_event += 1
-        event_index, passed = first_event, True
+        event_index, is_passed = first_event, True
         while event_index < len(events) and events[event_index].start < claim.end:
-            passed &= events[event_index].passed
+            is_passed &= events[event_index].passed
             event_index += 1
-        result.append(passed)
-    return result
+        passed_claims.append(is_passed)
+    return passed_claims
 
 
-def format_rate(hits: int, all_: int) -> str:
+def format_rate(hits: int, total: int) -> str:
     """Formats a share with Wilson's 95 % interval."""
-    if not all_:
+    if not total:
         return "–"
-    low, high = wilson_interval(hits, all_)
-    return f"{hits}/{all_} = {hits / all_:.4f} [{low:.4f}, {high:.4f}]"
+    low, high = wilson_interval(hits, total)
+    return f"{hits}/{total} = {hits / total:.4f} [{low:.4f}, {high:.4f}]"
 
 
 def print_rates(kb: KnowledgeBase, title: str, text: str, spans: list[ClaimSpan]) -> None:
@@ -177,24 +192,39 @@ def print_rates(kb: KnowledgeBase, title: str, text: str, spans: list[ClaimSpan]
     print(f"\n{title}: {len(spans)} claims, {len(text):,} characters\n")
     print("| policy | false claims let through | true claims withheld | clauses/s |")
     print("|---|---|---|---|")
-    default_passed: list[tuple[ClaimSpan, bool]] = []
+    default_results: list[tuple[ClaimSpan, bool]] = []
     for name, policy in POLICIES.items():
         guard = Guard(kb, policy)
-        began = time.perf_counter()
+        start = time.perf_counter()
         events = list(guard.iter_events(split_chunks(text)))
-        speed = len(events) / (time.perf_counter() - began)
-        passed = list(zip(spans, find_passed_claims(events, spans), strict=True))
-        wrong = [ok for claim, ok in passed if not claim.true]
-        right = [ok for claim, ok in passed if claim.true]
-        print(f"| {name} | {format_rate(sum(wrong), len(wrong))} | "
-              f"{format_rate(len(right) - sum(right), len(right))} | {speed:,.0f} |")  # fmt: skip
-        default_passed = default_passed or passed
+        speed = len(events) / (time.perf_counter() - start)
+        claim_results = list(zip(spans, find_passed_claims(events, spans), strict=True))
+        false_claims_passed = [is_passed for claim, is_passed in claim_results if not claim.is_true]
+        true_claims_passed = [is_passed for claim, is_passed in claim_results if claim.is_true]
+        withheld = len(true_claims_passed) - sum(true_claims_passed)
+        print(
+            f"| {name} | {format_rate(sum(false_claims_passed), len(false_claims_passed))} | "
+            f"{format_rate(withheld, len(true_claims_passed))} | {speed:,.0f} |"
+        )
+        default_results = default_results or claim_results
     print("\n| form (default policy) | false let through | true withheld |")
     print("|---|---|---|")
     for form in sorted({claim.form for claim in spans}):
-        wrong = [ok for claim, ok in default_passed if not claim.true and claim.form == form]
-        right = [ok for claim, ok in default_passed if claim.true and claim.form == form]
-        print(f"| {form} | {sum(wrong)}/{len(wrong)} | {len(right) - sum(right)}/{len(right)} |")
+        false_claims_passed = [
+            is_passed
+            for claim, is_passed in default_results
+            if not claim.is_true and claim.form == form
+        ]
+        true_claims_passed = [
+            is_passed
+            for claim, is_passed in default_results
+            if claim.is_true and claim.form == form
+        ]
+        withheld = len(true_claims_passed) - sum(true_claims_passed)
+        print(
+            f"| {form} | {sum(false_claims_passed)}/{len(false_claims_passed)} | "
+            f"{withheld}/{len(true_claims_passed)} |"
+        )
 
 
 def read_paraphrases(kb: KnowledgeBase) -> tuple[str, list[ClaimSpan]]:
@@ -205,14 +235,14 @@ def read_paraphrases(kb: KnowledgeBase) -> tuple[str, list[ClaimSpan]]:
         statement = convert_to_statement(row["question"])
         if not statement.is_converted:
             continue
-        true, form = False, "asks more than a claim"
+        is_true, form = False, "asks more than a claim"
         if row["claim"]:
             claim = _parse_claim(kb, row["claim"])
             if claim is None:
                 continue
             label = next(iter(kb.oracle.license_many([claim]))).label
-            true, form = label == "E", f"batch {row['batch']}"
-        spans.append(ClaimSpan(len(text), len(text) + len(statement.text), true, form))
+            is_true, form = label == "E", f"batch {row['batch']}"
+        spans.append(ClaimSpan(len(text), len(text) + len(statement.text), is_true, form))
         text += statement.text + " "
     return text, spans
 
@@ -222,30 +252,30 @@ def read_statements(kb: KnowledgeBase) -> tuple[str, list[ClaimSpan]]:
     text, spans = "", []
     for line in STATEMENTS.read_text("utf-8").splitlines():
         row = json.loads(line)
-        true, form = False, "more than a claim"
+        is_true, form = False, "more than a claim"
         if row["claim"]:
             claim = _parse_claim(kb, row["claim"])
             if claim is None:
                 raise ValueError(f"the graph has no such claim: {line}")
             label = next(iter(kb.oracle.license_many([claim]))).label
-            true, form = label == ("C" if row["denied"] else "E"), "a claim"
-        spans.append(ClaimSpan(len(text), len(text) + len(row["text"]), true, form))
+            is_true, form = label == ("C" if row["denied"] else "E"), "a claim"
+        spans.append(ClaimSpan(len(text), len(text) + len(row["text"]), is_true, form))
         text += row["text"] + " "
     return text, spans
 
 
-def _parse_claim(kb: KnowledgeBase, named: list[str | int]) -> Claim | None:
+def _parse_claim(kb: KnowledgeBase, names: list[str | int]) -> Claim | None:
     """Returns the claim given by labels; None if a name is ambiguous or the object is a number."""
-    subj, pred, obj = named
+    subj, pred, obj = names
     if not isinstance(obj, str):
         return None
-    ends = [
+    entity_matches = [
         [i for i in kb.labels.find_entities(name) if kb.labels.get_label(i) == name]
         for name in (subj, obj)
     ]
-    if any(len(matches) != 1 for matches in ends):
+    if any(len(matches) != 1 for matches in entity_matches):
         return None
-    return Claim(ends[0][0], kb.resolve_predicate(pred), ends[1][0])
+    return Claim(entity_matches[0][0], kb.resolve_predicate(pred), entity_matches[1][0])
 
 
 def rate_withheld_fillers(kb: KnowledgeBase) -> str:
@@ -261,7 +291,7 @@ def main() -> None:
         "--claims", type=int, default=1_500, help="approximate number of claims to make"
     )
     kb = KnowledgeBase.open("rivers")
-    claims = labelled_claims(kb, parser.parse_args().claims)
+    claims = make_labelled_claims(kb, parser.parse_args().claims)
     print_rates(kb, "From templates", *write_running_text(kb, claims))
     print_rates(kb, "Hand-written paraphrases, as statements", *read_paraphrases(kb))
     print_rates(kb, "Hand-written statements, never used for fixes", *read_statements(kb))

@@ -2,8 +2,8 @@
 
     python -m benchmarks.rag_threshold
 
-Makes card sets on the shipped rivers with seeds that no reported set uses, runs ``rag`` on them at
-each threshold, and prints the share of correct answers (YES on E, NO on C, UNKNOWN on U).
+It makes card sets on the shipped rivers with seeds that no reported set uses, runs ``rag`` on them
+at each threshold, and prints the share of correct answers (YES on E, NO on C, UNKNOWN on U).
 """
 
 from __future__ import annotations

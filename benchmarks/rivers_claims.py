@@ -14,36 +14,40 @@ CLAIMS = 1_000
 
 
 def make_claims(oracle: Oracle, count: int = CLAIMS) -> list[Claim]:
-    """Makes claims of every predicate: asserted ones, ones with a wrong object, and nonsense."""
+    """Makes claims of every predicate: asserted ones, and ones with exchanged or random terms."""
     rng = random.Random(7)
     index = oracle.closure.index
     text = index.terms.get_text
     facts = [Claim(text(s), text(p), text(o)) for s, p, o in index.iter_triples()]
     facts = [claim for claim in facts if claim.subj.startswith("http")]
-    by_predicate: dict[str, list[Claim]] = {}
+    claims_by_predicate: dict[str, list[Claim]] = {}
     for claim in facts:
         if claim.pred.startswith(WM) or claim.pred == TYPE:
-            by_predicate.setdefault(claim.pred, []).append(claim)
-    names = sorted(by_predicate)
+            claims_by_predicate.setdefault(claim.pred, []).append(claim)
+    predicates = sorted(claims_by_predicate)
     subjects = sorted({claim.subj for claim in facts})
-    made: dict[Claim, None] = {}
-    while len(made) < count:
-        claims = by_predicate[rng.choice(names)]
-        first, second = rng.choice(claims), rng.choice(claims)
+    unique_claims: dict[Claim, None] = {}
+    while len(unique_claims) < count:
+        claims = claims_by_predicate[rng.choice(predicates)]
+        first_claim, second_claim = rng.choice(claims), rng.choice(claims)
         roll = rng.random()
         if roll < 0.15:
-            claim = first
+            claim = first_claim
         elif roll < 0.6:
-            claim = Claim(first.subj, first.pred, second.obj)
-        elif roll < 0.75 and not first.obj.startswith('"'):
-            claim = Claim(first.obj, first.pred, first.subj)
+            claim = Claim(first_claim.subj, first_claim.pred, second_claim.obj)
+        elif roll < 0.75 and not first_claim.obj.startswith('"'):
+            claim = Claim(first_claim.obj, first_claim.pred, first_claim.subj)
         elif roll < 0.85:
-            claim = Claim(rng.choice(subjects), first.pred, second.obj)
+            claim = Claim(rng.choice(subjects), first_claim.pred, second_claim.obj)
         elif roll < 0.9:
-            claim = Claim(first.subj, first.pred, f'"{rng.randint(-9, 9000)}"^^<{XSD}integer>')
+            claim = Claim(
+                first_claim.subj, first_claim.pred, f'"{rng.randint(-9, 9000)}"^^<{XSD}integer>'
+            )
         elif roll < 0.95:
-            claim = Claim(first.subj, first.pred, rng.choice(subjects))
+            claim = Claim(first_claim.subj, first_claim.pred, rng.choice(subjects))
         else:
-            claim = Claim("https://epoche.example/rivers/Nowhere", first.pred, first.obj)
-        made[claim] = None
-    return list(made)
+            claim = Claim(
+                "https://epoche.example/rivers/Nowhere", first_claim.pred, first_claim.obj
+            )
+        unique_claims[claim] = None
+    return list(unique_claims)

@@ -1,7 +1,7 @@
 """Defines the command with which ``bench_runner.py`` runs each of the compared runners.
 
-Each is configured as its documentation recommends for a local server, with the same number of
-requests in flight, no progress bar, and its usual log of every answer.
+Each runner is configured as its documentation recommends for a local server, with the same number
+of requests in flight, no progress bar, and its usual log of every answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 from delay_server import MODEL
 
 ROOT = Path(__file__).resolve().parents[1]
-KEY = "sk-loopback-bench-51ab"
+API_KEY = "sk-loopback-bench-51ab"
+"""An invented key; the local server accepts any."""
 
 INSPECT_TASK = """
 from inspect_ai import Task, task
@@ -52,7 +53,7 @@ metric_list:
 
 @dataclass(frozen=True)
 class Job:
-    """The task of a runner.
+    """The questions for a runner, and where to send them.
 
     Attributes:
         folder: an empty folder for the runner's files.
@@ -71,24 +72,24 @@ class Job:
 
 @dataclass(frozen=True)
 class Command:
-    """A process to measure; it runs in the job's folder.
+    """The command of a process to measure, which runs in the job's folder.
 
     Attributes:
         line: its command line.
-        env: environment variables in addition to those of this process.
-        logged: counts the answers in its log, after the process has ended.
+        env: its environment variables in addition to those of this process.
+        count_logged: counts the answers in its log, after the process has ended.
     """
 
     line: list[str]
     env: dict[str, str]
-    logged: Callable[[str], int]
+    count_logged: Callable[[str], int]
 
 
-def epoche_command(job: Job, _: Path) -> Command:
+def make_epoche_command(job: Job, _: Path) -> Command:
     """Returns the command of ``epoche eval``, with journal, manifest and cache."""
     out = job.folder / "ours.jsonl"
 
-    def count_logged(_printed: str) -> int:
+    def count_logged_answers(_output: str) -> int:
         preds = [json.loads(line)["pred"] for line in out.open("rb")]
         return sum(pred != "ERROR" for pred in preds)
 
@@ -96,28 +97,28 @@ def epoche_command(job: Job, _: Path) -> Command:
     flags = ("--concurrency", str(job.concurrency), "--cards", str(job.cards), "--out", str(out))
     return Command(
         [sys.executable, "-m", "epoche", "eval", *system, *flags],
-        {"EPOCHE_BASE_URL": job.base_url, "EPOCHE_API_KEY": KEY, "PYTHONPATH": str(ROOT)},
-        count_logged,
+        {"EPOCHE_BASE_URL": job.base_url, "EPOCHE_API_KEY": API_KEY, "PYTHONPATH": str(ROOT)},
+        count_logged_answers,
     )
 
 
-def bare_loop_command(job: Job, _: Path) -> Command:
+def make_bare_loop_command(job: Job, _: Path) -> Command:
     """Returns the command of the official client in a bounded loop; see ``bare_loop.py``."""
     script = Path(__file__).with_name("bare_loop.py")
     return Command(
         [sys.executable, str(script), str(job.prompts), MODEL, str(job.concurrency)],
-        {"OPENAI_BASE_URL": job.base_url, "OPENAI_API_KEY": KEY},
-        lambda printed: int(printed.split()[-1]),
+        {"OPENAI_BASE_URL": job.base_url, "OPENAI_API_KEY": API_KEY},
+        lambda output: int(output.split()[-1]),
     )
 
 
-def inspect_command(job: Job, python: Path) -> Command:
+def make_inspect_command(job: Job, python: Path) -> Command:
     """Returns the command of ``inspect eval``, with its default log."""
     task = INSPECT_TASK.format(prompts=str(job.prompts))
     (job.folder / "task.py").write_text(task, "utf-8")
     logs = job.folder / "logs"
 
-    def count_logged(_printed: str) -> int:
+    def count_logged_answers(_output: str) -> int:
         dump = subprocess.run(
             [python.with_name("inspect"), "log", "dump", *logs.glob("*.eval")],
             check=True,
@@ -126,8 +127,8 @@ def inspect_command(job: Job, python: Path) -> Command:
         samples = json.loads(dump.stdout)["samples"]
         return sum(bool(sample["output"]["choices"]) for sample in samples)
 
-    many = str(job.concurrency)
-    flags = ("--max-connections", many, "--max-samples", many, "--display", "none")
+    concurrency = str(job.concurrency)
+    flags = ("--max-connections", concurrency, "--max-samples", concurrency, "--display", "none")
     sampling = ("--max-tokens", "512", "--temperature", "0", "--log-dir", str(logs))
     return Command(
         [
@@ -135,17 +136,17 @@ def inspect_command(job: Job, python: Path) -> Command:
             *("--model", f"openai/{MODEL}", "--model-base-url", job.base_url),
             *("-M", "responses_api=false", *flags, *sampling),
         ],
-        {"OPENAI_API_KEY": KEY},
-        count_logged,
+        {"OPENAI_API_KEY": API_KEY},
+        count_logged_answers,
     )
 
 
-def lm_eval_command(job: Job, python: Path) -> Command:
+def make_lm_eval_command(job: Job, python: Path) -> Command:
     """Returns the command ``lm_eval --model local-chat-completions --log_samples``."""
     (job.folder / "task.yaml").write_text(LM_EVAL_TASK.format(prompts=job.prompts), "utf-8")
     out = job.folder / "out"
 
-    def count_logged(_printed: str) -> int:
+    def count_logged_answers(_output: str) -> int:
         (file,) = out.rglob("samples_*.jsonl")
         return sum(bool(json.loads(line)["resps"][0][0]) for line in file.open("rb"))
 
@@ -164,26 +165,26 @@ def lm_eval_command(job: Job, python: Path) -> Command:
             *("--output_path", str(out), "--log_samples"),
         ],
         {
-            "OPENAI_API_KEY": KEY,
+            "OPENAI_API_KEY": API_KEY,
             "HF_HUB_OFFLINE": "1",
             "HF_DATASETS_OFFLINE": "1",
             "HF_HOME": str(job.folder / "hf"),
         },
-        count_logged,
+        count_logged_answers,
     )
 
 
 RUNNERS: dict[str, Callable[[Job, Path], Command]] = {
-    "bare loop": bare_loop_command,
-    "ours": epoche_command,
-    "inspect-ai": inspect_command,
-    "lm-eval": lm_eval_command,
+    "bare loop": make_bare_loop_command,
+    "ours": make_epoche_command,
+    "inspect-ai": make_inspect_command,
+    "lm-eval": make_lm_eval_command,
 }
 PACKAGES = {
     "inspect-ai": ("inspect", "inspect-ai openai"),
     "lm-eval": ("lm_eval", '"lm-eval[api]"'),
 }
-"""Rival → the command that it installs, and the packages to install."""
+"""Rival → the executable that it installs, and the packages to install."""
 
 
 def how_to_install(name: str, python: Path | None) -> str | None:

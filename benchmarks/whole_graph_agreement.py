@@ -35,7 +35,7 @@ class Agreement(msgspec.Struct, frozen=True):
     cpu_s: float
     """CPU seconds that whole-graph pySHACL took for the claim."""
     graph: str
-    """First 12 hex digits of the graph's SHA-256: a line counts only for the same graph."""
+    """First 12 hex digits of the graph's SHA-256; a resumed run uses only lines of this graph."""
 
 
 def main() -> int:
@@ -47,44 +47,45 @@ def main() -> int:
 
     domain = load_domain("rivers")
     graph, shapes = Graph.load(domain.graph_files), Shapes.load(domain.shapes_files)
-    fast, reference = Oracle(graph, shapes), Oracle(graph, shapes, engine="pyshacl")
+    incremental, reference = Oracle(graph, shapes), Oracle(graph, shapes, engine="pyshacl")
     flags.out.parent.mkdir(parents=True, exist_ok=True)
-    done = dict(_read_finished(flags.out, graph.sha256[:12]))
+    agreements = dict(_read_agreements(flags.out, graph.sha256[:12]))
     with flags.out.open("ab") as log:
-        for number, claim in enumerate(make_claims(fast, flags.claims), start=1):
-            if claim in done:
+        for number, claim in enumerate(make_claims(incremental, flags.claims), start=1):
+            if claim in agreements:
                 continue
-            verdict, start = fast.license(claim), time.process_time()
+            verdict, start = incremental.license(claim), time.process_time()
             expected = reference.license(claim)
-            spent = time.process_time() - start
-            ours, expected_key = (
-                (found.label, found.proof.kind, found.proof.violations)
-                for found in (verdict, expected)
+            cpu_seconds = time.process_time() - start
+            actual_key, expected_key = (
+                (decision.label, decision.proof.kind, decision.proof.violations)
+                for decision in (verdict, expected)
             )
-            if ours != expected_key:
-                print(f"DISAGREE {claim}\n  incremental {ours}\n  pySHACL     {expected_key}")
+            if actual_key != expected_key:
+                print(f"DISAGREE {claim}\n  incremental {actual_key}\n  pySHACL     {expected_key}")
                 return 1
-            agreed = Agreement(
-                claim, verdict.label, len(ours[2]), round(spent, 3), graph.sha256[:12]
+            agreement = Agreement(
+                claim, verdict.label, len(actual_key[2]), round(cpu_seconds, 3), graph.sha256[:12]
             )
-            done[claim] = agreed
-            log.write(msgspec.json.encode(agreed) + b"\n")
+            agreements[claim] = agreement
+            log.write(msgspec.json.encode(agreement) + b"\n")
             log.flush()
             if sys.stderr.isatty():
                 print(f"\r{number}/{flags.claims}", end="", file=sys.stderr)
-    labels = Counter(agreed.label for agreed in done.values())
-    print(f"{len(done)} claims agree: {dict(sorted(labels.items()))}, graph {graph.sha256[:12]}")
+    labels = Counter(agreement.label for agreement in agreements.values())
+    print(
+        f"{len(agreements)} claims agree: {dict(sorted(labels.items()))}, graph {graph.sha256[:12]}"
+    )
     return 0
 
 
-def _read_finished(path: Path, graph: str) -> list[tuple[Claim, Agreement]]:
+def _read_agreements(path: Path, graph: str) -> list[tuple[Claim, Agreement]]:
     if not path.is_file():
         return []
     lines = path.read_bytes().splitlines(keepends=True)
     complete_lines = [line for line in lines if line.endswith(b"\n")]
-    path.write_bytes(
-        b"".join(complete_lines)
-    )  # the claim of an incomplete last line is compared again
+    # The claim of an incomplete last line is compared again.
+    path.write_bytes(b"".join(complete_lines))
     agreements = [msgspec.json.decode(line, type=Agreement) for line in complete_lines]
     return [(agreement.claim, agreement) for agreement in agreements if agreement.graph == graph]
 

@@ -2,9 +2,9 @@
 
 Trivial baselines are trained on the counts of ``cards/surface.py`` or on bags of words, with
 cross-validation grouped by cluster; cards that share their facts with a test card are excluded
-from training as well. Each accuracy has a Wilson interval on the effective number of cards (design
-effect, Kish 1965), at the level α / m for m baselines (Bonferroni), so that on a card set without
-leaks the statement "some baseline leaks" is wrong with probability α at most.
+from training as well. Each accuracy has a Wilson interval, computed with the effective number of
+cards (design effect, Kish 1965). For m baselines its level is α / m (Bonferroni): the probability
+that any baseline is reported as a leak on a card set without leaks is at most α.
 
 Chance is the share of the most frequent label: the accuracy of always predicting that label.
 """
@@ -49,7 +49,8 @@ class Baseline(msgspec.Struct, frozen=True):
     high: float
     chance: float
     verdict: Verdict
-    """``CAUSES`` when ``low > chance``; ``task`` for string rules, which are never judged."""
+    """``LEAKS`` if ``low > chance``, else ``at chance``; ``task`` for string rules, which do what
+    the task asks for and therefore cannot leak."""
     auc: float | None = None
     """For baselines with a single feature: the probability that its value is greater on an E card
     than on one with another label, ties counted half."""
@@ -64,6 +65,7 @@ class MixedLabelState(msgspec.Struct, frozen=True):
     """Cards with different labels whose facts relate to their claims in the same way."""
 
     state: str
+    """What the facts say about the claim, for example ``the pair is denied``."""
     counts: dict[str, int]
     """Label → number of cards."""
 
@@ -72,14 +74,17 @@ class Audit(msgspec.Struct, frozen=True):
     """The result of an audit."""
 
     n: int
+    """Number of cards."""
     labels: dict[str, int]
+    """Label → number of cards."""
     groups: int
     """Number of clusters."""
     alpha: float
     tests: int
-    """Number of baselines, by which the level is divided."""
+    """Number of baselines, by which ``alpha`` is divided."""
     baselines: tuple[Baseline, ...]
     rules: tuple[Baseline, ...]
+    """The string rules of ``cards/string_rules.py``."""
     states: tuple[MixedLabelState, ...]
     notes: tuple[str, ...] = ()
 
@@ -99,8 +104,8 @@ def audit_cards(
     """Audits a card set.
 
     Args:
-        cards: any cards; where ``cluster`` is empty, the claim's subject is used.
-        seed: seeds the folds and the learners.
+        cards: the cards; where ``cluster`` is empty, the claim's subject is used.
+        seed: seed of the folds and the learners.
         get_popularity: term text → number of facts of the graph with the term as object; if
             omitted, the number of the file's own facts that mention the term.
         get_name: term text → the term's name; if omitted, the readable end of its IRI.
@@ -110,40 +115,43 @@ def audit_cards(
         empty and ``notes`` gives the reason; string rules are reported in any case.
     """
     labels = Counter(card.label for card in cards)
-    ordered: dict[str, int] = {label: labels[label] for label in LABELS if labels[label]}
+    label_counts: dict[str, int] = {label: labels[label] for label in LABELS if labels[label]}
     groups = group_cards(cards)
     n_groups = len(set(groups.clusters.tolist()))
-    sights = [read_surface(card, get_name) for card in cards]
-    chance = max(ordered.values(), default=0) / max(len(cards), 1)
+    surfaces = [read_surface(card, get_name) for card in cards]
+    chance = max(label_counts.values(), default=0) / max(len(cards), 1)
     notes: list[str] = []
-    if unseen := sum(not (sight.subj and sight.obj) for sight in sights):
+    if n_unclear := sum(not (surface.subj and surface.obj) for surface in surfaces):
         notes.append(
-            f"on {unseen} cards the claim's IRIs do not show which words of the question are names;"
-            " baselines treat the names as words of the relation, so their accuracy is too high "
-            "(give --kg to use the graph's labels)"
+            f"on {n_unclear} cards the claim's IRIs do not show which words of the question are "
+            "names; baselines treat the names as words of the relation, so their accuracy is too "
+            "high (give --kg to use the graph's labels)"
         )
     gold = np.array([card.label for card in cards])
-    folds = _choose_fold_count(gold, groups)
-    scored: list[tuple[str, np.ndarray[Any, Any], float | None]] = []
-    if len(ordered) < 2:
-        notes.append(f"only one label ({', '.join(ordered) or 'none'}): nothing to predict")
-    elif folds < 2:
+    n_folds = _choose_fold_count(gold, groups)
+    predictions: list[tuple[str, np.ndarray[Any, Any], float | None]] = []
+    if len(label_counts) < 2:
+        notes.append(f"only one label ({', '.join(label_counts) or 'none'}): nothing to predict")
+    elif n_folds < 2:
         notes.append(f"too few clusters ({n_groups}) or sets of facts for cross-validation")
     else:
-        if folds < MAX_FOLDS:
-            notes.append(f"only {folds} folds: the rarest label has cards in few groups")
-        if len(ordered) < 3:
-            notes.append(f"labels present: {', '.join(ordered)}; chance refers to these only")
-        scored = _cross_validate(cards, sights, gold, groups, folds, seed, get_popularity, get_name)
-    level = ALPHA / max(len(scored), 1)
+        if n_folds < MAX_FOLDS:
+            notes.append(f"only {n_folds} folds: the rarest label has cards in few groups")
+        if len(label_counts) < 3:
+            notes.append(f"labels present: {', '.join(label_counts)}; chance refers to these only")
+        predictions = _cross_validate(
+            cards, surfaces, gold, groups, n_folds, seed, get_popularity, get_name
+        )
+    level = ALPHA / max(len(predictions), 1)
     baselines = tuple(
-        _make_baseline(name, right, groups, chance, level, auc) for name, right, auc in scored
+        _make_baseline(name, is_correct, groups, chance, level, auc)
+        for name, is_correct, auc in predictions
     )
     rules = tuple(
         _make_baseline(
             name,
             np.array(
-                [rule(s) == GOLD_OF_LABEL[c.label] for s, c in zip(sights, cards, strict=True)]
+                [rule(s) == GOLD_OF_LABEL[c.label] for s, c in zip(surfaces, cards, strict=True)]
             ),
             groups,
             chance,
@@ -155,13 +163,13 @@ def audit_cards(
     )
     return Audit(
         len(cards),
-        ordered,
+        label_counts,
         n_groups,
         ALPHA,
-        len(scored),
+        len(predictions),
         baselines,
         rules,
-        find_mixed_states(cards, sights),
+        find_mixed_states(cards, surfaces),
         tuple(notes),
     )
 
@@ -172,8 +180,8 @@ class Groups(NamedTuple):
     clusters: np.ndarray[Any, Any]
     """By cluster (the subject): a learner must not be tested on a subject it was trained on."""
     contexts: np.ndarray[Any, Any]
-    """By set of facts, if the set occurs with several labels: a learner trained on cards with the
-    same facts could infer that the tested card has a *different* label."""
+    """By set of facts, for sets that occur with several labels: a learner trained on cards with the
+    same facts could infer that the test card has a *different* label."""
 
 
 def group_cards(cards: Sequence[Card]) -> Groups:
@@ -196,23 +204,23 @@ def group_cards(cards: Sequence[Card]) -> Groups:
 def find_mixed_states(
     cards: Sequence[Card], surfaces: Sequence[CardSurface]
 ) -> tuple[MixedLabelState, ...]:
-    """Finds states of the claim, judged by the card's sentences, that occur with several labels."""
-    table: dict[str, Counter[str]] = defaultdict(Counter)
-    for card, sight in zip(cards, surfaces, strict=True):
-        if sight.has_pair:
+    """Groups cards by what their facts say about the claim; returns groups with several labels."""
+    counts_by_state: dict[str, Counter[str]] = defaultdict(Counter)
+    for card, surface in zip(cards, surfaces, strict=True):
+        if surface.has_pair:
             state = "the pair is given"
-        elif sight.has_other_value:
+        elif surface.has_other_value:
             state = "another value is given for the subject"
-        elif sight.has_denied_pair:
+        elif surface.has_denied_pair:
             state = "the pair is denied"
         else:
             state = "neither the pair nor a value of the subject is given"
-        table[state][card.label] += 1
+        counts_by_state[state][card.label] += 1
     return tuple(
         MixedLabelState(
             state, {label: label_counts[label] for label in LABELS if label_counts[label]}
         )
-        for state, label_counts in sorted(table.items())
+        for state, label_counts in sorted(counts_by_state.items())
         if len(label_counts) > 1
     )
 
@@ -229,18 +237,20 @@ def grouped_wilson_interval(
         groups: the two groupings.
         level: the error probability, for example 0.05.
     """
-    size = len(is_correct) / max(_compute_design_effect(is_correct, of) for of in groups)
-    return wilson_interval(float(is_correct.mean()) * size, size, 1 - level)
+    effective_size = len(is_correct) / max(
+        _compute_design_effect(is_correct, grouping) for grouping in groups
+    )
+    return wilson_interval(float(is_correct.mean()) * effective_size, effective_size, 1 - level)
 
 
 def _compute_design_effect(is_correct: np.ndarray[Any, Any], groups: np.ndarray[Any, Any]) -> float:
-    """Divides the variance of the mean of grouped cards by that of independent ones; at least 1."""
+    """Computes the variance of the mean, relative to that of independent cards; at least 1."""
     n, mean = len(is_correct), float(is_correct.mean())
-    totals = np.bincount(groups, weights=is_correct - mean)
-    k = len(totals)
-    if k < 2 or not 0 < mean < 1:
+    deviations = np.bincount(groups, weights=is_correct - mean)
+    n_groups = len(deviations)
+    if n_groups < 2 or not 0 < mean < 1:
         return 1.0
-    variance = k / (k - 1) * float((totals**2).sum()) / n**2
+    variance = n_groups / (n_groups - 1) * float((deviations**2).sum()) / n**2
     return max(1.0, variance / (mean * (1 - mean) / n))
 
 
@@ -252,8 +262,12 @@ def compute_auc(score: np.ndarray[Any, Any], positive: np.ndarray[Any, Any]) -> 
     n_pos, n_neg = int(positive.sum()), int((~positive).sum())
     if not n_pos or not n_neg:
         return None
-    order = np.sort(score)
-    rank = (np.searchsorted(order, score, "left") + np.searchsorted(order, score, "right") + 1) / 2
+    sorted_scores = np.sort(score)
+    rank = (
+        np.searchsorted(sorted_scores, score, "left")
+        + np.searchsorted(sorted_scores, score, "right")
+        + 1
+    ) / 2
     return float((rank[positive].sum() - n_pos * (n_pos + 1) / 2) / (n_pos * n_neg))
 
 
@@ -270,18 +284,21 @@ def _make_baseline(
     if not len(is_correct):
         return Baseline(name, 0.0, 0.0, 1.0, chance, "task" if is_task else "at chance", auc)
     low, high = grouped_wilson_interval(is_correct.astype(float), groups, level)
-    # The tolerance keeps an interval that ends exactly at chance from leaking by rounding error.
+    # With the tolerance, an interval that ends exactly at chance is no leak by rounding error.
     verdict: Verdict = "task" if is_task else "LEAKS" if low > chance + 1e-12 else "at chance"
     return Baseline(name, float(is_correct.mean()), low, high, chance, verdict, auc)
 
 
 def _choose_fold_count(gold: np.ndarray[Any, Any], groups: Groups) -> int:
-    """Chooses the number of folds: the least of ``MAX_FOLDS``, contexts, clusters of any label."""
-    of_label: dict[str, set[int]] = defaultdict(set)
+    """Chooses the number of folds: at most ``MAX_FOLDS``.
+
+    There are also at most as many folds as contexts, and as clusters of the rarest label.
+    """
+    clusters_by_label: dict[str, set[int]] = defaultdict(set)
     for label, cluster in zip(gold.tolist(), groups.clusters.tolist(), strict=True):
-        of_label[label].add(cluster)
-    contexts = len(set(groups.contexts.tolist()))
-    return min([MAX_FOLDS, contexts, *(len(clusters) for clusters in of_label.values())])
+        clusters_by_label[label].add(cluster)
+    n_contexts = len(set(groups.contexts.tolist()))
+    return min([MAX_FOLDS, n_contexts, *(len(clusters) for clusters in clusters_by_label.values())])
 
 
 def _cross_validate(
@@ -289,7 +306,7 @@ def _cross_validate(
     surfaces: Sequence[CardSurface],
     gold: np.ndarray[Any, Any],
     groups: Groups,
-    folds: int,
+    n_folds: int,
     seed: int,
     get_popularity: Callable[[str], int] | None,
     get_name: Callable[[str], str],
@@ -311,19 +328,21 @@ def _cross_validate(
     with warnings.catch_warnings():
         # The learners warn about slow convergence and unequal folds, which change no verdict here.
         warnings.simplefilter("ignore")
-        splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+        # No cluster is in both the training and the test cards. Cards that share their facts with
+        # a test card are removed from the training cards here.
+        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
         splits = [
             (train[~np.isin(groups.contexts[train], groups.contexts[test])], test)
             for train, test in splitter.split(np.zeros(len(gold)), gold, groups.clusters)
         ]
 
-        surface = np.array(
+        surface_counts = np.array(
             [compute_features(c, s, get_name) for c, s in zip(cards, surfaces, strict=True)], float
         )
-        in_file = count_name_occurrences(cards, get_name)
-        count_facts = get_popularity or in_file.__getitem__
-        objects = np.array([[count_facts(card.claim.obj)] for card in cards], float)
-        subjects = np.array([[count_facts(card.claim.subj)] for card in cards], float)
+        occurrences_in_file = count_name_occurrences(cards, get_name)
+        count_facts = get_popularity or occurrences_in_file.__getitem__
+        object_popularity = np.array([[count_facts(card.claim.obj)] for card in cards], float)
+        subject_popularity = np.array([[count_facts(card.claim.subj)] for card in cards], float)
         position = np.arange(len(cards), dtype=float)[:, None]
 
         def build_bag(texts: list[str], **options: Any) -> Any:
@@ -334,16 +353,16 @@ def _cross_validate(
             except ValueError:  # no word occurs often enough
                 return csr_matrix((len(texts), 1))
 
-        token = r"(?u)\b\w+\b"  # noqa: S105 - a word pattern, not a password
+        token_pattern = r"(?u)\b\w+\b"  # noqa: S105 - a word pattern, not a password
         questions = [card.question for card in cards]
-        facts = [" \n ".join(card.facts) for card in cards]
-        question_bag = build_bag(questions, token_pattern=token, ngram_range=(1, 2))
-        fact_bag = build_bag(facts, token_pattern=token, ngram_range=(1, 2), min_df=2)
-        rule_bag = build_bag([" ".join(card.rules) for card in cards], token_pattern=token)
-        letters = build_bag(questions, analyzer="char_wb", ngram_range=(2, 4), min_df=2)
-        scaled = csr_matrix(StandardScaler().fit_transform(surface))
-        everything = hstack([question_bag, fact_bag, rule_bag, letters, scaled]).tocsr()
-        numbers = np.hstack([surface, objects, subjects, position])
+        fact_texts = [" \n ".join(card.facts) for card in cards]
+        question_bag = build_bag(questions, token_pattern=token_pattern, ngram_range=(1, 2))
+        fact_bag = build_bag(fact_texts, token_pattern=token_pattern, ngram_range=(1, 2), min_df=2)
+        rule_bag = build_bag([" ".join(card.rules) for card in cards], token_pattern=token_pattern)
+        letter_bag = build_bag(questions, analyzer="char_wb", ngram_range=(2, 4), min_df=2)
+        scaled_counts = csr_matrix(StandardScaler().fit_transform(surface_counts))
+        all_features = hstack([question_bag, fact_bag, rule_bag, letter_bag, scaled_counts]).tocsr()
+        all_counts = np.hstack([surface_counts, object_popularity, subject_popularity, position])
 
         def make_linear() -> Any:
             # As accurate as logistic regression on these data, and a hundred times faster.
@@ -357,7 +376,8 @@ def _cross_validate(
 
         most_frequent = Counter(gold.tolist()).most_common(1)[0][0]
 
-        def find_correct(make_learner: Callable[[], Any], features: Any) -> np.ndarray[Any, Any]:
+        def mark_correct(make_learner: Callable[[], Any], features: Any) -> np.ndarray[Any, Any]:
+            """Returns for each card whether a learner not trained on it predicts its label."""
             correct = np.empty(len(gold), dtype=bool)
             for train, test in splits:
                 if len(set(gold[train].tolist())) < 2:
@@ -370,31 +390,31 @@ def _cross_validate(
 
         is_e = gold == "E"
         column = {name: i for i, name in enumerate(FEATURE_NAMES)}
-        n_facts = surface[:, [column["facts"]]]
-        n_words = surface[:, [column["words in facts"], column["words in question"]]]
-        negations = surface[:, [column["negated facts"]]]
+        n_facts = surface_counts[:, [column["facts"]]]
+        n_words = surface_counts[:, [column["words in facts"], column["words in question"]]]
+        negations = surface_counts[:, [column["negated facts"]]]
         return [
-            ("number of facts", find_correct(make_tree, n_facts), compute_auc(n_facts[:, 0], is_e)),
-            ("lengths in words", find_correct(make_tree, n_words), None),
+            ("number of facts", mark_correct(make_tree, n_facts), compute_auc(n_facts[:, 0], is_e)),
+            ("lengths in words", mark_correct(make_tree, n_words), None),
             (
                 "negated facts",
-                find_correct(make_tree, negations),
+                mark_correct(make_tree, negations),
                 compute_auc(negations[:, 0], is_e),
             ),
             (
                 "object popularity",
-                find_correct(make_tree, objects),
-                compute_auc(objects[:, 0], is_e),
+                mark_correct(make_tree, object_popularity),
+                compute_auc(object_popularity[:, 0], is_e),
             ),
             (
                 "subject popularity",
-                find_correct(make_tree, subjects),
-                compute_auc(subjects[:, 0], is_e),
+                mark_correct(make_tree, subject_popularity),
+                compute_auc(subject_popularity[:, 0], is_e),
             ),
-            ("position in the file", find_correct(make_tree, position), None),
-            ("question, bag of words", find_correct(make_linear, question_bag), None),
-            ("question, letter n-grams", find_correct(make_linear, letters), None),
-            ("facts, bag of words", find_correct(make_linear, fact_bag), None),
-            ("all surface counts, forest", find_correct(make_forest, numbers), None),
-            ("all words, letters and counts", find_correct(make_linear, everything), None),
+            ("position in the file", mark_correct(make_tree, position), None),
+            ("question, bag of words", mark_correct(make_linear, question_bag), None),
+            ("question, letter n-grams", mark_correct(make_linear, letter_bag), None),
+            ("facts, bag of words", mark_correct(make_linear, fact_bag), None),
+            ("all surface counts, forest", mark_correct(make_forest, all_counts), None),
+            ("all words, letters and counts", mark_correct(make_linear, all_features), None),
         ]

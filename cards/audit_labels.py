@@ -1,4 +1,4 @@
-"""Audits a card file for leakage: ``epoche audit``, or this file as a script."""
+"""Audits a card file for leakage, as ``epoche audit`` or as a script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cards.audit import Audit, Baseline
     from cards.label_check import LabelCheck
 
-MAX_SHOWN_DISAGREEMENTS = 10
+MAX_PRINTED_DISAGREEMENTS = 10
 
 
 def main(
@@ -52,14 +52,14 @@ def main(
     from kg.base.errors import AuditFailedError
 
     all_cards = read_cards(cards)
-    main_set = [card for card in all_cards if card.kind not in FAITHFULNESS_KINDS]
-    get_popularity = relabelling = get_name = None
+    audited_cards = [card for card in all_cards if card.kind not in FAITHFULNESS_KINDS]
+    get_popularity = label_check = get_name = None
     if kg or shapes or domain:
         from cards.label_check import check_labels
         from kg.knowledge import KnowledgeBase
 
         kb = KnowledgeBase.open(domain, kg or [], shapes or [], engine=engine.value)
-        relabelling = check_labels(all_cards, kb.oracle)
+        label_check = check_labels(all_cards, kb.oracle)
         index = kb.graph.index
         get_name = kb.verbaliser.render_term
 
@@ -71,32 +71,37 @@ def main(
             return sum(len(index.find_subjects(p, node)) for p in index.list_predicates())
 
     audit = audit_cards(
-        main_set, seed=seed, get_popularity=get_popularity, get_name=get_name or get_readable_name
+        audited_cards,
+        seed=seed,
+        get_popularity=get_popularity,
+        get_name=get_name or get_readable_name,
     )
     if as_json:
         report = {
             "audit": msgspec.to_builtins(audit),
-            "relabelling": msgspec.to_builtins(relabelling),
+            "relabelling": msgspec.to_builtins(label_check),
         }
         print_json(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
     else:
-        _print_audit(audit, n_excluded=len(all_cards) - len(main_set))
-        if relabelling is not None:
-            _print_label_check(relabelling)
-    limit = max_leak if max_leak is not None else 0.0 if fail else None
-    if limit is not None:
-        leaks = [b for b in audit.leaks if b.excess > limit]
+        _print_audit(audit, n_excluded=len(all_cards) - len(audited_cards))
+        if label_check is not None:
+            _print_label_check(label_check)
+    # --fail alone allows no leak at all.
+    max_excess = 0.0 if fail and max_leak is None else max_leak
+    if max_excess is not None:
+        leaks = [b for b in audit.leaks if b.excess > max_excess]
         if leaks:
-            worst = max(leaks, key=lambda b: b.excess)
+            largest_leak = max(leaks, key=lambda b: b.excess)
             raise AuditFailedError(
-                f"labels can be predicted from the surface: the baseline {worst.name!r} is right "
-                f"on {worst.accuracy:.1%} of cards, chance is {worst.chance:.1%}",
+                "labels can be predicted from the surface: the baseline "
+                f"{largest_leak.name!r} is right on {largest_leak.accuracy:.1%} of cards, "
+                f"chance is {largest_leak.chance:.1%}",
                 where=str(cards),
                 hint=f"{len(leaks)} of {audit.tests} baselines leak; see docs/audit.md.",
             )
-        if fail and relabelling is not None and relabelling.disagreements:
+        if fail and label_check is not None and label_check.disagreements:
             raise AuditFailedError(
-                f"{len(relabelling.disagreements)} of {relabelling.checked} labels differ from "
+                f"{len(label_check.disagreements)} of {label_check.checked} labels differ from "
                 "what the oracle proves",
                 where=str(cards),
                 hint="The first ones are listed above; --json lists all.",
@@ -141,11 +146,11 @@ def _print_audit(audit: Audit, *, n_excluded: int) -> None:
 
 
 def _print_baseline(baseline: Baseline) -> None:
-    area = "" if baseline.auc is None else f"  AUC(E) {baseline.auc:.2f}"
+    auc = "" if baseline.auc is None else f"  AUC(E) {baseline.auc:.2f}"
     verdict = "" if baseline.verdict == "task" else f"  {baseline.verdict}"
     print_text(
         f"  {baseline.name:<64s} {baseline.accuracy:6.3f} [{baseline.low:.3f}, "
-        f"{baseline.high:.3f}] chance {baseline.chance:.3f}{verdict}{area}"
+        f"{baseline.high:.3f}] chance {baseline.chance:.3f}{verdict}{auc}"
     )
 
 
@@ -157,14 +162,14 @@ def _print_label_check(check: LabelCheck) -> None:
     for label, verdicts in check.table.items():
         counts = ", ".join(f"{verdict} {n}" for verdict, n in verdicts.items())
         print_text(f"  label in the file {label}: oracle proves {counts}")
-    for wrong in check.disagreements[:MAX_SHOWN_DISAGREEMENTS]:
+    for disagreement in check.disagreements[:MAX_PRINTED_DISAGREEMENTS]:
         print_text(
-            f"  {wrong.id}: {wrong.label} in the file, {wrong.verdict} by the oracle "
-            f"({wrong.reason})"
+            f"  {disagreement.id}: {disagreement.label} in the file, "
+            f"{disagreement.verdict} by the oracle ({disagreement.reason})"
         )
-    more = len(check.disagreements) - MAX_SHOWN_DISAGREEMENTS
-    if more > 0:
-        print_text(f"  … and {more} more (--json lists all)")
+    n_omitted = len(check.disagreements) - MAX_PRINTED_DISAGREEMENTS
+    if n_omitted > 0:
+        print_text(f"  … and {n_omitted} more (--json lists all)")
 
 
 if __name__ == "__main__":

@@ -138,12 +138,12 @@ def hash_card_set(cards: Iterable[Card]) -> str:
 
     Reads the cards one by one, so that a generator needs no memory for all of them.
     """
-    content = hashlib.sha256()
-    between = b""
+    digest = hashlib.sha256()
+    separator = b""
     for card in cards:
-        content.update(between + _encode_canonical(card))
-        between = b"\n"
-    return content.hexdigest()
+        digest.update(separator + _encode_canonical(card))
+        separator = b"\n"
+    return digest.hexdigest()
 
 
 def _encode_canonical(card: Card) -> bytes:

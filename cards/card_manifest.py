@@ -1,7 +1,7 @@
 """Builds the manifest next to a card file, which records what the cards were made from.
 
-The keys are those of result manifests, so that the two are easy to compare. The manifest contains
-no times, machine names or absolute paths: the same code and input give the same manifest.
+It has the same keys as the manifest of a result file, so that the two are easy to compare. It
+contains no times, machine names or absolute paths: the same code and input give the same manifest.
 """
 
 from __future__ import annotations
@@ -91,39 +91,38 @@ def build_joined_manifest(
     Args:
         files: the card files, each with its manifest next to it if it has one.
         cards: all their cards.
-        out: the joined file; relative paths of sources are copied only if it is in the same folder
-            as the others.
+        out: the joined file. The manifests' relative paths are copied only if this file and all
+            card files are in one folder, because they would be wrong elsewhere.
 
     Raises:
-        CardSetMismatchError: the files were made from different graphs, shapes or domains, so that
-            no single system could answer both.
+        CardSetMismatchError: the files were made from different graphs, shapes or domains.
     """
     # Card files from other tools have no manifest.
-    parts = [read_card_manifest(path, dict[str, Any]) or {} for path in files]
-    shared: dict[str, Any] = {}
+    manifests = [read_card_manifest(path, dict[str, Any]) or {} for path in files]
+    common_values: dict[str, Any] = {}
     for key in ("graph_sha256", "shapes_sha256", "domain", "regime", "unique_names"):
-        values = [part.get(key) for part in parts]
+        values = [manifest.get(key) for manifest in manifests]
         if any(value != values[0] for value in values):
             raise CardSetMismatchError(
                 f"the card files differ in {key}: {', '.join(map(str, values))}",
                 where=", ".join(map(str, files)),
                 hint="Join only cards with the same graph and shapes.",
             )
-        shared[key] = values[0]
+        common_values[key] = values[0]
     folders = {path.resolve().parent for path in (*files, *([out] if out else ()))}
     for key in ("domain_file", "graph_files", "shapes_files"):
         if (
-            parts[0].get(key)
+            manifests[0].get(key)
             and len(folders) == 1
-            and all(p.get(key) == parts[0][key] for p in parts)
+            and all(part_manifest.get(key) == manifests[0][key] for part_manifest in manifests)
         ):
-            shared[key] = parts[0][key]
+            common_values[key] = manifests[0][key]
     return {
         "kind": "cards",
         "cards_sha256": hash_card_set(cards),
-        **shared,
+        **common_values,
         "joined_from": [
-            {"file": path.name, **part} for path, part in zip(files, parts, strict=True)
+            {"file": path.name, **manifest} for path, manifest in zip(files, manifests, strict=True)
         ],
     }
 

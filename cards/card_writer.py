@@ -1,4 +1,4 @@
-"""Writes every card: combines a proved question with its facts, rules and proofs."""
+"""Writes cards: combines a proved question with its facts, rules and proofs."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ def write_card(
         verdict: the verdict over the card alone; its label is the card's.
         kind: the card's kind.
         question: the question.
-        proof: the proof to show: over the graph, or over the card where they differ.
-        salt: values that the id depends on in addition to question and facts; the seed first.
-        meta: further keys of ``meta``, besides facts, card proof and difficulty.
+        proof: the proof for the card's field ``proof``: over the graph, or over the card for
+            context-faithfulness cards.
+        salt: values that the id depends on in addition to question and facts, such as the seed.
+        meta: further keys of ``meta``, in addition to facts, card proof and difficulty.
     """
     claim = verdict.claim
     texts = tuple(sentences[fact] for fact in facts)
@@ -78,5 +79,5 @@ def write_sentence(lookup: GraphLookup, fact: Fact) -> str:
 
 
 def make_opaque_id(*parts: object) -> str:
-    """Returns an opaque id: 16 hex digits that depend only on the seed and the visible text."""
+    """Returns an opaque id: 16 hex digits of a hash of ``parts``."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
-"""Computes the difficulty level of a card from the subgraph of its claim, as for any question.
+"""Computes the difficulty level of a card from the subgraph of its claim.
 
 The claim's subject and object are the nodes; ``kg.difficulty.fact_graph`` defines their subgraph
-and explains why it excludes the links between the two. The preset ``seed`` maps features to points
-and a level; its thresholds were set without looking at any system's answers.
+and explains why it excludes the links between the two. The preset ``seed`` assigns points to the
+features and a level to the sum; its thresholds were set before any system's answers were known.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Fact(NamedTuple):
 
 
 class TermRole(NamedTuple):
-    """The position of a term in a fact: predicate, whether it is the subject, whether denied."""
+    """The position of a term in a fact: predicate, whether the term is subject, whether denied."""
 
     p: int
     is_subject: bool
@@ -44,10 +44,10 @@ def get_term_role(fact: Fact, term: int) -> TermRole:
 def facts_to_triples(facts: Iterable[Fact], terms: TermTable) -> list[Claim]:
     """Converts facts to triples; a denied one becomes an OWL negative property assertion."""
     triples: list[Claim] = []
-    for number, fact in enumerate(facts):
+    for index, fact in enumerate(facts):
         claim = fact.to_claim(terms)
         if fact.denied:
-            triples += make_denial_triples(claim, f"_:denied{number}")
+            triples += make_denial_triples(claim, f"_:denied{index}")
         else:
             triples.append(claim)
     return triples
@@ -60,12 +60,12 @@ def make_denial_triples(claim: Claim, node: str) -> list[Claim]:
         claim: the claim to deny.
         node: the assertion's blank node.
     """
-    target = "targetValue" if claim.obj.startswith('"') else "targetIndividual"
+    target_property = "targetValue" if claim.obj.startswith('"') else "targetIndividual"
     return [
         Claim(node, RDF_TYPE, OWL + "NegativePropertyAssertion"),
         Claim(node, OWL + "sourceIndividual", claim.subj),
         Claim(node, OWL + "assertionProperty", claim.pred),
-        Claim(node, OWL + target, claim.obj),
+        Claim(node, OWL + target_property, claim.obj),
     ]
 
 
@@ -82,9 +82,9 @@ def facts_to_json(facts: Iterable[Fact], terms: TermTable) -> list[dict[str, Any
 def parse_meta_triples(rows: Iterable[dict[str, Any]]) -> list[Claim]:
     """Decodes ``meta.triples`` to triples; denials become negative property assertions."""
     triples: list[Claim] = []
-    for number, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if "denied" in row:
-            triples += make_denial_triples(Claim(**row["denied"]), f"_:denied{number}")
+            triples += make_denial_triples(Claim(**row["denied"]), f"_:denied{index}")
         else:
             triples.append(Claim(row["subj"], row["pred"], row["obj"]))
     return triples

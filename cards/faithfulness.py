@@ -33,20 +33,20 @@ def make_withheld_card(
     """Makes a card with the triplet's true claim but without the facts it follows from.
 
     Returns:
-        One card, or none if the card would not be proved UNKNOWN.
+        A list with one card; empty if UNKNOWN could not be proved for it.
     """
     role = next(role for role in triplet.roles if role.label == "E")
     facts = [fact for fact in triplet.facts if fact not in role.core]
     # Replace the omitted facts by others about the subject, so that the number of facts does not
     # reveal the omission.
     excluded = {triplet.anchor, *(r.x for r in triplet.roles)}
-    spare = [
+    replacements = [
         fact
         for fact in lookup.list_facts_about(role.x)
         if fact not in triplet.facts and not fact.denied and fact.o not in excluded
     ]
-    rng.shuffle(spare)
-    facts += spare[: len(triplet.facts) - len(facts)]
+    rng.shuffle(replacements)
+    facts += replacements[: len(triplet.facts) - len(facts)]
     verdict = _license_on_card(lookup, prover, triplet, role.x, facts)
     if verdict is None or verdict.label != "U" or not any(f.mentions_term(role.x) for f in facts):
         return []
@@ -59,31 +59,33 @@ def make_counterfactual_cards(
     """Makes cards over facts in which the values of the E and the C entity are swapped.
 
     Returns:
-        Two cards, gold NO and YES, or none if the swap is not possible or not consistent.
+        Two cards, with gold NO and YES; an empty list if the swap is impossible or inconsistent.
     """
-    yes, no = _find_role(triplet, "E"), _find_role(triplet, "C")
-    if len(yes.core) != 1 or len(no.core) != 1 or triplet.kinds["C"] != "functional":
+    e_role, c_role = _find_role(triplet, "E"), _find_role(triplet, "C")
+    if len(e_role.core) != 1 or len(c_role.core) != 1 or triplet.kinds["C"] != "functional":
         return []
-    e_fact, c_fact = yes.core[0], no.core[0]
+    e_fact, c_fact = e_role.core[0], c_role.core[0]
     if e_fact.p != c_fact.p or e_fact.denied or c_fact.denied:
         return []
-    swapped = {
+    swapped_facts = {
         e_fact: Fact(e_fact.s, e_fact.p, c_fact.o),
         c_fact: Fact(c_fact.s, c_fact.p, e_fact.o),
     }
-    if triplet.pool.varying == "obj" and e_fact.o == yes.x:
-        swapped = {
+    if triplet.pool.varying == "obj" and e_fact.o == e_role.x:
+        swapped_facts = {
             e_fact: Fact(c_fact.s, e_fact.p, e_fact.o),
             c_fact: Fact(e_fact.s, c_fact.p, c_fact.o),
         }
-    if any(lookup.graph_index.has_triple(f.s, f.p, f.o) or f.s == f.o for f in swapped.values()):
+    if any(
+        lookup.graph_index.has_triple(f.s, f.p, f.o) or f.s == f.o for f in swapped_facts.values()
+    ):
         return []
-    facts = [swapped.get(fact, fact) for fact in triplet.facts]
-    local = prover.make_card_oracle(facts)
-    if local.find_violations():
+    facts = [swapped_facts.get(fact, fact) for fact in triplet.facts]
+    card_oracle = prover.make_card_oracle(facts)
+    if card_oracle.find_violations():
         return []
     cards: list[Card] = []
-    for role, expected in ((yes, "C"), (no, "E")):
+    for role, expected in ((e_role, "C"), (c_role, "E")):
         verdict = _license_on_card(lookup, prover, triplet, role.x, facts)
         if verdict is None or verdict.label != expected:
             return []
@@ -117,7 +119,7 @@ def _write_shuffled_card(
     rng.shuffle(shuffled)
     questions = lookup.kb.verbaliser.render_questions(verdict.claim)
     question = questions[rng.randrange(len(questions))]
-    graph = prover.license_on_graph(verdict.claim)
+    graph_verdict = prover.license_on_graph(verdict.claim)
     return write_card(
         lookup,
         prover,
@@ -128,5 +130,8 @@ def _write_shuffled_card(
         question=question,
         proof=verdict.proof,
         salt=[seed, kind],
-        meta={"graph_label": graph.label, "graph_proof": msgspec.to_builtins(graph.proof)},
+        meta={
+            "graph_label": graph_verdict.label,
+            "graph_proof": msgspec.to_builtins(graph_verdict.proof),
+        },
     )

@@ -30,6 +30,7 @@ DEFAULT_PER_LABEL = 200
 DEFAULT_SEED = 12345
 DEFAULT_NUM_FACTS = 6
 MAX_ADHOC_PREDICATES = 6
+"""Maximum number of predicates chosen for a graph without a domain file."""
 GC_THRESHOLDS = (1_000_000, 20, 100)
 """Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no
 collection."""
@@ -42,16 +43,18 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     predicates: tuple[str, ...] = ()
     """IRIs; empty for the domain's default ones."""
     per_label: int = DEFAULT_PER_LABEL
+    """Number of cards with each label."""
     seed: int = DEFAULT_SEED
     kinds: tuple[str, ...] = ()
     """Allowed kinds of E and C cards; empty for all."""
     num_facts: int = DEFAULT_NUM_FACTS
-    """Target number of facts per card; balance may need a few more, a sparse graph may have
-    fewer."""
+    """Target number of facts per card. The balance between the cards of a triplet may need a few
+    more; a sparse graph may have fewer."""
     faithfulness: bool = False
-    """Whether to add ``per_label`` cards each of the kinds ``withheld`` and ``counterfactual``."""
+    """Whether to add ``per_label`` cards of each of the kinds ``withheld`` and ``counterfactual``.
+    """
     subj_hint: str = ""
-    """Ask only about subjects whose name contains this (case-insensitive)."""
+    """Only subjects whose name contains this text are asked about (case-insensitive)."""
 
 
 class CardSet(msgspec.Struct, frozen=True):
@@ -92,13 +95,13 @@ def make_cards(
     """
     # Making cards creates many objects and no cycles. With the usual thresholds the garbage
     # collector would traverse the graph's millions of objects again and again and free none.
-    before = gc.get_threshold()
+    old_thresholds = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
     try:
         return _make_card_set(GraphLookup(kb), plan, progress)
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*old_thresholds)
         # Freezing and unfreezing moves the new cards to the oldest generation without a traversal.
         gc.freeze()
         gc.unfreeze()
@@ -114,26 +117,26 @@ def _make_card_set(
     ]
     rng = rng_for(plan.seed, "cards")
     cards: list[Card] = []
-    faithful: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
+    faithfulness_cards: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
     used_keys: set[object] = set()
-    active = [(maker, iter(maker)) for maker in makers]
+    active_makers = [(maker, iter(maker)) for maker in makers]
     steps = range(plan.per_label)
     turn = 0
     for _ in progress(steps) if progress else steps:
         new_cards: list[Card] = []
-        while active and not new_cards:
-            maker, source = active[turn % len(active)]
+        while active_makers and not new_cards:
+            maker, triplets = active_makers[turn % len(active_makers)]
             try:
-                triplet = next(source)
+                triplet = next(triplets)
             except StopIteration:
-                active.remove((maker, source))
+                active_makers.remove((maker, triplets))
                 continue
             turn += 1
             new_cards = maker.write_triplet(triplet)
             if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                 new_cards = []
             elif plan.faithfulness:
-                _add_faithfulness_cards(maker, triplet, faithful, plan)
+                _add_faithfulness_cards(maker, triplet, faithfulness_cards, plan)
         if not new_cards:
             break
         used_keys.update(*map(_collect_unique_keys, new_cards))
@@ -141,14 +144,16 @@ def _make_card_set(
     if not cards:
         cards, pair_notes = _make_two_label_cards(makers, plan)
         notes += pair_notes
-    have = Counter(card.label for card in cards)
+    label_counts = Counter(card.label for card in cards)
     missing: dict[str, int] = {
-        label: plan.per_label - have[label] for label in LABELS if have[label] < plan.per_label
+        label: plan.per_label - label_counts[label]
+        for label in LABELS
+        if label_counts[label] < plan.per_label
     }
     if missing:
         notes += [note for maker in makers for note in maker.explain_shortage()]
     if plan.faithfulness:
-        for kind, kind_cards in faithful.items():
+        for kind, kind_cards in faithfulness_cards.items():
             cards += kind_cards
             if len(kind_cards) < plan.per_label:
                 missing[kind] = plan.per_label - len(kind_cards)
@@ -158,10 +163,10 @@ def _make_card_set(
 
 def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
     """Returns the domain's default predicates; without a domain file, the most frequent ones."""
-    named = tuple(iri for iri, wording in kb.domain.predicates.items() if wording.default)
-    present = set(kb.predicates)
-    if named:
-        return tuple(iri for iri in named if iri in present)
+    default_iris = tuple(iri for iri, wording in kb.domain.predicates.items() if wording.default)
+    graph_iris = set(kb.predicates)
+    if default_iris:
+        return tuple(iri for iri in default_iris if iri in graph_iris)
     index = kb.graph.index
     by_frequency = [
         (-index.count_triples(p), index.terms.get_text(p))
@@ -185,11 +190,13 @@ class PredicateCardMaker:
         self.sources: list[TripletSource] = []
         self._allowed_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
         pools = [Pool(lookup, self.p, side, plan.subj_hint) for side in SIDES]
-        single = [pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools]
-        for pool, is_single in zip(pools, single, strict=True):
-            # If a subject can have only one value, varying the object yields no UNKNOWN card:
-            # every other object is contradicted. The same applies with the sides exchanged.
-            if not is_single and any(single):
+        single_valued = [
+            pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
+        ]
+        for pool, is_single in zip(pools, single_valued, strict=True):
+            # If a subject can have only one value, varying the object gives no UNKNOWN card,
+            # because every other object is contradicted; likewise with the sides exchanged.
+            if not is_single and any(single_valued):
                 continue
             if pool.varying == "obj" and pool.has_literal_values:
                 continue
@@ -218,14 +225,14 @@ class PredicateCardMaker:
 
     def __iter__(self) -> Iterator[Triplet]:
         """Yields proved triplets, alternating between the varying sides."""
-        active = [iter(source) for source in self.sources]
+        active_sources = [iter(triplets) for triplets in self.sources]
         turn = 0
-        while active:
-            source = active[turn % len(active)]
+        while active_sources:
+            triplets = active_sources[turn % len(active_sources)]
             try:
-                triplet = next(source)
+                triplet = next(triplets)
             except StopIteration:
-                active.remove(source)
+                active_sources.remove(triplets)
                 continue
             turn += 1
             yield triplet
@@ -234,6 +241,7 @@ class PredicateCardMaker:
         """Yields pairs of cards with two labels, for predicates without cards of the third."""
         for source in self.sources:
             recipes = source.recipes
+            # Many proposals fail, so there are more tries than cards needed.
             for _ in range(20 * self.plan.per_label):
                 proposal = _propose_pair(recipes, labels)
                 triplet = source.prove_triplet("functional", proposal) if proposal else None
@@ -272,13 +280,13 @@ def _add_faithfulness_cards(
     faithfulness_cards: dict[str, list[Card]],
     plan: CardPlan,
 ) -> None:
-    for kind, write in (
+    for kind, make_kind_cards in (
         (WITHHELD, make_withheld_card),
         (COUNTERFACTUAL, make_counterfactual_cards),
     ):
         needed = plan.per_label - len(faithfulness_cards[kind])
         if needed > 0:
-            new_cards = write(maker.lookup, maker.prover, triplet, plan.seed, maker.rng)
+            new_cards = make_kind_cards(maker.lookup, maker.prover, triplet, plan.seed, maker.rng)
             faithfulness_cards[kind] += new_cards[:needed]
 
 
@@ -286,20 +294,20 @@ def _propose_pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | N
     pair = recipes.sample_entailed(None)
     if pair is None:
         return None
-    e, anchor = pair
-    core = recipes.find_core(e, anchor)
+    e_term, anchor = pair
+    core = recipes.find_core(e_term, anchor)
     if core is None:
         return None
     if "U" in labels:
-        x = recipes.sample_unknown(e, anchor)
-        other = Role("U", x, ()) if x is not None else None
+        x = recipes.sample_unknown(e_term, anchor)
+        other_role = Role("U", x, ()) if x is not None else None
     else:
-        x = recipes.sample_other_holder(e, anchor)
+        x = recipes.sample_other_holder(e_term, anchor)
         facts = recipes.find_core(x, recipes.pool.get_anchors(x)[0]) if x is not None else None
-        other = Role("C", x, facts) if x is not None and facts else None
-    if other is None or other.x == e:
+        other_role = Role("C", x, facts) if x is not None and facts else None
+    if other_role is None or other_role.x == e_term:
         return None
-    return Proposal(anchor, [Role("E", e, core), other])
+    return Proposal(anchor, [Role("E", e_term, core), other_role])
 
 
 def _make_two_label_cards(
@@ -311,7 +319,7 @@ def _make_two_label_cards(
         The cards, and a note that names the missing label.
     """
     labels: tuple[Label, Label]
-    for labels, missing in ((("E", "C"), "UNKNOWN"), (("E", "U"), "NO")):
+    for labels, missing_answer in ((("E", "C"), "UNKNOWN"), (("E", "U"), "NO")):
         cards: list[Card] = []
         used_keys: set[object] = set()
         for maker in makers:
@@ -325,5 +333,7 @@ def _make_two_label_cards(
             if len(cards) >= 2 * plan.per_label:
                 break
         if cards:
-            return cards, [f"no {missing} card could be proved, so this set has two labels only"]
+            return cards, [
+                f"no {missing_answer} card could be proved, so this set has two labels only"
+            ]
     return [], ["no card could be proved"]

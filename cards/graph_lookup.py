@@ -18,24 +18,26 @@ from kg.terms import RDF_TYPE, RDFS, SKOS
 
 _WORD = re.compile(r"\w+")
 MAX_SAMPLED_SUBJECTS = 300
-"""Maximum subjects of a predicate, evenly spaced, whose objects are sampled for their classes."""
+"""Maximum number of subjects, evenly spaced, by which a predicate's objects are sampled."""
 MAX_INCOMING_FACTS = 20
-"""Maximum incoming facts listed per term and predicate; those of a hub would be poor context."""
+"""Maximum number of incoming facts listed per term and predicate; a hub has thousands."""
 
 
 Style: TypeAlias = tuple[bool, bool, bool]
-"""Style of a sentence about a term: whether it starts with the term, has a literal, is a denial."""
+"""Style of a sentence about a term: whether it starts with the term, whether its object is a
+literal, and whether it is a denial."""
 
 Appearance: TypeAlias = tuple[int, int, str, bool, tuple[int, ...], float]
-"""Number of words and of letters of the name, its last letter, whether it is ASCII; classes; log1p
-of the number of facts of the predicate with the term as object."""
+"""What a reader or learner could see of a term, in this order: number of words of its name, number
+of letters, last letter, whether the name is ASCII, the classes, and log1p of the number of facts of
+the predicate with the term as object."""
 
 
 class GraphLookup:
     """Cached look-ups in a knowledge base, all in term ids.
 
-    Look-ups never scan the whole graph for each card: rows are read by subject, and the few
-    complete lists (members of a class, subjects of a predicate) are made once per predicate.
+    Look-ups never scan the whole graph for each card: facts are read by subject or object, and the
+    few complete lists (members of a class, subjects of a predicate) are made once per predicate.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -61,13 +63,14 @@ class GraphLookup:
 
         The list is cached and shared: do not modify it.
         """
-        same = self.closure_index.shares_row(p, self.graph_index)
-        cached = self._subjects_cache.get((p, asserted_only or same))
+        # Where the closure adds nothing to a predicate, both indexes have the same subjects.
+        use_graph = self.closure_index.shares_row(p, self.graph_index)
+        cached = self._subjects_cache.get((p, asserted_only or use_graph))
         if cached is None:
             subjects = (
-                self.graph_index if asserted_only or same else self.closure_index
+                self.graph_index if asserted_only or use_graph else self.closure_index
             ).get_subjects(p)
-            cached = self._subjects_cache[p, asserted_only or same] = list(subjects)
+            cached = self._subjects_cache[p, asserted_only or use_graph] = list(subjects)
         return cached
 
     def intern_term(self, text: str) -> int:
@@ -82,8 +85,8 @@ class GraphLookup:
     @cached_property
     def members_by_class(self) -> dict[int, list[int]]:
         """Class → its asserted members."""
-        graph, kind = self.graph_index, self.type_id
-        return {c: list(graph.find_subjects(kind, c)) for c in graph.get_objects(kind)}
+        graph, type_id = self.graph_index, self.type_id
+        return {c: list(graph.find_subjects(type_id, c)) for c in graph.get_objects(type_id)}
 
     @property
     def asserted_classes(self) -> list[int]:
@@ -92,7 +95,11 @@ class GraphLookup:
 
     @cached_property
     def fact_predicates(self) -> tuple[int, ...]:
-        """Predicates whose facts can be worded: the domain's, else all but schema vocabulary."""
+        """Predicates whose facts can be worded.
+
+        These are the domain's predicates; without a domain file, all predicates except those of
+        the schema vocabularies.
+        """
         return find_fact_predicates(self.kb.domain, self.graph_index)
 
     @cached_property
@@ -114,6 +121,7 @@ class GraphLookup:
         nameable = self._nameable_cache.get(term)
         if nameable is None:
             text = self.terms.get_text(term)
+            # find_entities returns an empty list for a name that was taken from the IRI.
             nameable = text.startswith('"') or (
                 not text.startswith("_:")
                 and self.kb.labels.find_entities(self.get_label(term)) in ([text], [])
@@ -131,15 +139,15 @@ class GraphLookup:
     @cached_property
     def _label_id(self) -> int | None:
         """The id of ``rdfs:label`` if the graph has no ``skos:prefLabel``, else None."""
-        preferred = self.terms.get(SKOS + "prefLabel")
-        if preferred is not None and self.graph_index.count_triples(preferred):
+        pref_label_id = self.terms.get(SKOS + "prefLabel")
+        if pref_label_id is not None and self.graph_index.count_triples(pref_label_id):
             return None
         return self.terms.get(RDFS + "label")
 
     def _find_only_label(self, term: int) -> str:
-        """Returns the label of a term with exactly one, without escapes; empty in other cases.
+        """Returns the label of a term that has exactly one and without escapes, else "".
 
-        A fast path for the usual case.
+        This is faster than the general case, and most terms have one plain label.
         """
         if self._label_id is None:
             return ""
@@ -164,8 +172,8 @@ class GraphLookup:
             name = self.get_label(term).casefold()
             # Most names are letters and spaces; split() is faster than the pattern for those.
             is_simple = name.replace(" ", "").isalnum()
-            split = name.split() if is_simple else _WORD.findall(name)
-            words = self._words_cache[term] = frozenset(split)
+            word_list = name.split() if is_simple else _WORD.findall(name)
+            words = self._words_cache[term] = frozenset(word_list)
         return words
 
     def get_types(self, term: int) -> tuple[int, ...]:
@@ -178,7 +186,7 @@ class GraphLookup:
         return types
 
     def get_appearance(self, term: int, p: int) -> Appearance:
-        """Returns the countable properties of a term as a possible object of ``p``."""
+        """Returns the countable properties of a term that could be an object of ``p``."""
         appearance = self._appearance_cache.get((term, p))
         if appearance is None:
             name = self.get_label(term)
@@ -193,7 +201,7 @@ class GraphLookup:
         return appearance
 
     def get_style(self, position: TermRole) -> Style:
-        """Returns the style of sentences for a position, judged by one example."""
+        """Returns the style of the sentences for a position, judged by one example."""
         style = self._style_cache.get(position)
         if style is None:
             pair = next(self.closure_index.iter_pairs(position.p), None)
@@ -207,8 +215,8 @@ class GraphLookup:
                 )
                 term = claim.subj if position.is_subject else claim.obj
                 name = verbaliser.render_term(term, claim.pred)
-                starts = text.casefold().startswith(name.casefold())
-                style = (starts, claim.obj.startswith('"'), position.is_denied)
+                starts_with_name = text.casefold().startswith(name.casefold())
+                style = (starts_with_name, claim.obj.startswith('"'), position.is_denied)
             self._style_cache[position] = style
         return style
 
@@ -238,15 +246,16 @@ class GraphLookup:
 
     def count_incoming_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as object."""
-        subjects, count = self.graph_index.find_subjects, 0
+        find_subjects, count = self.graph_index.find_subjects, 0
         for p in self._find_linking_predicates(self.get_types(term)):
-            count += len(subjects(p, term))
+            count += len(find_subjects(p, term))
         return count
 
     def _find_linking_predicates(self, types: tuple[int, ...]) -> tuple[int, ...]:
-        """Finds the ``fact_predicates`` with a sampled object of one of the classes ``types``.
+        """Finds the ``fact_predicates`` that can have an object of the classes ``types``.
 
-        Skipping the others makes counting incoming facts much faster.
+        This is judged by a sample of their objects. Without classes, all predicates with entities
+        as objects are returned. Skipping the other predicates makes counting much faster.
         """
         predicates = self._linking_cache.get(types)
         if predicates is None:
@@ -264,15 +273,19 @@ class GraphLookup:
     def _sample_objects(self, p: int) -> list[int]:
         """Samples objects of a predicate, by evenly spaced subjects.
 
-        The first subjects alone would be biased: a file that lists the main rivers first begins
-        with rivers that flow into the sea, as if no river flowed into another.
+        The first subjects alone would be biased: if a file lists the main rivers first, all of them
+        flow into the sea and none into another river.
         """
         objects = self._objects_cache.get(p)
         if objects is None:
             subjects = self.graph_index.get_subjects(p)
-            spaced = itertools.islice(subjects, 0, None, len(subjects) // MAX_SAMPLED_SUBJECTS + 1)
-            distinct = dict.fromkeys(o for s in spaced for o in self.graph_index.find_objects(s, p))
-            objects = self._objects_cache[p] = list(distinct)
+            spaced_subjects = itertools.islice(
+                subjects, 0, None, len(subjects) // MAX_SAMPLED_SUBJECTS + 1
+            )
+            distinct_objects = dict.fromkeys(
+                o for s in spaced_subjects for o in self.graph_index.find_objects(s, p)
+            )
+            objects = self._objects_cache[p] = list(distinct_objects)
         return objects
 
     def make_claim(self, s: int, p: int, o: int) -> Claim:
@@ -287,9 +300,11 @@ class GraphLookup:
             text = self.terms.get_text(term)
             if not text.startswith('"'):
                 labels = self.kb.labels
-                same_name = (
+                same_name_iris = (
                     iri for name in labels.list_names(text) for iri in labels.find_entities(name)
                 )
-                namesakes = frozenset(self.intern_term(iri) for iri in same_name if iri != text)
+                namesakes = frozenset(
+                    self.intern_term(iri) for iri in same_name_iris if iri != text
+                )
             self._namesakes_cache[term] = namesakes
         return namesakes

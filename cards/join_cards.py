@@ -1,4 +1,4 @@
-"""Joins card files into one set: ``epoche join``, or this file as a script."""
+"""Joins card files into one set, as ``epoche join`` or as a script."""
 
 from __future__ import annotations
 

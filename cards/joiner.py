@@ -10,7 +10,7 @@ from kg.base.errors import DuplicateIdError
 
 
 def join_cards(files: Sequence[Path]) -> list[Card]:
-    """Reads card files one after the other.
+    """Reads several card files and returns their cards in order.
 
     Raises:
         MissingFileError, RecordError: as for ``read_cards``.

@@ -1,4 +1,7 @@
-"""Defines the kinds of cards: the reason for a label, one kind per SHACL constraint component."""
+"""Defines the kinds of cards: a card's kind is the reason for its label.
+
+The kind of a contradiction follows from the component of the violated SHACL constraint.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,9 @@ NEAR_MISS_PREFIX = "near-miss/"
 """Prefix of the kinds of near-misses; the strategy follows."""
 
 SURFACE_KINDS = frozenset({DISJOINT, DOMAIN_RANGE, IRREFLEXIVE})
-"""Kinds that the question alone reveals ("Does the Rhine flow into the Rhine?", a country as a
-mouth). No matching E or U card can exist for them, so a set holds only a small share."""
+"""Kinds that the question alone reveals: "Does the Rhine flow into the Rhine?", or a river that
+flows into a country. No E or U card can look like these, so they are a small share of a card set.
+"""
 
 _KIND_OF_COMPONENT = {
     "MaxCountConstraintComponent": FUNCTIONAL,
@@ -71,8 +75,9 @@ def classify_violation(claim: Claim, violation: Violation, *, reverse_holds: boo
 
 def _derive_kind(component: str) -> str:
     """Derives a kind from a component's name: ``InConstraintComponent`` → ``in``."""
-    name = re.sub(r"(ConstraintComponent|Component)$", "", component)
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() or "violation"
+    stem = re.sub(r"(ConstraintComponent|Component)$", "", component)
+    # Insert a hyphen between the words: "MaxLength" becomes "max-length".
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", stem).lower() or "violation"
 
 
 def list_supported_kinds(verdict: Verdict, *, reverse_holds: bool = False) -> list[str]:
@@ -93,20 +98,20 @@ def list_supported_kinds(verdict: Verdict, *, reverse_holds: bool = False) -> li
 
 
 def check_kinds(requested: Iterable[str], constraints: Iterable[Constraint]) -> None:
-    """Refuses a kind that no card can have; without this check it would leave a label empty.
+    """Refuses a requested kind that no card can have, because its label would have no cards.
 
     Args:
         requested: names given with ``--kinds``.
-        constraints: the constraints of the shapes; those without a fixed kind name their own.
+        constraints: the constraints of the shapes; their components determine further kinds.
 
     Raises:
         DomainError: a kind is unknown; the hint lists the known ones.
     """
-    fixed = ("asserted", "inferred", "absent", DENIED, IRREFLEXIVE, ASYMMETRIC, CYCLE)
-    own_kinds = (
+    fixed_kinds = ("asserted", "inferred", "absent", DENIED, IRREFLEXIVE, ASYMMETRIC, CYCLE)
+    shape_kinds = (
         _KIND_OF_COMPONENT.get(c.component) or _derive_kind(c.component) for c in constraints
     )
-    known_kinds = list(dict.fromkeys((*fixed, *own_kinds)))
+    known_kinds = list(dict.fromkeys((*fixed_kinds, *shape_kinds)))
     for kind in requested:
         if kind not in known_kinds:
             raise DomainError(

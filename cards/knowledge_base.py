@@ -12,8 +12,8 @@ from kg.claims import Regime
 from kg.knowledge import Engine, KnowledgeBase
 
 MAX_CHECKED_TRIPLES = 200_000
-"""Maximum triples of a graph that is validated before cards are made; each label is proved in any
-case."""
+"""A graph with more triples is not validated before cards are made, because that takes too long.
+Each label is proved in any case."""
 
 
 def open_knowledge_base(
@@ -22,24 +22,24 @@ def open_knowledge_base(
     shapes: Sequence[Path],
     regime: str | None,
     predicates: Sequence[str],
-    labels: Sequence[str],
+    predicate_labels: Sequence[str],
     allow_violations: bool,
     engine: Engine = "incremental",
 ) -> tuple[KnowledgeBase, list[str]]:
     """Opens the knowledge base that the command's flags name.
 
     Returns:
-        The knowledge base with the custom ``labels``, and the predicates' IRIs.
+        The knowledge base with the custom ``predicate_labels``, and the predicates' IRIs.
 
     Raises:
         InvalidGraphError: the graph violates its shapes and ``allow_violations`` is False.
-        UnknownPredicateError: a predicate does not occur.
-        DomainError: an unknown regime, or more labels than predicates.
+        UnknownPredicateError: a predicate does not occur in the graph.
+        DomainError: an unknown regime, or more predicate labels than predicates.
     """
     if regime is not None and regime not in get_args(Regime):
         regimes = ", ".join(get_args(Regime))
         raise DomainError(f"unknown regime {regime!r}", where="--regime", hint=f"Known: {regimes}.")
-    if len(labels) > len(predicates):
+    if len(predicate_labels) > len(predicates):
         raise DomainError(
             "more --pred-label than --pred",
             where="--pred-label",
@@ -47,8 +47,8 @@ def open_knowledge_base(
         )
     kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", regime), engine)
     iris = [kb.resolve_predicate(text) for text in predicates]
-    for iri, label in zip(iris, labels, strict=False):
-        kb = kb.with_predicate_label(iri, label)
+    for iri, predicate_label in zip(iris, predicate_labels, strict=False):
+        kb = kb.with_predicate_label(iri, predicate_label)
     if not allow_violations:
         require_valid_graph(kb)
     return kb, iris
@@ -69,11 +69,12 @@ def require_valid_graph(kb: KnowledgeBase) -> None:
         return
     violations = kb.oracle.find_violations()
     if violations:
-        first = violations[0]
+        first_violation = violations[0]
         times = "once" if len(violations) == 1 else f"{len(violations)} times"
         raise InvalidGraphError(
             f"the graph violates its shapes {times}, first: "
-            f"{first.message or first.component} at {first.focus_node}",
+            f"{first_violation.message or first_violation.component} "
+            f"at {first_violation.focus_node}",
             where=", ".join(path.name for path in kb.graph.sources) or kb.domain.name,
             hint="Fix the graph (`epoche kg inspect` lists all), or give --allow-violations.",
         )

@@ -38,25 +38,31 @@ class LabelCheck(msgspec.Struct, frozen=True):
 def check_labels(cards: Iterable[Card], oracle: Oracle) -> LabelCheck:
     """Compares every card's label with the oracle's verdict on its claim."""
     table: dict[str, Counter[str]] = {}
-    wrong: list[Disagreement] = []
-    checked = skipped = 0
+    disagreements: list[Disagreement] = []
+    n_checked = n_skipped = 0
     for card in cards:
         if card.kind in FAITHFULNESS_KINDS:
-            skipped += 1
+            n_skipped += 1
             continue
-        checked += 1
+        n_checked += 1
         verdict = oracle.license(card.claim)
         table.setdefault(card.label, Counter())[verdict.label] += 1
         if verdict.label != card.label:
             proof = verdict.proof
             reason = proof.reason or proof.kind
             if verdict.label == "C" and proof.violations:
-                first = proof.violations[0]
-                reason = f"{first.component}: {first.message}" if first.message else first.component
-            wrong.append(Disagreement(card.id, card.label, verdict.label, card.kind, reason))
-    ordered: dict[str, dict[str, int]] = {
+                first_violation = proof.violations[0]
+                reason = (
+                    f"{first_violation.component}: {first_violation.message}"
+                    if first_violation.message
+                    else first_violation.component
+                )
+            disagreements.append(
+                Disagreement(card.id, card.label, verdict.label, card.kind, reason)
+            )
+    ordered_table: dict[str, dict[str, int]] = {
         label: {v: table[label][v] for v in LABELS if table[label][v]}
         for label in LABELS
         if label in table
     }
-    return LabelCheck(checked, skipped, ordered, tuple(wrong))
+    return LabelCheck(n_checked, n_skipped, ordered_table, tuple(disagreements))

@@ -9,7 +9,7 @@ from kg.shapes import Shapes
 
 
 def parse_number(term: str) -> float | None:
-    """Returns the value of a literal that is a finite number, whatever its datatype; else None.
+    """Returns the value of a literal that is a finite number of any datatype, else None.
 
     Unlike ``kg.literals.parse_number`` this accepts years and plain strings of digits, because
     numbers are only compared with each other here.
@@ -34,8 +34,8 @@ def find_compared_predicates(pred: str, shapes: Shapes) -> Iterator[tuple[str, b
     """
     for constraint in shapes.list_constraints():
         parameters = constraint.parameters
-        compared = parameters.get("lessThan") or parameters.get("lessThanOrEquals")
-        if compared and constraint.path == pred:
-            yield str(compared), True
-        elif compared and str(compared) == pred:
+        compared_predicate = parameters.get("lessThan") or parameters.get("lessThanOrEquals")
+        if compared_predicate and constraint.path == pred:
+            yield str(compared_predicate), True
+        elif compared_predicate and str(compared_predicate) == pred:
             yield constraint.path, False

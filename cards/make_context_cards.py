@@ -1,4 +1,4 @@
-"""Makes a card file: ``epoche cards``, or this file as a script."""
+"""Makes a card file, as ``epoche cards`` or as a script."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def main(
     )
     check_kinds(plan.kinds, kb.shapes.list_constraints())
     card_set = make_cards(kb, plan, progress=lambda steps: track_progress(steps, what="cards"))
-    short = ", ".join(f"{n} {what}" for what, n in card_set.missing.items())
+    shortage = ", ".join(f"{n} {what}" for what, n in card_set.missing.items())
     if (card_set.missing and strict) or not card_set.cards:
         raise QuotaError(
-            f"could not make {short} of {num_per_type} cards per label",
+            f"could not make {shortage} of {num_per_type} cards per label",
             where=kb.domain.name,
             hint="; ".join(card_set.notes[:4]) or "Ask for fewer, or allow more predicates.",
         )
@@ -108,14 +108,14 @@ def main(
         notes=card_set.notes,
     )
     write_card_set(out, card_set.cards, manifest | describe_source_files(kb, out))
-    for predicate, of_label in card_set.count_by_kind().items():
+    for predicate, counts_by_label in card_set.count_by_kind().items():
         print_text(f"{kb.verbaliser.get_label(predicate)}:")
-        for label, of_kind in of_label.items():
-            counts = ", ".join(f"{kind} {n}" for kind, n in of_kind.items())
-            print_text(f"  {label} {sum(of_kind.values()):5d}   {counts}")
+        for label, counts_by_kind in counts_by_label.items():
+            counts = ", ".join(f"{kind} {n}" for kind, n in counts_by_kind.items())
+            print_text(f"  {label} {sum(counts_by_kind.values()):5d}   {counts}")
     print_text(f"{len(card_set.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
     if card_set.missing:
-        print_warning(f"could not make {short}")
+        print_warning(f"could not make {shortage}")
         for note in card_set.notes:
             print_warning(note)
 

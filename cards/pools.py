@@ -1,8 +1,8 @@
 """Defines pools: the entities that cards of one predicate can ask about.
 
 A *triplet* of cards (E, C, U) asks about the same predicate and the same *anchor* and varies the
-other term ``x``. Varying the subject suits predicates with one value per subject (a river's mouth);
-varying the object suits those with one subject per object (a river's only parent).
+other term ``x``. Varying the subject suits predicates with one value per subject (the mouth of a
+river); varying the object suits those with one subject per object (the parent company of a firm).
 A *holder* is a term ``x`` that has an anchor in the closure.
 """
 
@@ -21,19 +21,23 @@ from cards.rng import rng_for
 VaryingSide = Literal["subj", "obj"]
 
 N_SAMPLED_HOLDERS = 200
+"""Number of holders sampled to find the pool's classes."""
 MAX_PAIR_TRIES = 16
+"""Maximum number of random pairs tried to find one without blank nodes."""
 MIN_CLASS_SHARE = 0.1
-"""Minimum share of the sampled holders that must have a class for it to belong to the pool."""
+"""A class belongs to the pool if at least this share of the sampled holders has it."""
 
 
 class Pool:
-    """Candidates for the varying term ``x`` of the predicate ``p``, given anchors ``a``.
+    """The terms ``x`` that claims ``(x, p, a)`` can be about, and their anchors ``a``.
+
+    The claims are ``(a, p, x)`` if the object varies.
 
     Args:
         lookup: the knowledge base.
         p: the predicate's id.
         varying: which side varies.
-        hint: keep only subjects whose name contains this text.
+        hint: only subjects whose name contains this text are used.
     """
 
     def __init__(self, lookup: GraphLookup, p: int, varying: VaryingSide, hint: str = "") -> None:
@@ -73,12 +77,12 @@ class Pool:
         index = self.lookup.closure_index
         return index.get_row(self.p) if self.varying == "subj" else index.get_reverse_row(self.p)
 
-    def _get_list(self, found: dict[int, None], term: int, is_object_row: bool) -> list[int]:
-        """Returns the values of a hub as a list, which can be indexed; made once per hub."""
-        listed = self._list_cache.get((is_object_row, term))
-        if listed is None:
-            listed = self._list_cache[is_object_row, term] = list(found)
-        return listed
+    def _get_list(self, values: dict[int, None], term: int, is_object_row: bool) -> list[int]:
+        """Returns the terms of a dict as a list, which can be indexed; cached, since it is long."""
+        value_list = self._list_cache.get((is_object_row, term))
+        if value_list is None:
+            value_list = self._list_cache[is_object_row, term] = list(values)
+        return value_list
 
     @cached_property
     def subjects(self) -> list[int]:
@@ -93,9 +97,9 @@ class Pool:
     @cached_property
     def e_kinds(self) -> tuple[str, ...]:
         """The kinds of triples that the predicate has: ``asserted``, ``inferred`` or both."""
-        asserted = bool(self.lookup.graph_index.get_subjects(self.p))
-        inferred = self.p in self.lookup.kb.oracle.closure.inferred_predicates
-        kinds = (("asserted", asserted), ("inferred", inferred))
+        has_asserted = bool(self.lookup.graph_index.get_subjects(self.p))
+        has_inferred = self.p in self.lookup.kb.oracle.closure.inferred_predicates
+        kinds = (("asserted", has_asserted), ("inferred", has_inferred))
         return tuple(kind for kind, exists in kinds if exists)
 
     @property
@@ -105,11 +109,11 @@ class Pool:
         return first is not None and self.lookup.terms.is_literal(first[1])
 
     def sample_pair(self, rng: Random, kind: str = "") -> tuple[int, int] | None:
-        """Samples a true ``(x, a)``; None if a few tries find none without blank nodes.
+        """Samples a true pair ``(x, a)``; None if a few tries find none without blank nodes.
 
         Args:
             rng: the random generator.
-            kind: ``asserted``, ``inferred`` or empty for either.
+            kind: ``asserted``, ``inferred``, or empty for pairs of any kind.
         """
         return next(self.sample_pairs(rng, kind, 1), None)
 
@@ -117,25 +121,27 @@ class Pool:
         """Samples true pairs ``(x, a)``: for each a random subject and one of its objects.
 
         Args:
-            rng: advanced lazily, as pairs are requested.
-            kind: ``asserted``, ``inferred`` or empty for either.
+            rng: the random generator; used only when a pair is requested.
+            kind: ``asserted``, ``inferred``, or empty for pairs of any kind.
             n_pairs: number of pairs; fewer if a few tries find none without blank nodes.
         """
         lookup, p = self.lookup, self.p
         subjects = self.asserted_subjects if kind == "asserted" else self.subjects
         graph, blanks, forward = lookup.graph_index, lookup.blank_nodes, self.varying == "subj"
-        draw, allow_asserted = rng.random, kind != "inferred"
+        next_random, allow_asserted = rng.random, kind != "inferred"
         row = (graph if kind == "asserted" else lookup.closure_index).get_row(self.p)
         count = len(subjects)
         for _ in range(n_pairs):
             for _ in range(MAX_PAIR_TRIES if subjects else 0):
-                s = subjects[int(draw() * count)]
+                s = subjects[int(next_random() * count)]
                 # The index stores a single object as an int, several as a list or dict.
                 cell = row[s]
                 if isinstance(cell, int):
                     o = cell
                 else:
-                    o = (cell if isinstance(cell, list) else list(cell))[int(draw() * len(cell))]
+                    o = (cell if isinstance(cell, list) else list(cell))[
+                        int(next_random() * len(cell))
+                    ]
                 if (allow_asserted or not graph.has_triple(s, p, o)) and (
                     s != o and s not in blanks and o not in blanks
                 ):
@@ -150,13 +156,13 @@ class Pool:
         """
         path = [anchor]
         for _ in range(hops):
-            following = self.get_anchors(path[-1])
-            if not following:
+            next_terms = self.get_anchors(path[-1])
+            if not next_terms:
                 return None
-            y = following[int(rng.random() * len(following))]
-            if y in path:
+            next_term = next_terms[int(rng.random() * len(next_terms))]
+            if next_term in path:
                 return None
-            path.append(y)
+            path.append(next_term)
         return path
 
     def sample_holder(self, rng: Random) -> int | None:
@@ -205,29 +211,36 @@ class Pool:
 
     @cached_property
     def other_class_entities(self) -> list[int]:
-        """Entities of other classes than the holders', each class in turn."""
+        """Entities of classes that no holder has; the classes take turns."""
         lookup = self.lookup
-        own = set(self.classes)
-        if not own:
+        own_classes = set(self.classes)
+        if not own_classes:
             return []
         class_members: list[list[int]] = []
         for c in lookup.asserted_classes:
             text = lookup.terms.get_text(c)
-            if c in own or text.startswith("http://www.w3.org/"):
+            if c in own_classes or text.startswith("http://www.w3.org/"):
                 continue
-            fit = (x for x in lookup.members_by_class[c] if not own & {*lookup.get_types(x)})
-            class_members.append(list(itertools.islice(fit, 500)))
-        longest = max(map(len, class_members), default=0)
+            entities = (
+                x for x in lookup.members_by_class[c] if not own_classes & {*lookup.get_types(x)}
+            )
+            class_members.append(list(itertools.islice(entities, 500)))
+        max_members = max(map(len, class_members), default=0)
         # Small classes repeat, so that each class is equally likely to be sampled.
-        return [row[i % len(row)] for i in range(min(longest, 500)) for row in class_members if row]
+        return [
+            members[i % len(members)]
+            for i in range(min(max_members, 500))
+            for members in class_members
+            if members
+        ]
 
     def is_single_valued(self, rng: Random, n_tries: int = 8) -> bool:
         """Returns whether an ``x`` can have only one anchor, tested with the oracle.
 
-        Combines random holders with anchors of others. True if the oracle contradicts more than
-        half of these claims because of a maximum count at ``x``.
+        Combines random holders with anchors of other holders. The result is True if the oracle
+        contradicts more than half of these claims because of a maximum count at ``x``.
         """
-        lookup, refused, tested = self.lookup, 0, 0
+        lookup, n_refused, n_tested = self.lookup, 0, 0
         for _ in range(n_tries):
             pair, other_pair = self.sample_pair(rng), self.sample_pair(rng)
             if pair is None or other_pair is None:
@@ -235,12 +248,12 @@ class Pool:
             x, a = pair[0], other_pair[1]
             if x == a or self.is_entailed(x, a):
                 continue
-            tested += 1
+            n_tested += 1
             verdict = lookup.kb.oracle.license(lookup.make_claim(*self.make_triple(x, a)))
-            refused += any(
+            n_refused += any(
                 "MaxCount" in violation.component
                 and violation.focus_node == lookup.terms.get_text(x)
                 for violation in verdict.proof.violations
                 if verdict.label == "C"
             )
-        return refused * 2 > tested
+        return n_refused * 2 > n_tested

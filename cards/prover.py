@@ -33,8 +33,8 @@ class Prover:
         self.rules: tuple[Rule, ...] = tuple(
             lookup.kb.verbaliser.get_rules(lookup.terms.get_text(p))
         )
-        names = dict.fromkeys(shape for rule in self.rules for shape in rule.shapes)
-        self.shapes = lookup.kb.shapes.select_shapes(list(names))
+        shape_names = dict.fromkeys(shape for rule in self.rules for shape in rule.shapes)
+        self.shapes = lookup.kb.shapes.select_shapes(list(shape_names))
         self.axioms = tuple(dict.fromkeys(axiom for rule in self.rules for axiom in rule.axioms))
         self._verdict_cache: dict[Claim, Verdict] = {}
 
@@ -65,7 +65,11 @@ class Prover:
         if verdict.label != "E":
             return None
         return tuple(
-            Fact(lookup.intern_term(c.subj), lookup.intern_term(c.pred), lookup.intern_term(c.obj))
-            for c in verdict.proof.premises
-            if not is_about_vocabulary(c)
+            Fact(
+                lookup.intern_term(premise.subj),
+                lookup.intern_term(premise.pred),
+                lookup.intern_term(premise.obj),
+            )
+            for premise in verdict.proof.premises
+            if not is_about_vocabulary(premise)
         )

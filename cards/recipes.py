@@ -25,16 +25,17 @@ from cards.literals import find_compared_predicates, parse_number
 from cards.pools import Pool
 from cards.prover import Prover
 
+# Names of the recipes for entities of another class, and for all constraints not named in kinds.
 OTHER_CLASS = "alien"
-OTHER = "other"
+OTHER_CONSTRAINT = "other"
 MAX_HOPS = 3
+"""Maximum number of steps of a chain whose reverse is asked about."""
 MAX_CANDIDATES = 12
-"""Maximum random candidates tried for one role."""
+"""Maximum number of random candidates tried for one role."""
 MAX_BOUND_CANDIDATES = 48
-"""Maximum random bounds tried to find one on the wrong side of a value; most are on the right
-side."""
+"""Maximum number of random entities tried to find one whose bound a value violates; few are."""
 MAX_RANKED = 4
-"""Maximum suitable candidates among which the most similar one is chosen."""
+"""Maximum number of suitable candidates from which the most similar one is chosen."""
 
 
 class Proposal(NamedTuple):
@@ -56,7 +57,7 @@ class Recipes:
         pool: the candidates.
         prover: finds the premises of inferred triples.
         rng: the random generator.
-        is_single: whether the varying term can have only one anchor (``Pool.is_single_valued``).
+        is_single: whether ``x`` can have only one anchor, see ``Pool.is_single_valued``.
         e_kinds: kinds of triples to make E cards from: ``asserted``, ``inferred`` or both.
     """
 
@@ -74,16 +75,17 @@ class Recipes:
         self.prover = prover
         self.rng = rng
         self.is_single = is_single
-        self.used: set[int] = set()
+        self.used: set[int] = set()  # Entities already asked about in this round.
         self.strict = True
         self.e_kinds = tuple(kind for kind in pool.e_kinds if kind in e_kinds)
         holders = [pool.sample_holder(rng) for _ in range(MAX_SAMPLED_NAMES if self.e_kinds else 0)]
         members = pool.members_without_anchor if is_single else []
         members = rng.sample(members, min(MAX_SAMPLED_NAMES, len(members)))
-        names = [x for x in dict.fromkeys([*holders, *members]) if x is not None]
-        self._frequent_words = find_frequent_words(self.lookup, names)
-        anchors = pool.get_anchors
-        self._has_chains = any(anchors(a) for x in names for a in itertools.islice(anchors(x), 1))
+        entities = [x for x in dict.fromkeys([*holders, *members]) if x is not None]
+        self._frequent_words = find_frequent_words(self.lookup, entities)
+        get_anchors = pool.get_anchors
+        first_anchors = (a for x in entities for a in itertools.islice(get_anchors(x), 1))
+        self._has_chains = any(map(get_anchors, first_anchors))
         """Whether some anchors have anchors themselves (chains), judged by a sample."""
         self._denied_subjects = list(self.lookup.denials)
         self._popularity_cache: dict[int, int] = {}
@@ -105,53 +107,51 @@ class Recipes:
             recipes[NUMERIC] = self.propose_numeric
         recipes[OTHER_CLASS] = self.propose_other_class
         recipes[IRREFLEXIVE] = self.propose_irreflexive
-        recipes[OTHER] = self.propose_other
+        recipes[OTHER_CONSTRAINT] = self.propose_other
         return recipes
 
-    # -- the parts of a triplet ------------------------------------------------------------------
+    def sample_unknown(self, reference: int | None = None, anchor: int | None = None) -> int | None:
+        """Samples the entity of a U card.
 
-    def sample_unknown(self, like: int | None = None, anchor: int | None = None) -> int | None:
-        """Samples an entity with an unknown anchor, or an unknown relation to ``anchor``.
-
-        The entity is similar to ``like``, or to a random holder: if entities without a value differ
-        from those with a value (lakes among rivers), only entities similar to a holder are chosen.
+        It has no anchor if ``x`` can have only one, else another. It is similar to ``reference`` or
+        a random holder, so that U cards are not about unusual entities (lakes among rivers).
         """
-        if like is None:
-            like = self.pool.sample_holder(self.rng)
-        draw = self._sample_member_without_anchor if self.is_single else self._sample_holder
-        return self._sample_similar(draw, like, anchor)
+        if reference is None:
+            reference = self.pool.sample_holder(self.rng)
+        sample = self._sample_member_without_anchor if self.is_single else self._sample_holder
+        return self._sample_similar(sample, reference, anchor)
 
-    def sample_other_holder(self, like: int, anchor: int) -> int | None:
-        """Samples an entity that has another anchor than this one and is similar to ``like``."""
-        return self._sample_similar(self._sample_holder, like, anchor)
+    def sample_other_holder(self, reference: int, anchor: int) -> int | None:
+        """Samples an entity that has another anchor and is similar to ``reference``."""
+        return self._sample_similar(self._sample_holder, reference, anchor)
 
     def start_next_round(self, *, strict: bool) -> None:
-        """Allows every entity to be used once more; requires equal popularity only if strict."""
+        """Allows every entity to be used once more; if not strict, popularity may differ."""
         self.used.clear()
         self.strict = strict
 
-    def sample_entailed(self, like: int | None) -> tuple[int, int] | None:
-        """Samples a true pair ``(x, a)`` whose ``x`` is similar to ``like``."""
+    def sample_entailed(self, reference: int | None) -> tuple[int, int] | None:
+        """Samples a true pair ``(x, a)`` whose ``x`` is similar to ``reference``."""
         if not self.e_kinds:
             return None
         kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))]
-        if like is None:
+        if reference is None:
             pair = self.pool.sample_pair(self.rng, kind)
             return pair if pair and self._is_unused(*pair) else None
-        tried: set[int] = set()
-        anchor_of: dict[int, int] = {}
+        tried_entities: set[int] = set()
+        anchors_by_entity: dict[int, int] = {}
         for pair in self.pool.sample_pairs(self.rng, kind, MAX_CANDIDATES):
-            if like in pair or pair[0] in self.used or pair[0] in tried:
+            if reference in pair or pair[0] in self.used or pair[0] in tried_entities:
                 continue
             x, a = pair
-            tried.add(x)
-            if self.is_similar(x, like) and self._has_equal_overlap(like, x, a):
-                anchor_of[x] = a
-                if len(anchor_of) == MAX_RANKED:
+            tried_entities.add(x)
+            if self.is_similar(x, reference) and self._has_equal_overlap(reference, x, a):
+                anchors_by_entity[x] = a
+                if len(anchors_by_entity) == MAX_RANKED:
                     break
-        for x in sort_by_similarity(self.lookup, self.pool.p, anchor_of, like):
-            if self._is_unused(x, anchor_of[x]):
-                return x, anchor_of[x]
+        for x in sort_by_similarity(self.lookup, self.pool.p, anchors_by_entity, reference):
+            if self._is_unused(x, anchors_by_entity[x]):
+                return x, anchors_by_entity[x]
         return None
 
     def is_similar(self, x: int, other: int) -> bool:
@@ -174,8 +174,8 @@ class Recipes:
     def _get_popularity_level(self, x: int) -> int:
         level = self._popularity_cache.get(x)
         if level is None:
-            incoming = self.lookup.count_incoming_facts(x)
-            level = self._popularity_cache[x] = min(3, incoming.bit_length())
+            n_incoming = self.lookup.count_incoming_facts(x)
+            level = self._popularity_cache[x] = min(3, n_incoming.bit_length())
         return level
 
     def find_core(self, x: int, a: int) -> tuple[Fact, ...] | None:
@@ -188,12 +188,13 @@ class Recipes:
         return fact.s not in blanks and fact.o not in blanks
 
     def _is_unused(self, x: int, a: int) -> bool:
-        if x in self.used or not self._matches_hint(x if self.pool.varying == "subj" else a):
+        subject = x if self.pool.varying == "subj" else a
+        if x in self.used or not self._matches_hint(subject):
             return False
         return self.lookup.is_nameable(x) and self.lookup.is_nameable(a)
 
     def _matches_hint(self, subject: int) -> bool:
-        """Returns whether the subject's name contains the hint."""
+
         hint = self.pool.hint
         return not hint or hint in self.lookup.get_label(subject).casefold()
 
@@ -208,55 +209,53 @@ class Recipes:
         members = self.pool.members_without_anchor
         return members[int(self.rng.random() * len(members))] if members else None
 
-    def _has_equal_overlap(self, like: int, x: int, anchor: int) -> bool:
-        shared = count_shared_words(self.lookup, x, anchor)
-        return shared == count_shared_words(self.lookup, like, anchor)
+    def _has_equal_overlap(self, reference: int, x: int, anchor: int) -> bool:
+        n_shared = count_shared_words(self.lookup, x, anchor)
+        return n_shared == count_shared_words(self.lookup, reference, anchor)
 
     def _sample_similar(
-        self, sample: Callable[[], int | None], like: int | None, anchor: int | None
+        self, sample: Callable[[], int | None], reference: int | None, anchor: int | None
     ) -> int | None:
-        """Samples an unused entity that does not have the anchor and is similar to ``like``."""
-        tried = {like, anchor}
-        fit: list[int] = []
+        """Samples an unused entity that is similar to ``reference`` and without ``anchor``."""
+        excluded = {reference, anchor}
+        similar: list[int] = []
         for _ in range(MAX_CANDIDATES):
             x = sample()
-            if x is None or x in tried or x in self.used:
+            if x is None or x in excluded or x in self.used:
                 continue
-            tried.add(x)
+            excluded.add(x)
             if anchor is not None and self.pool.is_entailed(x, anchor):
                 continue
-            if like is not None and (
-                not self.is_similar(x, like)
-                or (anchor is not None and not self._has_equal_overlap(like, x, anchor))
+            if reference is not None and (
+                not self.is_similar(x, reference)
+                or (anchor is not None and not self._has_equal_overlap(reference, x, anchor))
             ):
                 continue
-            fit.append(x)
-            if len(fit) == MAX_RANKED:
+            similar.append(x)
+            if len(similar) == MAX_RANKED:
                 break
-        if like is not None:
-            fit = sort_by_similarity(self.lookup, self.pool.p, fit, like)
+        if reference is not None:
+            similar = sort_by_similarity(self.lookup, self.pool.p, similar, reference)
         varies_subject = self.pool.varying == "subj"
-        named = (x for x in fit if self.lookup.is_nameable(x))
-        return next((x for x in named if not varies_subject or self._matches_hint(x)), None)
+        nameable = (x for x in similar if self.lookup.is_nameable(x))
+        return next((x for x in nameable if not varies_subject or self._matches_hint(x)), None)
 
     def _build_proposal(
         self, anchor: int, e: int, c: Role | None, u: int | None, *, with_types: bool = False
     ) -> Proposal | None:
-        """Builds the proposal; None if a term occurs twice or needed facts are missing."""
+        """Builds a proposal; None if a role is missing, two have one entity, or E has no proof."""
         core = self.find_core(e, anchor)
         if core is None or c is None or u is None or len({e, c.x, u}) < 3:
             return None
         # A reader cannot distinguish the anchor from a namesake, so the claims of C and U must not
         # be true of a namesake either.
         namesakes = self.lookup.get_namesakes(anchor)
-        if any(self.pool.is_entailed(x, other) for other in namesakes for x in (c.x, u)):
+        if any(self.pool.is_entailed(x, namesake) for namesake in namesakes for x in (c.x, u)):
             return None
         return Proposal(anchor, [Role("E", e, core), c, Role("U", u, ())], with_types)
 
-    # -- one method per kind ---------------------------------------------------------------------
-
     def propose_functional(self) -> Proposal | None:
-        """C card: an entity whose only possible anchor is another one."""
+        """Proposes a C card about an entity that can have one anchor only and has another one."""
         u = self.sample_unknown()
         pair = self.sample_entailed(u)
         if u is None or pair is None:
@@ -269,13 +268,13 @@ class Recipes:
         return self._build_proposal(anchor, e, Role("C", x, facts) if facts else None, u)
 
     def propose_denied(self) -> Proposal | None:
-        """C card: an entity of which the graph explicitly denies the anchor."""
+        """Proposes a C card whose claim the graph explicitly denies."""
         fact = self._denied_facts[self.rng.randrange(len(self._denied_facts))]
         x, anchor = (fact.s, fact.o) if self.pool.varying == "subj" else (fact.o, fact.s)
         if not self._is_unused(x, anchor):
             return None
-        # Denials are rare, so one about the subject of the C card would reveal the label. Prefer
-        # entities for the other roles that have denials too.
+        # Denials are rare, so a card that denies something about its entity would look like a C
+        # card. Therefore prefer entities with denials for the E and U cards, too.
         e = self._find_true_match(x, anchor, self.lookup.denials)
         e = e or self._find_true_match(x, anchor)
         if e is None:
@@ -312,16 +311,16 @@ class Recipes:
         return [f for facts in self.lookup.denials.values() for f in facts if f.p == p]
 
     def propose_downstream(self, hops: int) -> Proposal | None:
-        """C card: the reverse of an entailed chain of one or more steps."""
+        """Proposes a C card with the reverse of an entailed chain of ``hops`` steps."""
         kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
-        # Checked first because most anchors have no anchor themselves.
-        onward = self.pool.anchor_rows
+        # Checked before a path is sampled, because most anchors have no anchor themselves.
+        rows = self.pool.anchor_rows
         for pair in self.pool.sample_pairs(self.rng, kind, MAX_CANDIDATES if kind else 0):
-            path = self.pool.sample_path(self.rng, pair[1], hops) if pair[1] in onward else None
+            path = self.pool.sample_path(self.rng, pair[1], hops) if pair[1] in rows else None
             if path is None:
                 continue
             (e, anchor), x = pair, path[-1]
-            # Another class would reveal the label: a sea at the end of a chain flows nowhere.
+            # Another class would reveal the label: a chain of rivers may end in a sea.
             if e in path or x in self.used or self.lookup.get_types(x) != self.lookup.get_types(e):
                 continue
             is_similar = self.is_similar(x, e) and self._has_equal_overlap(x, e, anchor)
@@ -331,15 +330,15 @@ class Recipes:
             return None
         facts: list[Fact] = []
         for start, end in itertools.pairwise(path):
-            step = self.find_core(start, end)
-            if step is None:
+            step_facts = self.find_core(start, end)
+            if step_facts is None:
                 return None
-            facts += step
+            facts += step_facts
         role = Role("C", x, tuple(dict.fromkeys(facts)), no_other_value=True)
         return self._build_proposal(anchor, e, role, self.sample_unknown(x, anchor))
 
     def propose_numeric(self) -> Proposal | None:
-        """C card: a value on the wrong side of another given value of the same subject."""
+        """Proposes a C card whose value violates a bound that a fact about the subject gives."""
         bounds = self._bounds
         if not bounds or self.pool.varying != "subj":
             return None
@@ -355,21 +354,21 @@ class Recipes:
         subjects = self._list_bounded_subjects(q)
         for _ in range(MAX_BOUND_CANDIDATES):
             x = subjects[int(self.rng.random() * len(subjects))]
-            limit = next(iter(self.lookup.graph_index.find_objects(x, q)))
-            bound = parse_number(self.lookup.terms.get_text(limit))
+            bound_term = next(iter(self.lookup.graph_index.find_objects(x, q)))
+            bound = parse_number(self.lookup.terms.get_text(bound_term))
             if bound is None or (value < bound if below else value > bound) or x in (e, u):
                 continue
             if self.is_similar(x, u) and self._is_unused(x, anchor):
-                role = Role("C", x, (Fact(x, q, limit),), no_other_value=True)
+                role = Role("C", x, (Fact(x, q, bound_term),), no_other_value=True)
                 return self._build_proposal(anchor, e, role, u)
         return None
 
     @cached_property
     def _bounds(self) -> list[tuple[int, bool]]:
-        """``(q, True)`` if values of p must be below those of q, ``(q, False)`` if above."""
+        """Predicates q whose values bound those of p, with True if values of p must be smaller."""
         pred, shapes = self.lookup.terms.get_text(self.pool.p), self.lookup.kb.shapes
-        compared = find_compared_predicates(pred, shapes)
-        predicates = ((self.lookup.intern_term(other), below) for other, below in compared)
+        comparisons = find_compared_predicates(pred, shapes)
+        predicates = ((self.lookup.intern_term(other), below) for other, below in comparisons)
         return [(q, below) for q, below in predicates if self._list_bounded_subjects(q)]
 
     def _list_bounded_subjects(self, q: int) -> list[int]:
@@ -379,7 +378,7 @@ class Recipes:
         return subjects
 
     def propose_other_class(self) -> Proposal | None:
-        """C card: an entity of a class that is not allowed there. The question alone reveals it."""
+        """Proposes a C card about an entity of a forbidden class. The question alone reveals it."""
         u = self.sample_unknown()
         pair = self.sample_entailed(u)
         if u is None or pair is None or not self.pool.other_class_entities:
@@ -392,7 +391,7 @@ class Recipes:
         return self._build_proposal(anchor, e, role, u, with_types=True)
 
     def propose_irreflexive(self) -> Proposal | None:
-        """C card: the anchor itself. The question alone reveals it."""
+        """Proposes a C card that relates the anchor to itself. The question alone reveals it."""
         u = self.sample_unknown()
         pair = self.sample_entailed(u)
         if u is None or pair is None:
@@ -403,7 +402,7 @@ class Recipes:
         return self._build_proposal(anchor, e, Role("C", anchor, (), no_other_value=True), u)
 
     def propose_other(self) -> Proposal | None:
-        """C card for any other constraint, found by trials; uses up to four facts of the entity."""
+        """Proposes a C card for any other constraint: a random claim, if the oracle refutes it."""
         u = self.sample_unknown()
         pair = self.sample_entailed(u)
         if u is None or pair is None:
@@ -415,6 +414,7 @@ class Recipes:
         claim = self.lookup.make_claim(*self.pool.make_triple(x, anchor))
         if self.prover.license_on_graph(claim).label != "C":
             return None
+        # The proof may need facts about the entity, so up to four are included.
         facts_about_x = [f for f in self.lookup.list_facts_about(x)[:4] if self._has_no_blanks(f)]
         facts = tuple(f for f in facts_about_x if f.p != self.pool.p and f.o not in (anchor, e, u))
         return self._build_proposal(anchor, e, Role("C", x, facts, no_other_value=True), u)

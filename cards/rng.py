@@ -6,5 +6,5 @@ from random import Random
 
 
 def rng_for(*parts: object) -> Random:
-    """Returns a generator seeded by the text of ``parts``, whatever ``PYTHONHASHSEED`` is."""
+    """Returns a generator seeded by the text of ``parts``, independent of ``PYTHONHASHSEED``."""
     return Random("|".join(map(str, parts)))  # noqa: S311 - sampling, not secrets

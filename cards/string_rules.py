@@ -1,8 +1,8 @@
 """Defines string rules, which answer a card by matching patterns in its sentences.
 
 They are reported separately from the trained baselines, because comparing the pair of the question
-with the pairs in the facts is part of the task. Their accuracy shows how much of a card set needs
-no reasoning: near 1.0, the set measures pattern matching only.
+(subject and object) with the pairs in the facts is part of the task. Their accuracy shows how much
+of a card set needs no reasoning: near 1.0, the set measures pattern matching only.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from kg.claims import Gold
 
 
 def match_pair(surface: CardSurface) -> Gold:
-    """A fact has the pair → YES, else UNKNOWN."""
+    """Answers YES if a fact has the pair, else UNKNOWN."""
     return "YES" if surface.has_pair else "UNKNOWN"
 
 
 def match_pair_else_no(surface: CardSurface) -> Gold:
-    """A fact has the pair → YES, else NO."""
+    """Answers YES if a fact has the pair, else NO."""
     return "YES" if surface.has_pair else "NO"
 
 
 def match_negation(surface: CardSurface) -> Gold:
-    """Any fact is negated → NO; a fact has the pair → YES; else UNKNOWN."""
+    """Answers NO if any fact is negated, else YES if a fact has the pair, else UNKNOWN."""
     if any(surface.negations):
         return "NO"
     return "YES" if surface.has_pair else "UNKNOWN"
 
 
 def match_other_value(surface: CardSurface) -> Gold:
-    """A fact has the pair → YES; one has another value of the subject → NO; else UNKNOWN."""
+    """Answers YES if a fact has the pair, NO if one denies it or has another value; or UNKNOWN."""
     if surface.has_pair:
         return "YES"
     return "NO" if surface.has_denied_pair or surface.has_other_value else "UNKNOWN"
 
 
 def match_four_patterns(surface: CardSurface) -> Gold:
-    """Any negation → NO; pair → YES; the object with another subject → NO; else UNKNOWN."""
+    """Answers as ``match_negation``, but NO if only the object of the pair occurs in a fact."""
     if any(surface.negations):
         return "NO"
     if surface.has_pair:

@@ -1,7 +1,7 @@
 """Extracts surface features of a card, which can be counted without understanding the text.
 
-Works on any card file: names are recognised by the words of the claim's IRIs (or literal values)
-that occur in the question. If IRIs are opaque (``Q584``), the caller passes the graph's labels.
+This works on any card file: the names in a question are the words that also occur in the claim's
+IRIs or literal values. If IRIs are opaque (``Q584``), the caller passes the graph's labels.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ _WORD = re.compile(r"\w+")
 _NEGATION = re.compile(
     r"\b(?:not|never|no|cannot|neither|nor|none|nobody|nothing|nowhere)\b|n['’]t\b", re.IGNORECASE
 )
+# Words that are part of neither a name nor a relation.
 _STOP_WORDS = frozenset(
     [
         "a",
@@ -87,10 +88,12 @@ class CardSurface(msgspec.Struct, frozen=True):
     question: frozenset[str]
     """Words of the relation: content words of the question that are not part of either name."""
     facts: tuple[frozenset[str], ...]
+    """The words of each fact."""
     negations: tuple[bool, ...]
+    """Whether each fact contains a negation word."""
 
     def find_mentions(self, name: frozenset[str]) -> list[bool]:
-        """Returns for each fact whether it contains every word of ``name``; False for no words."""
+        """Returns for each fact whether it has every word of ``name``; False if that is empty."""
         return [bool(name) and name <= fact for fact in self.facts]
 
     @property
@@ -111,7 +114,7 @@ class CardSurface(msgspec.Struct, frozen=True):
 
     @property
     def has_other_value(self) -> bool:
-        """Whether a fact with a word of the relation gives the subject another object."""
+        """Whether a fact mentions the subject and the relation, but not the question's object."""
         return any(
             s and not o and not n and bool(self.question & fact)
             for s, o, n, fact in zip(
@@ -132,16 +135,18 @@ class CardSurface(msgspec.Struct, frozen=True):
 
 def read_surface(card: Card, get_name: Callable[[str], str] = get_readable_name) -> CardSurface:
     """Extracts the words of one card; ``get_name`` returns the name of a term."""
-    in_question = frozenset(split_words(card.question))
-    subj = frozenset(split_words(get_name(card.claim.subj))) & in_question - _STOP_WORDS
-    obj = frozenset(split_words(get_name(card.claim.obj))) & in_question - _STOP_WORDS
-    # Match "flow" in a question with "flows" in a fact.
-    relation = {w for w in in_question - subj - obj - _STOP_WORDS if len(w) > 2}
-    relation |= {w + "s" for w in relation} | {w[:-1] for w in relation if w.endswith("s")}
+    question_words = frozenset(split_words(card.question))
+    subj = frozenset(split_words(get_name(card.claim.subj))) & question_words - _STOP_WORDS
+    obj = frozenset(split_words(get_name(card.claim.obj))) & question_words - _STOP_WORDS
+    # Adding and removing a final "s" makes "flow" in a question match "flows" in a fact.
+    relation_words = {w for w in question_words - subj - obj - _STOP_WORDS if len(w) > 2}
+    relation_words |= {w + "s" for w in relation_words} | {
+        w[:-1] for w in relation_words if w.endswith("s")
+    }
     return CardSurface(
         subj,
         obj,
-        frozenset(relation),
+        frozenset(relation_words),
         tuple(frozenset(split_words(fact)) for fact in card.facts),
         tuple(has_negation(fact) for fact in card.facts),
     )
@@ -173,28 +178,30 @@ def compute_features(
     card: Card, surface: CardSurface, get_name: Callable[[str], str] = get_readable_name
 ) -> list[float]:
     """Computes the features named in ``FEATURE_NAMES`` for one card."""
-    lengths = [len(split_words(fact)) for fact in card.facts] or [0]
-    heads = [split_words(fact)[:6] for fact in card.facts]
-    subject = surface.find_mentions(surface.subj)
-    name_words = max(len(surface.subj), 1)
+    word_counts = [len(split_words(fact)) for fact in card.facts] or [0]
+    # Six words usually include the name that a sentence starts with.
+    first_words = [split_words(fact)[:6] for fact in card.facts]
+    subject_mentions = surface.find_mentions(surface.subj)
+    n_name_words = max(len(surface.subj), 1)
     text = " ".join(card.facts)
+    # A name counts as the start of a fact even after an article and one more word (+ 2 below).
     return [
         len(card.facts),
         len(card.rules),
         sum(surface.negations),
-        sum(lengths),
+        sum(word_counts),
         sum(map(len, card.facts)),
-        max(lengths),
-        min(lengths),
+        max(word_counts),
+        min(word_counts),
         len(split_words(card.question)),
         len(card.question),
-        sum(subject),
+        sum(subject_mentions),
         sum(surface.find_mentions(surface.obj)),
         sum(
-            bool(surface.subj) and surface.subj <= frozenset(head[: name_words + 2])
-            for head in heads
+            bool(surface.subj) and surface.subj <= frozenset(words[: n_name_words + 2])
+            for words in first_words
         ),
-        sum(s and n for s, n in zip(subject, surface.negations, strict=True)),
+        sum(s and n for s, n in zip(subject_mentions, surface.negations, strict=True)),
         sum(bool(surface.question & fact) for fact in surface.facts),
         len(
             frozenset(split_words(get_name(card.claim.subj)))
@@ -202,7 +209,7 @@ def compute_features(
         ),
         sum(map(str.isdigit, text)),
         sum(map(str.isdigit, card.question)),
-        len({head[:2] for head in heads}),
+        len({words[:2] for words in first_words}),
     ]
 
 
@@ -211,8 +218,8 @@ def count_name_occurrences(
 ) -> dict[str, int]:
     """Counts how often the name of each claim's subject and object occurs in a file's facts.
 
-    A context that several cards share is counted once, so that the cards of a triplet do not count
-    each other.
+    Facts that several cards share are counted once, so that the cards of a triplet do not triple
+    the counts.
 
     Returns:
         Term text → number of facts.

@@ -15,21 +15,22 @@ from cards.graph_lookup import GraphLookup
 from cards.kinds import ASYMMETRIC, CYCLE, IRREFLEXIVE, SURFACE_KINDS, list_supported_kinds
 from cards.pools import Pool
 from cards.prover import Prover
-from cards.recipes import OTHER, OTHER_CLASS, Proposal, Recipe, Recipes
+from cards.recipes import OTHER_CLASS, OTHER_CONSTRAINT, Proposal, Recipe, Recipes
 from kg.claims import Claim, Verdict
 
 MAX_FAILED_PROPOSALS = 60
-"""Maximum failed proposals in a row, after which a recipe that never succeeded is dropped; one that
-has succeeded is dropped after four times as many."""
+"""A recipe that never succeeded is dropped after this many failed proposals in a row. One that has
+succeeded is dropped after four times as many."""
 
 SURFACE_INTERVAL = 40
 SURFACE_OFFSET = 9
-"""One triplet of a predicate in ``SURFACE_INTERVAL``, at this offset, may use a recipe whose C
-question alone reveals the label: an ordinary set then has all kinds, but too few to help a
-baseline."""
+"""Of every ``SURFACE_INTERVAL`` triplets of a predicate, the one at this offset may use a recipe
+whose C question alone reveals the label. So a card set has all kinds, but too few of these to help
+a baseline."""
 
 MAX_ROUNDS = 3
-"""Maximum number of times an entity may be the varying term of a predicate, with other anchors."""
+"""Maximum number of times that an entity may be the varying term of a predicate, each time with
+another anchor."""
 
 SURFACE_RECIPES = (OTHER_CLASS, IRREFLEXIVE)
 
@@ -50,7 +51,7 @@ class Triplet(NamedTuple):
 
 
 class TripletSource:
-    """Yields proved triplets of one predicate, its recipes taking turns, until all are exhausted.
+    """Yields the proved triplets of one predicate; its recipes take turns until all are exhausted.
 
     Args:
         lookup: the knowledge base.
@@ -98,35 +99,40 @@ class TripletSource:
 
     def _iter_round(self) -> Iterator[Triplet]:
         """Yields triplets, using each entity at most once as the varying term."""
-        families = self.recipes.recipes_by_name
-        surface = [name for name in SURFACE_RECIPES if name in families]
-        regular = [name for name in families if name not in (*surface, OTHER)]
-        if (
-            self.allowed_kinds & SURFACE_KINDS
-        ):  # Requested by name, so not limited to a small share.
-            regular, surface = [*regular, *surface], []
-        if not regular and OTHER not in self._exhausted:
-            regular.append(OTHER)  # Only if no named recipe is possible.
-        done = turn = surface_turn = 0
-        while regular:
-            is_regular = not surface or done % SURFACE_INTERVAL != SURFACE_OFFSET
-            names = regular if is_regular else surface
+        recipes_by_name = self.recipes.recipes_by_name
+        surface_names = [name for name in SURFACE_RECIPES if name in recipes_by_name]
+        regular_names = [
+            name for name in recipes_by_name if name not in (*surface_names, OTHER_CONSTRAINT)
+        ]
+        if self.allowed_kinds & SURFACE_KINDS:
+            # The user requested these kinds, so they are not limited to a small share.
+            regular_names, surface_names = [*regular_names, *surface_names], []
+        if not regular_names and OTHER_CONSTRAINT not in self._exhausted:
+            regular_names.append(OTHER_CONSTRAINT)  # Only if no named recipe is possible.
+        n_proved = turn = surface_turn = 0
+        while regular_names:
+            is_regular = not surface_names or n_proved % SURFACE_INTERVAL != SURFACE_OFFSET
+            names = regular_names if is_regular else surface_names
             name = names[(turn if is_regular else surface_turn) % len(names)]
             turn += is_regular
             surface_turn += not is_regular
             max_failures = MAX_FAILED_PROPOSALS * (4 if self.proved_counts[name] else 1)
             for _ in range(max_failures):
-                triplet = self._try_recipe(name, families)
+                triplet = self._try_recipe(name, recipes_by_name)
                 if triplet is not None:
                     self.proved_counts[name] += 1
-                    done += 1
+                    n_proved += 1
                     yield triplet
                     break
             else:
                 names.remove(name)
                 self._exhausted.add(name)
-                if not regular and not self.proved_counts and OTHER not in self._exhausted:
-                    regular.append(OTHER)  # Only if no named recipe succeeded.
+                if (
+                    not regular_names
+                    and not self.proved_counts
+                    and OTHER_CONSTRAINT not in self._exhausted
+                ):
+                    regular_names.append(OTHER_CONSTRAINT)  # Only if no named recipe succeeded.
 
     def _try_recipe(self, name: str, recipes_by_name: dict[str, Recipe]) -> Triplet | None:
         proposal = recipes_by_name[name]()
@@ -149,11 +155,11 @@ class TripletSource:
             roles = [self._add_type_facts(role) for role in roles]
         # The U entity was chosen for having no value, but other facts of the graph may still
         # contradict the claim. Check that before the more expensive choice of facts.
-        graph: dict[str, Verdict] = {}
+        graph_verdicts: dict[str, Verdict] = {}
         for role in roles:
             if role.label == "U":
-                graph["U"] = self.prover.license_on_graph(self._make_claim(role, anchor))
-                if graph["U"].label != "U":
+                graph_verdicts["U"] = self.prover.license_on_graph(self._make_claim(role, anchor))
+                if graph_verdicts["U"].label != "U":
                     return None
         facts = build_context(self.lookup, self.pool, anchor, roles, self.num_facts, self.rng)
         if facts is None:
@@ -163,24 +169,24 @@ class TripletSource:
                 return None
             if self.strict and not has_balanced_starts(self.lookup, facts, roles):
                 return None
-        on_card = self.prover.make_card_oracle(facts)
-        card: dict[str, Verdict] = {}
+        card_oracle = self.prover.make_card_oracle(facts)
+        card_verdicts: dict[str, Verdict] = {}
         kinds: dict[str, str] = {}
         for role in sorted(roles, key=lambda role: role.label != "C"):
             claim = self._make_claim(role, anchor)
-            verdict = on_card.license(claim)
+            verdict = card_oracle.license(claim)
             if verdict.label != role.label:
                 return None
-            card[role.label] = verdict
+            card_verdicts[role.label] = verdict
             kind = self._determine_kind(name, claim, verdict)
             if kind is None:
                 return None
             kinds[role.label] = kind
-            proof = graph.get(role.label) or self.prover.license_on_graph(claim)
-            if proof.label != role.label:
+            graph_verdict = graph_verdicts.get(role.label) or self.prover.license_on_graph(claim)
+            if graph_verdict.label != role.label:
                 return None
-            graph[role.label] = proof
-        return Triplet(self.pool, anchor, roles, facts, graph, card, kinds)
+            graph_verdicts[role.label] = graph_verdict
+        return Triplet(self.pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds)
 
     def _make_claim(self, role: Role, anchor: int) -> Claim:
         return self.lookup.make_claim(*self.pool.make_triple(role.x, anchor))
@@ -191,7 +197,7 @@ class TripletSource:
         return role._replace(core=(*(f for f in type_facts if f not in role.core), *role.core))
 
     def _determine_kind(self, name: str, claim: Claim, verdict: Verdict) -> str | None:
-        """Returns the kind that the card's proof supports; None for a C card of another kind."""
+        """Returns a kind that the card's proof supports; None if a C card has no allowed kind."""
         kinds = list_supported_kinds(verdict, reverse_holds=name == ASYMMETRIC)
         if verdict.label != "C":
             return kinds[0]
@@ -201,7 +207,7 @@ class TripletSource:
             kinds = [name] if claim.subj != claim.obj and kinds else []
         elif name == IRREFLEXIVE:
             kinds = [IRREFLEXIVE] if kinds else []
-        elif name not in (OTHER_CLASS, OTHER):
+        elif name not in (OTHER_CLASS, OTHER_CONSTRAINT):
             kinds = [kind for kind in kinds if kind == name]
         allowed = [kind for kind in kinds if not self.allowed_kinds or kind in self.allowed_kinds]
         return allowed[0] if allowed else None
@@ -210,10 +216,10 @@ class TripletSource:
 def write_triplet_cards(
     lookup: GraphLookup, prover: Prover, triplet: Triplet, seed: int, rng: Random
 ) -> list[Card]:
-    """Writes the cards of a triplet: same facts in different order, same rules, same wording."""
+    """Writes the cards of a triplet, with the same facts (shuffled), rules and question wording."""
     sentences = {fact: write_sentence(lookup, fact) for fact in triplet.facts}
-    variant = rng.random()
-    context = make_opaque_id(seed, *sorted(sentences.values()))
+    wording_choice = rng.random()
+    context_id = make_opaque_id(seed, *sorted(sentences.values()))
     cards: list[Card] = []
     for role in triplet.roles:
         facts = list(triplet.facts)
@@ -227,10 +233,10 @@ def write_triplet_cards(
                 sentences,
                 verdict,
                 kind=triplet.kinds[role.label],
-                question=lookup.kb.verbaliser.render_question(verdict.claim, variant),
+                question=lookup.kb.verbaliser.render_question(verdict.claim, wording_choice),
                 proof=triplet.graph_verdicts[role.label].proof,
                 salt=[seed],
-                meta={"context": context},
+                meta={"context": context_id},
             )
         )
     return cards

@@ -100,7 +100,7 @@ _NAMES_OF_MODULE = {
 _MODULE_OF_NAME = {name: module for module, names in _NAMES_OF_MODULE.items() for name in names}
 
 
-# Hidden from type checkers: with a module-level __getattr__ they accept misspelt names as ``Any``.
+# Not defined for type checkers, which would accept misspelt names if they saw a __getattr__.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:

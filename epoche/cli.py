@@ -1,6 +1,6 @@
 """Defines the command ``epoche`` and its subcommands.
 
-Each subcommand is the ``main`` of a script, so ``epoche cards``, ``make cards`` and
+Each subcommand is the ``main`` function of a script, so ``epoche cards`` and
 ``python cards/make_context_cards.py`` take the same flags. The scripts import the rest of the
 code inside ``main``, which keeps ``epoche --help`` fast.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# The names in the order of _list_record_types; the two lists must match line by line.
 RECORDS = (
     *("card", "result", "manifest", "metrics", "question", "chunk"),
     *("skn", "skn-row", "sample"),
@@ -14,8 +15,8 @@ RECORDS = (
 def build_schema(record: str) -> str:
     """Builds the JSON Schema (2020-12) of one record, indented.
 
-    Cards and results keep unknown keys, so their schemas allow additional properties. The Python
-    field ``extra``, which holds these keys, is not a key of the file and is removed.
+    Cards and results may have unknown keys, so their schemas allow additional properties. The field
+    ``extra``, which holds these keys in memory, is not a key of the file and is removed.
 
     Raises:
         SettingError: there is no such record.

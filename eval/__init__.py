@@ -1,1 +1,1 @@
-"""Systems under test, the runner that asks them the cards, and the metrics of abstention."""
+"""Runs systems under test on cards and other benchmarks, and computes their metrics."""

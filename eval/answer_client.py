@@ -26,8 +26,8 @@ SERVER_DEFAULT = "server"
 """``--set temperature=server`` leaves the temperature to the server."""
 
 ConfidenceSource = Literal["auto", "logprob", "stated", "none"]
-"""The source of the confidence. ``auto``: the log-probability if the server gives it, else the
-figure that the model states, else null."""
+"""Where the confidence of an answer comes from. ``auto``: the log-probability if the server gives
+it, else the confidence that the model states, else null."""
 
 
 class AnswerReply(Protocol):
@@ -47,7 +47,7 @@ T = TypeVar("T", bound=AnswerReply)
 
 @dataclass(frozen=True)
 class Sampling:
-    """The settings that decide a model's replies, as given with ``--set``."""
+    """The settings that influence a model's replies, as given with ``--set``."""
 
     temperature: float | None
     top_p: float
@@ -67,24 +67,24 @@ class Sampling:
     ) -> Sampling:
         """Reads the settings that all systems with a model have.
 
-        They are ``temperature`` (``server``: not sent), ``top_p``, ``max_tokens``, ``model_seed``,
-        ``structured`` and ``confidence``.
+        They are ``temperature``, ``top_p``, ``max_tokens``, ``model_seed``, ``structured`` and
+        ``confidence``. With ``temperature=server``, no temperature is sent.
 
         Args:
             settings: as given with ``--set``.
             temperature: default temperature.
-            max_tokens: default length; systems with longer replies raise it.
-            with_confidence: whether the system has the setting ``confidence``; without it no
-                confidence is requested.
+            max_tokens: default maximum length of a reply, in tokens.
+            with_confidence: whether the system has the setting ``confidence``. If not, no
+                confidence is requested from the model.
 
         Raises:
-            SettingError: as ``Settings``.
+            SettingError: a setting has an invalid value.
         """
-        # Some models refuse any request that contains a temperature.
-        unsent = settings.get_text("temperature", "") == SERVER_DEFAULT
+        # Some models refuse every request that contains a temperature.
+        leave_to_server = settings.get_text("temperature", "") == SERVER_DEFAULT
         return cls(
             temperature=None
-            if unsent
+            if leave_to_server
             else settings.get_float("temperature", temperature, minimum=0.0, maximum=2.0),
             top_p=settings.get_fraction("top_p", 1.0),
             max_tokens=settings.get_int("max_tokens", max_tokens, minimum=1),
@@ -119,7 +119,7 @@ class AnswerClient:
         """
         from eval.llm import ModelClient
 
-        structured: Any = sampling.structured  # checked when it was read
+        structured: Any = sampling.structured  # from_settings has checked both values
         source: Any = sampling.confidence
         client = ModelClient.open(
             options,
@@ -141,9 +141,14 @@ class AnswerClient:
         return f"{base}:{self.client.model}"
 
     async def ask(
-        self, messages: Sequence[Message], reply: type[T], *, sample: int = 0
+        self, messages: Sequence[Message], reply_type: type[T], *, sample: int = 0
     ) -> tuple[Answer, T | None]:
-        """Sends the prompt once, with at most one repair turn.
+        """Asks the model once; if the reply is malformed, asks it once more to repair the reply.
+
+        Args:
+            messages: the prompt.
+            reply_type: the type of the reply.
+            sample: number of the sample; replies with different numbers are cached separately.
 
         Returns:
             The answer, and the typed reply if it could be read.
@@ -152,8 +157,8 @@ class AnswerClient:
             ModelAccessError: no call can succeed.
             ModelCallError: this call failed and will not be retried.
         """
-        got = await self.client.ask(messages, reply, sample=sample)
-        return self._build_answer(got), got.value
+        model_reply = await self.client.ask(messages, reply_type, sample=sample)
+        return self._build_answer(model_reply), model_reply.value
 
     async def aclose(self) -> None:
         """Closes the client."""
@@ -169,26 +174,38 @@ class AnswerClient:
             return Answer(pred=value.answer, confidence=confidence, raw=reply.text, note=note)
         if completion.finish_reason == "length":
             return Answer(pred="INVALID", raw=reply.text, note="cut off at max_tokens")
-        # Servers and models without structured output may still have answered in plain words.
-        read = read_reply(reply.text)
-        broken_json = reply.text.lstrip().startswith("{") and not read.reason.startswith("JSON")
-        if read.pred == "INVALID" or broken_json:
+        # A server without structured output may have returned the answer as plain text. Broken
+        # JSON is not searched for an answer word.
+        parsed_reply = read_reply(reply.text)
+        is_broken_json = reply.text.lstrip().startswith("{") and not parsed_reply.reason.startswith(
+            "JSON"
+        )
+        if parsed_reply.pred == "INVALID" or is_broken_json:
             return Answer(pred="INVALID", raw=reply.text, note=f"unreadable: {reply.problem}")
         # In a sentence the first "no" need not be the answer ("there is no doubt: yes"), so its
         # token probabilities are used only for JSON and for one-word replies.
-        source = completion if read.reason.startswith("JSON") or _is_one_word(reply.text) else None
-        confidence, note = self._choose_confidence(read.pred, None, source)
-        parts = filter(None, (f"read as text ({read.reason})", note))
-        return Answer(pred=read.pred, confidence=confidence, raw=reply.text, note="; ".join(parts))
+        source = (
+            completion
+            if parsed_reply.reason.startswith("JSON") or _is_one_word(reply.text)
+            else None
+        )
+        confidence, note = self._choose_confidence(parsed_reply.pred, None, source)
+        note_parts = filter(None, (f"read as text ({parsed_reply.reason})", note))
+        return Answer(
+            pred=parsed_reply.pred,
+            confidence=confidence,
+            raw=reply.text,
+            note="; ".join(note_parts),
+        )
 
     def _choose_confidence(
-        self, answer: Gold, stated: float | None, completion: Completion | None
+        self, answer: Gold, stated_confidence: float | None, completion: Completion | None
     ) -> tuple[float | None, str]:
         """Returns the confidence, and a note if it does not come from the preferred source.
 
         Args:
-            answer: the answer read.
-            stated: the model's own figure, if it gave one.
+            answer: the answer that was parsed from the reply.
+            stated_confidence: the confidence that the model states, if any.
             completion: the completion whose tokens spell the answer, if any.
         """
         if self._source == "none":
@@ -199,11 +216,11 @@ class AnswerClient:
                 return round(probability, 6), ""
         if self._source == "logprob":
             return None, "no log-probability of the answer"
-        if stated is None or not 0.0 <= stated <= 1.0:
-            if stated is None:
+        if stated_confidence is None or not 0.0 <= stated_confidence <= 1.0:
+            if stated_confidence is None:
                 return None, "no confidence"
             return None, "the stated confidence is not a number from 0 to 1"
-        return stated, "confidence as stated" if self._source == "auto" else ""
+        return stated_confidence, "confidence as stated" if self._source == "auto" else ""
 
 
 def _is_one_word(text: str) -> bool:

@@ -1,8 +1,8 @@
 """Asks a system one card and converts its reply or its error to a well-formed row.
 
-A system under test is third-party code: it may raise, return the wrong type, a confidence of NaN,
-or text that JSON cannot represent. None of this ends a run or counts as an abstention: a failed
-call becomes ``ERROR``, an unreadable reply ``INVALID``.
+A system under test is third-party code: it may raise an exception, or return a value of the wrong
+type, a confidence of NaN, or text that JSON cannot represent. None of this ends a run or counts as
+an abstention: a failed call becomes ``ERROR``, an unreadable reply ``INVALID``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MAX_RAW_CHARS = 100_000
 """Longer replies are cut in the row: a runaway generation must not fill the disk."""
 
 _VIEW_DECODER = msgspec.json.Decoder(CardView)
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
+_MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
-_PLAIN_ANSWERS: dict[str, Pred] = {"YES": "YES", "NO": "NO", "UNKNOWN": "UNKNOWN"}
+_PRED_OF_TEXT: dict[str, Pred] = {"YES": "YES", "NO": "NO", "UNKNOWN": "UNKNOWN"}
 
 
 def ask_system(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
@@ -46,34 +46,34 @@ def ask_system(system: AnySystem, card: Card, *, name: str, card_set: str) -> Re
         card_set: hex hash of the card set; its first 12 digits go into the row.
 
     Returns:
-        The row, also if the system failed. Call costs and the number of the repeat come from
-        the open ``record_calls`` context.
+        The row, also if the system failed. The costs of model calls and the number of the repeat
+        come from the enclosing ``record_calls`` context.
 
     Raises:
         ModelAccessError: the model cannot be used, so no further card can be answered.
     """
-    question = _CardRequest(system, card, name, card_set)
+    request = _CardRequest(system, card, name, card_set)
     try:
-        return question.build_answer_row(question.call_system())
+        return request.build_answer_row(request.call_system())
     except (
         Exception,
         SystemExit,
     ) as error:  # a failing system gives an ERROR row, the run continues
-        return question.build_error_row(error)
+        return request.build_error_row(error)
 
 
 async def ask_system_async(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
-    """Does the same as ``ask_system`` for a system with an async ``answer``."""
-    question = _CardRequest(system, card, name, card_set)
+    """Does the same as ``ask_system`` for a system whose ``answer`` is async."""
+    request = _CardRequest(system, card, name, card_set)
     try:
-        reply = question.call_system()
-        return question.build_answer_row(await reply if inspect.isawaitable(reply) else reply)
+        reply = request.call_system()
+        return request.build_answer_row(await reply if inspect.isawaitable(reply) else reply)
     except (Exception, SystemExit) as error:
-        return question.build_error_row(error)
+        return request.build_error_row(error)
     except BaseException as error:
         if not is_stray_cancellation(error):
             raise
-        return question.build_error_row(error)
+        return request.build_error_row(error)
 
 
 def is_async(system: AnySystem) -> bool:
@@ -86,9 +86,9 @@ def is_async(system: AnySystem) -> bool:
 def is_stray_cancellation(error: BaseException) -> bool:
     """Returns whether the system raised a cancellation although the run was not cancelled.
 
-    That is a ``CancelledError`` while this task is not being cancelled, or a ``GeneratorExit``.
-    asyncio would treat either as the end of the worker: the remaining questions would not be asked
-    and the run would look complete.
+    Such an error is a ``GeneratorExit``, or a ``CancelledError`` while this task is not being
+    cancelled. If it were not caught, asyncio would end the worker silently: the remaining questions
+    would not be asked and the run would look complete.
     """
     import asyncio
 
@@ -99,7 +99,7 @@ def is_stray_cancellation(error: BaseException) -> bool:
 
 
 class _CardRequest:
-    """One card that one system is asked; builds the row from the reply or the error."""
+    """Asks one system one card, and builds the row from the reply or the error."""
 
     def __init__(self, system: AnySystem, card: Card, name: str, card_set: str) -> None:
         self._system = system
@@ -110,7 +110,7 @@ class _CardRequest:
 
     def call_system(self) -> object:
         """Calls the system and returns its reply, or an awaitable of it."""
-        # hasattr, since an isinstance check against a protocol takes as long as a short answer.
+        # Not isinstance, because checking a protocol takes as long as a fast system's answer.
         system: Any = self._system
         if hasattr(system, "answer_claim"):
             return system.answer_claim(self._card.claim)
@@ -140,11 +140,11 @@ class _CardRequest:
         if calls.fallbacks:
             extra.setdefault("calls", {})["fallbacks"] = calls.fallbacks
         # Local systems get null, so that their result files are identical from run to run.
-        waited: float | None = None
+        latency: float | None = None
         if calls.calls:
-            waited = calls.latency_s
+            latency = calls.latency_s
         elif getattr(self._system, "remote", False) is True:
-            waited = seconds
+            latency = seconds
         return Result(
             id=card.id,
             system=self._name,
@@ -154,7 +154,7 @@ class _CardRequest:
             passed=answer.pred == card.gold,
             confidence=answer.confidence,
             raw=answer.raw,
-            latency_s=None if waited is None else round(waited, 4),
+            latency_s=None if latency is None else round(latency, 4),
             usage=round_cost(calls.sum_usage()) if calls.calls else answer.usage,
             error=answer.error,
             kind=card.kind,
@@ -170,23 +170,23 @@ def read_answer(reply: object) -> tuple[Answer, str]:
     """Validates what a system returned.
 
     Returns:
-        The answer, with every field of its declared type; and a note, which contains the system's
-        own note and the corrections that were made.
+        The answer, in which every field has its declared type, and a note. The note contains the
+        system's own note and says which invalid values were replaced.
     """
     if isinstance(reply, str):
-        plain = _PLAIN_ANSWERS.get(reply.strip().strip("\"'.!").upper())
-        if plain is None:
+        text_pred = _PRED_OF_TEXT.get(reply.strip().strip("\"'.!").upper())
+        if text_pred is None:
             return Answer(
                 pred="INVALID", raw=make_storable(reply)
             ), "the reply is not YES, NO or UNKNOWN"
-        return Answer(pred=plain, raw=make_storable(reply)), ""
+        return Answer(pred=text_pred, raw=make_storable(reply)), ""
     if not isinstance(reply, Answer):
-        kind = type(reply).__name__
+        type_name = type(reply).__name__
         if inspect.iscoroutine(reply):
-            reply.close()  # else Python warns of a coroutine that was never awaited
+            reply.close()  # Otherwise Python warns that it was never awaited.
         return Answer(
             pred="INVALID", raw=make_storable(_to_text(reply))
-        ), f"the system returned a {kind}"
+        ), f"the system returned a {type_name}"
     notes: list[str] = []
     note: object = reply.note
     if note:
@@ -244,7 +244,7 @@ def _to_text(value: Any) -> str:
     Memory addresses are removed, because they differ from run to run and results must not.
     """
     try:
-        return _ADDRESS.sub(">", str(value))
+        return _MEMORY_ADDRESS.sub(">", str(value))
     except Exception:  # hostile or broken __str__
         return f"<{type(value).__name__} that cannot be shown>"
 

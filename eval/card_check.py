@@ -31,9 +31,9 @@ def read_checked_results(
     Args:
         results: the result files.
         cards: the card files, in the order in which they were asked; may be empty.
-        skip_other_cards: leave out, with a warning, result files of other card sets.
-        common: as in ``read_observations``.
-        distinguish: as in ``read_observations``.
+        skip_other_cards: leave out result files of other card sets, with a warning.
+        common: keep only the cards that every system answered, instead of raising.
+        distinguish: where two files have the same system name, make the names different.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as in
@@ -48,35 +48,40 @@ def read_checked_results(
 def filter_results_by_cards(results: Sequence[Path], cards: Sequence[Path]) -> list[Path]:
     """Leaves out the result files of other card sets, with a warning for each.
 
-    For pipelines that keep results of several runs in one folder. A file whose first row names no
-    card set is included: ``check_cards`` compares its ids.
+    This is for pipelines that write the results of several runs to one folder. A file whose first
+    row names no card set is not left out; ``check_cards`` then compares the cards' ids.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError: as in ``join_cards`` and ``read_results``.
-        CardSetMismatchError: no file is left.
+        CardSetMismatchError: all files belong to other card sets.
     """
-    identity = hash_card_set(join_cards(cards))[:12]
-    matching = []
+    card_set_hash = hash_card_set(join_cards(cards))[:12]
+    matching_files = []
     for path in results:
-        first = next(iter(read_results(path)), None)
-        if first is None or first.cards in ("", identity):
-            matching.append(path)
+        first_row = next(iter(read_results(path)), None)
+        if first_row is None or first_row.cards in ("", card_set_hash):
+            matching_files.append(path)
         else:
-            print_warning(f"{path} left out: it is of card set {first.cards}, not {identity}")
-    if not matching:
+            print_warning(
+                f"{path} left out: it is of card set {first_row.cards}, not {card_set_hash}"
+            )
+    if not matching_files:
         raise CardSetMismatchError(
-            f"no results are of card set {identity}",
+            f"no results are of card set {card_set_hash}",
             where=", ".join(map(str, results)),
             hint="Run the systems over these cards first.",
         )
-    return matching
+    return matching_files
 
 
 def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Observations:
-    """Refuses results of other cards, or of cards with another label.
+    """Raises an error for results of other cards, or of cards with another label.
 
-    Results that name no card set get the hash of these cards, and the kind, difficulty and cluster
-    of each card (its subject where the card has no cluster).
+    If the results name no card set, the hash of these cards is added, and the kind, difficulty and
+    cluster of each card (the claim's subject for a card without a cluster).
+
+    Returns:
+        The observations, with added fields and notes.
 
     Args:
         observations: the contents of the result files.
@@ -88,17 +93,18 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
     """
     cards = join_cards([Path(path) for path in paths])
     where = ", ".join(str(path) for path in paths)
-    by_id = {card.id: card for card in cards}
-    identity = hash_card_set(cards)[:12]
-    named = not observations.card_set.startswith("ids-")
-    if named and observations.card_set != identity:
+    cards_by_id = {card.id: card for card in cards}
+    card_set_hash = hash_card_set(cards)[:12]
+    # Observations without a card set have a hash of their ids instead, with this prefix.
+    has_card_set = not observations.card_set.startswith("ids-")
+    if has_card_set and observations.card_set != card_set_hash:
         raise CardSetMismatchError(
-            f"the results are of card set {observations.card_set}, these cards are {identity}",
+            f"the results are of card set {observations.card_set}, these cards are {card_set_hash}",
             where=where,
             hint="Give the card files of the run, in the same order, or run again.",
         )
     for card_id, label in zip(observations.ids, observations.labels.tolist(), strict=True):
-        card = by_id.get(card_id)
+        card = cards_by_id.get(card_id)
         if card is None or LABEL_CODE[card.label] != label:
             raise CardSetMismatchError(
                 f"the results contain card {card_id!r} as {LABELS[label]}, the card files "
@@ -106,26 +112,33 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
                 where=where,
                 hint="These results belong to other cards; give the card files of the run.",
             )
-    unanswered = len(by_id) - len(observations.ids)
+    n_unanswered = len(cards_by_id) - len(observations.ids)
     notes = observations.notes
-    if unanswered:
-        notes = (*notes, f"{unanswered} of {len(by_id)} cards have no result; they do not count.")
-    checked = replace(observations, notes=notes)
-    return checked if named else _copy_card_fields(checked, by_id, identity)
+    if n_unanswered:
+        notes = (
+            *notes,
+            f"{n_unanswered} of {len(cards_by_id)} cards have no result; they do not count.",
+        )
+    checked_observations = replace(observations, notes=notes)
+    return (
+        checked_observations
+        if has_card_set
+        else _copy_card_fields(checked_observations, cards_by_id, card_set_hash)
+    )
 
 
 def _copy_card_fields(
-    observations: Observations, by_id: dict[str, Card], identity: str
+    observations: Observations, cards_by_id: dict[str, Card], card_set_hash: str
 ) -> Observations:
     """Adds the cards' kinds, difficulties and clusters to results of other programs."""
-    cards = [by_id[card_id] for card_id in observations.ids]
-    names = [card.cluster or card.claim.subj for card in cards]
-    number_of = {name: number for number, name in enumerate(sorted(set(names)))}
+    cards = [cards_by_id[card_id] for card_id in observations.ids]
+    clusters = [card.cluster or card.claim.subj for card in cards]
+    number_by_cluster = {cluster: number for number, cluster in enumerate(sorted(set(clusters)))}
     return replace(
         observations,
-        card_set=identity,
+        card_set=card_set_hash,
         kinds=tuple(card.kind for card in cards),
         difficulties=tuple(card.difficulty or "" for card in cards),
-        clusters=np.array([number_of[name] for name in names], dtype=np.int64),
+        clusters=np.array([number_by_cluster[cluster] for cluster in clusters], dtype=np.int64),
         notes=tuple(note for note in observations.notes if "name no clusters" not in note),
     )

@@ -1,7 +1,7 @@
 """Reads a card file card by card, so that a million cards fit into little memory.
 
-Opening the file reads it once, with the same checks as ``cards.card.read_cards``, but stores only
-the offset of each card and an index of the ids, about twenty bytes per card.
+Opening the file reads it once, with the same checks as ``cards.card.read_cards``. Only the offset
+of each card and an index of the ids are stored, about twenty bytes per card.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CardFile(Closable):
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def __getitem__(self, item: int) -> Card:
+    def __getitem__(self, index: int) -> Card:
         """Reads the card at an index, from 0.
 
         Raises:
@@ -64,9 +64,9 @@ class CardFile(Closable):
             raise CardSetMismatchError(
                 "the card file was changed during the run",
                 where=str(self.path),
-                hint="Answers received so far are kept; run the new cards with another --out.",
+                hint="The answers written so far are kept. Run the new cards with another --out.",
             )
-        return self._read_card(item)
+        return self._read_card(index)
 
     def find_item(self, card_id: str) -> int | None:
         """Returns the index of the card with this id, or None."""
@@ -77,7 +77,7 @@ class CardFile(Closable):
         self._handle.close()
 
     def _iter_indexed_cards(self) -> Iterator[Card]:
-        """Yields every card once, and adds each to the index on the way."""
+        """Yields every card once, after adding it to the index."""
         cards = iter_records(self.path, "card", card_from_json)
         for card, offset in zip(cards, _iter_line_offsets(self.path), strict=True):
             self._offsets.append(offset)
@@ -89,8 +89,8 @@ class CardFile(Closable):
                 )
             yield card
 
-    def _read_card(self, item: int) -> Card:
-        self._handle.seek(self._offsets[item])
+    def _read_card(self, index: int) -> Card:
+        self._handle.seek(self._offsets[index])
         return card_from_json(msgspec.json.decode(self._handle.readline()))
 
     def _get_file_state(self) -> tuple[int, int]:

@@ -11,9 +11,10 @@ from kg.base.provenance import read_card_manifest
 
 
 class CardOrigin(msgspec.Struct, frozen=True):
-    """The part of a card manifest that a run needs; null where unknown.
+    """The part of a card manifest that a run needs.
 
-    Card files made by other tools have no manifest; then all fields are null or empty.
+    Unknown fields are null or empty. For card files made by other tools all fields are unknown,
+    since these files have no manifest.
     """
 
     domain: str | None = None
@@ -39,16 +40,20 @@ def find_card_sources(
 ) -> tuple[str | None, tuple[Path, ...], tuple[Path, ...]]:
     """Returns the domain, graph files and shapes files that the cards were built from.
 
-    They are used when the user names none. Falls back to the shipped domain of the same name when
-    the files are no longer at their recorded paths.
+    A run uses them if the user names no graph. If the files are no longer at their recorded paths,
+    the shipped domain of the same name is returned.
     """
     folder = cards.parent
     if origin.domain_file is not None and (folder / origin.domain_file).is_file():
         return str(folder / origin.domain_file), (), ()
-    graph = tuple(folder / name for name in origin.graph_files)
-    shapes = tuple(folder / name for name in origin.shapes_files)
-    if graph and shapes and all(path.is_file() for path in (*graph, *shapes)):
-        return None, graph, shapes
+    graph_paths = tuple(folder / name for name in origin.graph_files)
+    shapes_paths = tuple(folder / name for name in origin.shapes_files)
+    if (
+        graph_paths
+        and shapes_paths
+        and all(path.is_file() for path in (*graph_paths, *shapes_paths))
+    ):
+        return None, graph_paths, shapes_paths
     return find_shipped_domain(origin), (), ()
 
 
@@ -62,16 +67,19 @@ def find_shipped_domain(origin: CardOrigin) -> str | None:
 
 
 def describe_differences(origin: CardOrigin, manifest: RunManifest) -> list[str]:
-    """Returns a warning if a run uses another graph or other shapes than its cards.
+    """Returns warnings if a run uses another graph or other shapes than its cards were made from.
 
     This can be intended (to test an older graph), but usually a flag was forgotten.
     """
     warnings = []
-    for part in ("graph", "shapes"):
-        cards, used = getattr(origin, f"{part}_sha256"), getattr(manifest, f"{part}_sha256")
-        if cards and used and cards != used:
+    for source in ("graph", "shapes"):
+        cards_hash, run_hash = (
+            getattr(origin, f"{source}_sha256"),
+            getattr(manifest, f"{source}_sha256"),
+        )
+        if cards_hash and run_hash and cards_hash != run_hash:
             warnings.append(
-                f"the cards were made from another {part} ({cards[:12]}) than the system used "
-                f"({used[:12]}); was --domain, --kg-path or --shapes forgotten?"
+                f"the cards were made from another {source} ({cards_hash[:12]}) than the system "
+                f"used ({run_hash[:12]}); was --domain, --kg-path or --shapes forgotten?"
             )
     return warnings

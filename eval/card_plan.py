@@ -25,7 +25,17 @@ ERROR_OUTCOME = OUTCOME_CODES["ERROR"]
 
 @dataclass(frozen=True, slots=True)
 class CardQuestion:
-    """One repeat of asking one system one card."""
+    """One card to ask one system, in one repeat.
+
+    Attributes:
+        position: position of the row in the results, see ``RowLayout``.
+        repeat: number of the repeat, from 0.
+        is_async: whether the system's answer must be awaited.
+        card: the card.
+        system: the system.
+        name: the system's name when the run started.
+        card_set: hash of the card set.
+    """
 
     position: int
     repeat: int
@@ -80,14 +90,21 @@ class CardPlan:
     def iter_questions(
         self, systems: Sequence[AnySystem], has_row: Callable[[int], bool]
     ) -> Iterator[CardQuestion]:
-        """Yields the questions that have no row yet, by position; reads each card when needed."""
+        """Yields the questions that have no row yet, by position.
+
+        A card is read from the file only when its question is yielded.
+
+        Args:
+            systems: the systems, in the order of their names.
+            has_row: whether there is a row at a position.
+        """
         async_flags = [is_async(system) for system in systems]
         for item in self.layout.asked_items:
-            missing = [row for row in self.layout.iter_item_rows(item) if not has_row(row[0])]
-            if not missing:
+            missing_rows = [row for row in self.layout.iter_item_rows(item) if not has_row(row[0])]
+            if not missing_rows:
                 continue
             card = self._cards[item]
-            for position, repeat, column in missing:
+            for position, repeat, column in missing_rows:
                 yield CardQuestion(
                     position=position,
                     repeat=repeat,
@@ -99,7 +116,7 @@ class CardPlan:
                 )
 
     def parse_row(self, line: bytes, where: str) -> tuple[int, int]:
-        """Returns position and outcome code of a row of this run.
+        """Parses a row of this run and returns its position and outcome code.
 
         Raises:
             RecordError: the line is not a result, or its card or system is not in this run.
@@ -112,8 +129,8 @@ class CardPlan:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RecordError(f"not a result: {error}", where=where, hint=hint) from error
         item, column = self._cards.find_item(row.id), self._columns.get(row.system)
-        unknown = item is None or column is None or row.repeat < 0
-        if item is None or column is None or unknown or row.cards != self._cards.sha256[:12]:
+        is_same_set = row.cards == self._cards.sha256[:12]
+        if item is None or column is None or row.repeat < 0 or not is_same_set:
             raise RecordError(
                 f"card {row.id!r}, system {row.system!r} does not belong to this run",
                 where=where,
@@ -126,22 +143,22 @@ class CardPlan:
 
     def describe_position(self, position: int) -> str:
         """Returns card, system and repeat of a position, in words."""
-        item, row_of_item = divmod(position, self.layout.rows_per_item)
-        repeat, column = divmod(row_of_item, self.layout.systems)
+        item, row_in_item = divmod(position, self.layout.rows_per_item)
+        repeat, column = divmod(row_in_item, self.layout.systems)
         repeat_text = f", repeat {repeat}," if self.layout.repeats > 1 else ""
         return f"card {self._cards[item].id!r} of {self._names[column]}{repeat_text}"
 
     def _refuse_extra_row(self, item: int, repeat: int, where: str) -> None:
-        extra = ""
+        excluded_card = ""
         if repeat >= self.layout.repeats:
-            extra = f"repeat {repeat + 1}, more than --repeat {self.layout.repeats}"
+            excluded_card = f"repeat {repeat + 1}, more than --repeat {self.layout.repeats}"
         elif self.layout.limit is not None and item >= self.layout.limit:
-            extra = f"card {item + 1}, more than --limit {self.layout.limit}"
+            excluded_card = f"card {item + 1}, more than --limit {self.layout.limit}"
         elif item not in self.layout.asked_items:
-            extra = f"card {item + 1}, which is not in shard {self.layout.shard}"
-        if extra:
+            excluded_card = f"card {item + 1}, which is not in shard {self.layout.shard}"
+        if excluded_card:
             raise CardSetMismatchError(
-                f"the results already contain answers to {extra}",
+                f"the results already contain answers to {excluded_card}",
                 where=where,
                 hint="Use the flags of the earlier run, choose another --out, or use --overwrite.",
             )

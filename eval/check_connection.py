@@ -1,4 +1,4 @@
-"""Tests a model's server and its features: ``epoche test-connection``, or this file as a script."""
+"""Tests a model's server and its features, as ``epoche test-connection`` or as a script."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def main(
         float, typer.Option("--timeout", min=1, help="Seconds to wait for each reply.")
     ] = 60.0,
 ) -> None:
-    """Prints whether a server can be used and what it supports, one line each.
+    """Prints whether a server can be used and what it supports, one feature a line.
 
-    Costs about five short calls. Nothing is cached. The exit code is 0 if the model answers.
+    Makes about five short model calls. Nothing is cached. The exit code is 0 if the model answers.
     """
     import asyncio
 
@@ -56,25 +56,26 @@ async def check_server(options: ClientOptions) -> None:
 
     async with ModelClient.open(options, max_tokens=_MAX_TOKENS) as client:
         _print_line("server", client.params()["endpoint"])
-        listed: list[str] | None = None
+        model_names: list[str] | None = None
         try:
-            listed = await client.list_models()
+            model_names = await client.list_models()
         except (ModelAccessError, ModelCallError) as error:
-            _print_access(error)
+            _print_access_failure(error)
+            # With no response or a refused key, no further test can succeed.
             if _get_http_status(error) in {None, 401, 402, 403}:
                 raise
         else:
             _print_line("reachable", "yes")
             _print_line("authorised", "yes")
-        _print_line("models", _join_names(listed))
+        _print_line("models", _join_names(model_names))
         try:
             reply = await client.complete([{"role": "user", "content": "Say hello."}])
         except (ModelAccessError, ModelCallError):
-            _print_line("model known", _describe_listing(client, listed) or "not listed")
+            _print_line("model known", _describe_listing(client, model_names) or "not listed")
             _print_line("answers", "no")
             raise
         _print_line(
-            "model known", _describe_listing(client, listed) or "not listed, but it answers"
+            "model known", _describe_listing(client, model_names) or "not listed, but it answers"
         )
         _print_line("answers", f"yes, in {reply.latency_s:.2f} s")
         for mode in ("json_schema", "json_object"):
@@ -85,14 +86,14 @@ async def check_server(options: ClientOptions) -> None:
         _print_line("streaming", await _test_streaming(client))
         _print_line("usage", "yes" if reply.usage else "no: tokens and costs will be null")
         if reply.usage is not None:
-            priced = reply.usage.cost_usd is not None
+            has_price = reply.usage.cost_usd is not None
             _print_line(
-                "price", "known" if priced else "unknown: costs will be null (--prices FILE)"
+                "price", "known" if has_price else "unknown: costs will be null (--prices FILE)"
             )
 
 
 async def _test_structured_output(options: ClientOptions, mode: Mode) -> str:
-    """Tests whether the server enforces a reply form that the prompt does not mention."""
+    """Returns whether the server enforces a JSON form that the prompt does not describe."""
     import msgspec
 
     from eval.llm import ModelClient
@@ -105,10 +106,10 @@ async def _test_structured_output(options: ClientOptions, mode: Mode) -> str:
 
     # Servers refuse json_object if the prompt does not mention JSON.
     prompt = "Say hello." if mode == "json_schema" else "Say hello, in JSON."
-    turns: list[Message] = [{"role": "user", "content": prompt}]
+    messages: list[Message] = [{"role": "user", "content": prompt}]
     try:
         async with ModelClient.open(options, max_tokens=_MAX_TOKENS, structured=mode) as client:
-            reply = await client.complete(turns, schema=Greeting)
+            reply = await client.complete(messages, schema=Greeting)
     except (ModelAccessError, ModelCallError) as error:
         return f"no: {error.what}"
     if reply.finish_reason in {"length", UNREADABLE_FINISH_REASON}:
@@ -117,31 +118,33 @@ async def _test_structured_output(options: ClientOptions, mode: Mode) -> str:
         import json
 
         try:
-            followed = isinstance(json.loads(reply.text), dict)
+            is_followed = isinstance(json.loads(reply.text), dict)
         except ValueError:
-            followed = False
+            is_followed = False
     else:
-        followed = get_form(Greeting).read_reply(reply.text).exact
-    return "yes" if followed else "ignored silently; replies are validated here in any case"
+        is_followed = get_form(Greeting).read_reply(reply.text).exact
+    return "yes" if is_followed else "ignored silently; replies are validated here in any case"
 
 
 async def _test_streaming(client: ModelClient) -> str:
     from kg.base.errors import ModelAccessError, ModelCallError
 
-    turns: list[Message] = [{"role": "user", "content": "Say hello."}]
+    messages: list[Message] = [{"role": "user", "content": "Say hello."}]
     try:
-        pieces = [piece async for piece in client.stream(turns)]
+        text_parts = [part async for part in client.stream(messages)]
     except (ModelAccessError, ModelCallError) as error:
         return f"no: {error.what}"
-    return f"yes, {len(pieces)} pieces"
+    return f"yes, {len(text_parts)} pieces"
 
 
-def _print_access(error: Exception) -> None:
+def _print_access_failure(error: Exception) -> None:
     status = _get_http_status(error)
     _print_line("reachable", "no" if status is None else "yes")
     if status is not None:
-        refused = status in {401, 402, 403}
-        _print_line("authorised", f"no (HTTP {status})" if refused else f"unknown (HTTP {status})")
+        is_refused = status in {401, 402, 403}
+        _print_line(
+            "authorised", f"no (HTTP {status})" if is_refused else f"unknown (HTTP {status})"
+        )
 
 
 def _get_http_status(error: Exception) -> int | None:
@@ -150,16 +153,21 @@ def _get_http_status(error: Exception) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def _join_names(listed: list[str] | None) -> str:
-    if listed is None:
+def _join_names(model_names: list[str] | None) -> str:
+    if model_names is None:
         return "the server does not list them"
-    more = f" and {len(listed) - _MAX_SHOWN_MODELS} more" if len(listed) > _MAX_SHOWN_MODELS else ""
-    return (", ".join(sorted(listed)[:_MAX_SHOWN_MODELS]) or "none") + more
+    omitted = (
+        f" and {len(model_names) - _MAX_SHOWN_MODELS} more"
+        if len(model_names) > _MAX_SHOWN_MODELS
+        else ""
+    )
+    return (", ".join(sorted(model_names)[:_MAX_SHOWN_MODELS]) or "none") + omitted
 
 
-def _describe_listing(client: ModelClient, listed: list[str] | None) -> str:
+def _describe_listing(client: ModelClient, model_names: list[str] | None) -> str:
+    """Returns "yes" if the server lists the model, else an empty string."""
     name = client.model.partition("/")[2]
-    return "yes" if listed is not None and name in listed else ""
+    return "yes" if model_names is not None and name in model_names else ""
 
 
 def _print_line(label: str, value: str) -> None:

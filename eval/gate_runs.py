@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eval.metrics.samples import Plan
 
 MAX_FAILURE_SHARE = 0.05
+"""Default of ``--max-failures``."""
 
 _METRIC_HELP = """Condition, repeatable: [SYSTEM:]METRIC[.END]OP NUMBER with OP one of <= >= < >.
 'FAR-NE<=0.05' applies to all systems except controls, 'rag:LA>=0.9' to one ('raw' stands for all
@@ -40,19 +41,19 @@ def main(
     baseline: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Run that must not be better, paired on the cards both answered; repeatable."
+            help="Earlier run that must not be better on the cards that both answered; repeatable."
         ),
     ] = None,
     max_drop: Annotated[
         float | None,
         typer.Option(
             min=0,
-            help="Fail when a metric is worse than the baseline's by more than this. Without it: "
-            "when the data show it to be worse.",
+            help="Fail a metric that is worse than the baseline's by more than this. Without this "
+            "option: fail a metric that is significantly worse.",
         ),
     ] = None,
     only_significant: Annotated[
-        bool, typer.Option(help="With --max-drop: fail only what the data show too.")
+        bool, typer.Option(help="With --max-drop: fail only drops that are also significant.")
     ] = False,
     max_failures: Annotated[
         float,
@@ -64,7 +65,7 @@ def main(
         ),
     ] = MAX_FAILURE_SHARE,
     junit: Annotated[
-        Path | None, typer.Option(help="Write the outcome of the checks there, as JUnit XML.")
+        Path | None, typer.Option(help="Write the outcome of the checks to this file (JUnit XML).")
     ] = None,
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
@@ -78,7 +79,7 @@ def main(
     """Exits with 0 if all conditions are met, 100 if one is not, 1 if they cannot be checked.
 
     With --baseline, AP, CVRR, FAR-NE, LA, accuracy and the metrics named by conditions must not be
-    worse than the baseline's on the same cards: paired tests, Holm over all of them.
+    worse than the baseline's on the same cards, by paired tests with Holm's correction over all.
     """
     from eval.card_check import filter_results_by_cards
     from eval.comparison.gate import parse_condition
@@ -100,16 +101,21 @@ def main(
         files = find_result_files([*(runs or ()), *(results or ())] or [Path("results")])
         if skip_other_cards and cards:
             files = filter_results_by_cards(files, cards)
-        before = find_result_files(baseline or ())
+        baseline_files = find_result_files(baseline or ())
         if junit is not None:
-            check_output(junit, [*files, *before, *(cards or ())])
+            check_output(junit, [*files, *baseline_files, *(cards or ())])
         checks = [
             *_check_all_conditions(conditions, files, cards or (), plan, max_failures),
             *(
                 _compare_with_baseline(
-                    conditions, files, before, plan, max_drop, only_significant=only_significant
+                    conditions,
+                    files,
+                    baseline_files,
+                    plan,
+                    max_drop,
+                    only_significant=only_significant,
                 )
-                if before
+                if baseline_files
                 else ()
             ),
         ]
@@ -153,15 +159,15 @@ def _print_checks(checks: Sequence[Check]) -> None:
     """
     for check in checks:
         # One line each: a name in a result file must not be able to forge an "ok" line.
-        mark, what = (
+        status, description = (
             "ok  " if check.passed else "FAIL",
             to_one_line(f"{check.name}: {check.evidence}"),
         )
-        print_text(f"{mark}  {clean_text(check.system)}  {what}")
-    failed = sum(not check.passed for check in checks)
-    if failed:
+        print_text(f"{status}  {clean_text(check.system)}  {description}")
+    n_failed = sum(not check.passed for check in checks)
+    if n_failed:
         raise GateFailedError(
-            f"{failed} of {len(checks)} checks failed", hint="See the lines that begin with FAIL."
+            f"{n_failed} of {len(checks)} checks failed", hint="See the lines that begin with FAIL."
         )
     print_text(f"all {len(checks)} checks passed")
 
@@ -225,22 +231,26 @@ def _check_all_conditions(
     from eval.comparison.gate import check_conditions, collect_gated_values, parse_condition
     from eval.metrics.report import measure
 
-    observed = read_checked_results(files, cards, distinguish=True)
-    report = measure(observed, plan).policies[plan.policies[0]]
-    systems = report.systems | {n: s for n, s in report.controls.items() if n in observed.preds}
+    observations = read_checked_results(files, cards, distinguish=True)
+    report = measure(observations, plan).policies[plan.policies[0]]
+    # Controls are checked only if they were run; the report has computed values of all of them.
+    run_controls = {
+        name: report.controls[name] for name in report.controls if name in observations.preds
+    }
+    systems = report.systems | run_controls
     values = {name: collect_gated_values(system) for name, system in systems.items()}
-    checks = list(check_conditions(conditions, values, observed.systems_under_test))
-    judged = [name for name in values if any(check.system == name for check in checks)]
-    named = {condition.metric for condition in conditions}
+    checks = list(check_conditions(conditions, values, observations.systems_under_test))
+    checked_systems = [name for name in values if any(check.system == name for check in checks)]
+    named_metrics = {condition.metric for condition in conditions}
     limits = [
         parse_condition(f"{rate}<={max_failures}")
         for rate in ("error_rate", "invalid_rate")
-        if rate not in named
+        if rate not in named_metrics
     ]
-    implied = check_conditions(
-        limits, values, judged if conditions else observed.systems_under_test
+    implied_checks = check_conditions(
+        limits, values, checked_systems if conditions else observations.systems_under_test
     )
-    return [*checks, *(check for check in implied if not check.passed)]
+    return [*checks, *(check for check in implied_checks if not check.passed)]
 
 
 def _compare_with_baseline(
@@ -255,51 +265,56 @@ def _compare_with_baseline(
     """Compares every system with the same system in the baseline, on the cards both answered."""
     from eval.comparison.gate import check_regressions
     from eval.comparison.pairs import compare_pairs
-    from eval.metrics.abstention import HEADLINE_METRICS, SYSTEM_METRICS
-    from eval.metrics.abstention import get_metric as metric_of
+    from eval.metrics.abstention import HEADLINE_METRICS, SYSTEM_METRICS, get_metric
     from eval.metrics.observations import read_observations
     from eval.metrics.samples import Samples
     from kg.base.errors import SystemNotFoundError
 
-    both = sorted(set(files) & set(baseline_files))
-    if both:
+    shared_files = sorted(set(files) & set(baseline_files))
+    if shared_files:
         raise EpocheError(
-            "a run cannot be its own baseline", where=str(both[0]), hint="Give an earlier run."
+            "a run cannot be its own baseline",
+            where=str(shared_files[0]),
+            hint="Give an earlier run.",
         )
-    mark = " (baseline)"
-    observed = read_observations(
-        [*files, *baseline_files], common=True, suffixes=dict.fromkeys(baseline_files, mark)
+    suffix = " (baseline)"
+    observations = read_observations(
+        [*files, *baseline_files], common=True, suffixes=dict.fromkeys(baseline_files, suffix)
     )
-    now = [name for name in observed.systems_under_test if not name.endswith(mark)]
-    then = [name for name in observed.systems_under_test if name.endswith(mark)]
-    pairs = [(name, name + mark) for name in now if name + mark in then]
-    if not pairs and len(now) == len(then) == 1:
-        pairs = [(now[0], then[0])]
+    current_names = [name for name in observations.systems_under_test if not name.endswith(suffix)]
+    baseline_names = [name for name in observations.systems_under_test if name.endswith(suffix)]
+    pairs = [(name, name + suffix) for name in current_names if name + suffix in baseline_names]
+    if not pairs and len(current_names) == len(baseline_names) == 1:
+        pairs = [(current_names[0], baseline_names[0])]
     if not pairs:
-        was = ", ".join(name.removesuffix(mark) for name in then)
+        baseline_list = ", ".join(name.removesuffix(suffix) for name in baseline_names)
         raise SystemNotFoundError(
             "no system has results both now and in the baseline",
             where=", ".join(map(str, baseline_files)),
-            hint=f"Now: {', '.join(now)}. Baseline: {was}.",
+            hint=f"Now: {', '.join(current_names)}. Baseline: {baseline_list}.",
         )
-    named = [condition.metric for condition in conditions if condition.metric in SYSTEM_METRICS]
-    names = tuple(dict.fromkeys((*HEADLINE_METRICS, "accuracy", *named)))
-    samples = Samples(observed, plan)
-    found = compare_pairs(samples, pairs, metric_names=names, signature=samples.signature)
-    for name in now:
+    condition_metrics = [
+        condition.metric for condition in conditions if condition.metric in SYSTEM_METRICS
+    ]
+    metric_names = tuple(dict.fromkeys((*HEADLINE_METRICS, "accuracy", *condition_metrics)))
+    samples = Samples(observations, plan)
+    comparison = compare_pairs(
+        samples, pairs, metric_names=metric_names, signature=samples.signature
+    )
+    for name in current_names:
         if name not in dict(pairs):
             print_text(f"note: {name} has no baseline")
-    if observed.n_left_out:
+    if observations.n_left_out:
         print_text(
-            f"note: the baseline is compared on the {len(observed.ids):,} cards that both "
-            f"answered; {observed.n_left_out:,} are left out"
+            f"note: the baseline is compared on the {len(observations.ids):,} cards that both "
+            f"answered; {observations.n_left_out:,} are left out"
         )
     policy = plan.policies[0]
     return list(
         check_regressions(
-            found,
-            {name: metric_of(name, policy).higher_is_better for name in names},
-            {name: name for name in now},
+            comparison,
+            {name: get_metric(name, policy).higher_is_better for name in metric_names},
+            {name: name for name in current_names},
             max_drop=max_drop,
             only_significant=only_significant,
         )

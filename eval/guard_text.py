@@ -45,17 +45,17 @@ def main(
     pass_unread: Annotated[
         bool,
         typer.Option(
-            "--pass-unread", help="Let clauses pass that name entities but cannot be parsed."
+            "--pass-unread", help="Let a clause pass if it names entities but cannot be parsed."
         ),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one event per clause, as JSON lines.")
     ] = False,
     report: Annotated[
-        Path | None, typer.Option(help="Write counts and the withheld clauses there, as JSON.")
+        Path | None, typer.Option(help="Write counts and the withheld clauses to this JSON file.")
     ] = None,
     fail: Annotated[
-        bool, typer.Option("--fail", help="Exit 29 when anything was withheld.")
+        bool, typer.Option("--fail", help="Exit with code 29 if anything was withheld.")
     ] = False,
 ) -> None:
     """Passes text on clause by clause, and marks what the graph does not license."""
@@ -73,10 +73,10 @@ def main(
     from eval.guard.stream import Guard
     from kg.knowledge import KnowledgeBase
 
-    base = KnowledgeBase.open(
+    knowledge = KnowledgeBase.open(
         domain, graph=list(kg or ()), shapes=list(shapes or ()), engine=engine.value
     )
-    guard = Guard(base, Policy(strict=strict, pass_unread=pass_unread))
+    guard = Guard(knowledge, Policy(strict=strict, pass_unread=pass_unread))
     tally = Tally(guard)
 
     def show_event(event: Event) -> None:

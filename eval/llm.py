@@ -46,7 +46,7 @@ T = TypeVar("T")
 _MAX_QUOTED_CHARS = 4000
 """Maximum number of characters of an unreadable reply that the repair turn quotes to the model."""
 _MAX_STREAM_CHARS = 1_000_000
-"""A streamed reply that gets longer is aborted."""
+"""Maximum number of characters of a streamed reply; a longer one is aborted."""
 
 
 class ModelClient:
@@ -141,8 +141,9 @@ class ModelClient:
     def observed(self) -> dict[str, Any]:
         """Returns the features that the server supported, for the manifest at the end of a run.
 
-        ``structured`` is the mode in use, ``fallbacks`` counts the calls that had to be made in
-        another mode than first requested, ``served`` lists the model names the server reported.
+        ``structured`` is the mode in use, ``served`` lists the model names the server reported.
+        ``fallbacks`` counts the calls that differ from what was first requested, by the difference:
+        another mode, no log-probabilities, or a reply that does not follow the schema.
         """
         return {
             "structured": self._capabilities.choose_mode(),
@@ -172,7 +173,7 @@ class ModelClient:
     async def ask(
         self, messages: Sequence[Message], reply: type[T], *, sample: int = 0
     ) -> Reply[T]:
-        """Requests a structured reply and validates it; one repair turn if it cannot be read.
+        """Requests a structured reply and validates it, with a repair turn if it cannot be read.
 
         The form of the reply is described at the end of the system message, in the same words
         for every server, so prompts need not describe it.
@@ -199,7 +200,7 @@ class ModelClient:
         repair: bool = False,
         streamed: bool = False,
     ) -> Reply[Any]:
-        """Requests a reply under a JSON Schema: any JSON value, not yet validated by the schema.
+        """Requests a reply that follows a JSON Schema, and parses it without validating it.
 
         Nothing is added to the messages. If the server refuses this schema, the next looser mode
         is used, for this schema only.
@@ -216,7 +217,8 @@ class ModelClient:
 
         Raises:
             ModelAccessError: as ``complete``.
-            ModelCallError: as ``complete``; or the server refuses the one mode that was required.
+            ModelCallError: as ``complete``; or the client was opened with one mode as
+                ``structured`` (not ``auto``) and the server refuses it.
         """
         return await self._ask_with_repair(messages, form, sample, repair=repair, streamed=streamed)
 
@@ -229,32 +231,32 @@ class ModelClient:
         """
         log = current_calls()
         body = build_request_body(self._head, msgspec.json.encode(messages), streamed=True)
-        start, length, finished, usage = time.perf_counter(), 0, False, None
+        started_at, n_chars, is_finished, usage = time.perf_counter(), 0, False, None
         chunks = self._caller.stream_chunks(body, log=log, max_tokens=self._max_tokens)
         try:
             async with aclosing(chunks):
-                async for chunk in chunks:
-                    part: Any = chunk
-                    if part.usage is not None:
-                        counts = read_usage(msgspec.json.encode(part.usage.model_dump()))
+                async for chunk_object in chunks:
+                    chunk: Any = chunk_object
+                    if chunk.usage is not None:
+                        counts = read_usage(msgspec.json.encode(chunk.usage.model_dump()))
                         usage = self._price_usage(*counts)
-                    for choice in (part.choices or ())[:1]:
-                        piece = choice.delta.content or "" if choice.delta else ""
-                        finished = finished or choice.finish_reason is not None
-                        length += len(piece)
-                        if length > _MAX_STREAM_CHARS:
+                    for choice in (chunk.choices or ())[:1]:
+                        text = choice.delta.content or "" if choice.delta else ""
+                        is_finished = is_finished or choice.finish_reason is not None
+                        n_chars += len(text)
+                        if n_chars > _MAX_STREAM_CHARS:
                             raise ModelCallError(
                                 f"the streamed reply is longer than {_MAX_STREAM_CHARS} characters",
                                 where=self.model,
                             )
-                        if piece:
-                            yield piece
-            if not finished:
+                        if text:
+                            yield text
+            if not is_finished:
                 raise ModelCallError("the streamed reply was cut off", where=self.model)
         finally:
-            if length or finished:
-                # Also when the reader stopped early: the tokens received so far are paid for.
-                log.add_reply(latency_s=time.perf_counter() - start, usage=usage, cached=False)
+            if n_chars or is_finished:
+                # Also counted if the caller stopped early: the tokens received so far are paid for.
+                log.add_reply(latency_s=time.perf_counter() - started_at, usage=usage, cached=False)
 
     async def list_models(self) -> list[str]:
         """Returns the names of the models the server lists.
@@ -286,19 +288,26 @@ class ModelClient:
         streamed: bool = False,
     ) -> Reply[T]:
         completion = await self._request_completion(prompt, form, sample, streamed)
-        read = self._parse_completion(form, completion)
-        if read.problem is None or completion.is_refused or not repair:
-            return Reply(read.value, completion.text, completion, read.problem)
+        result = self._parse_completion(form, completion)
+        if result.problem is None or completion.is_refused or not repair:
+            return Reply(result.value, completion.text, completion, result.problem)
         current_calls().repairs += 1
-        wrong = f"Your reply could not be read: {read.problem}."
-        again: list[Message] = [
+        complaint = f"Your reply could not be read: {result.problem}."
+        repair_prompt: list[Message] = [
             *prompt,
             {"role": "assistant", "content": completion.text[:_MAX_QUOTED_CHARS] or "(nothing)"},
-            {"role": "user", "content": f"{wrong} Reply again, with the JSON object only."},
+            {"role": "user", "content": f"{complaint} Reply again, with the JSON object only."},
         ]
-        second = await self._request_completion(again, form, sample, streamed)
-        read = self._parse_completion(form, second)
-        return Reply(read.value, second.text, second, read.problem, True, completion)
+        repaired = await self._request_completion(repair_prompt, form, sample, streamed)
+        result = self._parse_completion(form, repaired)
+        return Reply(
+            result.value,
+            repaired.text,
+            repaired,
+            result.problem,
+            repaired=True,
+            earlier=completion,
+        )
 
     async def _request_completion(
         self,
@@ -308,15 +317,16 @@ class ModelClient:
         streamed: bool = False,
     ) -> Completion:
         log = current_calls()
-        turns = msgspec.json.encode(messages)
-        # A large step, so that no sample of one repeat gets the seed of a sample of another.
+        encoded_messages = msgspec.json.encode(messages)
+        # The step between repeats is larger than any realistic number of samples, so that no
+        # sample of one repeat gets the seed of a sample of another repeat.
         seed = None if self._seed is None else self._seed + 100_003 * log.repeat + sample
         while True:
             mode = None if form is None else self._capabilities.choose_mode(form)
             logprobs = self._capabilities.logprobs
             body = build_request_body(
                 self._head,
-                turns,
+                encoded_messages,
                 seed=seed,
                 logprobs=logprobs,
                 form=form,
@@ -324,38 +334,37 @@ class ModelClient:
                 streamed=streamed,
             )
             try:
-                received, cached = await self._caller.fetch_reply(
+                reply, is_cached = await self._caller.fetch_reply(
                     body, log=log, sample=sample, max_tokens=self._max_tokens, streamed=streamed
                 )
             except FeatureRefusedError as error:
                 self._capabilities.record_refusal(error, form, mode, logprobs)
                 continue
-            return self._record_completion(received, cached, mode, log)
+            return self._record_completion(reply, is_cached, mode, log)
 
     def _record_completion(
-        self, received: ReceivedReply, cached: bool, mode: Mode | None, log: CallLog
+        self, reply: ReceivedReply, cached: bool, mode: Mode | None, log: CallLog
     ) -> Completion:
-        usage = self._price_usage(
-            received.prompt_tokens, received.completion_tokens, received.cost_usd
-        )
-        log.add_reply(latency_s=received.latency_s, usage=usage, cached=cached)
+        usage = self._price_usage(reply.prompt_tokens, reply.completion_tokens, reply.cost_usd)
+        log.add_reply(latency_s=reply.latency_s, usage=usage, cached=cached)
         for fallback in self._capabilities.describe_fallbacks(mode):
             self._note_fallback(log, fallback)
-        if received.served is not None and len(self._served) < 20:
-            self._served.add(received.served[:200])
+        # Capped, since the server chooses these names.
+        if reply.served is not None and len(self._served) < 20:
+            self._served.add(reply.served[:200])
         return Completion(
-            text=received.text,
-            finish_reason=received.finish_reason,
-            refusal=received.refusal,
+            text=reply.text,
+            finish_reason=reply.finish_reason,
+            refusal=reply.refusal,
             mode=mode,
             usage=usage,
-            latency_s=received.latency_s,
-            logprobs=received.logprobs,
+            latency_s=reply.latency_s,
+            logprobs=reply.logprobs,
             cached=cached,
-            ttft_s=received.ttft_s,
-            at_s=received.at_s,
-            retries=received.retries,
-            timeouts=received.timeouts,
+            ttft_s=reply.ttft_s,
+            at_s=reply.at_s,
+            retries=reply.retries,
+            timeouts=reply.timeouts,
         )
 
     def _note_fallback(self, log: CallLog, fallback: str) -> None:
@@ -368,12 +377,13 @@ class ModelClient:
             return ReadResult(None, "refused")
         if completion.finish_reason == UNREADABLE_FINISH_REASON:
             return ReadResult(None, "the server could not read what its model wrote")
-        read = form.read_reply(completion.text)
+        result = form.read_reply(completion.text)
         is_finished = completion.finish_reason in {"stop", None}  # Some servers give no reason.
-        if not read.exact and completion.mode in {"json_schema", "guided_json"} and is_finished:
-            # A server that enforces schemas cannot produce this, so it silently ignores them.
+        if not result.exact and completion.mode in {"json_schema", "guided_json"} and is_finished:
+            # Such a reply is impossible if the server enforces the schema, so this server ignores
+            # schemas without saying so.
             self._note_fallback(current_calls(), f"{completion.mode} not followed")
-        return read
+        return result
 
     def _price_usage(
         self, prompt: int | None, completion: int | None, reported_cost: float | None

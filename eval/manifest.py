@@ -35,7 +35,8 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     cards_sha256: str
     """``cards.card.hash_card_set`` of the whole card file, independent of ``limit``."""
     cards_file_sha256: str
-    """SHA-256 of the card file's bytes: kinds, clusters and claims are copied from it too."""
+    """SHA-256 of the card file's bytes. Unlike ``cards_sha256`` it also covers the kinds, clusters
+    and claims of the cards, which the rows copy."""
     card_count: int
     """Number of cards in the card file."""
     limit: int | None = None
@@ -49,7 +50,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     systems: tuple[str, ...]
     """Names in the ``system`` field of the rows; more than one for ``controls``."""
     oracles: tuple[str, ...] = ()
-    """Names of the ``systems`` that receive the claims themselves (the declared exemption)."""
+    """Names of the ``systems`` that are declared oracles: they receive the claims themselves."""
     params: dict[str, Any] = {}
     """``system.params()``; keyed by system name where there are several."""
     model: str | None = None
@@ -126,8 +127,8 @@ def find_card_file(manifest: Path | str) -> Path | None:
         MissingFileError, RecordError: as ``read_manifest``.
     """
     manifest = Path(manifest)
-    recorded = Path(read_manifest(manifest).cards_file)
-    for candidate in (manifest.parent / recorded, manifest.parent / recorded.name):
+    recorded_path = Path(read_manifest(manifest).cards_file)
+    for candidate in (manifest.parent / recorded_path, manifest.parent / recorded_path.name):
         if candidate.is_file():
             return candidate
     return None

@@ -18,7 +18,7 @@ _DISCORDANT_SHARES = (0.05, 0.1, 0.2, 0.3, 0.5)
 
 
 class CountedMetric(StrEnum):
-    """The metric to be compared, which decides which of the cards count."""
+    """The metric to be compared; it decides which cards count."""
 
     accuracy = "accuracy"
     far_ne = "FAR-NE"
@@ -73,8 +73,8 @@ def main(
 ) -> None:
     """Computes how many cards a comparison needs, or what difference given cards can detect.
 
-    The plan is for the test of `epoche compare`: exact McNemar, same cards for both. Needs at
-    least one of --effect, --n and --half-width.
+    The plan is for the test of `epoche compare`, which is the exact McNemar test with the same
+    cards for both systems. Give at least one of --effect, --n and --half-width.
     """
     from eval.stats.power import design_effect
 
@@ -128,31 +128,31 @@ class _PowerPlan:
         yield f"  {'only one right':>14}  {self._name_counted_cards():>14}  {'cards in all':>12}"
         larger_shares = (share for share in _DISCORDANT_SHARES if share > effect)
         shares = sorted({effect, *larger_shares, discordant})
-        chosen = 0
+        n_suggested = 0
         for share in shares:
-            needed = compute_cards_needed(effect, share, alpha=self.alpha, power=self.power)
-            counted = math.ceil(needed * self.design_effect)
-            total = self._count_all_cards(counted)
-            mark = ""
+            n_independent = compute_cards_needed(effect, share, alpha=self.alpha, power=self.power)
+            n_counted = math.ceil(n_independent * self.design_effect)
+            n_total = self._count_all_cards(n_counted)
+            remark = ""
             if share == discordant:
-                chosen, mark = total, "  <- --discordant"
+                n_suggested, remark = n_total, "  <- --discordant"
             elif share == effect:
-                mark = "  <- smallest possible"
-            yield f"  {share:>14.3g}  {counted:>14,}  {total:>12,}{mark}"
-        yield f"Make them: {_format_cards_command(chosen)}"
+                remark = "  <- smallest possible"
+            yield f"  {share:>14.3g}  {n_counted:>14,}  {n_total:>12,}{remark}"
+        yield f"Make them: {_format_cards_command(n_suggested)}"
 
     def render_half_width_plan(self, width: float, expected: float) -> Iterator[str]:
         """Yields the number of cards that estimates a rate to a given half-width."""
         from eval.stats.power import compute_cards_for_half_width
 
-        independent = compute_cards_for_half_width(width, expected, self.confidence)
-        counted = math.ceil(independent * self.design_effect)
+        n_independent = compute_cards_for_half_width(width, expected, self.confidence)
+        n_counted = math.ceil(n_independent * self.design_effect)
         yield (
             f"To estimate {self.metric} near {expected:g} to ± {width:g} (Wilson, "
-            f"{self.confidence:.0%}{self._describe_design_effect()}): {counted:,} "
-            f"{self._name_counted_cards()}, {self._count_all_cards(counted):,} in all."
+            f"{self.confidence:.0%}{self._describe_design_effect()}): {n_counted:,} "
+            f"{self._name_counted_cards()}, {self._count_all_cards(n_counted):,} in all."
         )
-        yield f"Make them: {_format_cards_command(self._count_all_cards(counted))}"
+        yield f"Make them: {_format_cards_command(self._count_all_cards(n_counted))}"
 
     def render_detectable_effects(
         self, n: int, discordant: float, expected: float
@@ -160,28 +160,28 @@ class _PowerPlan:
         """Yields the minimum detectable effect and the interval width for n cards."""
         from eval.stats.power import compute_detectable_effect, wilson_half_width
 
-        counted = math.floor(n * self.metric.card_share)
-        independent = math.floor(counted / self.design_effect)
-        part = "" if counted == n else f", {counted:,} of them {self._name_counted_cards()}"
+        n_counted = math.floor(n * self.metric.card_share)
+        n_independent = math.floor(n_counted / self.design_effect)
+        part = "" if n_counted == n else f", {n_counted:,} of them {self._name_counted_cards()}"
         yield (
             f"With {n:,} cards{part}{self._describe_design_effect()} "
             f"(exact McNemar, alpha {self.alpha:.4g}, power {self.power:g}):"
         )
-        if not independent:
+        if not n_independent:
             yield "  no difference can be detected."
             return
         for share in sorted({*_DISCORDANT_SHARES, discordant}):
             detectable = compute_detectable_effect(
-                independent, share, alpha=self.alpha, power=self.power
+                n_independent, share, alpha=self.alpha, power=self.power
             )
             result = (
                 "detects no difference"
                 if detectable is None
                 else f"detects differences from {detectable:.3f}"
             )
-            mark = "  <- --discordant" if share == discordant else ""
-            yield f"  only one right on {share:<5.3g} of the cards: {result}{mark}"
-        width = wilson_half_width(independent, expected, self.confidence)
+            remark = "  <- --discordant" if share == discordant else ""
+            yield f"  only one right on {share:<5.3g} of the cards: {result}{remark}"
+        width = wilson_half_width(n_independent, expected, self.confidence)
         yield f"  {self.metric} near {expected:g} is estimated to ± {width:.3f} (Wilson)."
 
     def _name_counted_cards(self) -> str:

@@ -94,7 +94,7 @@ class Prompt:
             data: for each block a text (one line) or texts (numbered lines).
 
         Raises:
-            ValueError: data for a block are missing, or a name is no block of this prompt.
+            ValueError: data for a block are missing, or a name is not that of a block.
         """
         if set(data) != set(self.blocks):
             raise ValueError(f"prompt {self.name} has the blocks {self.blocks}, not {set(data)}")

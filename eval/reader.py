@@ -3,9 +3,10 @@
 Lexical overlap is the classic baseline of textual entailment (V. Jijkoun and M. de Rijke,
 Recognizing textual entailment using lexical similarity, PASCAL RTE workshop, 2005): the claim in
 a question is assumed to follow from a sentence that covers enough of its words, weighted by rarity.
-In addition, a sentence must mention every name and number in the question; these are recognised
-by capitals and digits, nothing is looked up. The reader does not understand meaning: the direction
-of a relation, that a river has only one mouth, or what follows from two sentences together.
+In addition, a sentence must mention every name and number in the question. These are recognised by
+capitals and digits; nothing is looked up. The reader does not understand meaning. For example, it
+ignores the direction of a relation, does not know that a river has only one mouth, and cannot
+combine two sentences.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ DEFAULT_THRESHOLD = 0.5
 """Share of the question's word weight that one sentence must cover."""
 
 NEGATIONS = frozenset({"not", "no", "never", "neither", "nor", "none", "cannot", "without"})
-_CONTRACTED = re.compile(r"\b[a-z]+n['’]t\b", re.IGNORECASE)
+_CONTRACTED_NOT = re.compile(r"\b[a-z]+n['’]t\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,11 @@ class ReaderDecision:
 class WordWeights:
     """Inverse document frequencies of words, over the sentences that the reader may read.
 
-    ``idf(w) = ln(1 + (N − n(w) + ½) / (n(w) + ½))``, as in Lucene's BM25, over N sentences. A name
-    or number that occurs in no sentence has the full weight, because the question then asks about
-    something that no text mentions. Any other word that occurs nowhere has no weight: it belongs to
-    the phrasing of the question ("empties into"), and no sentence could match it.
+    ``idf(w) = ln(1 + (N − n(w) + ½) / (n(w) + ½))``, as in Lucene's BM25, where n(w) of N sentences
+    contain the word w. A name or number that occurs in no sentence has the full weight, because the
+    question then asks about something that no text mentions. Any other word that occurs nowhere has
+    no weight: it belongs to the phrasing of the question ("empties into"), and no sentence could
+    match it.
     """
 
     def __init__(self, sentences: Iterable[str]) -> None:
@@ -72,8 +74,8 @@ class WordWeights:
         }
 
     def _compute_idf(self, word: str) -> float:
-        holding = self._sentence_counts[word]
-        return math.log(1 + (self._n_sentences - holding + 0.5) / (holding + 0.5))
+        n_containing = self._sentence_counts[word]
+        return math.log(1 + (self._n_sentences - n_containing + 0.5) / (n_containing + 0.5))
 
 
 class Reader:
@@ -93,42 +95,49 @@ class Reader:
 
         Only sentences that mention all names and numbers of the question are considered. If the
         highest coverage is below the threshold, the answer is UNKNOWN. Otherwise it is YES if
-        sentence and question agree in negation, and NO if only one of them is negated. If the best
-        agreeing and the best disagreeing sentence tie, the texts contradict each other: UNKNOWN.
+        sentence and question agree in negation, and NO if only one of them is negated. If an
+        agreeing and a disagreeing sentence both have the highest coverage, the texts contradict
+        each other and the answer is UNKNOWN.
         """
-        question = _CONTRACTED.sub("not", question)  # "doesn't": only the negation has content
+        # The "does" of "doesn't" has no content, so only the negation is kept.
+        question = _CONTRACTED_NOT.sub("not", question)
         question_words = Counter(extract_content_words(question))
         names = find_names(question)
-        counted = weights.weigh_words(question_words, names)
-        if not counted:
+        word_weights = weights.weigh_words(question_words, names)
+        if not word_weights:
             return ReaderDecision("UNKNOWN")
-        negated = is_negated(question)
-        best: dict[bool, ReaderDecision] = {}
+        is_question_negated = is_negated(question)
+        best_by_agreement: dict[bool, ReaderDecision] = {}
         for sentence in sentences:
             sentence_words = Counter(extract_content_words(sentence))
             if any(sentence_words[name] < question_words[name] for name in names):
                 continue
-            agrees = is_negated(sentence) == negated
-            covered = compute_coverage(question_words, counted, sentence_words)
-            if agrees not in best or covered > best[agrees].coverage:
-                best[agrees] = ReaderDecision("YES" if agrees else "NO", sentence, covered)
-        if not best:
+            agrees = is_negated(sentence) == is_question_negated
+            coverage = compute_coverage(question_words, word_weights, sentence_words)
+            if agrees not in best_by_agreement or coverage > best_by_agreement[agrees].coverage:
+                best_by_agreement[agrees] = ReaderDecision(
+                    "YES" if agrees else "NO", sentence, coverage
+                )
+        if not best_by_agreement:
             return ReaderDecision("UNKNOWN")
-        chosen = max(best.values(), key=lambda reading: reading.coverage)
-        tied = len(best) == 2 and best[True].coverage == best[False].coverage
-        if tied or chosen.coverage < self.threshold:
-            return ReaderDecision("UNKNOWN", chosen.sentence, chosen.coverage)
-        return chosen
+        decision = max(best_by_agreement.values(), key=lambda candidate: candidate.coverage)
+        is_tied = (
+            len(best_by_agreement) == 2
+            and best_by_agreement[True].coverage == best_by_agreement[False].coverage
+        )
+        if is_tied or decision.coverage < self.threshold:
+            return ReaderDecision("UNKNOWN", decision.sentence, decision.coverage)
+        return decision
 
 
 def find_names(text: str) -> frozenset[str]:
     """Returns the stems of words that begin with a capital or digit, without function words."""
     return frozenset(
-        stemmed
+        stem
         for token in split_cased_words(text)
         if token[0].isupper() or token[0].isdigit()
-        for stemmed in extract_content_words(token)
-        if stemmed not in NEGATIONS
+        for stem in extract_content_words(token)
+        if stem not in NEGATIONS
     )
 
 
@@ -140,13 +149,13 @@ def compute_coverage(
     A word that the question has twice ("Is the Main part of the Main system?") is covered fully
     only if the sentence has it twice.
     """
-    total = math.fsum(weight * question_words[word] for word, weight in weights.items())
-    found = math.fsum(
+    total_weight = math.fsum(weight * question_words[word] for word, weight in weights.items())
+    covered_weight = math.fsum(
         weight * min(question_words[word], sentence_words[word]) for word, weight in weights.items()
     )
-    return found / total if total else 0.0
+    return covered_weight / total_weight if total_weight else 0.0
 
 
 def is_negated(text: str) -> bool:
     """Returns whether a sentence contains a negation."""
-    return bool(_CONTRACTED.search(text)) or not NEGATIONS.isdisjoint(split_words(text))
+    return bool(_CONTRACTED_NOT.search(text)) or not NEGATIONS.isdisjoint(split_words(text))

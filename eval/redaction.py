@@ -1,8 +1,8 @@
 """Keeps secrets out of manifests, result files and messages.
 
-Hides the values of settings whose name marks a secret (``api_key``), and removes secrets from
-texts, mostly from error messages: the values of environment variables with such a name, and
-anything that looks like a key, token or password.
+Hides the values of settings whose name marks a secret (``api_key``). Also removes secrets from
+texts, mostly error messages. There a secret is the value of an environment variable with such a
+name, or anything that looks like a key, token or password.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _SECRET_WORDS = frozenset(
     | {"credential", "credentials", "authorization", "bearer"}
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""A word of a name in snake_case, camelCase or capitals."""
 
 _SECRET_PATTERNS = (
     # Keys of the usual providers (sk-…, hf_…, ghp_…, AKIA…), anywhere in the text.
@@ -53,17 +54,19 @@ def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str
         text: any text, typically of an exception.
         environment: variables whose values may be secrets; by default this process's environment.
     """
-    known = os.environ if environment is None else environment
+    variables = os.environ if environment is None else environment
     values = {
         value
-        for name, value in known.items()
+        for name, value in variables.items()
         if len(value) >= _MIN_SECRET_LENGTH and is_secret_name(name)
     }
-    # Longest first, so that a secret that contains another is not left half visible.
+    # Longest first: if one secret contains another, the rest of the longer must not stay visible.
     for value in sorted(values, key=lambda value: (-len(value), value)):
         text = text.replace(value, SECRET_PLACEHOLDER)
     for pattern in _SECRET_PATTERNS:
-        text = pattern.sub(lambda m: (m.group(1) if m.re.groups else "") + SECRET_PLACEHOLDER, text)
+        text = pattern.sub(
+            lambda match: (match.group(1) if match.re.groups else "") + SECRET_PLACEHOLDER, text
+        )
     return text
 
 

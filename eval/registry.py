@@ -39,8 +39,8 @@ def register(name: str) -> Callable[[AnyFactory], AnyFactory]:
     """
 
     def add_factory(factory: AnyFactory) -> AnyFactory:
-        present = _factories.get(name)
-        if present is not None and _identify_factory(present) != _identify_factory(factory):
+        existing = _factories.get(name)
+        if existing is not None and _identify_factory(existing) != _identify_factory(factory):
             raise ValueError(f"two systems are called {name!r}")
         _factories[name] = factory
         return factory
@@ -74,16 +74,16 @@ def make_systems(name: str, options: SystemOptions) -> tuple[AnySystem, ...]:
 
     Raises:
         SystemNotFoundError: the name is unknown, cannot be imported, or does not create a system.
-        EpocheError: the factory refuses its options (settings, graph, shapes …).
+        EpocheError: the factory refuses its options, such as a setting or the graph.
     """
     factory = import_factory(name) if ":" in name else _find_registered(name)
-    created = call_factory(factory, options)
-    if isinstance(created, (System, ClaimOracle)):
-        systems: tuple[Any, ...] = (created,)
-    elif isinstance(created, list | tuple) and created:
-        systems = tuple(created)
+    product = call_factory(factory, options)
+    if isinstance(product, (System, ClaimOracle)):
+        systems: tuple[Any, ...] = (product,)
+    elif isinstance(product, list | tuple) and product:
+        systems = tuple(product)
     else:
-        systems = (created,)
+        systems = (product,)
     for system in systems:
         _require_system(system, name)
     names = [system.name for system in systems]
@@ -129,25 +129,34 @@ def call_factory(factory: Callable[..., Any], options: object) -> Any:
         pass
     try:
         return factory(*arguments)
-    except SystemExit as stop:
+    except SystemExit as system_exit:
         name = getattr(factory, "__qualname__", type(factory).__name__)
         raise _make_exit_error(
-            stop, name, "called", "--system", "It must return a system."
-        ) from stop
+            system_exit, name, "called", "--system", "It must return a system."
+        ) from system_exit
 
 
 def _make_exit_error(
-    stop: SystemExit, who: str, when: str, where: str, hint: str
+    system_exit: SystemExit, subject: str, action: str, where: str, hint: str
 ) -> SystemNotFoundError:
     """Builds the error for a user's code that calls ``sys.exit``.
+
+    Args:
+        system_exit: the exit that was caught.
+        subject: the code that called it, for the message.
+        action: what was done with the code, as a participle: ``called`` or ``imported``.
+        where: the flag that named the code.
+        hint: what to do about it.
 
     Raises:
         SystemExit: the exit is that of SIGTERM, which stops this program.
     """
-    if stop.code == EXIT_TERMINATED:
-        raise stop
+    if system_exit.code == EXIT_TERMINATED:
+        raise system_exit
     return SystemNotFoundError(
-        f"{who} calls sys.exit({stop.code!r}) when it is {when}", where=where, hint=hint
+        f"{subject} calls sys.exit({system_exit.code!r}) when it is {action}",
+        where=where,
+        hint=hint,
     )
 
 
@@ -158,17 +167,17 @@ def _find_registered(name: str) -> Callable[..., Any]:
     for point in _list_entry_points():
         if point.name == name:
             try:
-                loaded: Callable[..., Any] = point.load()
+                factory: Callable[..., Any] = point.load()
             except (ImportError, AttributeError) as error:
                 raise SystemNotFoundError(
                     f"system {name} is registered but cannot be imported: {error}",
                     where=point.value,
                     hint="Its package is broken or a dependency is missing; install it again.",
                 ) from error
-            return loaded
+            return factory
     from rapidfuzz.distance import OSA
 
-    names = sorted(system_names(), key=lambda known: (OSA.distance(name, known), known))
+    names = sorted(system_names(), key=lambda candidate: (OSA.distance(name, candidate), candidate))
     raise SystemNotFoundError(
         f"no system is called {name!r}",
         where=f"--system {name}",
@@ -190,7 +199,7 @@ def import_factory(name: str) -> Callable[..., Any]:
         # At the end, so that a folder of the user cannot shadow a library.
         sys.path.append(current_folder)
     try:
-        found: Any = importlib.import_module(module_name)
+        target: Any = importlib.import_module(module_name)
     except EpocheError:
         raise
     except (ImportError, ValueError) as error:  # ValueError: an empty or malformed name
@@ -199,12 +208,14 @@ def import_factory(name: str) -> Callable[..., Any]:
             where=where,
             hint=f"Looked in installed packages and in {Path.cwd().name}/.",
         ) from error
-    except SystemExit as stop:
+    except SystemExit as system_exit:
         hint = 'Put what it runs as a script under `if __name__ == "__main__":`.'
-        raise _make_exit_error(stop, f"module {module_name!r}", "imported", where, hint) from stop
+        raise _make_exit_error(
+            system_exit, f"module {module_name!r}", "imported", where, hint
+        ) from system_exit
     for part in attribute.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        target = getattr(target, part, None)
+    if not callable(target):
         class_names = [
             key
             for key, value in vars(importlib.import_module(module_name)).items()
@@ -215,21 +226,21 @@ def import_factory(name: str) -> Callable[..., Any]:
             where=where,
             hint=f"It has: {', '.join(class_names)}." if class_names else "It defines no class.",
         )
-    factory: Callable[..., Any] = found
+    factory: Callable[..., Any] = target
     return factory
 
 
-def _load_builtin_systems(wanted: str = "") -> None:
+def _load_builtin_systems(system_name: str = "") -> None:
     """Imports the built-in systems.
 
     If a module has the name of the requested system and registers it, only that module is imported.
     """
     import eval.systems
 
-    modules = {found.name for found in pkgutil.iter_modules(eval.systems.__path__)}
-    if wanted in modules:
-        importlib.import_module(f"eval.systems.{wanted}")
-    if wanted not in _factories:
+    modules = {module_info.name for module_info in pkgutil.iter_modules(eval.systems.__path__)}
+    if system_name in modules:
+        importlib.import_module(f"eval.systems.{system_name}")
+    if system_name not in _factories:
         for module in sorted(modules):
             importlib.import_module(f"eval.systems.{module}")
 
@@ -244,5 +255,6 @@ def _get_first_line(factory: object) -> str:
 
 
 def _identify_factory(factory: Callable[..., Any]) -> tuple[str, str]:
-    # A module imported twice (as a script and by name) registers the same factory twice.
+    # Compared by name, not by identity: a module that is imported twice (as a script and by name)
+    # registers equal but not identical factories.
     return getattr(factory, "__module__", ""), getattr(factory, "__qualname__", "")

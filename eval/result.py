@@ -85,8 +85,10 @@ def result_from_json(row: dict[str, Any]) -> Result:
     Raises:
         msgspec.ValidationError: a field is missing or has the wrong type.
     """
-    known = {key: value for key, value in row.items() if key in _FIELDS}
-    return msgspec.convert({**known, "extra": {k: row[k] for k in row if k not in _FIELDS}}, Result)
+    fields = {key: value for key, value in row.items() if key in _FIELDS}
+    return msgspec.convert(
+        {**fields, "extra": {k: row[k] for k in row if k not in _FIELDS}}, Result
+    )
 
 
 def result_to_json(result: Result) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The retrieval settings of systems, and the corpus and retriever that they select.
+"""Reads the retrieval settings of systems, and opens the corpus and retriever that they select.
 
 The corpus (setting ``passages``) is one of: the graph as sentences, by ``fact`` or by
 ``subject``; the chunks of a run of ``epoche kg build`` (``chunk``); recorded web searches
@@ -67,12 +67,13 @@ class RetrievalPlan:
         Settings without effect are not read, so that ``Settings.refuse_unknown`` refuses them.
 
         Raises:
-            SettingError: as ``Settings``; or the file of the corpus is not named.
+            SettingError: a setting is invalid, or the file of the corpus is not named.
         """
         run, frozen = settings.get_text("run", ""), settings.get_text("frozen", "")
-        implied = ("chunk",) if run else ("web",) if frozen else ()
+        # The first choice is the default: a named file implies the corpus that it belongs to.
+        preferred = ("chunk",) if run else ("web",) if frozen else ()
         passages = settings.get_choice(
-            "passages", tuple(dict.fromkeys((*implied, "fact", "subject", "chunk", "web")))
+            "passages", tuple(dict.fromkeys((*preferred, "fact", "subject", "chunk", "web")))
         )
         for corpus, key, value in (("chunk", "run", run), ("web", "frozen", frozen)):
             if (passages == corpus) != bool(value):
@@ -81,48 +82,50 @@ class RetrievalPlan:
                     where=f"--set passages={passages}",
                     hint=f"For example --set {key}=PATH --set passages={corpus}.",
                 )
-        named = settings.get_text("retriever", "")
-        if named in RUN_RETRIEVERS and named not in _RETRIEVERS_BY_CORPUS[passages]:
+        requested = settings.get_text("retriever", "")
+        if requested in RUN_RETRIEVERS and requested not in _RETRIEVERS_BY_CORPUS[passages]:
             raise SettingError(
-                f"retriever {named} does not search passages={passages}",
-                where=f"--set retriever={named}",
+                f"retriever {requested} does not search passages={passages}",
+                where=f"--set retriever={requested}",
                 hint="--set run=FOLDER searches a run of `epoche kg build`."
                 if passages != "web"
                 else "Recorded searches are replayed as they are: leave the retriever out.",
             )
-        chosen = settings.get_choice("retriever", _RETRIEVERS_BY_CORPUS[passages])
+        retriever = settings.get_choice("retriever", _RETRIEVERS_BY_CORPUS[passages])
         top_k = settings.get_int("top_k", 5, minimum=1)
         return cls.for_retriever(
-            settings, chosen, passages=passages, top_k=top_k, run=run, frozen=frozen
+            settings, retriever, passages=passages, top_k=top_k, run=run, frozen=frozen
         )
 
     @classmethod
-    def for_retriever(cls, settings: Settings, chosen: str, **known: Any) -> RetrievalPlan:
+    def for_retriever(cls, settings: Settings, retriever: str, **fields: Any) -> RetrievalPlan:
         """Reads the settings that apply to one retriever.
 
         Args:
             settings: the settings given.
-            chosen: the retriever.
-            known: the other fields of the plan.
+            retriever: name of the retriever.
+            fields: the fields of the plan that apply to every retriever.
         """
-        own: dict[str, Any] = {}
-        if chosen in _EMBEDDING_RETRIEVERS:
-            own["embedder"] = settings.get_text("embedder", "")
-        if chosen in _FUSION_RETRIEVERS:
-            own["fusion"] = settings.get_choice("fusion", ("rrf", "linear"))
-            own["pool"] = settings.get_int("pool", DEFAULT_POOL, minimum=1)
-        if chosen == "hybrid":
-            own["dense_weight"] = settings.get_fraction("dense_weight", DEFAULT_DENSE_WEIGHT)
-        if chosen == "ensemble":
+        retriever_fields: dict[str, Any] = {}
+        if retriever in _EMBEDDING_RETRIEVERS:
+            retriever_fields["embedder"] = settings.get_text("embedder", "")
+        if retriever in _FUSION_RETRIEVERS:
+            retriever_fields["fusion"] = settings.get_choice("fusion", ("rrf", "linear"))
+            retriever_fields["pool"] = settings.get_int("pool", DEFAULT_POOL, minimum=1)
+        if retriever == "hybrid":
+            retriever_fields["dense_weight"] = settings.get_fraction(
+                "dense_weight", DEFAULT_DENSE_WEIGHT
+            )
+        if retriever == "ensemble":
             from retrieval.factory import parse_weights
 
             pairs = settings.get_text("weights", "")
-            own["weights"] = parse_weights(filter(None, pairs.split(",")), chosen)
-        if chosen in _WALK_RETRIEVERS:
-            own["walk"] = settings.get_choice("walk", ("bfs", "ppr"))
-        if chosen != "web":
-            own["reranker"] = settings.get_text("reranker", "")
-        return cls(retriever=chosen, **known, **own)
+            retriever_fields["weights"] = parse_weights(filter(None, pairs.split(",")), retriever)
+        if retriever in _WALK_RETRIEVERS:
+            retriever_fields["walk"] = settings.get_choice("walk", ("bfs", "ppr"))
+        if retriever != "web":
+            retriever_fields["reranker"] = settings.get_text("reranker", "")
+        return cls(retriever=retriever, **fields, **retriever_fields)
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ class PassageLibrary:
         top_k: number of passages to retrieve.
         graph_sha256: hash of the graph that the corpus verbalises; None for other corpora.
         params: all settings that affect the search results, for the manifest.
-        prose: whether passages are prose; otherwise each line is a sentence.
+        prose: whether passages are prose; if not, each of their lines is a sentence.
         headings: by passage id, the headings above the passage, which are part of its content.
     """
 
@@ -153,9 +156,12 @@ class PassageLibrary:
             return passage.text.splitlines()
         from eval.guard.segmenter import Segmenter
 
-        cutter = Segmenter()
-        pieces = [*cutter.feed(passage.text), *cutter.close()]
-        texts = [self.headings.get(passage.id, ""), *(piece.text.strip() for piece in pieces)]
+        segmenter = Segmenter()
+        sentences = [*segmenter.feed(passage.text), *segmenter.close()]
+        texts = [
+            self.headings.get(passage.id, ""),
+            *(sentence.text.strip() for sentence in sentences),
+        ]
         return list(filter(None, texts))
 
 
@@ -202,11 +208,11 @@ def make_text_retriever(plan: RetrievalPlan, passages: Sequence[Passage]) -> Ret
     from retrieval.factory import open_text_retriever
 
     return open_text_retriever(
-        plan.retriever, passages, embedder=plan.embedder, options=_make_choices(plan)
+        plan.retriever, passages, embedder=plan.embedder, options=_build_retriever_options(plan)
     )
 
 
-def _make_choices(plan: RetrievalPlan) -> RetrieverOptions:
+def _build_retriever_options(plan: RetrievalPlan) -> RetrieverOptions:
     from retrieval.factory import RetrieverOptions
 
     weights = plan.weights
@@ -227,7 +233,7 @@ def _open_run_library(plan: RetrievalPlan) -> PassageLibrary:
 
     run = open_run(plan.run)
     retriever = open_retriever(
-        plan.retriever, run, embedder=plan.embedder, options=_make_choices(plan)
+        plan.retriever, run, embedder=plan.embedder, options=_build_retriever_options(plan)
     )
     params = {"run_sha256": run.sha256, **describe_plan(plan, retriever)}
     headings = {

@@ -60,8 +60,10 @@ class RetrievedFacts:
         passages = build_passages(graph, knowledge.verbaliser, "fact")
         self._knowledge, self._plan = knowledge, plan
         self._triples: dict[str, list[Claim]] = {
-            passage.id: make_denial_triples(claim, f"_:denied-{passage.id}") if denied else [claim]
-            for passage, (claim, denied) in zip(passages, iter_graph_facts(graph), strict=True)
+            passage.id: make_denial_triples(claim, f"_:denied-{passage.id}")
+            if is_denied
+            else [claim]
+            for passage, (claim, is_denied) in zip(passages, iter_graph_facts(graph), strict=True)
         }
         self._axioms = tuple(claim for claim in graph.iter_claims() if is_axiom(claim))
         self._retriever = make_text_retriever(plan, passages)

@@ -89,7 +89,7 @@ def main(
     from kg.base.provenance import manifest_path
 
     require_file(cards, "card file")
-    asked_shard = Shard.from_text(shard)
+    parsed_shard = Shard.from_text(shard)
     limits = RunLimits(
         concurrency=concurrency, max_cost=max_cost, max_consecutive_errors=max_consecutive_errors
     )
@@ -97,8 +97,8 @@ def main(
     graph_is_named = bool(domain or kg_path)
     graph, shape_files = tuple(kg_path or ()), tuple(shapes or ())
     if not graph_is_named:
-        domain, graph, own_shapes = find_card_sources(origin, cards)
-        shape_files = shape_files or own_shapes
+        domain, graph, card_shapes = find_card_sources(origin, cards)
+        shape_files = shape_files or card_shapes
     pairs = [*(settings or ()), *(["closed_book=yes"] if closed_book else [])]
     pairs += [f"embedder={embedder}"] if embedder is not None else []
     client = ClientOptions.from_flags(
@@ -112,7 +112,7 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=out,
-        written=(out, manifest_path(out)),
+        outputs=(out, manifest_path(out)),
     )
     system_options = SystemOptions(
         domain=domain,
@@ -122,7 +122,7 @@ def main(
         settings=parse_settings(pairs),
         client=client,
     )
-    done = run(
+    finished_run = run(
         cards,
         make_systems(system, system_options),
         out,
@@ -131,25 +131,29 @@ def main(
         domain=origin.domain or domain,
         limit=limit,
         repeats=repeat,
-        shard=asked_shard,
+        shard=parsed_shard,
         resume=resume,
         overwrite=overwrite,
         set_aside=if_stale is IfStale.set_aside,
         retry_errors=retry_errors,
         limits=limits,
     )
-    counts = done.manifest.counts
+    counts = finished_run.manifest.counts
     counts_text = ", ".join(f"{pred} {count}" for pred, count in counts.items() if count)
-    earlier_text = f" ({done.already_answered} were there already)" if done.already_answered else ""
-    print_text(f"{system}: {done.asked} answers{earlier_text} → {out}   [{counts_text}]")
-    if calls := done.manifest.calls:
+    earlier_text = (
+        f" ({finished_run.already_answered} were there already)"
+        if finished_run.already_answered
+        else ""
+    )
+    print_text(f"{system}: {finished_run.asked} answers{earlier_text} → {out}   [{counts_text}]")
+    if calls := finished_run.manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
-    if not graph_is_named and origin.domain is None and done.manifest.graph_sha256:
+    if not graph_is_named and origin.domain is None and finished_run.manifest.graph_sha256:
         print_warning(
             "the cards have no manifest that names their graph, so the system used the shipped "
             "domain rivers; name a graph with --domain or --kg-path"
         )
-    for difference in describe_differences(origin, done.manifest):
+    for difference in describe_differences(origin, finished_run.manifest):
         print_warning(difference)
     report_failed_rows(counts["ERROR"], sum(counts.values()), field="error", where=out)
 

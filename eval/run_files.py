@@ -17,7 +17,7 @@ _STALE_NAME = re.compile(r"\.stale-[0-9a-f]+(-\d+)?$")
 
 
 class _ManifestProbe(msgspec.Struct):
-    """The field that only manifests of runs have, not those of cards and graphs."""
+    """The field that manifests of runs have, but those of cards and graphs do not."""
 
     results: str
 
@@ -35,10 +35,10 @@ def find_result_files(runs: Sequence[Path]) -> list[Path]:
     Raises:
         MissingFileError: a folder contains no results.
     """
-    found: dict[Path, None] = {}
+    result_files: dict[Path, None] = {}
     for run in runs:
-        found.update(dict.fromkeys(_find_in_folder(run) if run.is_dir() else [run]))
-    return list(found)
+        result_files.update(dict.fromkeys(_find_in_folder(run) if run.is_dir() else [run]))
+    return list(result_files)
 
 
 def _find_in_folder(folder: Path) -> list[Path]:
@@ -47,15 +47,17 @@ def _find_in_folder(folder: Path) -> list[Path]:
         for path in folder.glob(f"*{_SUFFIX}")
         if path.is_file() and not _STALE_NAME.search(path.stem)
     )
-    named = [path for path in files if _is_run_manifest(manifest_path(path))]
-    chosen = named or [path for path in files if not manifest_path(path).is_file()]
-    if not chosen:
+    with_run_manifest = [path for path in files if _is_run_manifest(manifest_path(path))]
+    result_files = with_run_manifest or [
+        path for path in files if not manifest_path(path).is_file()
+    ]
+    if not result_files:
         raise MissingFileError(
             "the folder contains no result files",
             where=str(folder),
             hint="Give result files, or a folder that `epoche eval` wrote to.",
         )
-    return chosen
+    return result_files
 
 
 def _is_run_manifest(manifest: Path) -> bool:

@@ -41,10 +41,11 @@ def resume_manifest(new: RunManifest, manifest_file: Path, out: Path) -> RunMani
             hint=hint,
         )
     for field in (*FIXED_FIELDS, "shard"):
-        was, is_now = getattr(old, field), getattr(new, field)
-        if was != is_now:
+        old_value, new_value = getattr(old, field), getattr(new, field)
+        if old_value != new_value:
+            difference = describe_difference(field, old_value, new_value)
             raise CardSetMismatchError(
-                f"the results were written with another {describe_difference(field, was, is_now)}",
+                f"the results were written with another {difference}",
                 where=str(out),
                 hint=hint,
             )
@@ -58,7 +59,10 @@ def resume_manifest(new: RunManifest, manifest_file: Path, out: Path) -> RunMani
 
 
 def rename_stale_results(new: RunManifest, manifest_file: Path, out: Path) -> None:
-    """Renames results of another run to ``X.stale-<card set hash>.jsonl``; nothing is deleted."""
+    """Renames results of another run to ``X.stale-<card set hash>.jsonl``; nothing is deleted.
+
+    Results of this run are left in place, to be resumed.
+    """
     if not (out.is_file() and manifest_file.is_file() and out.stat().st_size):
         return
     try:
@@ -68,11 +72,11 @@ def rename_stale_results(new: RunManifest, manifest_file: Path, out: Path) -> No
         stem = f"{out.stem}.stale-{old.cards_sha256[:12]}"
         names = chain([stem], (f"{stem}-{number}" for number in count(2)))
         candidates = (out.with_name(name + out.suffix) for name in names)
-        stale = next(candidate for candidate in candidates if not candidate.exists())
-        with convert_write_errors(stale):
-            out.replace(stale)
-            manifest_file.replace(manifest_path(stale))
-        print_warning(f"set aside as {stale.name}: {error.what}")
+        stale_path = next(candidate for candidate in candidates if not candidate.exists())
+        with convert_write_errors(stale_path):
+            out.replace(stale_path)
+            manifest_file.replace(manifest_path(stale_path))
+        print_warning(f"set aside as {stale_path.name}: {error.what}")
 
 
 def protect_card_file(cards_file: Path, out: Path) -> None:

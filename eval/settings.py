@@ -20,11 +20,13 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
         key, equals, value = pair.partition("=")
         key = key.strip()
         if is_secret_name(key):
-            # Before any other check, so that no error message ever quotes the value.
+            # Before any other check, so that no error message ever quotes the value. Someone who
+            # forgot the "=" may have typed the value after a space.
+            name = key.split(maxsplit=1)[0]
             raise SettingError(
                 "a secret cannot be a setting, because settings are stored with the results",
-                where=f"--set {key}=…",
-                hint=f"Put it in the environment, e.g. export {key.upper().replace('-', '_')}=…",
+                where=f"--set {name}=…",
+                hint=f"Put it in the environment, e.g. export {name.upper().replace('-', '_')}=…",
             )
         if not equals or not key:
             raise SettingError(
@@ -42,21 +44,21 @@ class Settings:
     Call a ``get_…`` method for every setting the system has, then ``refuse_unknown``.
     """
 
-    def __init__(self, given: Mapping[str, str], system: str) -> None:
-        self._given = given
+    def __init__(self, values_by_key: Mapping[str, str], system: str) -> None:
+        self._values_by_key = values_by_key
         self._system = system
-        self._known: list[str] = []
+        self._known_keys: list[str] = []
 
     def get_text(self, key: str, default: str) -> str:
         """Returns a setting that is free text."""
-        self._known.append(key)
-        return self._given.get(key, default)
+        self._known_keys.append(key)
+        return self._values_by_key.get(key, default)
 
     def get_choice(self, key: str, options: tuple[str, ...]) -> str:
         """Returns a setting that is one of ``options``; the first is the default.
 
         Raises:
-            SettingError: the value is none of them.
+            SettingError: the value is not one of ``options``.
         """
         value = self.get_text(key, options[0])
         if value not in options:
@@ -73,7 +75,7 @@ class Settings:
         try:
             number = int(value)
         except ValueError:
-            number = minimum - 1
+            number = minimum - 1  # fails the check below
         if number < minimum:
             raise self._make_error(key, value, f"a whole number of at least {minimum}")
         return number
@@ -90,7 +92,7 @@ class Settings:
         """Returns whether a yes-no setting is ``yes``; the default is ``no``.
 
         Raises:
-            SettingError: the value is neither.
+            SettingError: the value is neither ``yes`` nor ``no``.
         """
         return self.get_choice(key, ("no", "yes")) == "yes"
 
@@ -98,7 +100,7 @@ class Settings:
         """Returns a setting that is a number in [0, 1].
 
         Raises:
-            SettingError: the value is not.
+            SettingError: the value is not a number in [0, 1].
         """
         return self.get_float(key, default, minimum=0.0, maximum=1.0)
 
@@ -106,13 +108,13 @@ class Settings:
         """Returns a setting that is a number from ``minimum`` to ``maximum``.
 
         Raises:
-            SettingError: the value is not.
+            SettingError: the value is not a number, or is out of this range.
         """
         value = self.get_text(key, str(default))
         try:
             number = float(value)
         except ValueError:
-            number = minimum - 1.0
+            number = minimum - 1.0  # fails the check below
         if not minimum <= number <= maximum:
             raise self._make_error(key, value, f"a number from {minimum:g} to {maximum:g}")
         return number
@@ -124,19 +126,21 @@ class Settings:
             SettingError: the system has no such setting; the hint lists those it has, the most
                 similar name first.
         """
-        for key in self._given:
-            if key not in self._known:
+        for key in self._values_by_key:
+            if key not in self._known_keys:
                 from rapidfuzz.distance import OSA
 
-                known = sorted(set(self._known), key=lambda name: (OSA.distance(key, name), name))
+                known_keys = sorted(
+                    set(self._known_keys), key=lambda name: (OSA.distance(key, name), name)
+                )
                 raise SettingError(
                     f"system {self._system} has no setting {key!r}",
                     where=f"--set {key}",
-                    hint=f"It has: {', '.join(known)}." if known else "It has none.",
+                    hint=f"It has: {', '.join(known_keys)}." if known_keys else "It has none.",
                 )
 
-    def _make_error(self, key: str, value: str, wanted: str) -> SettingError:
+    def _make_error(self, key: str, value: str, requirement: str) -> SettingError:
         return SettingError(
-            f"setting {key} of system {self._system} must be {wanted}, not {value!r}",
+            f"setting {key} of system {self._system} must be {requirement}, not {value!r}",
             where=f"--set {key}={value}",
         )

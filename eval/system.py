@@ -18,25 +18,25 @@ from kg.claims import Claim
 class System(Protocol):
     """Answers a card from its visible view only.
 
-    ``answer`` may be an ``async def``; then many cards are asked at once. A plain method is called
-    in the event loop's thread, one card at a time. A system that must release resources may have
-    ``async def aclose(self)``, which is awaited at the end of the run, even if the run fails.
+    ``answer`` may be an ``async def``; then many cards are asked at once. An ordinary method is
+    called in the event loop's thread, one card at a time. A system that must release resources may
+    have ``async def aclose(self)``, which is awaited at the end of the run, even if the run fails.
     """
 
     name: str
 
     def params(self) -> dict[str, Any]:
-        """Returns everything that decides the answers, as JSON values, for the manifest."""
+        """Returns all parameters that influence the answers, as JSON values, for the manifest."""
         ...
 
     def answer(self, card: CardView) -> Answer | str | Awaitable[Answer | str]:
-        """Answers one card; a plain ``"YES"``, ``"NO"`` or ``"UNKNOWN"`` is enough."""
+        """Answers one card; the string ``"YES"``, ``"NO"`` or ``"UNKNOWN"`` is enough."""
         ...
 
 
 @runtime_checkable
 class ClaimOracle(Protocol):
-    """A system that receives the claim itself instead of the view; every table marks it."""
+    """A system that receives the claim itself instead of the view; all tables mark it as such."""
 
     name: str
 

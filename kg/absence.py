@@ -40,6 +40,7 @@ from kg.shapes.sparql import SparqlConstraint
 from kg.term_table import TermTable
 from kg.terms import OWL, RDF, RDFS
 
+# The reasons why a violation does not contradict a claim, as proofs state them.
 RESTS_ON_ABSENCE = "the violation rests on something not being stated"
 NAMES_NOT_UNIQUE = "a cardinality clash, but different names are not assumed to be different things"
 POSSIBLY_SAME_VALUES = "the values counted can be one and the same thing"
@@ -48,6 +49,7 @@ _UNINFORMATIVE_TYPES = (OWL + "Thing", RDFS + "Resource", OWL + "NamedIndividual
 """Types that any node may have, so they do not show what kind of thing a node is."""
 
 SameTermFinder = Callable[[int], Iterable[int]]
+"""Returns all terms that ``owl:sameAs`` makes equal to a term, itself included."""
 
 
 class Truth(IntEnum):
@@ -66,7 +68,8 @@ class ThreeValuedEvaluator:
         lexicon: the values of its terms.
         find_same_terms: returns all terms that ``owl:sameAs`` makes equal to a term.
         unique_names: whether different names denote different things.
-        query_conforms: evaluates a SPARQL constraint that is not compiled on a focus node.
+        query_conforms: returns whether a focus node conforms to a SPARQL constraint; called only
+            for constraints that are not compiled.
         without_claim: removes the claim from the index for the duration of a ``with`` block.
     """
 
@@ -92,7 +95,9 @@ class ThreeValuedEvaluator:
     def explain_exemption(
         self, shape: CompiledShape, component_name: str, focus: int, value: int
     ) -> str:
-        """Explains why a violation does not contradict the claim; empty if it does.
+        """Explains why a violation does not contradict the claim.
+
+        Returns an empty string if the violation contradicts the claim.
 
         Args:
             shape: the violation's source shape.
@@ -105,26 +110,26 @@ class ThreeValuedEvaluator:
         ]
         if len(components) > 1:
             components = self._find_newly_failing(components, focus, value)
-        truths = {
+        truth_by_component = {
             component: self._evaluate_result(component, focus, value) for component in components
         }
         # Several constraints of one kind can cause the same result; one that is FALSE suffices.
-        if not truths or Truth.FALSE in truths.values():
+        if not truth_by_component or Truth.FALSE in truth_by_component.values():
             return ""
-        clash = any(
+        exceeds_maximum = any(
             isinstance(c, MaxCount) or (isinstance(c, QualifiedCount) and not c.is_minimum)
-            for c in truths
+            for c in truth_by_component
         )
-        if not clash:
+        if not exceeds_maximum:
             return RESTS_ON_ABSENCE
         return POSSIBLY_SAME_VALUES if self._unique_names else NAMES_NOT_UNIQUE
 
     def _find_newly_failing(
         self, components: list[Component], focus: int, value: int
     ) -> list[Component]:
-        """Finds the constraints that fail only now, among several of one kind on one shape.
+        """Finds, among constraints of one kind on one shape, those that only the claim violates.
 
-        Only these cause the *new* result; where none does, all failing ones are returned.
+        Only these can cause the *new* result. If there are none, all violated ones are returned.
         """
 
         def is_failing(component: Component) -> bool:
@@ -135,12 +140,13 @@ class ThreeValuedEvaluator:
 
         failing = [component for component in components if is_failing(component)]
         with self._without_claim():
-            new = [component for component in failing if not is_failing(component)]
-        return new or failing
+            newly_failing = [component for component in failing if not is_failing(component)]
+        return newly_failing or failing
 
     def _evaluate_result(self, component: Component, focus: int, value: int) -> Truth:
+        """Evaluates the constraint of a result; on the result's value alone if it tests values."""
         if isinstance(component, (ClassConstraint, NestedConstraint)):
-            return self._evaluate_each_value(component, (value,), on_path=False)
+            return self._evaluate_each_value(component, (value,), has_path=False)
         if isinstance(component, (TermTest, Closed, SparqlConstraint)):
             return Truth.FALSE
         return self._evaluate_component(
@@ -170,10 +176,10 @@ class ThreeValuedEvaluator:
     def _evaluate_component(
         self, component: Component, focus: int, values: Collection[int]
     ) -> Truth:
-        on_path = component.owner.walk is not None
+        has_path = component.owner.walk is not None
         index = self._index
         if isinstance(component, (ClassConstraint, NestedConstraint)):
-            return self._evaluate_each_value(component, values, on_path=on_path)
+            return self._evaluate_each_value(component, values, has_path=has_path)
         if isinstance(component, MaxCount):
             if len(values) > component.parameter.number:
                 return self._evaluate_excess(list(values), component.parameter.number)
@@ -181,33 +187,33 @@ class ThreeValuedEvaluator:
         if isinstance(component, QualifiedCount):
             return self._evaluate_qualified(component, values)
         if isinstance(component, SparqlConstraint):
-            good = (
+            conforms = (
                 component.values_conform(index, focus, values)
                 if component.is_compiled
                 else self._query_conforms(component, focus)
             )
-            return Truth.TRUE if good else Truth.FALSE
+            return Truth.TRUE if conforms else Truth.FALSE
         failing = component.find_failing_values(index, focus, values)
         if isinstance(component, (MinCount, HasValue)):
             if not failing:
                 return Truth.TRUE
-            return Truth.GAP if on_path else Truth.FALSE
+            return Truth.GAP if has_path else Truth.FALSE
         if failing:
             if (
                 isinstance(component, PropertyPairConstraint)
                 and component.parameter.component == "Equals"
             ):
-                empty = not values or not index.find_objects(focus, component.predicate)
-                return Truth.GAP if empty else Truth.FALSE
+                has_empty_side = not values or not index.find_objects(focus, component.predicate)
+                return Truth.GAP if has_empty_side else Truth.FALSE
             return Truth.FALSE
-        return Truth.GAP if on_path and not values else Truth.TRUE
+        return Truth.GAP if has_path and not values else Truth.TRUE
 
     def _evaluate_each_value(
         self,
         component: ClassConstraint | NestedConstraint,
         values: Collection[int],
         *,
-        on_path: bool,
+        has_path: bool,
     ) -> Truth:
         truths = [
             self._evaluate_class(component, value)
@@ -215,7 +221,7 @@ class ThreeValuedEvaluator:
             else self._evaluate_logical(component, value)
             for value in values
         ]
-        return min(truths, default=Truth.GAP if on_path else Truth.TRUE)
+        return min(truths, default=Truth.GAP if has_path else Truth.TRUE)
 
     def _evaluate_class(self, component: ClassConstraint, value: int) -> Truth:
         if component.is_instance(self._index, value):
@@ -228,7 +234,7 @@ class ThreeValuedEvaluator:
     def _evaluate_logical(self, component: NestedConstraint, value: int) -> Truth:
         truths = [self.evaluate_shape(shape, value) for shape in component.shapes]
         if isinstance(component, Not):
-            return Truth(2 - truths[0])
+            return Truth(2 - truths[0])  # swaps FALSE and TRUE; GAP stays
         if isinstance(component, AllOf):
             return min(truths)
         if isinstance(component, AnyOf):
@@ -241,7 +247,7 @@ class ThreeValuedEvaluator:
 
     def _evaluate_qualified(self, component: QualifiedCount, values: Collection[int]) -> Truth:
         limit = component.parameter.number
-        counted = {
+        truth_by_value = {
             value: min(
                 self.evaluate_shape(component.shape, value),
                 *(Truth(2 - self.evaluate_shape(sibling, value)) for sibling in component.siblings),
@@ -249,15 +255,16 @@ class ThreeValuedEvaluator:
             )
             for value in values
         }
-        sure = [value for value, truth in counted.items() if truth is Truth.TRUE]
+        certain_values = [value for value, truth in truth_by_value.items() if truth is Truth.TRUE]
         if component.is_minimum:
-            return Truth.TRUE if len(sure) >= limit else Truth.GAP
-        if len(sure) > limit:
-            return self._evaluate_excess(sure, limit)
-        possible = sum(truth is not Truth.FALSE for truth in counted.values())
-        return Truth.TRUE if possible <= limit and values else Truth.GAP
+            return Truth.TRUE if len(certain_values) >= limit else Truth.GAP
+        if len(certain_values) > limit:
+            return self._evaluate_excess(certain_values, limit)
+        possible_count = sum(truth is not Truth.FALSE for truth in truth_by_value.values())
+        return Truth.TRUE if possible_count <= limit and values else Truth.GAP
 
     def _evaluate_excess(self, values: list[int], limit: int) -> Truth:
+        """Evaluates a maximum count that ``values`` exceed, unless some of them are equal."""
         if not self._unique_names:
             return Truth.GAP
         return Truth.FALSE if self._count_distinct(values) > limit else Truth.GAP
@@ -265,17 +272,18 @@ class ThreeValuedEvaluator:
     def _count_distinct(self, values: list[int]) -> int:
         """Counts the minimum number of different things that ``values`` can denote.
 
-        Names equal by ``owl:sameAs`` count once, as do numerals of equal value; a blank node can
-        be equal to any other value and does not count.
+        Names equal by ``owl:sameAs`` count once, as do numerals of equal value. A blank node can
+        be equal to any other value, so it does not count; if all
+        values are blank nodes, the result is 1.
         """
-        distinct: set[object] = set()
-        same_terms: set[int] = set()
+        distinct_keys: set[object] = set()
+        counted_terms: set[int] = set()
         for value in values:
-            if value in same_terms or self._terms.get_text(value).startswith("_:"):
+            if value in counted_terms or self._terms.get_text(value).startswith("_:"):
                 continue
             if self._terms.is_literal(value):
-                distinct.add(self._lexicon.get_number_key(value))
+                distinct_keys.add(self._lexicon.get_number_key(value))
             else:
-                same_terms.update(self._find_same_terms(value))
-                distinct.add(value)
-        return len(distinct) or min(1, len(values))
+                counted_terms.update(self._find_same_terms(value))
+                distinct_keys.add(value)
+        return len(distinct_keys) or min(1, len(values))

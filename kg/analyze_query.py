@@ -22,9 +22,12 @@ def analyze_command(
         list[Path] | None,
         typer.Option("--kg", help="Graph file instead of a domain's; repeatable."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write there instead of printing.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write instead of printing.")] = None,
 ) -> None:
-    """Prints as JSON: matched nodes, features, five dimensions, score, level, subgraph."""
+    """Analyses a question: the nodes it names, their subgraph, its features and its difficulty.
+
+    The difficulty has five dimensions, their score and a level. The result is printed as JSON.
+    """
     # Loaded here, so that `epoche --help` stays quick.
     import msgspec
 
@@ -39,7 +42,7 @@ def analyze_command(
         raise SettingError(
             "no graph given" if run is None else "two graphs given",
             where="--run, --domain, --kg",
-            hint="Give --run for a text's concept graph, else --domain or --kg.",
+            hint="Give either --run (concept graph of a text), or --domain or --kg.",
         )
     # Command-line arguments may contain bytes that are not valid text, which JSON cannot encode.
     question = to_one_line(question)
@@ -48,23 +51,23 @@ def analyze_command(
     if run is not None:
         from kg.text.run.folder import open_run
 
-        opened = open_run(run)
+        loaded_run = open_run(run)
         if out is not None:
-            check_output(out, opened.files)
-        analysis = analyze_in_run(opened, question, opened.open_lookup())
-        source = {"run": opened.sha256}
+            check_output(out, loaded_run.files)
+        analysis = analyze_in_run(loaded_run, question, loaded_run.open_lookup())
+        source = {"run": loaded_run.sha256}
     else:
         from kg.domain import load_domain, make_adhoc_domain
         from kg.graph import Graph
         from kg.words.labels import Labels
 
-        chosen = (
+        graph_domain = (
             load_domain(domain) if domain is not None else make_adhoc_domain(list(kg or ()), [])
         )
-        graph = Graph.load(list(kg) if kg else chosen.graph_files)
-        facts = FactGraph(graph.index, find_fact_predicates(chosen, graph.index))
-        labels = Labels(graph, chosen.languages)
-        analysis = analyze_in_facts(facts, graph.index.terms, labels, question)
+        graph = Graph.load(list(kg) if kg else graph_domain.graph_files)
+        fact_graph = FactGraph(graph.index, find_fact_predicates(graph_domain, graph.index))
+        labels = Labels(graph, graph_domain.languages)
+        analysis = analyze_in_facts(fact_graph, graph.index.terms, labels, question)
         source = {"graph_sha256": graph.sha256}
     row = {**msgspec.to_builtins(analysis), "source": source}
     text = to_json_bytes(row, indent=2).decode()

@@ -32,7 +32,9 @@ WELL_KNOWN_PREFIXES = {
 """Prefixes that may be used without a declaration."""
 
 _MAX_RULE_LENGTH = 1_000
+"""Maximum characters of a rule's text; the rest is cut off, because cards show the text."""
 _MAX_TOML_BYTES = 4 * 1024 * 1024
+"""Maximum size of ``domain.toml``, so that a wrong file cannot exhaust the memory."""
 
 
 class PredicateWording(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +65,10 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Domain(msgspec.Struct, frozen=True, kw_only=True):
-    """One domain, with all IRIs expanded; paths are absolute or relative to the current folder."""
+    """One domain, with all IRIs expanded.
+
+    Paths are absolute, or relative to the current working directory.
+    """
 
     name: str
     title: str = ""
@@ -94,6 +99,8 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _PredicateTable(msgspec.Struct, kw_only=True):
+    """A table ``[predicates."…"]`` as it stands in ``domain.toml``."""
+
     fact: str
     denied: str
     questions: list[str]
@@ -105,6 +112,8 @@ class _PredicateTable(msgspec.Struct, kw_only=True):
 
 
 class _RuleTable(msgspec.Struct, kw_only=True):
+    """A table ``[[rule]]`` as it stands in ``domain.toml``, with IRIs not yet expanded."""
+
     id: str
     text: str
     predicates: list[str]
@@ -113,6 +122,8 @@ class _RuleTable(msgspec.Struct, kw_only=True):
 
 
 class _DomainTable(msgspec.Struct, kw_only=True):
+    """All keys of ``domain.toml`` as they stand there; ``Domain`` is built from it."""
+
     name: str
     graph: list[str]
     shapes: list[str]
@@ -138,9 +149,9 @@ def load_domain(name_or_path: str | Path) -> Domain:
     """Reads a domain by shipped name, folder or file.
 
     Raises:
-        DomainError: the file does not exist, is not TOML, has a missing, unknown or mistyped key,
-            an undeclared prefix, or a template that does not render; the message names file and
-            key.
+        DomainError: the file does not exist or is not TOML; a key is missing, unknown or of the
+            wrong type; a prefix is not declared; or a template cannot be rendered. The message
+            names file and key.
     """
     file = _find_domain_file(name_or_path)
     try:
@@ -192,9 +203,10 @@ def expand_iri(text: str, prefixes: Mapping[str, str], where: str) -> str:
         return text[1:-1]
     prefix, colon, local_name = text.partition(":")
     if colon and not local_name.startswith("//"):
-        for declared in (prefixes, WELL_KNOWN_PREFIXES):
-            if prefix in declared:
-                return declared[prefix] + local_name
+        for prefix_table in (prefixes, WELL_KNOWN_PREFIXES):
+            if prefix in prefix_table:
+                return prefix_table[prefix] + local_name
+    # A scheme with "//", or one of the schemes without it that occur in graphs.
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://|urn:|tag:|mailto:", text):
         return text
     if not colon:
@@ -211,15 +223,16 @@ def suggest_nearest(text: str, choices: Iterable[str]) -> str:
     """Returns ``Did you mean "…"?`` with the closest of ``choices``; empty if none is close."""
     from rapidfuzz import fuzz, process
 
-    hit = process.extractOne(text, list(choices), scorer=fuzz.ratio, score_cutoff=60)
-    return f'Did you mean "{hit[0]}"?' if hit else ""
+    # Similarity is 0 to 100; below 60, suggestions rarely help.
+    match = process.extractOne(text, list(choices), scorer=fuzz.ratio, score_cutoff=60)
+    return f'Did you mean "{match[0]}"?' if match else ""
 
 
 def _find_domain_file(name_or_path: str | Path) -> Path:
     text = str(name_or_path)
-    shipped = SHIPPED_FOLDER / text / "domain.toml"
-    if re.fullmatch(r"[\w.-]+", text) and text not in (".", "..") and shipped.is_file():
-        return shipped
+    shipped_file = SHIPPED_FOLDER / text / "domain.toml"
+    if re.fullmatch(r"[\w.-]+", text) and text not in (".", "..") and shipped_file.is_file():
+        return shipped_file
     path = Path(text)
     if path.is_dir():
         path = path / "domain.toml"
@@ -240,13 +253,13 @@ def _check_keys(raw: dict[str, Any], where: str) -> None:
     def check_table(table: Any, struct: type[msgspec.Struct], key_prefix: str) -> None:
         if not isinstance(table, dict):
             return  # The typed conversion that follows reports the wrong type.
-        names = struct.__struct_fields__
+        known_keys = struct.__struct_fields__
         for key in table:
-            if key not in names:
+            if key not in known_keys:
                 raise DomainError(
                     f"unknown key {f'{key_prefix}.{key}' if key_prefix else key}",
                     where=where,
-                    hint=suggest_nearest(key, names) or f"Known: {', '.join(names)}.",
+                    hint=suggest_nearest(key, known_keys) or f"Known: {', '.join(known_keys)}.",
                 )
 
     check_table(raw, _DomainTable, "")
@@ -306,9 +319,11 @@ def _build_rule(rule: _RuleTable, expand_term: Callable[[str, str], str], where:
     key = f"rule {rule.id!r}"
     text = clean_text(rule.text, _MAX_RULE_LENGTH)
     if not text or not rule.predicates:
-        missing = "predicates" if text else "text"
+        missing_key = "predicates" if text else "text"
         raise DomainError(
-            f"the rule has no {missing}", where=f"{where}: {key}", hint=f"Add the key {missing}."
+            f"the rule has no {missing_key}",
+            where=f"{where}: {key}",
+            hint=f"Add the key {missing_key}.",
         )
     return Rule(
         id=rule.id,

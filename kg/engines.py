@@ -1,8 +1,9 @@
 """Two engines that find the violations a claim adds: compiled shapes, and whole-graph pySHACL.
 
-Both return the multiset of results that G ∪ {claim} has and G alone has not, so that they can be
-compared result by result. Which of these results contradict the claim, and which only rest on
-absent triples, is decided afterwards in ``kg.absence``.
+Both return the multiset of results that the graph with the claim (G ∪ {claim}) has in addition to
+those of the graph G alone, so that the engines can be compared result by result. ``kg.absence``
+decides afterwards which of these results contradict the claim, and which only rest on absent
+triples.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Findings(NamedTuple):
     new_results: list[Result]
     """New results, with multiplicity, in no particular order."""
     checked_pairs: list[tuple[str, str]]
-    """(shape name, focus node) pairs evaluated; an empty focus node means all of the shape's."""
+    """The (shape name, focus node) pairs that were evaluated; an empty focus node stands for all
+    focus nodes of the shape."""
     engine: EngineName
     """The slowest engine that was needed."""
 
@@ -61,18 +63,18 @@ class DataGraph:
     def graph_with(self, triple: Triple) -> Iterator[rdflib.Graph]:
         """Yields the graph with a claim added; the claim is removed when the block ends."""
         data = self.graph_without(triple)
-        text = self._index.terms.get_text
+        get_text = self._index.terms.get_text
         with silence_rdflib():
-            s, p, o = (to_rdflib(text(term)) for term in triple)
+            s, p, o = (to_rdflib(get_text(term)) for term in triple)
         # rdflib may treat two different literals as equal: a triple that it already had must not
         # be removed afterwards.
-        added = (s, p, o) not in data
-        if added:
+        is_new = (s, p, o) not in data
+        if is_new:
             data.add((s, p, o))
         try:
             yield data
         finally:
-            if added:
+            if is_new:
                 data.remove((s, p, o))
 
 
@@ -82,7 +84,7 @@ class PyshaclEngine:
     def __init__(self, index: Index, program: Program, data: DataGraph) -> None:
         self._index, self._data, self._program = index, data, program
         self._shapes = program.shapes
-        self._checked = [(t.compiled.shape.name, "") for t in program.targeted]
+        self._checked_pairs = [(t.compiled.shape.name, "") for t in program.targeted_shapes]
         self._baseline: Counter[RawResult] | None = None
 
     def collect_baseline(self) -> Counter[RawResult]:
@@ -94,11 +96,13 @@ class PyshaclEngine:
 
     def find_new_results(self, triple: Triple) -> Findings:
         """Finds the results that the claim adds; ``triple`` must not be in the index."""
-        before = self.collect_baseline()
+        baseline = self.collect_baseline()
         with self._data.graph_with(triple) as data:
-            after = run_pyshacl(data, self._shapes.to_rdflib(), self._shapes)
-        new = [self._program.from_raw_result(raw) for raw in (after - before).elements()]
-        return Findings(new, list(self._checked), "pyshacl")
+            results = run_pyshacl(data, self._shapes.to_rdflib(), self._shapes)
+        new_results = [
+            self._program.from_raw_result(raw) for raw in (results - baseline).elements()
+        ]
+        return Findings(new_results, list(self._checked_pairs), "pyshacl")
 
 
 class IncrementalEngine:
@@ -112,7 +116,7 @@ class IncrementalEngine:
         self, index: Index, program: Program, data: DataGraph, *, memoise: bool = True
     ) -> None:
         self._index, self._data, self._program = index, data, program
-        # Type checks may be memoised only where the program serves a single index.
+        # Answers about types may be cached only if the program is used with a single index.
         self._memoise = memoise
         self._cache: dict[tuple[int, int], tuple[Result, ...]] = {}
         self._pyshacl_engines: dict[tuple[str, ...], PyshaclEngine] = {}
@@ -120,101 +124,107 @@ class IncrementalEngine:
     def collect_baseline(self) -> Counter[RawResult]:
         """Collects the results of the graph itself by evaluating every focus node."""
         results: list[Result] = []
-        not_compiled: list[str] = []
-        for targeted in self._program.targeted:
+        uncompiled_nodes: list[str] = []
+        for targeted in self._program.targeted_shapes:
             if targeted.evaluation != "compiled":
-                not_compiled.append(targeted.node)
+                uncompiled_nodes.append(targeted.node)
                 continue
             for focus in list(targeted.target.find_focus_nodes(self._index)):
                 targeted.compiled.collect_results(self._index, focus, results)
-        raw = Counter(map(self._program.to_raw_result, results))
-        if not_compiled:
-            raw += self._get_pyshacl_engine(not_compiled).collect_baseline()
-        return raw
+        raw_results = Counter(map(self._program.to_raw_result, results))
+        if uncompiled_nodes:
+            raw_results += self._get_pyshacl_engine(uncompiled_nodes).collect_baseline()
+        return raw_results
 
     def find_new_results(self, triple: Triple) -> Findings:
         """Finds the results that the claim adds; ``triple`` must not be in the index.
 
         The index is unchanged afterwards.
         """
-        index, text = self._index, self._index.terms.get_text
+        index, get_text = self._index, self._index.terms.get_text
         if self._memoise:
-            # A claim that can change types invalidates the memo: switch it off for this claim.
-            memo = self._program.compiler.cache_scope
-            memo.index = None if triple[1] in self._program.typing_predicates else index
+            # A claim that can change types makes cached answers about types wrong: switch the
+            # cache off for this claim.
+            cache_scope = self._program.compiler.cache_scope
+            cache_scope.index = None if triple[1] in self._program.typing_predicates else index
         index.add_triple(*triple)
         try:
             affected = list(self._program.find_affected(index, *triple))
-            after: list[Result] = []
-            slow: list[tuple[TargetedShape, list[int]]] = []
-            checked: list[tuple[str, str]] = []
+            results: list[Result] = []
+            uncompiled: list[tuple[TargetedShape, list[int]]] = []
+            checked_pairs: list[tuple[str, str]] = []
             for targeted, foci in affected:
                 shape = targeted.compiled
                 name = shape.shape.name
-                checked += [(name, text(focus)) for focus in foci]
+                checked_pairs += [(name, get_text(focus)) for focus in foci]
                 if targeted.evaluation == "compiled":
                     for focus in foci:
-                        shape.collect_results(index, focus, after)
+                        shape.collect_results(index, focus, results)
                 else:
-                    slow.append((targeted, foci))
+                    uncompiled.append((targeted, foci))
         finally:
             index.discard_triple(*triple)
-        new: list[Result] = []
+        new_results: list[Result] = []
         engine: EngineName = "incremental"
-        if after:
-            new = self._subtract_baseline(after, affected)
-        if slow:
+        if results:
+            new_results = self._subtract_baseline(results, affected)
+        if uncompiled:
             engine = "retargeted-pyshacl"
-            new += self._run_retargeted_pyshacl(triple, slow)
+            new_results += self._run_retargeted_pyshacl(triple, uncompiled)
         whole_shapes = self._program.find_affected_whole_shapes(triple[1])
         if whole_shapes:
             engine = "pyshacl"
             findings = self._get_pyshacl_engine([t.node for t in whole_shapes]).find_new_results(
                 triple
             )
-            new += findings.new_results
-            checked += findings.checked_pairs
-        return Findings(new, checked, engine)
+            new_results += findings.new_results
+            checked_pairs += findings.checked_pairs
+        return Findings(new_results, checked_pairs, engine)
 
     def recheck_with_pyshacl(self, triple: Triple) -> list[Result]:
-        """Finds the same results with pySHACL on the affected focus nodes (for audits)."""
+        """Finds the same results as ``find_new_results``, with pySHACL only; used for audits."""
         index = self._index
         index.add_triple(*triple)
         try:
             affected = list(self._program.find_affected(index, *triple))
         finally:
             index.discard_triple(*triple)
-        new = self._run_retargeted_pyshacl(triple, affected)
+        new_results = self._run_retargeted_pyshacl(triple, affected)
         whole_shapes = self._program.find_affected_whole_shapes(triple[1])
         if whole_shapes:
-            new += (
+            new_results += (
                 self._get_pyshacl_engine([t.node for t in whole_shapes])
                 .find_new_results(triple)
                 .new_results
             )
-        return new
+        return new_results
 
     def _subtract_baseline(
-        self, after: list[Result], affected: list[tuple[TargetedShape, list[int]]]
+        self, results: list[Result], affected: list[tuple[TargetedShape, list[int]]]
     ) -> list[Result]:
-        """Subtracts, as multisets, the results that the graph has without the claim."""
+        """Subtracts, as multisets, the results that the graph has without the claim.
+
+        Args:
+            results: the results with the claim.
+            affected: shapes and the focus nodes at which they were evaluated.
+        """
         baseline: list[Result] = []
-        owners = {result[0] for result in after}
+        owners = {result[0] for result in results}
         for targeted, foci in affected:
             # Only shapes that produced one of the results need to be evaluated again.
             if targeted.evaluation == "compiled" and not owners.isdisjoint(targeted.owners):
                 for focus in foci:
                     baseline += self._collect_focus_baseline(targeted, focus)
         if not baseline:
-            return after
-        remaining = Counter(baseline)
-        new: list[Result] = []
-        for result in after:
-            if remaining[result]:
-                remaining[result] -= 1
+            return results
+        remaining_counts = Counter(baseline)
+        new_results: list[Result] = []
+        for result in results:
+            if remaining_counts[result]:
+                remaining_counts[result] -= 1
             else:
-                new.append(result)
-        return new
+                new_results.append(result)
+        return new_results
 
     def _collect_focus_baseline(self, targeted: TargetedShape, focus: int) -> tuple[Result, ...]:
         key = (targeted.number, focus)
@@ -231,23 +241,23 @@ class IncrementalEngine:
     def _run_retargeted_pyshacl(
         self, triple: Triple, affected: list[tuple[TargetedShape, list[int]]]
     ) -> list[Result]:
-        text = self._index.terms.get_text
+        get_text = self._index.terms.get_text
         shapes = self._program.shapes
-        # With the claim, a node may be a new target of a shape: subtract only the results of
-        # nodes that the shape targets without it.
-        with_claim = [(t.node, text(focus)) for t, foci in affected for focus in foci]
-        without_claim = [
-            (t.node, text(focus))
+        # The claim may make a node a focus node of a shape. Only results of nodes that are focus
+        # nodes without the claim must be subtracted.
+        pairs_with_claim = [(t.node, get_text(focus)) for t, foci in affected for focus in foci]
+        pairs_without_claim = [
+            (t.node, get_text(focus))
             for t, foci in affected
             for focus in foci
             if t.target.is_focus_node(self._index, focus)
         ]
         with self._data.graph_with(triple) as data:
-            after = validate_focus_nodes(data, shapes, with_claim)
-        if not after:
+            results = validate_focus_nodes(data, shapes, pairs_with_claim)
+        if not results:
             return []
-        new = after - validate_focus_nodes(data, shapes, without_claim)
-        return [self._program.from_raw_result(raw) for raw in new.elements()]
+        new_results = results - validate_focus_nodes(data, shapes, pairs_without_claim)
+        return [self._program.from_raw_result(raw) for raw in new_results.elements()]
 
     def _get_pyshacl_engine(self, nodes: list[str]) -> PyshaclEngine:
         key = tuple(nodes)

@@ -3,17 +3,17 @@
 The closure is computed once, from the graph alone; nothing is ever inferred from a claim. Regimes:
 
 * ``none``: the graph unchanged.
-* ``rdfs``: rdfs2, 3, 5, 7, 9 and 11. Left out are the rules that are true of every graph and carry
-  no information (rdf1, rdfs1, 4a, 4b, 6, 8, 10, 12, 13: everything is a resource, every class is
-  its own subclass …).
+* ``rdfs``: rdfs2, 3, 5, 7, 9 and 11. The other rules (rdf1, rdfs1, 4a, 4b, 6, 8, 10, 12, 13) are
+  left out: their conclusions are true of every graph and carry no information (everything is a
+  resource, every class is its own subclass …).
 * ``owl-rl``: the OWL 2 RL/RDF rules of the W3C profile (tables 4 to 9,
-  https://www.w3.org/TR/owl2-profiles/). Left out are
+  https://www.w3.org/TR/owl2-profiles/), except for these conclusions and rules:
 
   - trivial conclusions: ``eq-ref`` (everything is the same as itself), ``prp-ap``,
     ``cls-thing``, ``cls-nothing1`` (axiomatic triples), and ``scm-cls``, ``scm-op``, ``scm-dp``
     (every class and property is below itself, ``owl:Thing`` above and ``owl:Nothing`` below every
-    class), except where another rule needs such a triple. No membership in ``owl:Thing`` is
-    therefore inferred merely because everything is a thing;
+    class). They are inferred only where another rule needs such a triple, so that not everything
+    becomes an instance of ``owl:Thing``;
   - triples that RDF does not allow: with a literal as subject (hence also equality of literals)
     or a blank node as predicate;
   - the datatype rules ``dt-*``, which would need every value of every datatype; literals are
@@ -73,9 +73,9 @@ class Closure:
         Args:
             graph: the asserted triples.
             regime: the entailment regime (see the module docstring).
-            axioms: compiled earlier by ``compile_axioms`` over the same terms. They count as
-                asserted too, and the graph should hold data only: axioms in it are found and
-                compiled as well, but this is slower.
+            axioms: axioms compiled earlier by ``compile_axioms`` over the same terms; they count
+                as asserted. The graph should then contain no axioms of its own: these are compiled
+                as well, which is slower.
         """
         base = graph if isinstance(graph, Index) else graph.index
         self.regime: Regime = regime
@@ -141,10 +141,10 @@ class Closure:
             inferences[position] = (name, premises, conclusion)
             for premise in premises:
                 if not self._base.has_triple(*premise):
-                    earlier = log.find_position(premise)
-                    if earlier is None:
+                    premise_position = log.find_position(premise)
+                    if premise_position is None:
                         raise AssertionError(f"premise is not in the inference log: {premise}")
-                    pending.append((earlier, premise))
+                    pending.append((premise_position, premise))
         return tuple(
             Step(name, tuple(map(self._to_claim, premises)), self._to_claim(conclusion))
             for _, (name, premises, conclusion) in sorted(inferences.items())
@@ -152,10 +152,10 @@ class Closure:
 
     def find_same_terms(self, s: int) -> Collection[int]:
         """Returns the terms that ``owl:sameAs`` makes equal to a term, itself first."""
-        same = self.index.terms.get(OWL + "sameAs")
-        if same is None or self.regime != "owl-rl":
+        same_as = self.index.terms.get(OWL + "sameAs")
+        if same_as is None or self.regime != "owl-rl":
             return (s,)
-        equal_terms = self.index.find_objects(s, same)
+        equal_terms = self.index.find_objects(s, same_as)
         return list(dict.fromkeys([s, *equal_terms])) if equal_terms else (s,)
 
     def find_inconsistencies(self) -> Iterator[Inconsistency]:
@@ -176,14 +176,14 @@ class Closure:
         return len(self._run.log) if self._run else 0
 
     def _to_triple(self, claim: Claim) -> Triple | None:
-        get = self.index.terms.get
-        s, p, o = get(claim.subj), get(claim.pred), get(claim.obj)
+        get_id = self.index.terms.get
+        s, p, o = get_id(claim.subj), get_id(claim.pred), get_id(claim.obj)
         return None if s is None or p is None or o is None else (s, p, o)
 
     def _to_claim(self, triple: Triple) -> Claim:
-        text = self.index.terms.get_text
+        get_text = self.index.terms.get_text
         s, p, o = triple
-        return Claim(text(s), text(p), text(o))
+        return Claim(get_text(s), get_text(p), get_text(o))
 
 
 def compile_axioms(index: Index, triples: Iterable[Claim], regime: Regime) -> CompiledAxioms:
@@ -194,10 +194,10 @@ def compile_axioms(index: Index, triples: Iterable[Claim], regime: Regime) -> Co
         triples: the axioms (and the RDF lists they point to).
         regime: ``rdfs`` or ``owl-rl``.
     """
-    own = index.make_empty_index()
-    intern = own.terms.intern
-    own.add_triples((intern(t.subj), intern(t.pred), intern(t.obj)) for t in triples)
-    return CompiledAxioms(own, regime)
+    axiom_index = index.make_empty_index()
+    intern = axiom_index.terms.intern
+    axiom_index.add_triples((intern(t.subj), intern(t.pred), intern(t.obj)) for t in triples)
+    return CompiledAxioms(axiom_index, regime)
 
 
 def has_axioms(index: Index, vocabulary: Vocabulary, regime: Regime) -> bool:

@@ -15,7 +15,7 @@ def main(
     run: RunFolder,
     ttl: Annotated[
         Path,
-        typer.Option("--ttl", help="Turtle file; shapes and domain.toml are written beside it."),
+        typer.Option("--ttl", help="Turtle file; shapes and domain.toml are written next to it."),
     ],
     min_chunks: Annotated[
         int,
@@ -50,19 +50,19 @@ def main(
     from kg.text.thesaurus.writer import check_base, write_thesaurus
 
     check_base(base)
-    opened = open_run(run)
+    loaded_run = open_run(run)
     thesaurus = build_thesaurus(
-        opened,
+        loaded_run,
         min_chunks=min_chunks,
         related_npmi=related_npmi,
-        withhold=withhold,
-        everything=everything,
+        withheld_share=withhold,
+        include_all=everything,
     )
-    names = [document.filename for document in opened.metadata.documents]
+    names = [document.filename for document in loaded_run.metadata.documents]
     title = f"Concepts of {names[0] if len(names) == 1 else f'{len(names)} documents'}"
     files = write_thesaurus(thesaurus, ttl, title=title, base=base, overwrite=overwrite)
     print_text(
-        f"{len(thesaurus.labels):,} of {len(opened.concepts):,} concepts, "
+        f"{len(thesaurus.labels):,} of {len(loaded_run.concepts):,} concepts, "
         f"{len(thesaurus.broader):,} broader (and {len(thesaurus.withheld):,} withheld), "
         f"{len(thesaurus.related):,} related"
     )

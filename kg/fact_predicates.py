@@ -8,13 +8,14 @@ from kg.vocabulary import is_vocabulary
 
 
 def find_fact_predicates(domain: Domain, index: Index) -> tuple[int, ...]:
-    """Returns the domain's predicates that the graph uses.
+    """Returns the predicates of the graph for which the domain has wording.
 
-    If none of them is a term of the graph, returns all its predicates except schema vocabulary.
+    If none of the domain's predicates is a term of the graph, returns all predicates of the graph
+    except schema vocabulary.
     """
     terms = index.terms
-    present = index.list_predicates()
-    named = {terms.get(p) for p in domain.predicates} - {None}
-    if named:
-        return tuple(p for p in present if p in named)
-    return tuple(p for p in present if not is_vocabulary(terms.get_text(p)))
+    used_predicates = index.list_predicates()
+    domain_predicates = {terms.get(p) for p in domain.predicates} - {None}
+    if domain_predicates:
+        return tuple(p for p in used_predicates if p in domain_predicates)
+    return tuple(p for p in used_predicates if not is_vocabulary(terms.get_text(p)))

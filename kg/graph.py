@@ -23,8 +23,8 @@ class Graph:
 
     Attributes:
         index: the triples by integer ids; must not be changed while the graph is in use.
-        sha256: hex hash that identifies the content: of the files' bytes in the order given, or,
-            for ``from_claims``, of the sorted N-Triples lines.
+        sha256: hex SHA-256 of the content: of the files' bytes in the given order, or, for
+            ``from_claims``, of the sorted N-Triples lines.
         prefixes: prefixes declared in the files; later files override earlier ones.
         sources: the files read, in order.
         notes: remarks from loading, e.g. that named graphs were merged.
@@ -65,8 +65,9 @@ class Graph:
 
         Raises:
             MissingFileError: a file does not exist or cannot be read.
-            GraphFormatError: an unknown extension.
-            GraphSyntaxError: with path, line and column; also for a remote JSON-LD context.
+            GraphFormatError: a file's extension is unknown.
+            GraphSyntaxError: a file cannot be parsed (the message has path, line and column), or
+                refers to a remote JSON-LD context.
             GraphTooLargeError: a file is larger than ``max_bytes``.
             EmptyGraphError: a file contains no triples, or no file was given.
         """
@@ -78,9 +79,9 @@ class Graph:
         prefixes: dict[str, str] = {}
         notes: list[str] = []
         for path in files:
-            loaded = reader.read_file(path)
-            prefixes.update(loaded.prefixes)
-            notes += loaded.notes
+            loaded_file = reader.read_file(path)
+            prefixes.update(loaded_file.prefixes)
+            notes += loaded_file.notes
         return cls(
             index,
             sha256=reader.sha256,
@@ -96,9 +97,9 @@ class Graph:
         intern = index.terms.intern
         for claim in claims:
             index.add_triple(intern(claim.subj), intern(claim.pred), intern(claim.obj))
-        text = index.terms.get_text
+        get_text = index.terms.get_text
         lines = sorted(
-            f"{to_ntriples(text(s))} {to_ntriples(text(p))} {to_ntriples(text(o))} .\n"
+            f"{to_ntriples(get_text(s))} {to_ntriples(get_text(p))} {to_ntriples(get_text(o))} .\n"
             for s, p, o in index.iter_triples()
         )
         digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass"))
@@ -106,21 +107,21 @@ class Graph:
 
     def has_claim(self, claim: Claim) -> bool:
         """Returns whether exactly this triple is asserted in the graph."""
-        get = self.index.terms.get
-        s, p, o = get(claim.subj), get(claim.pred), get(claim.obj)
+        get_id = self.index.terms.get
+        s, p, o = get_id(claim.subj), get_id(claim.pred), get_id(claim.obj)
         return s is not None and p is not None and o is not None and self.index.has_triple(s, p, o)
 
     def iter_claims(self, pred: str | None = None) -> Iterator[Claim]:
         """Yields all triples, or those of one predicate, as claims in a deterministic order."""
-        text = self.index.terms.get_text
+        get_text = self.index.terms.get_text
         if pred is None:
             for s, p, o in self.index.iter_triples():
-                yield Claim(text(s), text(p), text(o))
+                yield Claim(get_text(s), get_text(p), get_text(o))
             return
-        term = self.index.terms.get(pred)
-        if term is not None:
-            for s, o in self.index.iter_pairs(term):
-                yield Claim(text(s), pred, text(o))
+        pred_id = self.index.terms.get(pred)
+        if pred_id is not None:
+            for s, o in self.index.iter_pairs(pred_id):
+                yield Claim(get_text(s), pred, get_text(o))
 
     def to_rdflib(self) -> rdflib.Graph:
         """Returns the triples as an rdflib graph, built on first use.

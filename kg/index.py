@@ -32,8 +32,8 @@ Triple: TypeAlias = tuple[int, int, int]
 
 
 MIN_SUBJECTS_FOR_REVERSE = 1_000
-"""From this many subjects on, the reverse row is used: one look-up there is then faster than one
-look-up for each subject."""
+"""Minimum number of subjects for which ``filter_subjects_without`` uses the reverse row: one
+look-up there is then faster than one look-up for each subject."""
 
 
 class Index:
@@ -73,7 +73,10 @@ class Index:
         return copy
 
     def shares_row(self, p: int, other: Index) -> bool:
-        """Returns whether both use the same row object of a predicate, so that it cannot differ."""
+        """Returns whether both indexes use the same row object for a predicate.
+
+        If so, their triples with this predicate are the same.
+        """
         return self._forward.get(p) is other._forward.get(p)
 
     # Look-ups
@@ -86,6 +89,7 @@ class Index:
         cell = row.get(s)
         if cell is None:
             return False
+        # ``__class__ is int`` is faster than isinstance, and this is the most frequent look-up.
         return cell == o if cell.__class__ is int else o in cell  # type: ignore[operator]  # not int here
 
     def find_objects(self, s: int, p: int) -> Collection[int]:
@@ -123,8 +127,8 @@ class Index:
         """Returns the predicates that occur, in order of first use."""
         return list(self._forward)
 
-    def predicates_of(self, s: int) -> Iterator[int]:
-        """Yields the predicates of which ``s`` is a subject."""
+    def iter_predicates_of(self, s: int) -> Iterator[int]:
+        """Yields the predicates of the triples with subject ``s``."""
         return (p for p, row in self._forward.items() if s in row)
 
     def iter_out_edges(self, s: int) -> Iterator[tuple[int, int]]:
@@ -146,7 +150,7 @@ class Index:
                 yield p, s
 
     def filter_subjects_without(self, p: int, o: int, subjects: Collection[int]) -> list[int]:
-        """Returns those of ``subjects`` without the triple ``s p o``, in their order."""
+        """Returns those of ``subjects`` that do not have ``o`` as a value of ``p``, in order."""
         row = self._forward.get(p)
         if row is None:
             return list(subjects)
@@ -167,8 +171,11 @@ class Index:
         """Returns the distinct objects of a predicate."""
         return (self._reverse.get(p) or self._build_reverse(p) or {}).keys()
 
-    def distinct_objects(self, p: int) -> Collection[int]:
-        """Returns ``objects_of(p)`` in order of first mention, without building the reverse row."""
+    def list_distinct_objects(self, p: int) -> Collection[int]:
+        """Returns the same as ``get_objects``, but without building the reverse row for it.
+
+        If that row does not exist yet, the objects are in the order of their first triples.
+        """
         reverse = self._reverse.get(p)
         if reverse is not None:
             return reverse.keys()
@@ -178,26 +185,27 @@ class Index:
             return dict.fromkeys(o for _, o in self.iter_pairs(p))
 
     def get_row(self, p: int) -> Mapping[int, Cell]:
-        """Returns the row of a predicate, for many look-ups: subject → object or several objects.
+        """Returns the row of a predicate, for many look-ups: subject → cell (see ``kg.rows``).
 
         Valid only until the index changes: a change may replace the row.
         """
         return self._forward.get(p, {})
 
     def get_reverse_row(self, p: int) -> Mapping[int, Cell]:
-        """Returns the reverse row, object → subject or several subjects; see ``get_row``."""
+        """Returns the reverse row of a predicate: object → cell of subjects; see ``get_row``."""
         return self._reverse.get(p) or self._build_reverse(p) or {}
 
     def get_cells(self, p: int) -> Collection[tuple[int, Cell]]:
-        """Returns (subject, its one object or a collection of them) of a whole predicate."""
+        """Returns (subject, cell) for all subjects of a predicate; see ``kg.rows`` for cells."""
         return self._forward.get(p, {}).items()
 
-    def nodes_among(self, wanted: set[int]) -> Iterator[int]:
-        """Yields those of ``wanted`` that are subject or object, in order of first mention.
+    def iter_used_nodes(self, candidates: set[int]) -> Iterator[int]:
+        """Yields those of ``candidates`` that are the subject or object of a triple.
 
         Works row by row with set operations, which run at C speed.
         """
-        remaining = set(wanted)
+        remaining = set(candidates)
+        # Found candidates are removed, so that each is yielded once and the loop can end early.
         for row in self._forward.values():
             if not remaining:
                 return
@@ -208,10 +216,10 @@ class Index:
         """Counts the triples with predicate ``p``."""
         cells = self._forward.get(p, {}).values()
         # Counting types runs at C speed; most predicates have single values only.
-        single = list(map(type, cells)).count(int)
-        if single == len(cells):
-            return single
-        return single + sum([len(cell) for cell in cells if not isinstance(cell, int)])
+        single_count = list(map(type, cells)).count(int)
+        if single_count == len(cells):
+            return single_count
+        return single_count + sum([len(cell) for cell in cells if not isinstance(cell, int)])
 
     def iter_triples(self) -> Iterator[Triple]:
         """Yields all triples, predicate by predicate."""
@@ -251,14 +259,14 @@ class Index:
         """Adds many (subject, object) of one predicate; returns those that are new."""
         row = self._forward.get(p)
         if row is None:
-            # A new predicate: if every subject occurs once, the dictionary is the row.
-            added = list(links)
-            row = dict(added)
-            if added and len(row) == len(added):
+            # A new predicate: if no subject occurs twice, a dictionary of the links is the row.
+            new_links = list(links)
+            row = dict(new_links)
+            if new_links and len(row) == len(new_links):
                 self._forward[p] = row
-                self._size += len(added)
-                return added
-            links, row = added, {}
+                self._size += len(new_links)
+                return new_links
+            links, row = new_links, {}
         elif p in self._shared:
             links = find_missing_links(row, links)
             if not links:
@@ -266,7 +274,7 @@ class Index:
             self._unshare(p)
             row = self._forward[p]
         reverse = self._reverse.get(p)
-        added = []
+        new_links = []
         for link in links:
             s, o = link
             if s not in row:
@@ -275,11 +283,11 @@ class Index:
                 continue
             if reverse is not None:
                 add_to_row(reverse, o, s)
-            added.append(link)
-        if added:
+            new_links.append(link)
+        if new_links:
             self._forward[p] = row
-            self._size += len(added)
-        return added
+            self._size += len(new_links)
+        return new_links
 
     def add_to_many(self, p: int, o: int, subjects: list[int]) -> None:
         """Adds one object to many distinct subjects that do not have it yet."""
@@ -325,9 +333,9 @@ class Index:
             self._unshare(p)
         forward = self._forward.get(p, {})
         reverse = self._reverse.get(p) or self._build_reverse(p) or {}
-        added, middles = add_two_step_links(forward, reverse, links, max_added)
-        self._size += len(added)
-        return added, middles
+        new_links, middles = add_two_step_links(forward, reverse, links, max_added)
+        self._size += len(new_links)
+        return new_links, middles
 
     def discard_triple(self, s: int, p: int, o: int) -> bool:
         """Removes a triple; returns False if it is not present."""
@@ -351,7 +359,7 @@ class Index:
         for s, p, o in triples:
             self.add_triple(s, p, o)
 
-    def rows_for_loading(self) -> dict[int, Row]:
+    def begin_loading(self) -> dict[int, Row]:
         """Returns the forward rows themselves, for a loader that fills them in bulk.
 
         The caller must call ``finish_loading`` with the number of triples added.
@@ -361,9 +369,9 @@ class Index:
         self._reverse.clear()
         return self._forward
 
-    def finish_loading(self, added: int) -> None:
-        """Ends a bulk load that began with ``rows_for_loading``."""
-        self._size += added
+    def finish_loading(self, added_count: int) -> None:
+        """Ends a bulk load that began with ``begin_loading``."""
+        self._size += added_count
         for p in [p for p, row in self._forward.items() if not row]:
             del self._forward[p]
 
@@ -374,7 +382,8 @@ class Index:
         if forward is None:
             return None
         if p in self._shared and self._origin is not None and self.shares_row(p, self._origin):
-            # Built once for both indexes; a change of the fork copies it like the row itself.
+            # The reverse row is built once for both indexes. When the fork changes the predicate,
+            # it copies the reverse row like the row itself.
             original = self._origin._reverse.get(p) or self._origin._build_reverse(p)
             if original is not None:
                 self._reverse[p] = original

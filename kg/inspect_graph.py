@@ -28,9 +28,9 @@ def inspect_command(
     ] = None,
     engine: ShapesEngine = EngineName.incremental,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write there instead of printing.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write instead of printing.")] = None,
 ) -> None:
-    """Summarises a graph or a run, and what to fix before evaluating with it."""
+    """Summarises a graph or a run, and lists what to fix before evaluating with it."""
     # Loaded here, so that `epoche --help` stays quick.
     from kg.base.errors import SettingError
     from kg.base.files import check_output, to_json_bytes, write_text_atomic
@@ -51,18 +51,18 @@ def inspect_command(
                 where="--run",
                 hint="Give either a run or an RDF graph.",
             )
-        opened = open_run(run)
+        loaded_run = open_run(run)
         if out is not None:
-            check_output(out, opened.files)
-        report = inspect_run(opened)
+            check_output(out, loaded_run.files)
+        report = inspect_run(loaded_run)
     elif kg and not shapes and domain is None:
         # Cards cannot be generated without shapes, but the graph can be inspected.
         report = inspect_graph(Graph.load(list(kg)))
     else:
-        base = KnowledgeBase.open(
+        knowledge_base = KnowledgeBase.open(
             domain, graph=list(kg or ()), shapes=list(shapes or ()), engine=engine.value
         )
-        report = inspect_graph(base.graph, base.shapes, base.oracle)
+        report = inspect_graph(knowledge_base.graph, knowledge_base.shapes, knowledge_base.oracle)
     text = to_json_bytes(report, indent=2).decode() + "\n" if as_json else report.render_text()
     if out is None:
         (print_json if as_json else print_text)(text.rstrip("\n"))

@@ -27,7 +27,9 @@ MAX_LISTED_FINDINGS = 1000
 the counts next to them include all."""
 
 _IRI_IN_PATH = re.compile(r"<([^<>]*)>")
+"""An IRI in angle brackets, as in SPARQL property paths and queries."""
 _LOCAL_NAME = re.compile(r":([\w.%-]*[\w%-])")
+"""The local name of a prefixed name (``ex:name``) in a SPARQL query; it does not end in a dot."""
 
 
 class PredicateCount(msgspec.Struct, frozen=True):
@@ -83,7 +85,7 @@ class InspectionReport(msgspec.Struct, frozen=True, kw_only=True):
     classes: tuple[ClassCount, ...]
     """Largest first."""
     unlabelled: int
-    """Subjects that are IRIs and have no label."""
+    """Number of subjects that are IRIs and have no label."""
     malformed_iris: tuple[str, ...]
     malformed_count: int
     homonyms: tuple[Homonym, ...]
@@ -94,7 +96,7 @@ class InspectionReport(msgspec.Struct, frozen=True, kw_only=True):
     violation_count: int | None
     """Violations that the graph itself has; None where no oracle was given."""
     inconsistencies: tuple[str, ...]
-    """Premises from which OWL 2 RL concludes *false*, as ``rule: premises``."""
+    """Each as ``rule: premises``: triples from which the OWL 2 RL rule concludes *false*."""
     inconsistency_count: int | None
     """None where no oracle was given."""
     notes: tuple[str, ...]
@@ -117,7 +119,7 @@ def inspect_graph(
             violations.
     """
     asserted = graph.index
-    closed = oracle.closure.index if oracle is not None else asserted
+    closure = oracle.closure.index if oracle is not None else asserted
     mentions = (
         _collect_mentions(shapes.list_constraints()) if shapes is not None else _MentionedTerms()
     )
@@ -139,12 +141,12 @@ def inspect_graph(
         sha256=graph.sha256,
         regime=oracle.closure.regime if oracle is not None else "none",
         triples=len(asserted),
-        entailed=len(closed) - len(asserted),
+        entailed=len(closure) - len(asserted),
         iris=n_iris,
         blank_nodes=n_blank_nodes,
         literals=n_literals,
-        predicates=tuple(_count_predicates(asserted, closed, mentions)),
-        classes=tuple(_count_classes(asserted, closed, mentions)),
+        predicates=tuple(_count_predicates(asserted, closure, mentions)),
+        classes=tuple(_count_classes(asserted, closure, mentions)),
         unlabelled=_count_unlabelled(asserted),
         malformed_iris=tuple(malformed[:MAX_LISTED_FINDINGS]),
         malformed_count=len(malformed),
@@ -218,52 +220,54 @@ def _collect_used_terms(index: Index) -> dict[int, None]:
 
     The term table may contain further terms that no triple uses.
     """
-    used: dict[int, None] = {}
+    used_terms: dict[int, None] = {}
     for p in index.list_predicates():
-        used[p] = None
+        used_terms[p] = None
         for s, o in index.iter_pairs(p):
-            used[s] = None
-            used[o] = None
-    return used
+            used_terms[s] = None
+            used_terms[o] = None
+    return used_terms
 
 
 def _count_predicates(
     asserted: Index, closure: Index, mentions: _MentionedTerms
 ) -> list[PredicateCount]:
-    text, get = closure.terms.get_text, closure.terms.get
-    kind, functional = get(RDF_TYPE), get(OWL + "FunctionalProperty")
+    get_text, get_id = closure.terms.get_text, closure.terms.get
+    rdf_type, functional_property = get_id(RDF_TYPE), get_id(OWL + "FunctionalProperty")
     rows = []
     for p in closure.list_predicates():
         triples = asserted.count_triples(p)
         subjects = len(asserted.get_subjects(p))
-        declared = (
-            kind is not None and functional is not None and closure.has_triple(p, kind, functional)
+        is_functional = (
+            rdf_type is not None
+            and functional_property is not None
+            and closure.has_triple(p, rdf_type, functional_property)
         )
         rows.append(
             PredicateCount(
-                iri=text(p),
+                iri=get_text(p),
                 triples=triples,
                 entailed=closure.count_triples(p) - triples,
                 subjects=subjects,
                 single_valued=subjects > 1 and subjects == triples,
-                functional=declared,
-                constrained=text(p) in mentions,
+                functional=is_functional,
+                constrained=get_text(p) in mentions,
             )
         )
     return sorted(rows, key=lambda row: (-row.triples - row.entailed, row.iri))
 
 
 def _count_classes(asserted: Index, closure: Index, mentions: _MentionedTerms) -> list[ClassCount]:
-    kind = closure.terms.get(RDF_TYPE)
-    if kind is None:
+    rdf_type = closure.terms.get(RDF_TYPE)
+    if rdf_type is None:
         return []
-    counts: dict[int, list[int]] = {}
+    counts_by_class: dict[int, list[int]] = {}
     for index, column in ((asserted, 0), (closure, 1)):
-        for _, c in index.iter_pairs(kind):
-            counts.setdefault(c, [0, 0])[column] += 1
+        for _, c in index.iter_pairs(rdf_type):
+            counts_by_class.setdefault(c, [0, 0])[column] += 1
     rows = [
-        ClassCount(text, own, total - own, text in mentions)
-        for c, (own, total) in counts.items()
+        ClassCount(text, asserted_count, closure_count - asserted_count, text in mentions)
+        for c, (asserted_count, closure_count) in counts_by_class.items()
         if (text := closure.terms.get_text(c))
     ]
     return sorted(rows, key=lambda row: (-row.instances - row.entailed, row.iri))
@@ -363,10 +367,10 @@ def _render_marks(row: PredicateCount, has_shapes: bool) -> str:
 
 
 def _render_coverage(report: InspectionReport) -> Iterator[str]:
-    own = [row for row in report.predicates if not row.iri.startswith((RDF, RDFS, OWL))]
+    predicates = [row for row in report.predicates if not row.iri.startswith((RDF, RDFS, OWL))]
     classes = [row for row in report.classes if not row.iri.startswith((RDF, RDFS, OWL))]
     yield f"CONSTRAINT COVERAGE ({report.shapes} shapes; RDF and OWL vocabulary not counted)"
-    yield f"  predicates  {sum(row.constrained for row in own)} of {len(own)}"
+    yield f"  predicates  {sum(row.constrained for row in predicates)} of {len(predicates)}"
     yield f"  classes     {sum(row.constrained for row in classes)} of {len(classes)}"
 
 

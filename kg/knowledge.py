@@ -29,7 +29,7 @@ DEFAULT_DOMAIN = "rivers"
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """One graph and everything that the commands derive from it."""
+    """A graph with its shapes and domain, and the objects that commands build from them."""
 
     domain: Domain
     graph: Graph
@@ -62,35 +62,37 @@ class KnowledgeBase:
             EpocheError: the domain, the graph or the shapes cannot be read.
         """
         if isinstance(domain, Domain):
-            chosen = domain
+            resolved_domain = domain
         elif domain is not None or not graph:
-            chosen = load_domain(domain if domain is not None else DEFAULT_DOMAIN)
+            resolved_domain = load_domain(domain if domain is not None else DEFAULT_DOMAIN)
         else:
-            chosen = make_adhoc_domain(graph, shapes)
-        chosen = _apply_overrides(chosen, graph, shapes, regime)
-        if not chosen.shapes_files:
+            resolved_domain = make_adhoc_domain(graph, shapes)
+        resolved_domain = _apply_overrides(resolved_domain, graph, shapes, regime)
+        if not resolved_domain.shapes_files:
             raise MissingShapesError(
                 "no shapes given; without shapes no claim can be contradictory",
-                where=", ".join(map(str, chosen.graph_files)),
+                where=", ".join(map(str, resolved_domain.graph_files)),
                 hint="Give a SHACL file with --shapes.",
             )
-        _require_built_graph(chosen)
-        # All objects created here stay alive, so garbage collection would traverse the whole graph
-        # again and again and free none of them.
+        _require_built_graph(resolved_domain)
+        # All objects created here stay alive, so the garbage collector would traverse the whole
+        # graph repeatedly without freeing anything.
         with pause_garbage_collection():
-            loaded = Graph.load(chosen.graph_files)
-            compiled = Shapes.load(chosen.shapes_files)
+            loaded_graph = Graph.load(resolved_domain.graph_files)
+            loaded_shapes = Shapes.load(resolved_domain.shapes_files)
             oracle = Oracle(
-                loaded,
-                compiled,
-                regime=chosen.regime,
-                unique_names=chosen.unique_names,
+                loaded_graph,
+                loaded_shapes,
+                regime=resolved_domain.regime,
+                unique_names=resolved_domain.unique_names,
                 engine=engine,
             )
-            labels = Labels(loaded, languages=chosen.languages)
-            verbaliser = Verbaliser(chosen, labels, loaded, oracle.closure, compiled)
+            labels = Labels(loaded_graph, languages=resolved_domain.languages)
+            verbaliser = Verbaliser(
+                resolved_domain, labels, loaded_graph, oracle.closure, loaded_shapes
+            )
             promote_gc_objects()
-            return cls(chosen, loaded, compiled, oracle, labels, verbaliser)
+            return cls(resolved_domain, loaded_graph, loaded_shapes, oracle, labels, verbaliser)
 
     @classmethod
     def open_cached(
@@ -115,9 +117,9 @@ class KnowledgeBase:
     def predicates(self) -> tuple[str, ...]:
         """Predicates of the closure: those of the graph in its order, then inferred ones."""
         terms = self.graph.index.terms
-        order = dict.fromkeys(self.graph.index.list_predicates())
-        order.update(dict.fromkeys(self.oracle.closure.index.list_predicates()))
-        return tuple(terms.get_text(pred) for pred in order)
+        predicate_ids = dict.fromkeys(self.graph.index.list_predicates())
+        predicate_ids.update(dict.fromkeys(self.oracle.closure.index.list_predicates()))
+        return tuple(terms.get_text(pred) for pred in predicate_ids)
 
     def resolve_predicate(self, text: str) -> str:
         """Finds the predicate with the given IRI, CURIE, local name or label.
@@ -132,18 +134,18 @@ class KnowledgeBase:
                 return candidate
         normalised = _normalise_name(text)
         for get_name in (iri_tail, self.verbaliser.get_label, self.labels.get_label):
-            hits = [
+            matches = [
                 pred
                 for pred in predicates
                 if normalised and _normalise_name(get_name(pred)) == normalised
             ]
-            if len(hits) == 1:
-                return hits[0]
-            if hits:
+            if len(matches) == 1:
+                return matches[0]
+            if matches:
                 raise UnknownPredicateError(
                     f"{clean_text(text)!r} matches several predicates",
                     where=self._join_graph_files(),
-                    hint=f"Give one of these IRIs: {', '.join(hits[:5])}.",
+                    hint=f"Give one of these IRIs: {', '.join(matches[:5])}.",
                 )
         raise UnknownPredicateError(
             f"predicate {clean_text(text)!r} does not occur in the graph",
@@ -156,9 +158,9 @@ class KnowledgeBase:
         if not colon:
             return []
         return [
-            p[prefix] + local_name
-            for p in (self.domain.prefixes, self.graph.prefixes)
-            if prefix in p
+            prefixes[prefix] + local_name
+            for prefixes in (self.domain.prefixes, self.graph.prefixes)
+            if prefix in prefixes
         ]
 
     def _join_graph_files(self) -> str:
@@ -167,19 +169,24 @@ class KnowledgeBase:
     def _suggest_predicates(self, text: str) -> str:
         from rapidfuzz import fuzz, process
 
-        spellings: dict[str, str] = {}
+        predicate_by_spelling: dict[str, str] = {}
         for pred in self.predicates:
             for name in (pred, iri_tail(pred), self.verbaliser.get_label(pred)):
-                spellings.setdefault(_normalise_name(name) or name, pred)
+                predicate_by_spelling.setdefault(_normalise_name(name) or name, pred)
         query = _normalise_name(iri_tail(text)) or text[:200]
-        hits = process.extract(query, list(spellings), scorer=fuzz.WRatio, limit=6)
-        nearest = dict.fromkeys(spellings[spelling] for spelling, score, _ in hits if score >= 50)
+        # Scores are 0 to 100; spellings below 50 are too different to be suggested.
+        hits = process.extract(query, list(predicate_by_spelling), scorer=fuzz.WRatio, limit=6)
+        nearest = dict.fromkeys(
+            predicate_by_spelling[spelling] for spelling, score, _ in hits if score >= 50
+        )
         if nearest:
             return f"Nearest: {', '.join(list(nearest)[:3])}."
         return f"The graph has: {', '.join(self.predicates[:8])}."
 
 
 def _normalise_name(text: str) -> str:
+    """Returns a name without case, spaces and punctuation; "flowsInto" equals "flows into"."""
+    # Cut off, because a label may be megabytes long.
     return re.sub(r"[\W_]+", "", split_name(text[:1_000]).casefold())
 
 

@@ -21,6 +21,7 @@ _MONTHS = list_words(
     "January February March April May June July August September October November December"
 )
 _NUMBER = re.compile(r"([+-]?)(\d+)((?:\.\d+)?)((?:[eE][+-]?\d+)?)")
+"""Groups: sign, integer digits, fraction with its point, exponent; all but the digits optional."""
 
 
 def parse_number(term: str) -> float | None:
@@ -37,27 +38,34 @@ def parse_number(term: str) -> float | None:
 
 
 def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> str:
-    """Formats a literal as plain English text; ill-formed literals keep their lexical form."""
+    """Formats a literal as English text; ill-formed literals keep their lexical form.
+
+    Args:
+        lexical: the lexical form.
+        datatype: IRI of the datatype.
+        thousands: whether numbers get thousands separators.
+    """
     text = clean_text(lexical)
     if datatype in NUMERIC:
         return format_number(text) if thousands else text
-    kind = datatype.removeprefix(XSD)
+    datatype_name = datatype.removeprefix(XSD)
     try:
-        if kind == "date":
+        if datatype_name == "date":
             return _format_day(date.fromisoformat(text))
-        if kind in ("dateTime", "dateTimeStamp"):
+        if datatype_name in ("dateTime", "dateTimeStamp"):
             moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
             seconds = f":{moment.second:02}" if moment.second else ""
-            clock = f"{moment.hour:02}:{moment.minute:02}{seconds}"
+            time_text = f"{moment.hour:02}:{moment.minute:02}{seconds}"
+            # The first 19 characters are YYYY-MM-DDThh:mm:ss; a fraction and the zone may follow.
             zone = text[19:].lstrip(".0123456789")
             zone = "UTC" if zone == "Z" else zone
-            return f"{_format_day(moment.date())}, {clock} {zone}".rstrip()
-        if kind == "gYearMonth":
-            first = date.fromisoformat(text + "-01")
-            return f"{_MONTHS[first.month - 1]} {first.year}"
+            return f"{_format_day(moment.date())}, {time_text} {zone}".rstrip()
+        if datatype_name == "gYearMonth":
+            month_start = date.fromisoformat(text + "-01")
+            return f"{_MONTHS[month_start.month - 1]} {month_start.year}"
     except ValueError:
         return text
-    if kind == "boolean":
+    if datatype_name == "boolean":
         return {"1": "true", "0": "false"}.get(text, text)
     return text
 
@@ -76,9 +84,9 @@ def format_number(text: str) -> str:
     minus = "-" if sign == "-" else ""
     # Slices rather than int(), which rejects very long numbers: a label may have a million digits.
     integer_digits = integer_digits.lstrip("0") or "0"
-    head = len(integer_digits) % 3
-    groups = [integer_digits[:head]] if head else []
-    groups += [integer_digits[i : i + 3] for i in range(head, len(integer_digits), 3)]
+    first_group_size = len(integer_digits) % 3
+    groups = [integer_digits[:first_group_size]] if first_group_size else []
+    groups += [integer_digits[i : i + 3] for i in range(first_group_size, len(integer_digits), 3)]
     return minus + ",".join(groups) + fraction
 
 

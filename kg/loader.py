@@ -60,7 +60,7 @@ class LoadedFile(NamedTuple):
 
     prefixes: dict[str, str]
     notes: list[str]
-    """Remarks for users of the graph, e.g. that named graphs were merged."""
+    """Remarks about the file, e.g. that its named graphs were merged."""
 
 
 def detect_format(path: Path) -> str:
@@ -85,21 +85,23 @@ def detect_format(path: Path) -> str:
 def pause_garbage_collection() -> Iterator[None]:
     """Switches garbage collection off while millions of acyclic objects are created.
 
-    The collector would scan all of them repeatedly: a third of the time at 1 M triples.
+    The collector would scan all of them repeatedly, which takes a third of the loading time of a
+    million triples.
     """
-    was_on = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was_on:
+        if was_enabled:
             gc.enable()
 
 
 def promote_gc_objects() -> None:
     """Moves all objects to the collector's oldest generation, without traversing them.
 
-    Does nothing where the application has frozen objects (``gc.freeze``): they would be unfrozen.
+    Does nothing if the application has frozen objects itself (``gc.freeze``), because these would
+    be unfrozen.
     """
     if not gc.get_freeze_count():
         # ``unfreeze`` puts all frozen objects into the oldest generation.
@@ -132,15 +134,15 @@ class FileReader:
 
         path = require_file(path, "graph file")
         rdf_format: RdfFormat = getattr(pyoxigraph.RdfFormat, detect_format(path))
-        before = len(self._index)
+        old_size = len(self._index)
         with contextlib.ExitStack() as stack:
             stack.enter_context(pause_garbage_collection())
             stream = stack.enter_context(self._open_file(path))
             stack.enter_context(_convert_parser_errors(path))
-            packed = LimitedStream(stream, path, self._max_bytes, self._digest)
-            source: Readable = packed
+            limited_stream = LimitedStream(stream, path, self._max_bytes, self._digest)
+            source: Readable = limited_stream
             if path.name.lower().endswith(".gz"):
-                source = open_gzip(packed, path, self._max_bytes)
+                source = open_gzip(limited_stream, path, self._max_bytes)
             # The base IRI uses only the file name, so that relative IRIs resolve to the same text
             # in any folder. Without a base, lenient mode would accept an "IRI" that can be
             # mistaken for the term text of a blank node or a literal.
@@ -150,7 +152,7 @@ class FileReader:
                 base_iri=f"file:///{_quote_file_name(path)}",
                 lenient=True,
             )
-            merged, statement_count = _fill_index(
+            graph_count, statement_count = _fill_index(
                 self._index, parser, self, path, has_graph_names=rdf_format.supports_datasets
             )
             prefixes = dict(parser.prefixes)
@@ -161,10 +163,10 @@ class FileReader:
                 hint="Check that it is the right file.",
             )
         notes = []
-        if merged:
-            notes.append(f"{path.name}: {merged} named graphs merged into one")
-        if len(self._index) - before < statement_count:
-            duplicates = statement_count - (len(self._index) - before)
+        if graph_count:
+            notes.append(f"{path.name}: {graph_count} named graphs merged into one")
+        if len(self._index) - old_size < statement_count:
+            duplicates = statement_count - (len(self._index) - old_size)
             notes.append(f"{path.name}: {duplicates} duplicate triples ignored")
         return LoadedFile(prefixes, notes)
 
@@ -234,46 +236,46 @@ def _quote_file_name(path: Path) -> str:
 def _fill_index(
     index: Index, parser: QuadParser, reader: FileReader, path: Path, *, has_graph_names: bool
 ) -> tuple[int, int]:
-    """Adds all quads of a parser; returns (named graphs merged, statements read).
+    """Adds all quads of a parser; returns (number of named graphs, number of statements).
 
-    The loop body is inlined rather than calling ``Index.add_triple``, and checks graph names only
-    where the format has them: it runs once per triple of files with millions of them. The links
-    of each predicate are collected first and turned into a row at the end, in most cases by a
-    single ``dict`` call.
+    The loop runs once per triple of files with millions of them. It therefore does not call
+    ``Index.add_triple``, and checks graph names only if the format has them. The links of each
+    predicate, as subject, object, subject, object …, are collected first. At the end they are
+    turned into a row, in most cases by a single ``dict`` call.
     """
     from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode
 
     terms = index.terms
     ids, texts = terms.ids, terms.texts
     get_id, append_text = ids.get, texts.append
-    forward = index.rows_for_loading()
-    linked: dict[NamedNode, list[int]] = {}
-    blanks: dict[str, int] = {}
-    graphs: dict[str, None] = {}
+    forward = index.begin_loading()
+    links_by_predicate: dict[NamedNode, list[int]] = {}
+    blank_ids: dict[str, int] = {}
+    graph_names: dict[str, None] = {}
     s = 0
-    last = None
+    last_subject = None
     for quad in parser:
         subject = quad.subject
         if subject.__class__ is NamedNode:
             text = subject.value
             # Files usually group triples by subject, so the last subject is the most likely one.
-            if text != last:
-                last = text
+            if text != last_subject:
+                last_subject = text
                 term_id = get_id(text)
                 s = _intern_iri(terms, text) if term_id is None else term_id
         elif subject.__class__ is BlankNode:
-            last = None
-            term_id = blanks.get(subject.value)
+            last_subject = None
+            term_id = blank_ids.get(subject.value)
             if term_id is None:
-                term_id = blanks[subject.value] = terms.intern(reader.make_blank_label())
+                term_id = blank_ids[subject.value] = terms.intern(reader.make_blank_label())
             s = term_id
         else:
             _refuse_triple_term(subject, path)
         predicate = quad.predicate
         try:
-            links = linked[predicate]
+            links = links_by_predicate[predicate]
         except KeyError:
-            links = linked[predicate] = []
+            links = links_by_predicate[predicate] = []
             forward.setdefault(_intern_iri(terms, predicate.value), {})
         target = quad.object
         if target.__class__ is NamedNode:
@@ -288,9 +290,9 @@ def _fill_index(
                 o = ids[text] = len(texts)
                 append_text(text)
         elif target.__class__ is BlankNode:
-            o = blanks.get(target.value)
+            o = blank_ids.get(target.value)
             if o is None:
-                o = blanks[target.value] = terms.intern(reader.make_blank_label())
+                o = blank_ids[target.value] = terms.intern(reader.make_blank_label())
         else:
             _refuse_triple_term(target, path)
         links.append(s)
@@ -298,16 +300,17 @@ def _fill_index(
         if has_graph_names:
             graph = quad.graph_name
             if graph.__class__ is not DefaultGraph:
-                graphs[str(graph)] = None
-    statement_count = added = 0
-    while linked:
-        predicate, links = linked.popitem()
+                graph_names[str(graph)] = None
+    statement_count = added_count = 0
+    # ``popitem`` frees the links of each predicate as soon as its row has been built.
+    while links_by_predicate:
+        predicate, links = links_by_predicate.popitem()
         p = _intern_iri(terms, predicate.value)
         statement_count += len(links) // 2
-        forward[p], new = _add_links(forward[p], links)
-        added += new
-    index.finish_loading(added)
-    return len(graphs), statement_count
+        forward[p], new_count = _add_links(forward[p], links)
+        added_count += new_count
+    index.finish_loading(added_count)
+    return len(graph_names), statement_count
 
 
 def _add_links(row: Row, links: list[int]) -> tuple[Row, int]:
@@ -317,19 +320,19 @@ def _add_links(row: Row, links: list[int]) -> tuple[Row, int]:
         new_row: Row = dict(zip(subjects, links[1::2], strict=True))
         if len(new_row) == len(subjects):  # No subject has two objects.
             return new_row, len(new_row)
-    added = 0
+    added_count = 0
     for s, o in zip(subjects, links[1::2], strict=True):
         if s not in row:
             row[s] = o
-            added += 1
+            added_count += 1
         else:
-            added += add_to_row(row, s, o)
-    return row, added
+            added_count += add_to_row(row, s, o)
+    return row, added_count
 
 
 def _intern_iri(terms: TermTable, text: str) -> int:
-    # N-Triples has no base IRI, so this may be an IRI that can be mistaken for the term text of a
-    # literal or blank node. The prefix keeps the kinds of terms distinguishable.
+    # N-Triples has no base IRI, so in lenient mode an "IRI" may be empty or start like the term
+    # text of a literal or blank node. The prefix keeps the kinds of terms distinguishable.
     if text[:1] in {"", '"', "_"}:
         text = f"file:///{text}"
     return terms.intern(text)

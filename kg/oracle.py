@@ -54,12 +54,12 @@ class Oracle:
         audit_rate: share of shape checks that are repeated by pySHACL on the affected focus
             nodes; a disagreement raises ``ShapesEngineError``.
         audit_seed: seed that decides which claims are audited.
-        parent: an oracle over the same terms, whose lock, compiled shapes and compiled axioms are
-            shared (see ``make_local_oracle``).
+        parent: an oracle over the same terms whose lock, compiled shapes and compiled axioms this
+            oracle shares (see ``make_local_oracle``).
 
-    Safe to use from several threads; a lock ensures that only one claim is checked at a time. A
-    claim is in ``closure.index`` while it is checked: if you call ``license`` while iterating over
-    the index, iterate over a copy.
+    An oracle can be used from several threads; a lock ensures that only one claim is checked at a
+    time. A claim is added to ``closure.index`` while it is checked: if you call ``license`` while
+    iterating over the index, iterate over a copy.
 
     Attributes:
         closure: the closed graph.
@@ -84,8 +84,9 @@ class Oracle:
         self._audit_rate = audit_rate
         self._random = random.Random(audit_seed)  # noqa: S311  # draws samples, keeps no secret
         self._denials: Denials | None = None
-        self._pending: Triple | None = None
-        # A claim is in the index while it is checked, and local oracles share the term table.
+        # The claim that is in the index while its violations are judged.
+        self._added_triple: Triple | None = None
+        # Checking a claim changes the index and the term table, which local oracles share.
         self._lock: threading.RLock = threading.RLock() if parent is None else parent._lock
         self._programs: dict[tuple[int, tuple[str, ...]], tuple[Shapes, Program]]
         self._programs = {} if parent is None else parent._programs
@@ -95,7 +96,7 @@ class Oracle:
         self._checker: IncrementalEngine | PyshaclEngine | None = None
         self._program: Program | None = None
         if shapes is not None:
-            # Type checks may be memoised only where the program serves a single index.
+            # Answers about types may be cached only if the program is used with a single index.
             is_single = parent is None
             terms = self._index.terms
             program = Program(shapes, terms) if is_single else self._get_shared_program(shapes)
@@ -162,7 +163,7 @@ class Oracle:
     def find_new_results(self, claim: Claim) -> tuple[RawResult, ...]:
         """Returns the results that a claim adds, including those that rest on absent triples.
 
-        For comparing engines.
+        Used to compare engines.
         """
         with self._lock:
             triple = self._to_triple(claim)
@@ -182,7 +183,8 @@ class Oracle:
     ) -> Oracle:
         """Makes an oracle over the given triples and axioms only, such as those of one card.
 
-        It shares the term table, and the compiled forms of shapes and axioms used before.
+        It shares this oracle's term table and its compiled shapes and axioms, so that making it is
+        fast.
 
         Args:
             triples: the facts.
@@ -209,10 +211,10 @@ class Oracle:
                 )
             closure = Closure(index, regime)
         else:
-            compiled = self._axioms.get(schema)
-            if compiled is None:
-                compiled = self._axioms[schema] = compile_axioms(index, schema, regime)
-            closure = Closure(index, regime, axioms=compiled)
+            compiled_axioms = self._axioms.get(schema)
+            if compiled_axioms is None:
+                compiled_axioms = self._axioms[schema] = compile_axioms(index, schema, regime)
+            closure = Closure(index, regime, axioms=compiled_axioms)
         return Oracle(
             closure, shapes, unique_names=self._unique_names, engine=self._engine, parent=self
         )
@@ -222,20 +224,20 @@ class Oracle:
     def _prove_entailment(self, claim: Claim, triple: Triple) -> Proof:
         if self.closure.is_asserted(*triple):
             return Proof("asserted", "index", premises=(claim,))
-        text = self._index.terms.get_text
-        steps = self.closure.derive_claim(Claim(*map(text, triple))) or ()
-        concluded = {step.conclusion for step in steps}
+        get_text = self._index.terms.get_text
+        steps = self.closure.derive_claim(Claim(*map(get_text, triple))) or ()
+        conclusions = {step.conclusion for step in steps}
         premises = dict.fromkeys(
-            premise for step in steps for premise in step.premises if premise not in concluded
+            premise for step in steps for premise in step.premises if premise not in conclusions
         )
         return Proof("derived", "index", premises=tuple(premises), steps=steps)
 
     def _judge_violations(self, claim: Claim, triple: Triple, findings: Findings) -> Verdict:
         index, program = self._index, self._program
         assert program is not None
-        # The evaluator is not stored as an attribute: its callbacks refer to this oracle, and
-        # thousands of small oracles would become reference cycles that only the garbage collector
-        # can free.
+        # The evaluator is not stored as an attribute: its callbacks refer to this oracle, so each
+        # of thousands of small oracles would be part of a reference cycle, which only the garbage
+        # collector can free.
         evaluator = ThreeValuedEvaluator(
             index,
             program.compiler.rdflib_terms,
@@ -245,7 +247,7 @@ class Oracle:
             without_claim=self._without_claim,
         )
         index.add_triple(*triple)
-        self._pending = triple
+        self._added_triple = triple
         try:
             explain = evaluator.explain_exemption
             reasons = [
@@ -273,12 +275,12 @@ class Oracle:
 
     def _to_violation(self, result: Result) -> Violation:
         shape, component, focus, path, value = result
-        texts, own = self._index.terms.texts, shape.shape
+        texts, shape_model = self._index.terms.texts, shape.shape
         return make_violation(
-            own,
+            shape_model,
             component,
             texts[focus],
-            own.path_text if path is None else path,
+            shape_model.path_text if path is None else path,
             "" if value == NO_VALUE else texts[value],
         )
 
@@ -293,13 +295,13 @@ class Oracle:
     def _find_same_names(self, term: int) -> Collection[int]:
         """Finds all terms that ``owl:sameAs`` makes equal to ``term``, whatever the regime."""
         index = self._index
-        same = index.terms.get(OWL + "sameAs")
-        if same is None or not index.get_subjects(same):
+        same_as = index.terms.get(OWL + "sameAs")
+        if same_as is None or not index.get_subjects(same_as):
             return (term,)
         same_terms = {term: None}
         queue = [term]
-        for item in queue:
-            for other in (*index.find_objects(item, same), *index.find_subjects(same, item)):
+        for name in queue:
+            for other in (*index.find_objects(name, same_as), *index.find_subjects(same_as, name)):
                 if other not in same_terms:
                     same_terms[other] = None
                     queue.append(other)
@@ -307,7 +309,7 @@ class Oracle:
 
     @contextlib.contextmanager
     def _without_claim(self) -> Iterator[None]:
-        triple = self._pending
+        triple = self._added_triple
         assert triple is not None
         self._index.discard_triple(*triple)
         try:
@@ -316,8 +318,11 @@ class Oracle:
             self._index.add_triple(*triple)
 
     def _query_conforms(self, constraint: SparqlConstraint, focus: int) -> bool:
-        """Evaluates a nested SPARQL constraint that is not compiled, with rdflib."""
-        triple = self._pending
+        """Returns whether a focus node conforms to a SPARQL constraint that is not compiled.
+
+        The query runs in rdflib on the graph with the claim.
+        """
+        triple = self._added_triple
         assert triple is not None
         this = to_rdflib(self._index.terms.get_text(focus))
         with self._data.graph_with(triple) as data:
@@ -325,7 +330,8 @@ class Oracle:
             return len(rows) == 0
 
     def _get_shared_program(self, shapes: Shapes) -> Program:
-        # The key uses id(): keeping a reference to the shapes ensures that it is not reused.
+        # The key contains an id(). The cache also stores the shapes, so that they stay alive and
+        # Python cannot reuse the id for another object.
         key = (id(shapes.shapes), shapes.targeted_nodes)
         cached = self._programs.get(key)
         if cached is None:
@@ -335,9 +341,9 @@ class Oracle:
     def _audit_findings(self, claim: Claim, triple: Triple, findings: Findings) -> None:
         if not isinstance(self._checker, IncrementalEngine) or self._program is None:
             return
-        raw = self._program.to_raw_result
-        engine_results = sorted(map(raw, findings.new_results))
-        pyshacl_results = sorted(map(raw, self._checker.recheck_with_pyshacl(triple)))
+        to_raw_result = self._program.to_raw_result
+        engine_results = sorted(map(to_raw_result, findings.new_results))
+        pyshacl_results = sorted(map(to_raw_result, self._checker.recheck_with_pyshacl(triple)))
         if pyshacl_results != engine_results:
             raise ShapesEngineError(
                 f"audit: the {findings.engine} engine and pySHACL disagree on {claim}: "
@@ -348,6 +354,7 @@ class Oracle:
 
 def _canonicalise_object(text: str) -> str:
     """Returns an object in canonical term text: no ``xsd:string``, lower-case language tags."""
+    # Only a literal with a datatype or language tag starts but does not end with a quotation mark.
     if text[:1] != '"' or text[-1:] == '"':
         return text
     lexical, datatype, language = parse_literal(text)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def index_to_rdflib(index: Index) -> rdflib.Graph:
-    """Converts an index to an rdflib graph; keeps lexical forms and drops ``xsd:string``."""
+    """Converts an index to an rdflib graph, as described in ``fill_rdflib_graph``."""
     import rdflib
 
     with silence_rdflib():
@@ -72,10 +72,12 @@ def _parse_report(report: rdflib.Graph, shapes: Shapes) -> list[RawResult]:
     def get_value(node: rdflib.term.Node, name: str) -> rdflib.term.Identifier | None:
         return report.value(node, URIRef(SH + name))  # type: ignore[return-value]  # a term
 
-    head = report.value(predicate=URIRef(RDF + "type"), object=URIRef(SH + "ValidationReport"))
+    report_node = report.value(
+        predicate=URIRef(RDF + "type"), object=URIRef(SH + "ValidationReport")
+    )
     results: list[RawResult] = []
-    # pySHACL puts details of sh:node results under sh:detail: sh:result has top-level ones only.
-    for result in report.objects(head, URIRef(SH + "result")):
+    # Details of sh:node results are under sh:detail, so sh:result leads to top-level results only.
+    for result in report.objects(report_node, URIRef(SH + "result")):
         if get_value(result, "resultSeverity") != URIRef(SH + "Violation"):
             continue
         shape, component = (

@@ -23,10 +23,10 @@ def fill_rdflib_graph(graph: rdflib.Graph, index: Index) -> rdflib.Graph:
         ValueError: a literal that is not in N-Triples form.
     """
     converted: dict[int, rdflib.term.Identifier] = {}
-    text = index.terms.get_text
+    get_text = index.terms.get_text
     for triple in index.iter_triples():
         for term in triple:
             if term not in converted:
-                converted[term] = to_rdflib(text(term))
+                converted[term] = to_rdflib(get_text(term))
         graph.add((converted[triple[0]], converted[triple[1]], converted[triple[2]]))
     return graph

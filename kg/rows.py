@@ -1,6 +1,6 @@
 """Stores the rows of the triple index: for one predicate, subject → objects or the reverse.
 
-A cell with one value is a bare ``int``, one with up to ``MAX_LIST_SIZE`` values a list, and a
+A cell with one value is an ``int``. A cell with up to ``MAX_LIST_SIZE`` values is a list, and a
 larger one a dictionary (used as an ordered set). Most cells have one value and need no container.
 """
 
@@ -35,9 +35,9 @@ def add_to_row(row: Row, key: int, value: int) -> bool:
     elif len(cell) < MAX_LIST_SIZE:
         cell.append(value)
     else:
-        grown = dict.fromkeys(cell)
-        grown[value] = None
-        row[key] = grown
+        members = dict.fromkeys(cell)
+        members[value] = None
+        row[key] = members
     return True
 
 
@@ -46,8 +46,8 @@ def pop_members(remaining: set[int], cells: Iterable[Cell]) -> Iterable[int]:
     try:
         members = dict.fromkeys(filter(remaining.__contains__, cells))
     except TypeError:  # Some cell is a list or a dictionary, which are not hashable.
-        flat = (o for cell in cells for o in ((cell,) if isinstance(cell, int) else cell))
-        members = dict.fromkeys(filter(remaining.__contains__, flat))
+        values = (o for cell in cells for o in ((cell,) if isinstance(cell, int) else cell))
+        members = dict.fromkeys(filter(remaining.__contains__, values))
     remaining.difference_update(members)
     return members  # type: ignore[return-value]  # whatever passed the filter is an int
 
@@ -58,7 +58,7 @@ def discard_from_row(row: Row, key: int, value: int) -> None:
     if isinstance(cell, int):
         del row[key]
     elif len(cell) == 2:
-        # Back to a bare int, so that undoing an addition leaves the cell as it was.
+        # One value remains, so the cell becomes an int again, as it was before the addition.
         row[key] = next(other for other in cell if other != value)
     elif isinstance(cell, dict):
         del cell[value]
@@ -81,7 +81,8 @@ def copy_row(row: Row) -> Row:
 
 def invert_row(row: Row) -> Row:
     """Inverts a row: object → its subjects, in the order of the row."""
-    # A list or dictionary cell is not hashable and raises TypeError: then the loop below runs.
+    # If every cell is an int, one ``dict`` call may suffice. A list or dictionary cell is not
+    # hashable and raises TypeError; the loop below then runs.
     with contextlib.suppress(TypeError):
         single: Row = dict(zip(row.values(), row, strict=True))  # type: ignore[arg-type]
         if len(single) == len(row):  # No object has two subjects.
@@ -102,20 +103,20 @@ def invert_row(row: Row) -> Row:
             elif len(subjects) < MAX_LIST_SIZE:
                 subjects.append(s)
             else:
-                grown = inverted[o] = dict.fromkeys(subjects)
-                grown[s] = None
+                members = inverted[o] = dict.fromkeys(subjects)
+                members[s] = None
     return inverted
 
 
 def find_missing_links(row: Row, links: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Returns those (key, value) links that a row does not contain."""
-    get = row.get
+    get_cell = row.get
     return [
         link
         for link in links
         if (
             cell != link[1]
-            if (cell := get(link[0])).__class__ is int
+            if (cell := get_cell(link[0])).__class__ is int
             else cell is None or link[1] not in cell  # type: ignore[operator]  # not int here
         )
     ]
@@ -137,32 +138,32 @@ def add_two_step_links(
     Returns:
         (start, end) of the new links, in order, and the middle node of each.
     """
-    ends_of, starts_of = forward.get, reverse.get
-    added: list[tuple[int, int]] = []
+    get_ends, get_starts = forward.get, reverse.get
+    new_links: list[tuple[int, int]] = []
     middles: list[int] = []
     for s, o in links:
         # Cells are copied before the loop, which may add to them. Most links are present already,
         # so the membership test is inlined to save a function call.
-        further = ends_of(o)
-        if further is not None:
-            for z in (further,) if isinstance(further, int) else list(further):
+        ends = get_ends(o)
+        if ends is not None:
+            for z in (ends,) if isinstance(ends, int) else list(ends):
                 cell = forward[s]
                 if cell == z if cell.__class__ is int else z in cell:  # type: ignore[operator]  # not int here
                     continue
                 add_to_row(forward, s, z)
                 add_to_row(reverse, z, s)
-                added.append((s, z))
+                new_links.append((s, z))
                 middles.append(o)
-        before = starts_of(s)
-        if before is not None:
-            for x in (before,) if isinstance(before, int) else list(before):
+        starts = get_starts(s)
+        if starts is not None:
+            for x in (starts,) if isinstance(starts, int) else list(starts):
                 cell = forward[x]
                 if cell == o if cell.__class__ is int else o in cell:  # type: ignore[operator]  # not int here
                     continue
                 add_to_row(forward, x, o)
                 add_to_row(reverse, o, x)
-                added.append((x, o))
+                new_links.append((x, o))
                 middles.append(s)
-        if len(added) > max_added:
+        if len(new_links) > max_added:
             break
-    return added, middles
+    return new_links, middles

@@ -1,4 +1,4 @@
-"""Writes the rules about a predicate as text: the domain's, else made from shapes and axioms."""
+"""Words the rules about a predicate: those of the domain, else rules from shapes and axioms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from kg.words.phrasebook import Phrasebook
 from kg.words.plain_text import capitalise_sentence, clean_text
 
 _COMPARISON_KEYS = ("equals", "disjoint", "lessThan", "lessThanOrEquals")
+"""Parameters of SHACL constraints that name another predicate."""
 _MAX_MESSAGE_LENGTH = 400
+"""Maximum characters of an ``sh:message`` that are used."""
 
 
 class RuleBook:
@@ -54,11 +56,13 @@ class RuleBook:
 
         If the domain defines rules for the predicate, only those are used. Otherwise there is one
         rule for each named, targeted shape with a constraint on ``pred``, and one for each axiom
-        about it; such a rule names exactly the shape or axioms whose constraints it describes.
+        about it. Such a rule refers to exactly the shape or axioms that its text describes.
         """
         if pred not in self._rules:
-            own = [rule for rule in self._phrasebook.domain.rules if pred in rule.predicates]
-            self._rules[pred] = own or _make_ids_unique(
+            domain_rules = [
+                rule for rule in self._phrasebook.domain.rules if pred in rule.predicates
+            ]
+            self._rules[pred] = domain_rules or _make_ids_unique(
                 [*self._make_shape_rules(pred), *self._make_axiom_rules(pred)]
             )
         return self._rules[pred]
@@ -76,9 +80,9 @@ class RuleBook:
         candidates = self._constraints_by_shape.get(
             violation.shape
         ) or self._constraints_by_shape.get(violation.shape.split(" ", 1)[0], [])
-        fitting = [c for c in candidates if c.component == violation.component]
-        exact = [c for c in fitting if c.path == violation.path]
-        for constraint in exact or fitting or candidates[:1]:
+        same_component = [c for c in candidates if c.component == violation.component]
+        same_path = [c for c in same_component if c.path == violation.path]
+        for constraint in same_path or same_component or candidates[:1]:
             return self._describe_constraint(constraint)
         message = clean_text(violation.message, _MAX_MESSAGE_LENGTH)
         if message:
@@ -87,7 +91,7 @@ class RuleBook:
         return f"The shape “{self._phrasebook.get_label(violation.shape)}” ({component}) must hold."
 
     def find_compared_predicates(self, violation: Violation) -> list[str]:
-        """Returns the predicates with whose values the violated shape compares."""
+        """Returns the predicates whose values the violated shape compares with others."""
         return [
             value
             for constraint in self._constraints_by_shape.get(violation.shape, [])
@@ -115,23 +119,27 @@ class RuleBook:
 
     def _make_axiom_rules(self, pred: str) -> list[Rule]:
         axioms = find_axioms_about(self._phrasebook, pred)
-        cells = [axiom for axiom in axioms if axiom.pred in (RDF + "first", RDF + "rest")]
+        list_cells = [axiom for axiom in axioms if axiom.pred in (RDF + "first", RDF + "rest")]
         rules = []
         for axiom in axioms:
             text = render_axiom(self._phrasebook, axiom)
             if text:
-                chain = cells if axiom.pred.endswith("#propertyChainAxiom") else []
+                chain_members = list_cells if axiom.pred.endswith("#propertyChainAxiom") else []
                 terms = (axiom.subj, axiom.pred, axiom.obj)
                 name = "-".join(_make_rule_id(term) for term in terms)
-                rules.append(Rule(name, text, (pred,), axioms=(axiom, *chain)))
+                rules.append(Rule(name, text, (pred,), axioms=(axiom, *chain_members)))
         return rules
 
 
 def _mentions_predicate(constraint: Constraint, pred: str) -> bool:
     """Returns whether the constraint's target, path or parameters mention ``pred``."""
     if pred == RDF_TYPE:
-        return not constraint.path and any(kind == "class" for kind, _ in constraint.target)
-    if any(kind.endswith("s-of") and term == pred for kind, term in constraint.target):
+        return not constraint.path and any(
+            target_kind == "class" for target_kind, _ in constraint.target
+        )
+    if any(
+        target_kind.endswith("s-of") and term == pred for target_kind, term in constraint.target
+    ):
         return True
     if constraint.path == pred or f"<{pred}>" in constraint.path:
         return True
@@ -153,10 +161,10 @@ def _make_rule_id(iri: str) -> str:
 def _make_ids_unique(rules: list[Rule]) -> list[Rule]:
     """Makes rule ids unique by appending a number to repeated ids."""
     id_counts: dict[str, int] = {}
-    out = []
+    unique_rules = []
     for rule in rules:
         id_counts[rule.id] = id_counts.get(rule.id, 0) + 1
         number = id_counts[rule.id]
         name = rule.id if number == 1 else f"{rule.id}-{number}"
-        out.append(Rule(name, rule.text, rule.predicates, rule.shapes, rule.axioms))
-    return out
+        unique_rules.append(Rule(name, rule.text, rule.predicates, rule.shapes, rule.axioms))
+    return unique_rules

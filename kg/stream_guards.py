@@ -2,7 +2,7 @@
 
 The streams stop gzip bombs at a byte limit. They also reject JSON nested so deeply that the
 parser's stack would overflow, and XML entities that multiply ("billion laughs"). pyoxigraph 0.5
-has no protection against the three, and each would crash the whole process.
+does not protect against any of the three, and each would crash the whole process.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _BLOCK_SIZE = 1 << 20
 # Strings are matched whole, so that brackets inside them are not counted.
 _JSON_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
 _ENTITY_START = b"<!ENTITY"
+# A declaration up to the end of its quoted value, or up to ">" if it has no quoted value.
 _ENTITY = re.compile(rb"<!ENTITY\s+[^\"'>]*(?:\"([^\"]*)\"|'([^']*)'|>)")
 # An entity reference. "&#" begins a character reference, which cannot multiply.
 _REFERENCE = re.compile(rb"&(?!#)|%")
@@ -136,7 +137,7 @@ class EntityGuard:
         """Returns up to ``size`` bytes.
 
         Raises:
-            GraphSyntaxError: a declaration that could multiply.
+            GraphSyntaxError: an entity declaration could multiply.
         """
         data = self._source.read(size)
         text = self._tail + data
@@ -153,7 +154,7 @@ class EntityGuard:
                 len(value) > MAX_ENTITY_LENGTH or _REFERENCE.search(value) is not None
             )
             start = text.find(_ENTITY_START, match.end())
-        # A declaration may begin in this block's last bytes.
+        # A declaration may begin in the last bytes of this block and end in the next.
         self._tail = text[-len(_ENTITY_START) :]
         return data
 

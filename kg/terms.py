@@ -34,14 +34,15 @@ _ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
 }
-_MUST_ESCAPE = re.compile(r'[\x00-\x1f"\\\x7f]')
+_MUST_ESCAPE = re.compile(r'[\x00-\x1f"\\\x7f]')  # control characters, quotes, backslashes
 _UNESCAPES = {value[1]: key for key, value in _ESCAPES.items()} | {"'": "'"}
 _ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 # Datatypes and languages are not validated: malformed ones are kept, like malformed IRIs.
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"(?:@(.+)|\^\^<(.*)>)?', re.DOTALL)
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
-_BAD_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
+_INVALID_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+# A second "http" in an IRI whose colon was replaced by "_" or percent-encoded: "/http_//…".
 _DOUBLED_SCHEME = re.compile(r"https?:.*\bhttps?(?:_|%3a)/?/", re.IGNORECASE)
 
 
@@ -109,7 +110,7 @@ def is_malformed_iri(text: str) -> bool:
     path, as in URLs of web archives, is accepted.
     """
     return (
-        _BAD_IN_IRI.search(text) is not None
+        _INVALID_IN_IRI.search(text) is not None
         or _SCHEME.match(text) is None
         or _DOUBLED_SCHEME.match(text) is not None
     )
@@ -135,7 +136,7 @@ def to_rdflib(text: str) -> Identifier:
     """Converts term text to an rdflib term; keeps the lexical form and drops ``xsd:string``.
 
     Raises:
-        ValueError: a literal that is not in N-Triples form.
+        ValueError: the text begins like a literal but is not one in N-Triples form.
     """
     from rdflib import BNode, Literal, URIRef
 
@@ -158,7 +159,7 @@ def from_rdflib(term: Identifier) -> str:
     """Converts an rdflib term to term text.
 
     Raises:
-        TypeError: neither IRI, blank node nor literal.
+        TypeError: the term is neither an IRI, a blank node nor a literal.
     """
     from rdflib import BNode, Literal, URIRef
 
@@ -177,9 +178,9 @@ def _escape_char(match: re.Match[str]) -> str:
 
 
 def _unescape_match(match: re.Match[str]) -> str:
-    short, long, single = match.groups()
-    code = short or long
+    short_code, long_code, escaped_char = match.groups()
+    code = short_code or long_code
     if code:
         number = int(code, 16)
         return chr(number) if number < 0x110000 else match.group()
-    return _UNESCAPES.get(single, match.group())
+    return _UNESCAPES.get(escaped_char, match.group())

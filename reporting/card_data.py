@@ -1,7 +1,7 @@
 """Prepares the cards and their answers for the report page, as rows and as compact JSON.
 
-The script in the page (which reads the embedded JSON) and the rows that are rendered as static
-HTML, for readers without scripts, are built from the same ``CardRow`` objects, so they agree.
+The script of the page reads the embedded JSON; readers without scripts see static HTML rows. Both
+are built from the same ``CardRow`` objects, so they agree.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _PRED_LETTERS: dict[Pred, str] = {
 SAME_PROOF_TEXT = "The same proof holds from the facts and rules on the card alone."
 
 MAX_REPLY_LENGTH = 600
-"""Characters of a system's reply that are shown; the result file has the whole reply."""
+"""Maximum length of a reply on the page, in characters; the result file has the whole reply."""
 MAX_TEXT_LENGTH = 20_000
-"""Characters of any other text that are shown. A cap against hostile files; our cards are far
-shorter."""
+"""Maximum length of any other text on the page, in characters. It protects against hostile files:
+the cards that Epoché generates are far shorter."""
 
 
 def classify_answer(gold: Gold, pred: Pred) -> Outcome:
-    """Returns the outcome of an answer; the same under every policy."""
+    """Returns the outcome of an answer, which does not depend on the policy."""
     if pred in ("INVALID", "ERROR"):
         return "none"
     if pred == gold:
@@ -65,7 +65,7 @@ def get_outcome_symbol(key: Outcome) -> str:
 
 def get_outcome_text(key: Outcome) -> str:
     """Returns an outcome's description."""
-    return next(words for name, _, words in OUTCOMES if name == key)
+    return next(description for name, _, description in OUTCOMES if name == key)
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class CardRow:
     facts: tuple[str, ...]
     rules: tuple[str, ...]
     proof: str
-    """From the whole graph."""
+    """The proof from the whole graph."""
     card_proof: str
-    """From the card's facts and rules alone; empty if the card has no such proof."""
+    """The proof from the card's facts and rules alone; empty if the card has no such proof."""
     answers: tuple[CardAnswer, ...]
 
 
@@ -135,8 +135,8 @@ def _render_proof(card: Card, render_proof: ProofRenderer) -> str:
 def _render_card_proof(card: Card, render_proof: ProofRenderer) -> str:
     """Renders the proof from the card alone.
 
-    It is read from ``meta``, which in third-party card files may contain anything; what is not a
-    proof is ignored.
+    The proof is read from ``meta``, which may contain anything in a third-party card file. A value
+    that cannot be parsed as a proof is ignored.
     """
     try:
         proof = msgspec.convert(card.meta.get("card_proof"), Proof | None)
@@ -184,7 +184,7 @@ def build_card_data(rows: list[CardRow]) -> dict[str, Any]:
     Indices instead of repeated strings keep the page small.
     """
     strings, kinds, predicates = StringTable(), StringTable(), StringTable()
-    packed = [
+    card_lists = [
         [
             row.id,
             row.label,
@@ -209,5 +209,5 @@ def build_card_data(rows: list[CardRow]) -> dict[str, Any]:
         "kinds": list(kinds.indices),
         "preds": list(predicates.indices),
         "strings": list(strings.indices),
-        "cards": packed,
+        "cards": card_lists,
     }

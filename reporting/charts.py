@@ -18,8 +18,8 @@ from reporting.visible_text import shorten_names
 class ChartEstimate:
     """A proportion in [0, 1] with its interval; unknown values are ``None``.
 
-    ``worst_low`` and ``worst_high`` bound the value over all answers that the unusable replies
-    (INVALID or ERROR) could have been.
+    ``worst_low`` and ``worst_high`` are the values with every unusable reply (INVALID or ERROR)
+    counted against and for the system, the lower one first.
     """
 
     value: float | None
@@ -35,7 +35,7 @@ class ChartEstimate:
 
     @property
     def has_worst(self) -> bool:
-        """Whether the worst-case bounds differ from each other."""
+        """Whether the worst-case bounds differ from each other by more than rounding."""
         low, high = self.worst_low, self.worst_high
         return low is not None and high is not None and high - low > 5e-5
 
@@ -86,7 +86,7 @@ class EstimateLike(Protocol):
 def to_chart_estimate(estimate: EstimateLike | None) -> ChartEstimate:
     """Converts a metric's value, interval and worst-case bounds for a chart.
 
-    ``worst`` is above ``best`` for a metric of which lower values are better, so the bounds are
+    For a metric whose lower values are better, ``worst`` is above ``best``. So the bounds are
     sorted.
     """
     if estimate is None:
@@ -100,7 +100,7 @@ UNDEFINED_TEXT = "–"
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """Formats a number: fixed digits, a true minus sign (U+2212), an en dash for ``None``."""
+    """Formats a number with fixed digits and a true minus sign (U+2212); ``None`` as an en dash."""
     if value is None:
         return UNDEFINED_TEXT
     text = f"{value:.{digits}f}"
@@ -110,7 +110,7 @@ def format_number(value: float | None, digits: int = 3) -> str:
 
 
 def format_percent(share: float | None) -> str:
-    """Formats a share in whole per cent; "0 %" and "100 %" only for exactly 0 and 1."""
+    """Formats a share in whole per cent; only exactly 0 and 1 become "0 %" and "100 %"."""
     if share is None:
         return UNDEFINED_TEXT
     if 0 < share < 0.01:
@@ -126,7 +126,7 @@ def _scale_share(value: float, start: float, end: float) -> float:
 
 @dataclass(frozen=True)
 class DotRow:
-    """One system's row in a dot-and-interval chart."""
+    """One system's row in a dot-and-interval chart: its texts and the coordinates of its marks."""
 
     name: str
     short: str
@@ -165,23 +165,23 @@ _TICKS = ((0.0, "0"), (0.25, ""), (0.5, "0.5"), (0.75, ""), (1.0, "1"))
 
 def build_dot_panel(entries: Sequence[tuple[str, bool, ChartEstimate]]) -> DotPanel:
     """Lays out ``(name, is control, estimate)`` rows in order, controls last, below a gap."""
-    ordered = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
-    short = shorten_names((name for name, _, _ in entries), _MAX_NAME_LENGTH)
-    y = 14.0
+    sorted_entries = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
+    short_names = shorten_names((name for name, _, _ in entries), _MAX_NAME_LENGTH)
+
+    def scale_x(value: float | None) -> float | None:
+        return None if value is None else _scale_share(value, _PANEL_LEFT, _PANEL_RIGHT)
+
+    y = 14.0  # the middle of the first row
     divider: float | None = None
     rows: list[DotRow] = []
-    for name, control, estimate in ordered:
+    for name, control, estimate in sorted_entries:
         if control and rows and not rows[-1].control:
             divider = round(y - _ROW_HEIGHT / 2 + _DIVIDER_GAP / 2, 1)
             y += _DIVIDER_GAP
-
-        def scale_x(value: float | None) -> float | None:
-            return None if value is None else _scale_share(value, _PANEL_LEFT, _PANEL_RIGHT)
-
         rows.append(
             DotRow(
                 name=name,
-                short=short[name],
+                short=short_names[name],
                 control=control,
                 estimate=estimate,
                 y=y,
@@ -196,7 +196,7 @@ def build_dot_panel(entries: Sequence[tuple[str, bool, ChartEstimate]]) -> DotPa
     bottom = y - _ROW_HEIGHT / 2 + 2
     return DotPanel(
         width=_PANEL_WIDTH,
-        height=bottom + 22,
+        height=bottom + 22,  # room for the labels of the axis
         plot_left=_PANEL_LEFT,
         plot_right=_PANEL_RIGHT,
         plot_bottom=bottom,
@@ -208,7 +208,7 @@ def build_dot_panel(entries: Sequence[tuple[str, bool, ChartEstimate]]) -> DotPa
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """One system in the coverage–accuracy plane, and the height of its name."""
+    """One system in the coverage–accuracy plane: its values, its point, and the y of its name."""
 
     name: str
     short: str
@@ -222,7 +222,7 @@ class ScatterPoint:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Coverage (across) against accuracy of the answers given (up)."""
+    """Plot of coverage (x axis) against the accuracy of the YES and NO answers (y axis)."""
 
     width: float
     height: float
@@ -237,7 +237,7 @@ class Scatter:
     absent: tuple[str, ...]
     """Systems without a point: they never answered, so their accuracy is undefined."""
     ideal_x: float | None
-    """Coverage of a system that answers all cards with a provable answer, and no others."""
+    """x coordinate of a system that answers exactly the cards with a provable YES or NO."""
 
 
 _SCATTER = {"width": 600.0, "left": 46.0, "right": 420.0, "top": 14.0, "bottom": 290.0}
@@ -256,25 +256,25 @@ def build_scatter(
     """
     left, right = _SCATTER["left"], _SCATTER["right"]
     top, bottom = _SCATTER["top"], _SCATTER["bottom"]
-    placed = [
+    points = [
         (name, control, coverage, accuracy)
         for name, control, coverage, accuracy in entries
         if coverage is not None and accuracy is not None
     ]
-    short = shorten_names((name for name, _, _, _ in entries), _MAX_NAME_LENGTH)
+    short_names = shorten_names((name for name, _, _, _ in entries), _MAX_NAME_LENGTH)
     absent = tuple(n for n, _, c, a in entries if c is None or a is None)
     coordinates = [
-        (_scale_share(c, left, right), _scale_share(a, bottom, top)) for _, _, c, a in placed
+        (_scale_share(c, left, right), _scale_share(a, bottom, top)) for _, _, c, a in points
     ]
-    order = sorted(range(len(placed)), key=lambda i: (coordinates[i][1], -coordinates[i][0], i))
+    order = sorted(range(len(points)), key=lambda i: (coordinates[i][1], -coordinates[i][0], i))
     label_y = spread_positions(
         [coordinates[i][1] for i in order], top + 4, bottom - 4, _LABEL_HEIGHT
     )
-    where = dict(zip(order, label_y, strict=True))
-    lowest = max([bottom, *label_y]) if label_y else bottom
+    label_y_by_point = dict(zip(order, label_y, strict=True))
+    lowest_y = max([bottom, *label_y]) if label_y else bottom
     return Scatter(
         width=_SCATTER["width"],
-        height=round(max(bottom + 42, lowest + 14), 1),
+        height=round(max(bottom + 42, lowest_y + 14), 1),
         left=left,
         right=right,
         top=top,
@@ -285,15 +285,15 @@ def build_scatter(
         points=tuple(
             ScatterPoint(
                 name=name,
-                short=short[name],
+                short=short_names[name],
                 control=control,
                 coverage=coverage,
                 accuracy=accuracy,
                 x=coordinates[i][0],
                 y=coordinates[i][1],
-                label_y=where[i],
+                label_y=label_y_by_point[i],
             )
-            for i, (name, control, coverage, accuracy) in enumerate(placed)
+            for i, (name, control, coverage, accuracy) in enumerate(points)
         ),
         absent=absent,
         ideal_x=None if answerable_share is None else _scale_share(answerable_share, left, right),
@@ -304,25 +304,25 @@ def spread_positions(
     positions: Sequence[float], low: float, high: float, step: float
 ) -> list[float]:
     """Moves sorted positions at least ``step`` apart, within [low, high] if they fit there."""
-    # Downwards first; what then exceeds the range is moved back up from its end.
-    placed: list[float] = []
+    # Positions first move towards `high`; those that then exceed it are moved back from its end.
+    new_positions: list[float] = []
     for position in positions:
-        floor = placed[-1] + step if placed else low
-        placed.append(max(position, floor))
-    if placed and placed[-1] > high:
+        floor = new_positions[-1] + step if new_positions else low
+        new_positions.append(max(position, floor))
+    if new_positions and new_positions[-1] > high:
         ceiling = high
-        for index in range(len(placed) - 1, -1, -1):
-            placed[index] = min(placed[index], ceiling)
-            ceiling = placed[index] - step
-    if placed and placed[0] < low:
-        shift = low - placed[0]
-        placed = [position + shift for position in placed]
-    return [round(position, 1) for position in placed]
+        for index in range(len(new_positions) - 1, -1, -1):
+            new_positions[index] = min(new_positions[index], ceiling)
+            ceiling = new_positions[index] - step
+    if new_positions and new_positions[0] < low:
+        shift = low - new_positions[0]
+        new_positions = [position + shift for position in new_positions]
+    return [round(position, 1) for position in new_positions]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A small horizontal bar from 0 to 1, with whiskers for the interval."""
+    """A small horizontal bar from 0 to 1, with whiskers for the interval; lengths in pixels."""
 
     width: float
     fill: float
@@ -392,29 +392,27 @@ def build_stack(
     entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, str, float]]]],
 ) -> Stack:
     """Lays out ``(name, is control, [(outcome, symbol, text, count)])``; bars have equal length."""
-    ordered = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
-    short = shorten_names((name for name, _, _ in entries), _MAX_NAME_LENGTH)
+    sorted_entries = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
+    short_names = shorten_names((name for name, _, _ in entries), _MAX_NAME_LENGTH)
     left, right = _PANEL_LEFT, _STACK_WIDTH
     y, divider = 4.0, None
     rows: list[StackRow] = []
-    for name, control, counts in ordered:
+    for name, control, counts in sorted_entries:
         if control and rows and not rows[-1].control:
             divider = y + 1
             y += _DIVIDER_GAP
         total = sum(count for _, _, _, count in counts)
         segments: list[Segment] = []
-        before = 0.0
-        for outcome, symbol, words, count in counts:
+        running_count = 0.0
+        for outcome, symbol, description, count in counts:
             # Both ends are rounded from running sums, so that segments leave no gaps.
-            start = _scale_share(before / total, left, right) if total else left
-            before += count
-            end = _scale_share(before / total, left, right) if total else left
+            start = _scale_share(running_count / total, left, right) if total else left
+            running_count += count
+            end = _scale_share(running_count / total, left, right) if total else left
             if count:
-                wide = end - start >= _MIN_SYMBOL_WIDTH
                 width = round(end - start, 1)
-                segments.append(
-                    Segment(outcome, words, count / total, start, width, symbol if wide else "")
-                )
-        rows.append(StackRow(name, short[name], control, y, tuple(segments)))
+                mark = symbol if end - start >= _MIN_SYMBOL_WIDTH else ""
+                segments.append(Segment(outcome, description, count / total, start, width, mark))
+        rows.append(StackRow(name, short_names[name], control, y, tuple(segments)))
         y += _STACK_ROW_HEIGHT
     return Stack(_STACK_WIDTH, y, left, right, divider, tuple(rows))

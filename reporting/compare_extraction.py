@@ -26,13 +26,13 @@ def main(
     from kg.base.errors import MissingFileError, SettingError
     from reporting.extraction_section.compare_page import write_comparison
 
-    named = [name.strip() for name in runs.split(",") if name.strip()]
-    if not named:
+    names = [name.strip() for name in runs.split(",") if name.strip()]
+    if not names:
         raise SettingError(
             "no run is given", where="--runs", hint="Use --runs run_001,run_002, for instance."
         )
     folders: list[Path] = []
-    for name in named:
+    for name in names:
         candidates = (Path(name), results_dir / name)
         folder = next((path for path in candidates if (path / MANIFEST).is_file()), None)
         if folder is None:

@@ -48,9 +48,9 @@ def main(
 ) -> None:
     """Compares systems pairwise on the same cards, and tests the differences.
 
-    Exact McNemar test for metrics that are 0 or 1 per card, cluster bootstrap intervals of the
-    difference, Holm's correction over all pairs. Systems of the same name in two files get the
-    file's name added.
+    Metrics that are 0 or 1 per card are tested with the exact McNemar test. Differences have
+    cluster bootstrap intervals, and p-values are corrected by Holm's method over all pairs. If two
+    files have a system of the same name, the file's name is added to it.
     """
     from eval.card_check import read_checked_results
     from eval.comparison.report import compare_runs
@@ -107,8 +107,8 @@ def main(
         print_text(line)
     for note in report.notes:
         print_text(f"note: {to_one_line(note)}")
-    written = ", ".join(str(path) for path in contents)
-    print_text(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {written}")
+    output_paths = ", ".join(str(path) for path in contents)
+    print_text(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {output_paths}")
 
 
 if __name__ == "__main__":

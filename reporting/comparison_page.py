@@ -32,7 +32,7 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
     env = get_environment()
     view = ComparisonView(report)
     parts = [view.build_parts(name) for name in view.metrics]
-    missing = {each.system: each for each in report.shared.lacking}
+    missing_by_system = {entry.system: entry for entry in report.shared.lacking}
     pairs = len(view.list_pairs(view.policies[0], view.metrics[0])) if view.policies else 0
     context: dict[str, Any] = {
         "report": report,
@@ -64,7 +64,7 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
         "parts": parts,
         "baseline": format_name(report.baseline or ""),
         "confidence": f"{report.confidence * 100:g}",
-        "test_words": TEST_NAMES,
+        "test_names": TEST_NAMES,
         "shared_lines": [make_visible(line) for line in describe_shared_cards(report.shared)],
         "files": [
             (
@@ -73,9 +73,10 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
                 f"{source.rows:,}",
                 join_list(
                     [
-                        f"{format_name(name)} misses {missing[name].cards:,}: {missing[name].why}"
+                        f"{format_name(name)} misses {missing_by_system[name].cards:,}: "
+                        f"{missing_by_system[name].why}"
                         for name in source.systems
-                        if name in missing
+                        if name in missing_by_system
                     ]
                 )
                 or "complete",
@@ -122,33 +123,37 @@ def _build_opening(view: ComparisonView) -> list[str]:
     name = format_name(report.baseline)
     differences = [describe_difference(pair) for pair in pairs if pair.better is not None]
     if differences:
-        shown = differences[:_MAX_NAMED_SYSTEMS]
-        more = len(differences) - len(shown)
-        suffix = f", and {more} more such differences" if more else ""
-        sentences.append(f"Paired tests find {join_list(shown)}{suffix}.")
-    undecided = [format_name(pair.a) for pair in pairs if pair.better is None]
-    if undecided:
-        shown = [*undecided[:_MAX_NAMED_SYSTEMS]]
-        if len(undecided) > len(shown):
-            shown.append(f"{len(undecided) - len(shown)} more")
+        listed_differences = differences[:_MAX_NAMED_SYSTEMS]
+        n_omitted = len(differences) - len(listed_differences)
+        suffix = f", and {n_omitted} more such differences" if n_omitted else ""
+        sentences.append(f"Paired tests find {join_list(listed_differences)}{suffix}.")
+    undecided_names = [format_name(pair.a) for pair in pairs if pair.better is None]
+    if undecided_names:
+        listed_names = [*undecided_names[:_MAX_NAMED_SYSTEMS]]
+        n_omitted = len(undecided_names) - len(listed_names)
+        if n_omitted:
+            listed_names.append(f"{n_omitted} more")
         sentences.append(
-            f"They find no difference in accuracy between {name} and {join_list(shown)}."
+            f"They find no difference in accuracy between {name} and {join_list(listed_names)}."
         )
     return sentences
 
 
 def _describe_leader(pairs: Sequence[PairedComparison], leader: str) -> str:
     """Describes the system with the highest accuracy, for comparisons of many systems."""
-    own = [pair for pair in pairs if leader in (pair.a, pair.b)]
-    undecided = [
-        format_name(pair.b if pair.a == leader else pair.a) for pair in own if not pair.better
+    leader_pairs = [pair for pair in pairs if leader in (pair.a, pair.b)]
+    undecided_names = [
+        format_name(pair.b if pair.a == leader else pair.a)
+        for pair in leader_pairs
+        if not pair.better
     ]
     text = (
         f"{format_name(leader)} has the highest accuracy: paired tests show it to be more accurate "
-        f"than {len(own) - len(undecided)} of the other {len(own)}"
+        f"than {len(leader_pairs) - len(undecided_names)} of the other {len(leader_pairs)}"
     )
-    if not undecided:
+    if not undecided_names:
         return f"{text}."
-    shown = undecided[:_MAX_NAMED_SYSTEMS]
-    suffix = [f"{len(undecided) - len(shown)} more"] if len(undecided) > len(shown) else []
-    return f"{text}, and find no difference from {join_list([*shown, *suffix])}."
+    listed_names = undecided_names[:_MAX_NAMED_SYSTEMS]
+    n_omitted = len(undecided_names) - len(listed_names)
+    suffix = [f"{n_omitted} more"] if n_omitted else []
+    return f"{text}, and find no difference from {join_list([*listed_names, *suffix])}."

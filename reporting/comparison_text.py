@@ -14,7 +14,7 @@ from reporting.visible_text import format_name
 
 
 def format_p_value(value: float | None) -> str:
-    """Formats a p value; a tiny one as ``<0.001``, never as 0."""
+    """Formats a p-value; a value below 0.001 is written as ``<0.001``, never as 0."""
     if value is None:
         return UNDEFINED_TEXT
     return "<0.001" if value < 0.001 else format_number(value)
@@ -57,15 +57,15 @@ class TestedDifference(Protocol):
 
     @property
     def p(self) -> float | None:
-        """The p value; ``None`` without a test."""
+        """The p-value; ``None`` without a test."""
 
     @property
     def p_holm(self) -> float | None:
-        """The p value after Holm's correction over all pairs."""
+        """The p-value after Holm's correction over all pairs."""
 
     @property
     def better(self) -> str | None:
-        """The system shown to be better, if any."""
+        """The system that the test shows to be better, if any."""
 
 
 class TestedPair(TestedDifference, Protocol):
@@ -114,8 +114,8 @@ def describe_calibration(confidence: float, accuracy: float, p_value: float) -> 
     """Describes the result of a calibration test.
 
     Args:
-        confidence: mean over the replies that state one.
-        accuracy: share of these that are right.
+        confidence: mean confidence of the replies that state one.
+        accuracy: share of these replies that are right.
         p_value: probability that a calibrated system shows so large a calibration error by chance.
     """
     gap = confidence - accuracy
@@ -128,17 +128,22 @@ def describe_calibration(confidence: float, accuracy: float, p_value: float) -> 
 
 
 def summarise_findings(pairs: Sequence[TestedDifference], higher_is_better: bool | None) -> str:
-    """Writes a sentence on how many pairs differ significantly."""
+    """Says in one sentence how many pairs differ significantly.
+
+    Args:
+        pairs: the tested pairs of one metric.
+        higher_is_better: direction of the metric; ``None`` if neither direction is better.
+    """
     n_significant = sum(is_significant(pair) for pair in pairs)
     n_undefined = sum(pair.difference is None for pair in pairs)
     if len(pairs) == 1:
         if n_undefined:
             return "One of the two has no value, so there is nothing to compare."
         return f"The difference is {'' if n_significant else 'not '}significant."
-    amount = f"{n_significant or 'none'} of the {len(pairs)} pairs"
+    share_text = f"{n_significant or 'none'} of the {len(pairs)} pairs"
     if n_significant == len(pairs):
-        amount = "both pairs" if n_significant == 2 else f"all {n_significant} pairs"
-    text = f"Significant differences in {amount}"
+        share_text = "both pairs" if n_significant == 2 else f"all {n_significant} pairs"
+    text = f"Significant differences in {share_text}"
     if higher_is_better is None and n_significant:
         text += "; neither direction is better"
     if n_undefined:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from eval.comparison.report import ComparisonReport
 from eval.comparison.text import describe_comparison
-from eval.metrics.abstention import get_metric as metric_of
+from eval.metrics.abstention import get_metric
 from eval.metrics.record import PairedComparison
 from eval.stats.paired_tests import Discordant
 from reporting.comparison_text import build_pair_row, is_significant, summarise_findings
@@ -20,8 +20,9 @@ from reporting.glossary import MetricDescription, describe_metric
 from reporting.view_records import PairRow
 from reporting.visible_text import format_name, make_visible
 
-MAX_DRAWN_PAIRS = 15
-"""With more pairs than this, a plot shows only the pairs with the first system of the table."""
+MAX_PLOTTED_PAIRS = 15
+"""Maximum number of pairs to plot. With more pairs, only those with the first system of the table
+are plotted."""
 
 DIRECTION_TEXTS = {True: "higher is better", False: "lower is better", None: "descriptive only"}
 
@@ -32,12 +33,13 @@ class Standing:
 
     Attributes:
         value: value to three decimals, or a dash.
-        better: number of systems than which it is significantly better.
+        better: number of systems that it is significantly better than.
         worse: number of systems that are significantly better than it.
-        differs: number of systems that differ significantly, on a metric without a better
+        differs: number of systems that it differs from significantly, on a metric without a better
             direction.
-        undecided: number of systems without a significant difference.
-        is_best: whether no system is shown to be better, and it is shown to be better than some.
+        undecided: number of systems that it does not differ from significantly.
+        is_best: whether it is significantly better than at least one system, and no system is
+            significantly better than it.
     """
 
     value: str
@@ -71,31 +73,31 @@ class ComparisonView:
         self.policies = list(dict.fromkeys(pair.policy for pair in report.comparisons))
         self.metrics = list(dict.fromkeys(pair.metric for pair in report.comparisons))
         self.metrics.sort(key=lambda name: name != "accuracy")
-        compared = dict.fromkeys(n for pair in report.comparisons for n in (pair.a, pair.b))
+        names = dict.fromkeys(n for pair in report.comparisons for n in (pair.a, pair.b))
         accuracy = self._collect_values(self.policies[0], "accuracy") if self.policies else {}
 
         def sort_key(name: str) -> float:
             # The order by value does not imply significance; systems without a value are last.
             value = accuracy.get(name)
-            return 1.0 if value is None else -value
+            return 1.0 if value is None else -value  # 1.0 is above every negated accuracy
 
-        self.systems = sorted(compared, key=sort_key)
+        self.systems = sorted(names, key=sort_key)
 
     def list_pairs(self, policy: str, metric: str) -> list[PairedComparison]:
         """Lists the pairs of one metric; the system that is higher in the table comes first.
 
         With a baseline, the baseline is the second system of every pair.
         """
-        rank = {name: number for number, name in enumerate(self.systems)}
-        against = self.report.baseline
-        ordered = [
+        rank = {name: index for index, name in enumerate(self.systems)}
+        baseline = self.report.baseline
+        oriented_pairs = [
             pair
-            if pair.b == against or (rank[pair.a] < rank[pair.b] and not against)
+            if pair.b == baseline or (rank[pair.a] < rank[pair.b] and not baseline)
             else swap_pair(pair)
             for pair in self.report.comparisons
             if (pair.policy, pair.metric) == (policy, metric)
         ]
-        return sorted(ordered, key=lambda pair: (rank[pair.a], rank[pair.b]))
+        return sorted(oriented_pairs, key=lambda pair: (rank[pair.a], rank[pair.b]))
 
     def build_parts(self, metric: str) -> list[MetricPart]:
         """Builds the parts of one metric, one per policy."""
@@ -123,47 +125,49 @@ class ComparisonView:
     def _count_standings(self, policy: str, metric: str) -> dict[str, Standing]:
         pairs = self.list_pairs(policy, metric)
         values = self._collect_values(policy, metric)
-        higher = metric_of(metric, pairs[0].policy).higher_is_better
+        higher_is_better = get_metric(metric, pairs[0].policy).higher_is_better
         standings = {}
         for system in self.systems:
-            own = [pair for pair in pairs if system in (pair.a, pair.b)]
-            decided = [pair for pair in own if pair.better is not None]
-            better = sum(pair.better == system for pair in decided)
-            differs = sum(is_significant(pair) for pair in own) - len(decided)
+            system_pairs = [pair for pair in pairs if system in (pair.a, pair.b)]
+            decided_pairs = [pair for pair in system_pairs if pair.better is not None]
+            better = sum(pair.better == system for pair in decided_pairs)
+            differs = sum(is_significant(pair) for pair in system_pairs) - len(decided_pairs)
             value = values.get(system)
             standings[system] = Standing(
                 value="–" if value is None else f"{value:.3f}",
                 better=better,
-                worse=len(decided) - better,
+                worse=len(decided_pairs) - better,
                 differs=differs,
-                undecided=len(own) - len(decided) - differs,
-                is_best=higher is not None and value is not None and better == len(decided) > 0,
+                undecided=len(system_pairs) - len(decided_pairs) - differs,
+                is_best=higher_is_better is not None
+                and value is not None
+                and better == len(decided_pairs) > 0,
             )
         return standings
 
     def _build_part(self, policy: str, metric: str) -> MetricPart:
         pairs = self.list_pairs(policy, metric)
-        higher = metric_of(metric, pairs[0].policy).higher_is_better
-        drawn, against = pairs, self.report.baseline or ""
-        if not against and len(pairs) > MAX_DRAWN_PAIRS:
-            against = self.systems[0]
-            drawn = [
-                pair if pair.b == against else swap_pair(pair)
+        higher_is_better = get_metric(metric, pairs[0].policy).higher_is_better
+        plotted_pairs, reference = pairs, self.report.baseline or ""
+        if not reference and len(pairs) > MAX_PLOTTED_PAIRS:
+            reference = self.systems[0]
+            plotted_pairs = [
+                pair if pair.b == reference else swap_pair(pair)
                 for pair in pairs
-                if against in (pair.a, pair.b)
+                if reference in (pair.a, pair.b)
             ]
         return MetricPart(
             key=metric,
             policy=policy,
             description=describe_metric(metric),
-            direction=DIRECTION_TEXTS[higher],
-            summary=summarise_findings(pairs, higher),
+            direction=DIRECTION_TEXTS[higher_is_better],
+            summary=summarise_findings(pairs, higher_is_better),
             forest=build_forest_plot(
-                [_to_plotted_difference(pair) for pair in drawn],
-                reference=format_name(against),
-                higher_is_better=higher,
+                [_to_plotted_difference(pair) for pair in plotted_pairs],
+                reference=format_name(reference),
+                higher_is_better=higher_is_better,
             ),
-            against=format_name(against),
+            against=format_name(reference),
             rows=tuple(map(build_pair_row, pairs)),
         )
 

@@ -15,7 +15,9 @@ from reporting.charts import format_number, format_percent
 WIDTH = 270.0
 LEFT, RIGHT = 34.0, 258.0
 TOP, BOTTOM = 20.0, 202.0
+"""Borders of the square, in the units of the chart."""
 COUNTS_TOP, COUNTS_BOTTOM = 222.0, 250.0
+"""Borders of the columns below a reliability diagram, which show the sizes of the bins."""
 SHARE_TICKS = ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))
 
 
@@ -25,8 +27,8 @@ class ConfidenceBin:
 
     Attributes:
         low, high: edges of the bin.
-        n: replies in it.
-        n_right: right replies in it.
+        n: number of replies in the bin.
+        n_right: number of right replies in the bin.
         confidence: mean confidence of its replies.
         accuracy: ``n_right / n``.
         accuracy_low, accuracy_high: interval of the accuracy.
@@ -61,7 +63,7 @@ class BinMark:
     low: float
     high: float
     expected: float
-    """Height of the dot if accuracy equalled confidence."""
+    """y coordinate that the dot would have if accuracy equalled confidence."""
     column_x: float
     column_width: float
     column_y: float
@@ -71,7 +73,7 @@ class BinMark:
 
 @dataclass(frozen=True)
 class ReliabilityDiagram:
-    """A reliability diagram."""
+    """The marks of a reliability diagram, which shows accuracy by bins of confidence."""
 
     marks: tuple[BinMark, ...]
     largest_bin: str
@@ -108,7 +110,8 @@ class RiskCurve:
 
     Attributes:
         path: SVG path data.
-        random_y: height of the curve if confidence were unrelated to being right.
+        random_y: y coordinate that the curve would have if confidence were unrelated to being
+            right.
         text: the tooltip of the curve.
     """
 
@@ -126,7 +129,9 @@ def choose_risk_ceiling(curves: Sequence[Sequence[tuple[float, float]]]) -> floa
     Args:
         curves: per system (coverage, risk), in ascending order of coverage.
     """
-    highest = max((risk for c in curves for coverage, risk in c if coverage >= 0.05), default=0.0)
+    highest = max(
+        (risk for curve in curves for coverage, risk in curve if coverage >= 0.05), default=0.0
+    )
     return next(
         (top for top in (0.05, 0.1, 0.2, 0.3, 0.5, 0.75) if highest <= top),
         1.0,
@@ -144,12 +149,12 @@ def build_risk_curve(
         ceiling: risk at the top of the frame.
     """
     parts: list[str] = []
-    last = ""
+    previous = ""
     for coverage, risk in points:
         position = f"{scale_x(coverage):g} {scale_y(risk / ceiling):g}"
-        if position != last:  # points that coincide after rounding would only enlarge the page
+        if position != previous:  # points that coincide after rounding would only enlarge the page
             parts.append(f"{'L' if parts else 'M'}{position}")
-        last = position
+        previous = position
     shares = [0.25, 0.5, 0.75, 1.0]
 
     def find_risk_at(share: float) -> float:
@@ -163,9 +168,9 @@ def build_risk_curve(
 
 
 def build_risk_ticks(ceiling: float) -> tuple[tuple[float, str], ...]:
-    """Returns heights and labels of the risk axis's ticks."""
+    """Returns (y coordinate, label) of each tick of the risk axis."""
     half = ceiling / 2
-    digits = 3 if math.isclose(ceiling, 0.05) else 2
+    digits = 3 if math.isclose(ceiling, 0.05) else 2  # half of 0.05 is 0.025
     return tuple(
         (scale_y(share), "0" if not share else f"{value:.{digits}f}".rstrip("0").rstrip("."))
         for share, value in ((0.0, 0.0), (0.5, half), (1.0, ceiling))

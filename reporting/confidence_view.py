@@ -29,12 +29,14 @@ class ConfidenceLine:
 
     Attributes:
         name: display name.
-        about: number of replies that state a confidence, and of those left out.
+        about: how many replies state a confidence, and why others are left out.
         finding: whether the system is calibrated, over- or underconfident, in a few words.
         is_miscalibrated: whether the calibration error is significant.
         accuracy, confidence: means over the replies that state a confidence.
         ece, ece_mass, brier, aurc, augrc: the metrics.
-        expected, expected_high: ECE of a calibrated system by chance, its mean and upper bound.
+        expected, expected_high: mean and upper bound of the ECE that a calibrated system has by
+            chance.
+        p: p-value of the test whether the calibration error is larger than by chance.
         references: AURC if confidence ranked the replies perfectly, and at random.
         bins: equal-width bins, in ascending order of confidence.
         diagram, risk: the charts.
@@ -67,25 +69,24 @@ class ConfidenceView:
 
     def __init__(self, view: ReportView) -> None:
         systems = [(name, view.policy.systems[name]) for name in view.systems]
-        self.lines: list[ConfidenceLine] = []
-        given = [
+        confident_systems = [
             (name, system, system.calibration, system.selective)
             for name, system in systems
             if system.calibration is not None and system.selective is not None
         ]
         curves = [
             [(point.coverage, point.risk) for point in selective.points]
-            for _, _, _, selective in given
+            for _, _, _, selective in confident_systems
         ]
         ceiling = choose_risk_ceiling(curves)
         self.risk_ticks = build_risk_ticks(ceiling)
-        self.lines = [
+        self.lines: list[ConfidenceLine] = [
             _build_line(name, system, calibration, selective, ceiling)
-            for name, system, calibration, selective in given
+            for name, system, calibration, selective in confident_systems
         ]
-        with_confidence = {name for name, *_ in given}
+        confident_names = {name for name, *_ in confident_systems}
         self.without_confidence = join_list(
-            [format_name(name) for name, _ in systems if name not in with_confidence]
+            [format_name(name) for name, _ in systems if name not in confident_names]
         )
 
     @property

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from reporting.visible_text import make_visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""Characters that start a formula; some spreadsheets also accept the full-width ones at the end."""
 
 
 def escape_csv_cell(value: object) -> str:
@@ -33,16 +34,17 @@ def escape_csv_cell(value: object) -> str:
 
 def to_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Renders escaped cells as CSV (RFC 4180, CRLF line ends)."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow([escape_csv_cell(cell) for cell in header])
     writer.writerows([escape_csv_cell(cell) for cell in row] for row in rows)
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 _INLINE_MARKUP = r"[\\`*_{}\[\]()#!|~$^]"
 _TEXT_MARKUP = re.compile(rf"{_INLINE_MARKUP}|^[+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
-"""Markup anywhere in a line, and what is markup only at its start (``+``, ``-``, ``1.``)."""
+"""Characters that are markup anywhere in a line, and those that are markup only at its start:
+``+``, ``-``, and the ``.`` or ``)`` after a number of one or two digits."""
 _CELL_MARKUP = re.compile(_INLINE_MARKUP)
 
 
@@ -57,9 +59,9 @@ def escape_markdown_cell(text: str) -> str:
 
 
 def _escape_markup(text: str, markup: re.Pattern[str]) -> str:
-    flat = " ".join(make_visible(text).split())
-    escaped = markup.sub(r"\\\g<0>", flat)
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    one_line = " ".join(make_visible(text).split())
+    escaped_text = markup.sub(r"\\\g<0>", one_line)
+    return escaped_text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def render_markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -36,16 +36,18 @@ def render_metrics_csv(view: ReportView) -> str:
     """Renders all metrics as CSV, one line per policy, system and metric."""
     rows: list[list[object]] = []
     for policy_name, policy in view.report.policies.items():
-        named = [(n, "system", policy.systems[n]) for n in view.systems if n in policy.systems]
-        named += [(n, "control", policy.controls[n]) for n in view.controls if n in policy.controls]
-        for name, role, system in named:
-            shown = "oracle" if system.oracle else role
-            for key, m in (system.metrics | collect_optional_metrics(system)).items():
+        entries = [(n, "system", policy.systems[n]) for n in view.systems if n in policy.systems]
+        entries += [
+            (n, "control", policy.controls[n]) for n in view.controls if n in policy.controls
+        ]
+        for name, role, system in entries:
+            row_role = "oracle" if system.oracle else role
+            for key, metric in (system.metrics | collect_optional_metrics(system)).items():
                 rows.append(
                     [
-                        policy_name, name, shown, key, m.value, m.low, m.high, m.method,
-                        m.numerator, m.denominator, m.worst, m.best, m.higher_is_better,
-                        m.signature,
+                        policy_name, name, row_role, key, metric.value, metric.low, metric.high,
+                        metric.method, metric.numerator, metric.denominator, metric.worst,
+                        metric.best, metric.higher_is_better, metric.signature,
                     ]
                 )  # fmt: skip
     return to_csv(_METRIC_COLUMNS, rows)
@@ -88,14 +90,14 @@ def _render_metrics(table: Table) -> str:
         ]
     ]
     text = render_markdown_table(head, rows)
-    wins = [
+    control_wins = [
         f"{escape_markdown(c.description.short_name)} "
         f"({escape_markdown(join_list(c.unbeaten_controls))})"
         for c in table.columns
         if c.unbeaten_controls
     ]
-    if wins:
-        text += f"\n\nA control matches or beats every system on: {', '.join(wins)}."
+    if control_wins:
+        text += f"\n\nA control matches or beats every system on: {', '.join(control_wins)}."
     return text
 
 
@@ -106,7 +108,7 @@ def render_markdown(
     view = ReportView(inputs.metrics)
     parts = [
         f"# {escape_markdown(title)}",
-        escape_markdown(" ".join(_summary_sentences(inputs, view))),
+        escape_markdown(" ".join(_write_summary(inputs, view))),
     ]
     parts += [f"> {escape_markdown(notice)}" for notice in notices]
     for table in view.build_headline_tables():
@@ -119,22 +121,22 @@ def render_markdown(
         "In brackets: 95 % intervals. †: a control matches or beats the system on this metric. "
         "Controls are in italics."
     )
-    grouped = GroupView(view)
+    group_view = GroupView(view)
     for heading, groups in (
-        ("Right answers by kind", grouped.build_kinds()),
-        ("Right answers on near-misses", grouped.build_near_misses()),
-        ("Right answers on faithfulness cards", grouped.build_faithfulness()),
-        ("Right answers by difficulty", grouped.build_difficulties()),
+        ("Right answers by kind", group_view.build_kinds()),
+        ("Right answers on near-misses", group_view.build_near_misses()),
+        ("Right answers on faithfulness cards", group_view.build_faithfulness()),
+        ("Right answers by difficulty", group_view.build_difficulties()),
     ):
         if groups.sections:
             head = ["cards", "n", *map(escape_markdown, groups.systems)]
             rows = [
                 [
-                    escape_markdown(f"{title}: {line.name}" if title else line.name),
+                    escape_markdown(f"{group_title}: {line.name}" if group_title else line.name),
                     line.n,
                     *(_format_estimate(cell.estimate) for cell in line.cells),
                 ]
-                for title, lines in groups.sections
+                for group_title, lines in groups.sections
                 for line in lines
             ]
             parts += [f"## {heading}", render_markdown_table(head, rows)]
@@ -149,7 +151,8 @@ def render_markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def _summary_sentences(inputs: ReportInputs, view: ReportView) -> list[str]:
+def _write_summary(inputs: ReportInputs, view: ReportView) -> list[str]:
+    """Returns the sentences of the opening paragraph and the caveats."""
     sentences = summarise_results(inputs.metrics, view.systems, proved=not inputs.n_unproved)
     return [*sentences, *list_caveats(inputs.metrics)]
 
@@ -231,7 +234,7 @@ def render_json(
     document: dict[str, Any] = {
         "schema": JSON_SCHEMA,
         "title": make_visible(title),
-        "verdict": [make_visible(text) for text in _summary_sentences(inputs, view)],
+        "verdict": [make_visible(text) for text in _write_summary(inputs, view)],
         "notices": [make_visible(text) for text in notices],
         "metrics": inputs.metrics,
         "usage": {format_name(name): inputs.usage[name].to_record() for name in inputs.usage},

@@ -1,6 +1,6 @@
 """Writes the files derived from the rows of an extraction run, for every command that needs them.
 
-The page is not among them: ``reporting/benchmark_sections/page.py`` writes it.
+The HTML report is not among them: ``reporting/benchmark_sections/page.py`` writes it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _CSV_COLUMNS: Final = (
 
 
 def write_run_files(folder: Path) -> ExtractionReport:
-    """Computes a run's metrics and writes all derived files but the page.
+    """Computes a run's metrics and writes all derived files except the HTML report.
 
     Raises:
-        MissingFileError, RecordError: the folder is not a run's.
+        MissingFileError, RecordError: the folder does not contain a run.
         WriteError: a file cannot be written.
     """
     report = write_outputs(folder)
@@ -47,13 +47,13 @@ def write_run_files(folder: Path) -> ExtractionReport:
 
 
 def _iter_csv_rows(folder: Path, manifest: ExtractionManifest) -> Iterator[tuple[object, ...]]:
-    """Yields one CSV line per row; a failed call has no metrics."""
-    invalid, weights = manifest.matching.invalid, manifest.measuring.weights
+    """Yields one CSV line per row; the metrics of a failed call are left empty."""
+    invalid_policy, weights = manifest.matching.invalid, manifest.measuring.weights
     for row in read_rows(folder / manifest.rows):
         score, usage = row.score, row.usage
         values: tuple[object, ...] = (None,) * len(_VALUE_FIELDS)
         if row.outcome != OUTCOMES[ERROR]:
-            metrics = compute_sample_metrics(score, invalid=invalid, weights=weights)
+            metrics = compute_sample_metrics(score, invalid=invalid_policy, weights=weights)
             values = tuple(getattr(metrics, name) for name in _VALUE_FIELDS)
         yield (
             *(row.id, row.system, row.repeat, row.outcome),

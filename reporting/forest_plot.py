@@ -1,4 +1,4 @@
-"""Computes the geometry of forest plots: differences with intervals, about a line at zero.
+"""Computes the geometry of forest plots: differences with intervals, around a line at zero.
 
 Units and rounding are as in ``reporting/charts.py``; ``templates/_forest.svg.j2`` draws the plot.
 """
@@ -30,7 +30,7 @@ class PlottedDifference:
         low, high: interval of the difference.
         minimum_detectable_effect: true difference that is found with a power of 80 %.
         is_significant: whether test and interval both show a difference.
-        text: the finding in full, for the tooltip.
+        text: the tooltip, with the systems and the finding.
     """
 
     first: str
@@ -45,7 +45,10 @@ class PlottedDifference:
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One pair's row: coordinates of its marks, and its texts."""
+    """One pair's row: coordinates of its marks, and its texts.
+
+    The band is the range of differences too small to be detected, around zero.
+    """
 
     first: str
     second: str
@@ -90,64 +93,68 @@ def build_forest_plot(
         reference: the second system if it is the same in all rows; rows then do not repeat it.
         higher_is_better: direction of the metric, for the labels of the two sides.
     """
-    ends = [
+    magnitudes = [
         abs(end)
         for pair in differences
         for end in (pair.value, pair.low, pair.high)
         if end is not None
     ]
-    step, reach = _choose_scale(max(ends, default=0.0))
+    step, axis_end = _choose_scale(max(magnitudes, default=0.0))
 
     def scale_x(value: float) -> float:
-        share = (min(max(value, -reach), reach) + reach) / (2 * reach)
+        share = (min(max(value, -axis_end), axis_end) + axis_end) / (2 * axis_end)
         return round(_LEFT + (_RIGHT - _LEFT) * share, 1)
 
-    height = 32.0 if reference else 38.0
-    letters = _MAX_NAME_LENGTH if reference else _MAX_NAME_LENGTH - 4
+    row_height = 32.0 if reference else 38.0
+    max_name_length = _MAX_NAME_LENGTH if reference else _MAX_NAME_LENGTH - 4
     names = [
         *(pair.first for pair in differences),
         *(pair.second for pair in differences),
         reference,
     ]
-    short = shorten_names(names, letters)
-    y = _TOP + height / 2
+    short_names = shorten_names(names, max_name_length)
+    y = _TOP + row_height / 2
     rows = []
     for pair in differences:
         band = (
             None
             if pair.minimum_detectable_effect is None
-            else min(pair.minimum_detectable_effect, reach)
+            else min(pair.minimum_detectable_effect, axis_end)
         )
-        drawn = pair.value is not None and pair.low is not None and pair.high is not None
+        has_interval = pair.value is not None and pair.low is not None and pair.high is not None
         rows.append(
             ForestRow(
-                first=short[pair.first],
-                second="" if reference else f"against {short[pair.second]}",
+                first=short_names[pair.first],
+                second="" if reference else f"against {short_names[pair.second]}",
                 y=round(y, 1),
                 x=None if pair.value is None else scale_x(pair.value),
-                low=scale_x(pair.low) if drawn and pair.low is not None else None,
-                high=scale_x(pair.high) if drawn and pair.high is not None else None,
+                low=scale_x(pair.low) if has_interval and pair.low is not None else None,
+                high=scale_x(pair.high) if has_interval and pair.high is not None else None,
                 band_left=None if band is None else scale_x(-band),
                 band_width=None if band is None else round(scale_x(band) - scale_x(-band), 1),
                 is_significant=pair.is_significant,
                 value=format_signed(pair.value),
                 interval=f"{format_signed(pair.low)} to {format_signed(pair.high)}"
-                if drawn
+                if has_interval
                 else "",
                 text=pair.text,
             )
         )
-        y += height
-    bottom = round(y - height / 2 + 4, 1)
-    count = round(reach / step)
+        y += row_height
+    bottom = round(y - row_height / 2 + 4, 1)
+    n_ticks = round(axis_end / step)
+    # Decimals of the tick labels: as many as the step has; 0.25 has one more than 0.2.
     digits = max(0, -math.floor(math.log10(step) + 1e-9)) + (step == 0.25)
-    better = {True: "is better", False: "is better", None: "is higher"}[higher_is_better]
-    sides = (f"← second {better}", f"first {better} →")
+    better_text = {True: "is better", False: "is better", None: "is higher"}[higher_is_better]
+    sides = (f"← second {better_text}", f"first {better_text} →")
     if higher_is_better is False:
-        sides = (f"← first {better}", f"second {better} →")
+        sides = (f"← first {better_text}", f"second {better_text} →")
     if reference:
-        named = short[reference]
-        sides = (sides[0].replace("second", named), sides[1].replace("second", named))
+        reference_name = short_names[reference]
+        sides = (
+            sides[0].replace("second", reference_name),
+            sides[1].replace("second", reference_name),
+        )
         sides = (sides[0].replace("first", "row"), sides[1].replace("first", "row"))
     return ForestPlot(
         width=_WIDTH,
@@ -160,7 +167,7 @@ def build_forest_plot(
         label_x=_LEFT - 14,
         ticks=tuple(
             (scale_x(n * step), format_signed(n * step, digits) if n else "0")
-            for n in range(-count, count + 1)
+            for n in range(-n_ticks, n_ticks + 1)
         ),
         rows=tuple(rows),
         negative_side=sides[0],
@@ -175,7 +182,10 @@ def format_signed(value: float | None, digits: int = 3) -> str:
 
 
 def _choose_scale(max_value: float) -> tuple[float, float]:
-    """Returns the distance of ticks and the end of the axis, which is two to four ticks wide."""
+    """Returns the distance between ticks and the end of the axis.
+
+    The axis ends two to four ticks from zero on both sides. A value above 1 is cut off.
+    """
     for step in _TICK_STEPS:
         count = math.ceil(max_value / step - 1e-9)  # tolerance: 0.3 / 0.1 is just above 3
         if count <= 4:

@@ -34,8 +34,10 @@ class GroupView:
     def build_difficulties(self) -> GroupTable:
         """Builds the table of the cards' difficulties, the easiest first."""
         names = self._list_group_names("per_difficulty")
-        ranked = sorted(names, key=lambda name: _DIFFICULTY_ORDER.get(name, len(_DIFFICULTY_ORDER)))
-        lines = [self._build_line("per_difficulty", name) for name in ranked]
+        sorted_names = sorted(
+            names, key=lambda name: _DIFFICULTY_ORDER.get(name, len(_DIFFICULTY_ORDER))
+        )
+        lines = [self._build_line("per_difficulty", name) for name in sorted_names]
         return self._build_table([("", lines)])
 
     def build_faithfulness(self) -> GroupTable:
@@ -102,6 +104,7 @@ class GroupView:
         return [getattr(self.policy.systems[system], field).get(name) for system in self.systems]
 
     def _find_label(self, field: str, name: str) -> str:
+        """Returns the label that all cards of a group share, or else ``mixed``."""
         labels = {
             label
             for group in self._get_group_reports(field, name)
@@ -112,18 +115,19 @@ class GroupView:
         return labels.pop() if len(labels) == 1 else "mixed"
 
     def _build_line(self, field: str, name: str) -> GroupLine:
-        members = self._get_group_reports(field, name)
-        sizes = [group.n_cards for group in members if group]
-        values = [_compute_accuracy(group) for group in members]
-        shown = name.removeprefix(NEAR_MISS_PREFIX)
+        reports = self._get_group_reports(field, name)
+        sizes = [group.n_cards for group in reports if group]
+        values = [_compute_accuracy(group) for group in reports]
+        short_name = name.removeprefix(NEAR_MISS_PREFIX)
         return GroupLine(
-            format_name(shown) or "unnamed",
+            format_name(short_name) or "unnamed",
             f"{max(sizes, default=0):,}",
             tuple(GroupCell(value, build_bar(value)) for value in values),
         )
 
 
 def _compute_accuracy(group: GroupReport | None) -> ChartEstimate:
+    """Returns a group's accuracy, computed from the counts if the report does not contain it."""
     if group is None:
         return ChartEstimate(None)
     if "accuracy" in group.metrics:

@@ -1,8 +1,8 @@
 """Reads the input files of a report, and checks that they belong together.
 
-A report that mixed the metrics of one card set with the results of another would not look wrong, so
-every link between the files is checked: results against metrics by card-set hash and by system,
-results against cards by id, gold answer and hash.
+A report with the metrics of one card set and the results of another would not look wrong.
+Therefore results and metrics are compared by card-set hash and by system, and results and cards
+by id, gold answer and hash.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _HASH_LENGTH = 12
 class _ResultRow(msgspec.Struct):
     """The fields of a result line that a report shows; third-party rows lack most of them.
 
-    It accepts all that `epoche metrics` accepts, so that results with metrics can have a report.
+    Every line that `epoche metrics` accepts is accepted here too, so that all results with metrics
+    can have a report.
     """
 
     id: str
@@ -63,7 +64,7 @@ class CardReply:
 
 @dataclass(frozen=True)
 class NamedManifest:
-    """A run manifest, and the name of the result file that it belongs to."""
+    """A run manifest and the name of the result file that it describes."""
 
     name: str
     manifest: RunManifest
@@ -93,8 +94,8 @@ class ReportInputs:
     @property
     def domain(self) -> str | None:
         """The domain that the manifests name; ``None`` if they name none, or several."""
-        named = {run.manifest.domain for run in self.runs if run.manifest.domain}
-        return named.pop() if len(named) == 1 else None
+        domains = {run.manifest.domain for run in self.runs if run.manifest.domain}
+        return domains.pop() if len(domains) == 1 else None
 
 
 def read_inputs(
@@ -121,30 +122,30 @@ def read_inputs(
     report = read_metrics(metrics)
     card_set = join_cards(_find_card_files(results, cards))
     labels = {card.id: card.label for card in card_set}
-    answers: dict[str, dict[str, CardReply]] = {}
+    replies: dict[str, dict[str, CardReply]] = {}
     usage: dict[str, UsageTally] = {}
-    asked: set[tuple[str, str, int]] = set()
+    answered_keys: set[tuple[str, str, int]] = set()
     for path in results:
-        _read_replies(path, report, metrics, labels, answers, usage, asked)
-    if not answers:
+        _read_replies(path, report, metrics, labels, replies, usage, answered_keys)
+    if not replies:
         raise RecordError(
             "the result files have no rows",
             where=", ".join(map(str, results)),
             hint="Run a system first, for instance with `epoche eval --system kg`.",
         )
     _check_card_set(card_set, report)
-    measured = {name for policy in report.policies.values() for name in policy.systems}
+    measured_systems = {name for policy in report.policies.values() for name in policy.systems}
     # The metrics always include the controls; a control that was also run has rows.
-    computed = {name.casefold() for p in report.policies.values() for name in p.controls}
-    controls = frozenset(name for name in answers if name.casefold() in computed)
-    for name in answers:
-        if name not in measured and name not in controls:
+    control_names = {name.casefold() for p in report.policies.values() for name in p.controls}
+    controls = frozenset(name for name in replies if name.casefold() in control_names)
+    for name in replies:
+        if name not in measured_systems and name not in controls:
             raise CardSetMismatchError(
                 f"system {name!r} has results but no metrics",
                 where=str(metrics),
                 hint="Compute the metrics again over all result files.",
             )
-    for name in sorted(measured - answers.keys()):
+    for name in sorted(measured_systems - replies.keys()):
         raise CardSetMismatchError(
             f"system {name!r} has metrics but no results",
             where=str(metrics),
@@ -155,7 +156,7 @@ def read_inputs(
         for path in results
         if (manifest := manifest_path(path)).is_file()
     )
-    return ReportInputs(report, tuple(card_set), tuple(answers), controls, answers, runs, usage)
+    return ReportInputs(report, tuple(card_set), tuple(replies), controls, replies, runs, usage)
 
 
 def _read_replies(
@@ -168,11 +169,11 @@ def _read_replies(
     answered_keys: set[tuple[str, str, int]],
 ) -> None:
     decoder = msgspec.json.Decoder(_ResultRow)
-    for number, row in iter_decoded_lines(path, "result", decoder.decode):
+    for line_number, row in iter_decoded_lines(path, "result", decoder.decode):
         if row.cards and row.cards != report.cards:
             raise CardSetMismatchError(
                 f"the results are of card set {row.cards}, the metrics of {report.cards}",
-                where=f"{path}:{number} and {metrics}",
+                where=f"{path}:{line_number} and {metrics}",
                 hint="Compute the metrics again from these results.",
             )
         label = labels.get(row.id)
@@ -181,7 +182,7 @@ def _read_replies(
             problem = "has another gold answer" if label else "is not among the cards"
             raise CardSetMismatchError(
                 f"card {row.id!r} {problem}",
-                where=f"{path}:{number}",
+                where=f"{path}:{line_number}",
                 hint="Pass the card files that the systems were run on with --cards.",
             )
         system = row.system or path.stem
@@ -191,7 +192,7 @@ def _read_replies(
         if key in answered_keys:
             raise DuplicateIdError(
                 f"system {system!r} answers card {row.id!r} twice",
-                where=f"{path}:{number}",
+                where=f"{path}:{line_number}",
                 hint="Give each result file once; remove the repeated line.",
             )
         answered_keys.add(key)
@@ -209,7 +210,10 @@ Part = TypeVar("Part")
 
 
 def _convert_or_none(value: Any, target_type: type[Part]) -> Part | None:
-    """Converts an optional part of a row; ``None`` for what third-party files have in its place."""
+    """Converts an optional part of a row; ``None`` if it is missing or has another structure.
+
+    Third-party files may contain anything in its place.
+    """
     try:
         return msgspec.convert(value, target_type | None)
     except msgspec.ValidationError:
@@ -221,13 +225,16 @@ def _parse_seconds(value: Any) -> float | None:
     return seconds if seconds is not None and seconds >= 0 else None
 
 
-def _merge_repeats(first: CardReply | None, reply: CardReply) -> CardReply:
-    """Merges a further reply to a card: the lowest repeat is shown, with the others' answers."""
-    if first is None:
+def _merge_repeats(merged_reply: CardReply | None, reply: CardReply) -> CardReply:
+    """Merges the replies so far to a card with a further one.
+
+    The reply of the lowest repeat is shown; of all other repeats only the answers are stored.
+    """
+    if merged_reply is None:
         return reply
-    if reply.repeat < first.repeat:
-        return replace(reply, repeat_preds=(first.pred, *first.repeat_preds))
-    return replace(first, repeat_preds=(*first.repeat_preds, reply.pred))
+    if reply.repeat < merged_reply.repeat:
+        return replace(reply, repeat_preds=(merged_reply.pred, *merged_reply.repeat_preds))
+    return replace(merged_reply, repeat_preds=(*merged_reply.repeat_preds, reply.pred))
 
 
 def _find_card_files(results: Sequence[Path], cards: Sequence[Path] | None) -> list[Path]:
@@ -248,10 +255,10 @@ def _find_card_files(results: Sequence[Path], cards: Sequence[Path] | None) -> l
     return card_files
 
 
-def _check_card_set(deck: list[Card], report: MetricsReport) -> None:
+def _check_card_set(cards: list[Card], report: MetricsReport) -> None:
     if report.cards.startswith("ids-"):
         return  # The results name no card set, so only ids and gold answers can be compared.
-    own_hash = hash_card_set(deck)[:_HASH_LENGTH]
+    own_hash = hash_card_set(cards)[:_HASH_LENGTH]
     if own_hash != report.cards:
         raise CardSetMismatchError(
             f"the cards are set {own_hash}, the metrics are of {report.cards}",

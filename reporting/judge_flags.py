@@ -43,7 +43,7 @@ def build_judge_options(
         models: ``--judge-model``.
         repeats: ``--judge-repeats``.
         client: options for calling models.
-        limits: limits at which the run aborts.
+        limits: limits on concurrency, cost and consecutive errors.
         answerers: returns the models that answered in each scored file; only called if there is a
             judge.
 
@@ -64,15 +64,15 @@ def build_judge_options(
                 hint="Add --judge-model, or drop --judge-repeats.",
             )
         return None
-    chosen = JudgeOptions(
+    judge_options = JudgeOptions(
         models=tuple(models),
         repeats=repeats,
         client=client,
         limits=limits,
         answerers=answerers(),
     )
-    chosen.select_judges()  # unusable models must fail before any paid call
-    return chosen
+    judge_options.select_judges()  # unusable models must fail before any paid call
+    return judge_options
 
 
 def report_judge_usage(report: JudgeReport | None, journal_path: Path) -> None:
@@ -91,11 +91,11 @@ def report_judge_usage(report: JudgeReport | None, journal_path: Path) -> None:
 
     if report is None:
         return
-    if (used := report.usage) is not None:
+    if (usage := report.usage) is not None:
         totals = CallTotals(
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
-            cost_usd=used.cost_usd,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cost_usd=usage.cost_usd,
         )
         print_text(f"judge: {totals.format_summary()}")
     if not report.lost:

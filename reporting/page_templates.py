@@ -17,7 +17,7 @@ from reporting.visible_text import format_name, make_visible
 
 @cache
 def get_environment() -> Environment:
-    """Returns the Jinja environment of this package, with autoescaping and our filters."""
+    """Returns the Jinja environment of this package, with autoescaping and the report's filters."""
     env = Environment(
         loader=PackageLoader("reporting", "templates"),
         autoescape=True,
@@ -34,7 +34,7 @@ def get_environment() -> Environment:
         words=get_outcome_text,
         breakable=_add_break_points,
     )
-    env.globals["key"] = _render_legend
+    env.globals["outcome_legend"] = _render_legend
     return env
 
 
@@ -45,8 +45,8 @@ def render_style() -> Markup:
 
 def read_scripts(*names: str) -> str:
     """Reads scripts of the templates folder and concatenates them."""
-    folder = resources.files("reporting") / "templates"
-    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+    template_folder = resources.files("reporting") / "templates"
+    return "\n".join((template_folder / name).read_text(encoding="utf-8") for name in names)
 
 
 def compute_script_hash(text: str) -> str:
@@ -66,7 +66,9 @@ def _add_break_points(name: str) -> Markup:
 def _render_legend() -> Markup:
     """Renders the legend of the outcome marks."""
     items = Markup("").join(
-        Markup('<li><i class="{}" aria-hidden="true">{}</i>{}</li>').format(key, symbol, words)
-        for key, symbol, words in OUTCOMES
+        Markup('<li><i class="{}" aria-hidden="true">{}</i>{}</li>').format(
+            key, symbol, description
+        )
+        for key, symbol, description in OUTCOMES
     )
     return Markup('<ul class="key" aria-label="Marks">{}</ul>').format(items)

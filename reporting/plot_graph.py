@@ -69,10 +69,10 @@ def main(
             from kg.text.run.folder import open_run
             from reporting.graph_page.run_page import build_run_page
 
-            opened = open_run(run)
-            check_output(out, opened.files)
+            opened_run = open_run(run)
+            check_output(out, opened_run.files)
             page = build_run_page(
-                opened,
+                opened_run,
                 centre_texts=around or (),
                 hops=hops,
                 max_nodes=most or DEFAULT_RUN_NODES,
@@ -81,10 +81,10 @@ def main(
         elif cards is not None and card is not None:
             from reporting.graph_page.card_page import build_card_page, find_card, open_graph
 
-            chosen = find_card(cards, card)
+            selected_card = find_card(cards, card)
             base, notices = open_graph(cards, domain, kg or (), shapes or ())
             page = build_card_page(
-                chosen, base, max_nodes=most or DEFAULT_CARD_NODES, notices=notices
+                selected_card, base, max_nodes=most or DEFAULT_CARD_NODES, notices=notices
             )
         watch("drawing", 0, 0)
         write_text_atomic(out, render_graph(page))

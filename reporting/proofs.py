@@ -1,8 +1,8 @@
 """Renders proofs as text from their records, for reports made without the knowledge base.
 
-With a knowledge base, its wording is used instead. Here every term is shown by the last part of
-its IRI and every rule by its meaning. The text is complete (no part of the proof is left out) but
-plain, and the report notes that it was used.
+With a knowledge base, its wording is used instead. Here every term is named by the last part of
+its IRI, and every rule is described in a few words. No step of the proof is left out. A report
+with such proofs says that they are worded from their records.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from kg.claims import Claim, Proof, Verdict, Violation
 from kg.terms import iri_tail
 
 ProofRenderer = Callable[[Verdict], str]
-"""Turns a verdict into a readable paragraph."""
+"""Renders the proof of a verdict as one paragraph."""
 
+# The keys are the names of the inference rules in the OWL 2 RL profile (W3C, section 4.3).
 _RULE_REASONS = {
     "prp-inv1": "because the two properties are inverses",
     "prp-inv2": "because the two properties are inverses",
@@ -81,10 +82,10 @@ def describe_proof(verdict: Verdict) -> str:
     if proof.kind == "denied":
         return f"The graph denies it explicitly: not ({describe_claim(verdict.claim)})."
     if proof.kind == "violation":
-        first, *others = proof.violations
+        first, *other_violations = proof.violations
         text = f"If it were added, {describe_violation(first)}"
-        if others:
-            text += f" ({len(others)} more violations.)"
+        if other_violations:
+            text += f" ({len(other_violations)} more violations.)"
         return text
     text = "It is neither stated nor derivable, and adding it breaks no constraint"
     if proof.checked:
@@ -98,6 +99,6 @@ def _describe_derivation(claim: Claim, proof: Proof) -> str:
     sentences = []
     for step in proof.steps:
         premises = " and ".join(describe_claim(premise) for premise in step.premises)
-        why = _RULE_REASONS.get(step.rule, f"by rule {step.rule}")
-        sentences.append(f"From {premises} follows {describe_claim(step.conclusion)}, {why}.")
+        reason = _RULE_REASONS.get(step.rule, f"by rule {step.rule}")
+        sentences.append(f"From {premises} follows {describe_claim(step.conclusion)}, {reason}.")
     return " ".join(sentences) or f"It follows from the graph: {describe_claim(claim)}."

@@ -21,8 +21,6 @@ from reporting.visible_text import format_name, make_visible
 Format = Literal["html", "csv", "md", "json"]
 FORMATS: tuple[Format, ...] = ("html", "csv", "md", "json")
 
-_SUFFIXES = (".html", ".htm")
-
 TITLE = "Who knows when not to answer?"
 
 
@@ -30,7 +28,7 @@ def parse_formats(text: str) -> list[Format]:
     """Parses a comma-separated list of formats; returns each once, in the order of ``FORMATS``.
 
     Raises:
-        SettingError: an unknown format, or none.
+        SettingError: a format is unknown, or the list is empty.
     """
     requested = {part.strip().lower() for part in text.split(",") if part.strip()}
     unknown = sorted(requested.difference(FORMATS))
@@ -40,16 +38,17 @@ def parse_formats(text: str) -> list[Format]:
             where="--formats",
             hint=f"Use any of {', '.join(FORMATS)}, comma-separated.",
         )
-    return [form for form in FORMATS if form in requested]
+    return [output_format for output_format in FORMATS if output_format in requested]
 
 
 @dataclass(frozen=True)
 class ProofSource:
-    """How proofs are worded, and a notice about it for the reader (or an empty string)."""
+    """How the proofs of a report are worded."""
 
     render_proof: ProofRenderer
     domain_title: str = ""
     notice: str = ""
+    """Tells the reader why the domain's wording is not used; empty if it is used."""
 
 
 def open_proof_source(
@@ -65,9 +64,9 @@ def open_proof_source(
         domain: shipped name, folder or file of a domain.
         graph: graph files, instead of the domain's or in addition to them.
         shapes: shapes files.
-        is_required: whether the user named the source; then failing to open it is an error. A
-            domain that only a manifest names may not exist on this machine: then proofs are worded
-            from their records, and the report says so.
+        is_required: whether failing to open the source is an error, because the user named it. A
+            domain that only a manifest names may not exist on this machine. If it does not, proofs
+            are worded from their records, and the report says so.
 
     Raises:
         EpocheError: ``is_required``, and the knowledge base cannot be opened.
@@ -98,7 +97,7 @@ def list_output_files(out: Path, sections: Sequence[Section] = ()) -> dict[Forma
     tables = [f".{section.id}.{name}.csv" for section in sections for name in section.tables]
     return {
         "html": [out],
-        "csv": [out.with_suffix(end) for end in (".csv", ".cards.csv", *tables)],
+        "csv": [out.with_suffix(suffix) for suffix in (".csv", ".cards.csv", *tables)],
         "md": [out.with_suffix(".md")],
         "json": [out.with_suffix(".json")],
     }
@@ -113,13 +112,14 @@ def refuse_overwriting(
     """Checks that no file of the report would overwrite one of its input files.
 
     Raises:
-        SettingError: one would (``--out metrics.html`` also writes ``metrics.json``).
+        SettingError: a file would be overwritten; for example, ``--out metrics.html`` also writes
+            ``metrics.json``.
         WriteError: ``out`` is a folder or a device.
     """
     check_output(out)
-    names = list_output_files(out, sections)
+    paths_by_format = list_output_files(out, sections)
     sources = {path.resolve() for path in inputs}
-    for path in (path for form in formats for path in names[form]):
+    for path in (path for output_format in formats for path in paths_by_format[output_format]):
         if path.resolve() in sources:
             raise SettingError(
                 "the report would overwrite a file it is made from",
@@ -146,8 +146,8 @@ def write_report(
     """
     view = ReportView(inputs.metrics)
     # Cards list the systems in the order of the report's tables, controls last.
-    ordered = [*view.systems, *(name for name in inputs.systems if name in inputs.controls)]
-    inputs = replace(inputs, systems=tuple(ordered))
+    system_order = [*view.systems, *(name for name in inputs.systems if name in inputs.controls)]
+    inputs = replace(inputs, systems=tuple(system_order))
     rows = list(build_card_rows(inputs, source.render_proof))
     notices = [source.notice] if source.notice else []
     if inputs.n_unproved:
@@ -155,33 +155,46 @@ def write_report(
             f"{inputs.n_unproved:,} of {len(inputs.cards):,} cards have no proof: their gold "
             "answers could not be checked."
         )
-    names = list_output_files(out, sections)
+    paths_by_format = list_output_files(out, sections)
     contents: dict[Path, bytes] = {}
-    about = format_name(source.domain_title or inputs.domain or "")
-    title = f"{about}: who knows when not to answer?" if about else TITLE
-    for form in FORMATS:
-        if form not in formats:
+    subject = format_name(source.domain_title or inputs.domain or "")
+    title = f"{subject}: who knows when not to answer?" if subject else TITLE
+    for output_format in FORMATS:
+        if output_format not in formats:
             continue
-        if form == "html":
+        if output_format == "html":
             page = render_report(
                 inputs,
                 rows,
                 title=title,
                 subtitle=f"card set {make_visible(inputs.metrics.cards)}",
                 notices=notices,
-                output_names=[p.name for f in FORMATS[1:] if f in formats for p in names[f]],
+                output_names=[
+                    p.name for f in FORMATS[1:] if f in formats for p in paths_by_format[f]
+                ],
                 benchmarks=sections,
             )
             contents[out] = page.encode()
-        elif form == "csv":
+        elif output_format == "csv":
             systems = [format_name(name) for name in inputs.systems]
-            contents[names["csv"][0]] = render_metrics_csv(view).encode()
-            contents[names["csv"][1]] = render_cards_csv(rows, systems).encode()
+            contents[paths_by_format["csv"][0]] = render_metrics_csv(view).encode()
+            contents[paths_by_format["csv"][1]] = render_cards_csv(rows, systems).encode()
             tables = [table for section in sections for table in section.tables.values()]
-            contents |= zip(names["csv"][2:], (table.encode() for table in tables), strict=True)
-        elif form == "md":
-            contents[names["md"][0]] = render_markdown(inputs, title, notices, sections).encode()
+            contents |= zip(
+                paths_by_format["csv"][2:], (table.encode() for table in tables), strict=True
+            )
+        elif output_format == "md":
+            contents[paths_by_format["md"][0]] = render_markdown(
+                inputs, title, notices, sections
+            ).encode()
         else:
-            contents[names["json"][0]] = render_json(inputs, rows, title, notices, sections)
+            contents[paths_by_format["json"][0]] = render_json(
+                inputs, rows, title, notices, sections
+            )
     write_files_atomic(contents)
-    return [path for form in FORMATS if form in formats for path in names[form]]
+    return [
+        path
+        for output_format in FORMATS
+        if output_format in formats
+        for path in paths_by_format[output_format]
+    ]

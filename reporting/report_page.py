@@ -33,7 +33,8 @@ from reporting.usage import build_usage_table
 from reporting.visible_text import embed_json, make_visible
 
 MAX_STATIC_ROWS = 25
-"""Cards rendered as static HTML, for readers without scripts: the table's first page."""
+"""Number of cards rendered as static HTML, for readers without scripts: the first page of the
+table."""
 
 
 def render_report(
@@ -63,7 +64,7 @@ def render_report(
     scripts = ["table.js", "report.js"]
     if any(section.has_samples for section in benchmarks):
         scripts.append("samples.js")
-    code = read_scripts(*scripts)
+    script = read_scripts(*scripts)
     scatter = view.build_scatter_plot()
     near_misses, faithfulness = groups.build_near_misses(), groups.build_faithfulness()
     sections = [
@@ -97,45 +98,45 @@ def render_report(
         "sections": sections,
         "confidence": f"{inputs.metrics.confidence * 100:g}",
         "tables": view.build_headline_tables(),
-        "further": view.build_other_tables(),
+        "other_tables": view.build_other_tables(),
         "panels": view.build_panels(),
         "outcomes": OUTCOMES,
         "outcome_bars": view.build_outcome_bars(),
         "scatter": scatter,
         "answerable": format_percent(answerable),
-        "heats": view.build_heat_maps(),
-        "trouble_columns": view.error_columns,
-        "troubles": view.count_errors(),
+        "heat_maps": view.build_heat_maps(),
+        "error_columns": view.error_columns,
+        "error_rows": view.count_errors(),
         "kinds": groups.build_kinds(),
         "difficulties": groups.build_difficulties(),
         "near_misses": near_misses,
         "faithfulness": faithfulness,
-        "near_misses_said": groups.count_answers("near_misses"),
-        "faithfulness_said": groups.count_answers("faithfulness"),
+        "near_miss_answers": groups.count_answers("near_misses"),
+        "faithfulness_answers": groups.count_answers("faithfulness"),
         "comparisons": _collect_comparisons(view),
-        "sureness": ConfidenceView(view),
+        "confidence_view": ConfidenceView(view),
         "usage": build_usage_table(
             inputs.usage, view.systems, [run.manifest for run in inputs.runs]
         ),
         "repeats": view.list_repeats(),
-        "test_words": TEST_NAMES,
+        "test_names": TEST_NAMES,
         "terms": REPORT_TERMS,
         "signatures": view.list_signatures(),
         "manifests": _collect_manifests(inputs),
         "beside": join_list([make_visible(name) for name in output_names]) or "nothing",
-        "label_words": LABEL_NAMES,
+        "label_names": LABEL_NAMES,
         "predicates": sorted({row.predicate for row in rows}),
         "has_difficulty": any(row.difficulty for row in rows),
         "has_controls": any(answer.control for answer in rows[0].answers),
         "first_rows": rows[:MAX_STATIC_ROWS],
         "benchmarks": benchmarks,
         "card_count": f"{len(rows):,} cards",
-        # The only values that are not escaped by the template: our own style and script, and JSON
-        # from `embed_json`, which escapes it for a script element.
+        # Only these three values are not escaped by the template: the style and the script are
+        # package files, and `embed_json` escapes the JSON for a script element.
         "css": render_style(),
-        "script": Markup(code),  # noqa: S704  our own file
+        "script": Markup(script),  # noqa: S704  our own file
         "card_json": Markup(embed_json(build_card_data(list(rows)))),  # noqa: S704  escaped by `embed_json`
-        "script_hash": compute_script_hash(code),
+        "script_hash": compute_script_hash(script),
     }
     return env.get_template("report.html.j2").render(context) + "\n"
 

@@ -1,7 +1,7 @@
 """Builds the tables and charts of the report page from its metrics, as records without markup.
 
-Every number is copied from ``metrics.json``; only the shares of the counts in its outcome tables
-are computed.
+Every number is copied from ``metrics.json``, except for sums and shares of the counts in its
+outcome tables.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DIRECTION_TEXTS = {True: "higher is better", False: "lower is better", None: "d
 
 
 def choose_main_policy(report: MetricsReport) -> str:
-    """Returns the policy of charts and summary: ``licensed`` if it was computed, else the first."""
+    """Returns the policy of charts and summary: ``licensed``, or else the first in the file."""
     return "licensed" if "licensed" in report.policies else next(iter(report.policies))
 
 
@@ -66,8 +66,8 @@ class ReportView:
         self.controls = list(policy.controls)
         # The oracle is first, since it is the ceiling; then the others by accuracy. The order does
         # not imply significance, which is decided by the paired tests.
-        named = [name for name in policy.systems if not is_control(name, policy)]
-        self.systems = sorted(named, key=lambda name: _sort_key(policy.systems[name]))
+        names = [name for name in policy.systems if not is_control(name, policy)]
+        self.systems = sorted(names, key=lambda name: _sort_key(policy.systems[name]))
 
     @property
     def policy(self) -> PolicyReport:
@@ -82,19 +82,19 @@ class ReportView:
 
     def build_columns(self, keys: Iterable[str], policy: PolicyReport) -> tuple[Column, ...]:
         """Builds the column heads of the metrics that have values, in the given order."""
-        wins = {win.metric: win for win in policy.won_by_controls if win.won}
+        win_by_metric = {win.metric: win for win in policy.won_by_controls if win.won}
         columns = []
         for key in keys:
             values = [s.metrics[key] for _, _, s in self._list_systems(policy) if key in s.metrics]
             if not values:
                 continue
-            better = values[0].higher_is_better
+            higher_is_better = values[0].higher_is_better
             columns.append(
                 Column(
                     key=key,
                     description=describe_metric(key),
-                    direction=_DIRECTION_TEXTS[better],
-                    unbeaten_controls=wins[key].controls if key in wins else (),
+                    direction=_DIRECTION_TEXTS[higher_is_better],
+                    unbeaten_controls=win_by_metric[key].controls if key in win_by_metric else (),
                 )
             )
         return tuple(columns)
@@ -103,13 +103,15 @@ class ReportView:
         """Builds the table of all systems and controls under one policy."""
         policy = self.report.policies[policy_name]
         columns = self.build_columns(keys, policy)
-        beaten = {(w.metric, name) for w in policy.won_by_controls for name in (*w.beaten, *w.tied)}
+        beaten_cells = {
+            (w.metric, name) for w in policy.won_by_controls for name in (*w.beaten, *w.tied)
+        }
 
         def build_row(name: str, system: SystemReport, control: bool) -> Row:
             cells = tuple(
                 Cell(
                     to_chart_estimate(system.metrics.get(column.key)),
-                    not control and (column.key, name) in beaten,
+                    not control and (column.key, name) in beaten_cells,
                 )
                 for column in columns
             )
@@ -134,14 +136,14 @@ class ReportView:
 
     def build_other_tables(self) -> list[Table]:
         """Builds the tables of all metrics outside the headline tables, under each policy."""
-        further = []
+        tables = []
         for table in self.build_headline_tables():
             policy = self.report.policies[table.policy]
             keys = dict.fromkeys(key for _, _, s in self._list_systems(policy) for key in s.metrics)
-            others = [key for key in keys if key not in (*HEADLINE_METRICS, *COMPANION_METRICS)]
-            if others:
-                further.append(self.build_table(table.policy, others))
-        return further
+            other_keys = [key for key in keys if key not in (*HEADLINE_METRICS, *COMPANION_METRICS)]
+            if other_keys:
+                tables.append(self.build_table(table.policy, other_keys))
+        return tables
 
     # -- charts ---------------------------------------------------------------------------------
 
@@ -173,7 +175,9 @@ class ReportView:
                 for pred in PREDS:
                     key = classify_answer(GOLD_OF_LABEL[label], pred)
                     counts[key] += system.table.get(label, {}).get(pred, 0)
-            parts = [(key, symbol, words, counts[key]) for key, symbol, words in OUTCOMES]
+            parts = [
+                (key, symbol, description, counts[key]) for key, symbol, description in OUTCOMES
+            ]
             entries.append((format_name(name), control, parts))
         return build_stack(entries)
 
@@ -211,9 +215,11 @@ class ReportView:
         ("INVALID", "invalid reply"),
         ("ERROR", "failed call"),
     )
+    """Head and explanation of each column of ``count_errors``."""
 
     def count_errors(self) -> list[ErrorRow]:
         """Counts each type of error, with its share of the cards on which it can occur."""
+        # (labels, answers) of each error, in the order of ``error_columns``.
         cells = (
             (("E",), ("NO",)),
             (("E",), ("UNKNOWN",)),
@@ -239,14 +245,14 @@ class ReportView:
 
     def group_comparisons(self, policy: str) -> list[tuple[Column, list[PairRow]]]:
         """Groups the paired comparisons under one policy by metric, accuracy first."""
-        grouped: dict[str, list[PairedComparison]] = {}
+        pairs_by_metric: dict[str, list[PairedComparison]] = {}
         for pair in self.report.comparisons:
             if pair.policy == policy and {pair.a, pair.b} <= set(self.systems):
-                grouped.setdefault(pair.metric, []).append(pair)
+                pairs_by_metric.setdefault(pair.metric, []).append(pair)
         report = self.report.policies[policy]
         return [
-            (column, [build_pair_row(pair) for pair in grouped[column.key]])
-            for column in self.build_columns(_sort_accuracy_first(grouped), report)
+            (column, [build_pair_row(pair) for pair in pairs_by_metric[column.key]])
+            for column in self.build_columns(_sort_accuracy_first(pairs_by_metric), report)
         ]
 
     def list_repeats(self) -> list[tuple[str, int, ChartEstimate]]:
@@ -287,6 +293,7 @@ def format_count(value: float) -> str:
 def _build_heat_rows(
     system: SystemReport,
 ) -> Iterable[tuple[str, str, str, tuple[HeatCell, ...]]]:
+    """Yields (label, its name, number of cards, cells) of each row of the outcome table."""
     for label in LABELS:
         row = system.table.get(label, {})
         total = sum(row.values())

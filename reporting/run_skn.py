@@ -137,9 +137,9 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=out / CATEGORIES_FILE,
-        written=[out / CATEGORIES_FILE, *list_output_paths(out)],
+        outputs=[out / CATEGORIES_FILE, *list_output_paths(out)],
     )
-    done = run(
+    finished_run = run(
         RunOptions(
             dataset=dataset or SHIPPED / "samples.json",
             out=out,
@@ -161,17 +161,17 @@ def main(
             limits=limits,
         )
     )
-    _, report = write_outputs(done, resamples=resamples)
+    _, report = write_outputs(finished_run, resamples=resamples)
     write_text_atomic(out / CATEGORIES_FILE, _render_categories(report))
     write_page(out)
     for line in (*render_table(report), *describe_comparisons(report)):
         print_text(line)
     say_notes(report.notes, out / SUMMARY)
-    existing = f" ({done.kept} were there already)" if done.kept else ""
-    print_text(f"{done.asked} rows{existing} → {out}")
-    if calls := done.manifest.calls:
+    existing_note = f" ({finished_run.kept} were there already)" if finished_run.kept else ""
+    print_text(f"{finished_run.asked} rows{existing_note} → {out}")
+    if calls := finished_run.manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
-    counts = done.manifest.counts
+    counts = finished_run.manifest.counts
     total = sum(counts.values())
     if unjudged := counts["unjudged"]:
         print_warning(f"{unjudged} of {total} rows lack a judge's vote; --retry-errors asks again")

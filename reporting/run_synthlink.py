@@ -147,7 +147,7 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=out / ROWS,
-        written=[*written_by(out), out / JUDGED_FILE],
+        outputs=[*written_by(out), out / JUDGED_FILE],
     )
     limits = RunLimits(
         concurrency=concurrency, max_cost=max_cost, max_consecutive_errors=max_consecutive_errors

@@ -64,21 +64,23 @@ def main(
     from reporting.benchmark_sections.page import STEM, write_page
     from reporting.extraction_files import write_run_files
 
-    triples = domain is not None or bool(kg)
-    read = [path for path in (gold, proposals, *(kg or ()), *(shapes or ())) if path is not None]
+    scores_triples = domain is not None or bool(kg)
+    input_files = [
+        path for path in (gold, proposals, *(kg or ()), *(shapes or ())) if path is not None
+    ]
     if skn is not None:
-        read += [skn / name for name in ("manifest.json", "rows.jsonl")]
+        input_files += [skn / name for name in ("manifest.json", "rows.jsonl")]
     for path in written_by(out):
-        check_output(path, read)
-    _check_flags(triples, skn, proposals, run, limit)
-    if triples:
-        samples, predictions, scoring = _load_triples(
+        check_output(path, input_files)
+    _check_flags(scores_triples, skn, proposals, run, limit)
+    if scores_triples:
+        samples, predictions, run_info = _load_triples(
             _open_graph(kg, shapes, domain), proposals, run, gold, limit
         )
     else:
-        samples, predictions, scoring = _load_documents(skn, gold)
-    scoring = replace(scoring, resamples=resamples, overwrite=overwrite)
-    manifest = write_scored_run(out, samples, predictions, scoring)
+        samples, predictions, run_info = _load_documents(skn, gold)
+    run_info = replace(run_info, resamples=resamples, overwrite=overwrite)
+    manifest = write_scored_run(out, samples, predictions, run_info)
     for line in render_metrics(write_run_files(out)):
         print_text(line)
     for note in manifest.data_notes:
@@ -92,7 +94,7 @@ def main(
 
 
 def _check_flags(
-    triples: bool,
+    scores_triples: bool,
     skn: Path | None,
     proposals: Path | None,
     run: Path | None,
@@ -105,17 +107,17 @@ def _check_flags(
     """
     from kg.base.errors import SettingError
 
-    given = {"--proposals": proposals, "--run": run, "--limit": limit}
-    if triples:
-        wrong = ["--skn"] if skn is not None else []
+    triple_flags = {"--proposals": proposals, "--run": run, "--limit": limit}
+    if scores_triples:
+        wrong_flags = ["--skn"] if skn is not None else []
         problem = "--skn cannot be combined with a graph"
     else:
-        wrong = [name for name, value in given.items() if value is not None]
-        problem = f"{', '.join(wrong)} needs a graph"
-    if wrong:
+        wrong_flags = [name for name, value in triple_flags.items() if value is not None]
+        problem = f"{', '.join(wrong_flags)} needs a graph"
+    if wrong_flags:
         raise SettingError(
             problem,
-            where=", ".join(wrong),
+            where=", ".join(wrong_flags),
             hint="With --domain or --kg triples are scored, without them SKN and JSON documents.",
         )
 

@@ -96,7 +96,7 @@ def main(
     from reporting.benchmark_sections.page import STEM
     from reporting.synthlink_files import score_and_print
 
-    chosen = ScoreOptions(
+    score_options = ScoreOptions(
         predictions=predictions,
         output_dir=output_dir,
         catalog=catalog,
@@ -120,7 +120,7 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=output_dir / JUDGED_FILE,
-        written=[output_dir / name for name in (*OUTPUT_FILES, JUDGED_FILE)],
+        outputs=[output_dir / name for name in (*OUTPUT_FILES, JUDGED_FILE)],
     )
     judge = build_judge_options(
         judge_model,
@@ -131,9 +131,9 @@ def main(
             max_cost=max_cost,
             max_consecutive_errors=max_consecutive_errors,
         ),
-        answerers=lambda: tuple(map(answerer_of, (predictions, *chosen.compare))),
+        answerers=lambda: tuple(map(answerer_of, (predictions, *score_options.compare))),
     )
-    judge_report = score_and_print(chosen, judge)
+    judge_report = score_and_print(score_options, judge)
     print_text(f"scores, tables and {STEM}.html → {output_dir}")
     report_judge_usage(judge_report, output_dir / JUDGED_FILE)
 

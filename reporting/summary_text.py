@@ -33,6 +33,7 @@ _NUMBER_WORDS = (
 )
 _MAX_NAMED_SYSTEMS = 6
 _DECISIVE_COMPARISON = ("licensed", "accuracy")
+"""(policy, metric) of the comparisons that the opening paragraph reports."""
 
 
 def summarise_results(
@@ -46,13 +47,13 @@ def summarise_results(
         proved: whether every card has a proof of its label.
     """
     policy = report.policies[choose_main_policy(report)]
-    known = [(name, policy.systems[name]) for name in systems if name in policy.systems]
-    sentences = [_describe_cards(report, len(known), proved)]
-    if known:
-        sentences += _describe_accuracy(known, proved)
-        sentences += _describe_false_answers(known)
+    entries = [(name, policy.systems[name]) for name in systems if name in policy.systems]
+    sentences = [_describe_cards(report, len(entries), proved)]
+    if entries:
+        sentences += _describe_accuracy(entries, proved)
+        sentences += _describe_false_answers(entries)
         accuracy = [c for c in report.comparisons if (c.policy, c.metric) == _DECISIVE_COMPARISON]
-        sentences += compare_neighbours(accuracy, [name for name, _ in known])
+        sentences += compare_neighbours(accuracy, [name for name, _ in entries])
     return sentences
 
 
@@ -84,48 +85,51 @@ def spell_count(count: int) -> str:
 
 
 def _describe_accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list[str]:
-    scored = [
+    accuracies = [
         (name, value.value, system.oracle)
         for name, system in systems
         if (value := system.metrics.get("accuracy")) and value.value is not None
     ]
-    if not scored:
+    if not accuracies:
         return []
     parts = [
         f"{format_name(name)} on {format_percent(value)}"
         + (" (it is shown the claim itself)" if oracle else "")
-        for name, value, oracle in scored[:_MAX_NAMED_SYSTEMS]
+        for name, value, oracle in accuracies[:_MAX_NAMED_SYSTEMS]
     ]
     text = f"The {'proved' if proved else 'gold'} answer was given by {join_list(parts)}"
-    others = len(scored) - len(parts)
-    if others:
-        text += "; the other system is" if others == 1 else f"; the other {others} systems are"
+    n_others = len(accuracies) - len(parts)
+    if n_others:
+        text += "; the other system is" if n_others == 1 else f"; the other {n_others} systems are"
         text += " in the table"
     return [f"{text}."]
 
 
 def _describe_false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
-    some, never = [], []
+    shares, names_without = [], []
     for name, system in systems[:_MAX_NAMED_SYSTEMS]:
         rate = system.metrics.get("FAR-NE")
         if rate is None or rate.value is None:
             continue
         if rate.value == 0:
-            never.append(format_name(name))
+            names_without.append(format_name(name))
             continue
         text = f"{format_name(name)} to {format_percent(rate.value)}"
         if rate.low is not None and rate.high is not None:
             text += (
                 f" ({format_percent(rate.low).removesuffix(' %')} to {format_percent(rate.high)})"
             )
-        some.append(text)
-    what = "a false answer (YES to a contradiction, YES or NO to the unknown)"
-    if not some:
+        shares.append(text)
+    false_answer = "a false answer (YES to a contradiction, YES or NO to the unknown)"
+    if not shares:
         # Only the first six systems were checked, so "None" would be too general.
-        who = "None" if len(systems) <= _MAX_NAMED_SYSTEMS else "None of these"
-        return [f"{who} gave {what}."] if never else []
-    given = f"{what[0].upper()}{what[1:]} was given by {join_list(some)} of those cards"
-    return [f"{given}; {join_list(never)} gave none." if never else f"{given}."]
+        subject = "None" if len(systems) <= _MAX_NAMED_SYSTEMS else "None of these"
+        return [f"{subject} gave {false_answer}."] if names_without else []
+    subject = false_answer[0].upper() + false_answer[1:]
+    sentence = f"{subject} was given by {join_list(shares)} of those cards"
+    return [
+        f"{sentence}; {join_list(names_without)} gave none." if names_without else f"{sentence}."
+    ]
 
 
 def compare_neighbours(accuracy: Sequence[PairedComparison], ranked: Sequence[str]) -> list[str]:
@@ -136,24 +140,24 @@ def compare_neighbours(accuracy: Sequence[PairedComparison], ranked: Sequence[st
         ranked: names of systems, in descending order of accuracy.
     """
     pairs = {frozenset((c.a, c.b)): c for c in accuracy}
-    differences, undecided = [], []
+    difference_texts, undecided_texts = [], []
     for first, second in pairwise(ranked[: _MAX_NAMED_SYSTEMS + 1]):
         pair = pairs.get(frozenset((first, second)))
         if pair is not None and pair.better is not None:
-            differences.append(describe_difference(pair))
+            difference_texts.append(describe_difference(pair))
         elif pair is not None:
-            undecided.append(f"between {format_name(first)} and {format_name(second)}")
+            undecided_texts.append(f"between {format_name(first)} and {format_name(second)}")
     sentences = []
-    if differences:
-        sentences.append(f"Paired tests on the same cards find {join_list(differences)}.")
-    if undecided:
-        start = "They" if differences else "Paired tests on the same cards"
-        sentences.append(f"{start} find no difference in accuracy {join_list(undecided)}.")
+    if difference_texts:
+        sentences.append(f"Paired tests on the same cards find {join_list(difference_texts)}.")
+    if undecided_texts:
+        start = "They" if difference_texts else "Paired tests on the same cards"
+        sentences.append(f"{start} find no difference in accuracy {join_list(undecided_texts)}.")
     return sentences
 
 
 def describe_difference(pair: PairedComparison) -> str:
-    """Describes a significant difference in accuracy: the better system, and by how many points."""
+    """Describes a significant difference in accuracy: which system is better, and by how much."""
     worse = pair.b if pair.better == pair.a else pair.a
     better = pair.a if worse == pair.b else pair.b
     size = format_points(pair.difference, pair.low, pair.high)

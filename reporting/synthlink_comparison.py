@@ -68,8 +68,8 @@ def _describe_difference(difference: Difference) -> str:
 def render_comparison_markdown(scored: ScoredPredictions) -> str:
     """Renders all comparisons as Markdown: a sentence and a table per mode, then the categories.
 
-    Every difference is the first file's mean − the other's, on the same questions. A file is called
-    better only if the Holm-adjusted test and the interval both show it.
+    Every difference is the mean of the scored file − the mean of the other file, on the same
+    questions. A file is called better only if the Holm-adjusted test and the interval both show it.
     """
     report = scored.report
     parts = [
@@ -89,14 +89,35 @@ def render_comparison_markdown(scored: ScoredPredictions) -> str:
                 f"{escape_markdown(_describe_difference(headline))}.",
                 _describe_coverage(scored, other, mode),
             ]
-            in_mode = [each for each in other.differences if each.mode == mode]
-            by_category = [each for each in in_mode if each.group != ALL_GROUP]
-            totals = [each for each in by_category if each.measure == _HEADLINE_METRIC]
+            mode_differences = [
+                difference for difference in other.differences if difference.mode == mode
+            ]
+            category_differences = [
+                difference for difference in mode_differences if difference.group != ALL_GROUP
+            ]
+            headline_differences = [
+                difference
+                for difference in category_differences
+                if difference.measure == _HEADLINE_METRIC
+            ]
             parts += [
-                _render_table("metric", [each for each in in_mode if each.group == ALL_GROUP]),
+                _render_table(
+                    "metric",
+                    [
+                        difference
+                        for difference in mode_differences
+                        if difference.group == ALL_GROUP
+                    ],
+                ),
                 "The aggregate by category:",
-                _render_table("category", totals),
-                _describe_categories([each for each in by_category if each not in totals]),
+                _render_table("category", headline_differences),
+                _describe_categories(
+                    [
+                        difference
+                        for difference in category_differences
+                        if difference not in headline_differences
+                    ]
+                ),
             ]
     return "\n\n".join(parts) + "\n"
 

@@ -52,7 +52,7 @@ def score_and_print(options: ScoreOptions, judge: JudgeOptions | None = None) ->
 
     Args:
         options: input files, settings and output folder.
-        judge: judge of the claims that the graph does not decide; ``None``: no judge.
+        judge: options of the judge for claims that the graph does not decide; ``None``: no judge.
 
     Returns:
         The judge's report; ``None`` without a judge.
@@ -61,9 +61,9 @@ def score_and_print(options: ScoreOptions, judge: JudgeOptions | None = None) ->
         EpocheError: see ``judge_files``, ``write_scores`` and ``write_page``.
     """
     _check_output_folder(options)
-    judged = None if judge is None else judge_files(options, judge)
+    judgement = None if judge is None else judge_files(options, judge)
     with show_stages() as watch:
-        scored = write_scores(options, watch, judged)
+        scored = write_scores(options, watch, judgement)
     write_page(options.output_dir)
     for line in (*render_headlines(scored.report), *describe_comparisons(scored)):
         print_text(line)
@@ -72,43 +72,48 @@ def score_and_print(options: ScoreOptions, judge: JudgeOptions | None = None) ->
 
 
 def write_scores(
-    options: ScoreOptions, watch: StageCallback | None = None, judged: Judgement | None = None
+    options: ScoreOptions, watch: StageCallback | None = None, judgement: Judgement | None = None
 ) -> ScoredPredictions:
-    """Scores a file of predictions and writes all files but the page; deletes an older page.
+    """Scores a file of predictions and writes all files except the page; deletes an older page.
 
     Args:
         options: input files, settings and output folder.
         watch: called with the progress.
-        judged: the verdicts that ``judge_files`` returned for these predictions, if any.
+        judgement: the judge's verdicts, as returned by ``judge_files`` for these predictions.
 
     Returns:
         The content of ``synthlink_scores.json``.
 
     Raises:
-        WriteError: the folder has a run of another kind or a report of something else, an output
-            would overwrite a file that is read, or a file cannot be written. All files are then
+        WriteError: the folder contains a run of another benchmark or another report, an output
+            would overwrite an input file, or a file cannot be written. All files are then
             unchanged.
         EpocheError: see ``score_files``.
     """
     folder = options.output_dir
     _check_output_folder(options)
-    made = score_files(options, watch, judged)
-    write_files_atomic({folder / name: data for name, data in _build_contents(made).items()})
+    result = score_files(options, watch, judgement)
+    write_files_atomic({folder / name: data for name, data in _build_contents(result).items()})
     # Delete the page and the comparisons of earlier scores, so that a crash before the new page is
     # written cannot leave stale ones next to the new scores.
-    delete_outputs_and_report(folder, () if made.scored.comparisons else COMPARISON_FILES)
-    return made.scored
+    delete_outputs_and_report(folder, () if result.scored.comparisons else COMPARISON_FILES)
+    return result.scored
 
 
 def _check_output_folder(options: ScoreOptions) -> None:
+    """Checks that the folder is not used by another benchmark and no input is overwritten.
+
+    Raises:
+        WriteError: as for ``write_scores``.
+    """
     folder = options.output_dir
-    read = [options.predictions, *options.compare]
-    read += [
+    input_files = [options.predictions, *options.compare]
+    input_files += [
         Path(path) for path in (options.catalog, options.pages) if path not in (None, NO_RESOURCE)
     ]
     for name in (*OUTPUT_FILES, JUDGED_FILE, f"{STEM}.html"):
-        check_output(folder / name, read)
-    for path in read:
+        check_output(folder / name, input_files)
+    for path in input_files:
         if path.resolve().parent == folder.resolve() and path.name.startswith(f"{STEM}."):
             raise WriteError(
                 "cannot write: the page would overwrite a file it is made from",
@@ -122,10 +127,10 @@ def _check_output_folder(options: ScoreOptions) -> None:
             where=str(folder),
             hint="Choose another --output-dir.",
         )
-    others = find_report_files(folder) if kind is None else []
-    if others:
+    other_reports = find_report_files(folder) if kind is None else []
+    if other_reports:
         raise WriteError(
-            f"the folder contains {others[0]}, which does not belong to SynthLink scores",
+            f"the folder contains {other_reports[0]}, which does not belong to SynthLink scores",
             where=str(folder),
             hint="Choose another --output-dir.",
         )
@@ -145,18 +150,18 @@ def _read_kind(path: Path) -> str | None:
     return str(manifest.get("kind", "unnamed"))[:40] if isinstance(manifest, dict) else "unnamed"
 
 
-def _build_contents(made: ScoringResult) -> dict[str, bytes]:
+def _build_contents(result: ScoringResult) -> dict[str, bytes]:
     """Returns the content of every file, by name."""
-    scored, report = made.scored, made.scored.report
+    scored, report = result.scored, result.scored.report
     contents = {
         SCORES_CSV: _render_table(build_question_rows(report)),
         CATEGORY_SCORES_CSV: _render_table(build_category_rows(report)),
         OVERALL_TEXT: (
-            f"{render_overall_text(report)}signature: {made.manifest.signature}\n".encode()
+            f"{render_overall_text(report)}signature: {result.manifest.signature}\n".encode()
         ),
         SCORES_JSON: to_json_bytes(scored, indent=2) + b"\n",
-        ANSWERS_FILE: b"".join(to_json_bytes(view) + b"\n" for view in made.answers),
-        MANIFEST_FILE: to_json_bytes(made.manifest, indent=2) + b"\n",
+        ANSWERS_FILE: b"".join(to_json_bytes(view) + b"\n" for view in result.answers),
+        MANIFEST_FILE: to_json_bytes(result.manifest, indent=2) + b"\n",
     }
     if scored.comparisons:
         contents[COMPARISON_CSV] = to_csv(_DIFFERENCE_FIELDS, _iter_differences(scored)).encode()

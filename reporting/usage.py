@@ -31,11 +31,11 @@ class UsageTally:
         rows: number of rows.
         replies: number of rows with usage.
         prompt_tokens, completion_tokens: sums.
-        costs: USD, one value per priced row. Not added up here, so that ``fsum`` gives the same
-            total for any order of rows.
+        costs: USD, one value per priced row. They are not added up row by row, so that ``fsum``
+            gives the same total for any order of rows.
         unpriced: number of rows with usage but without a known price.
         latencies: seconds, one value per row with a remote call.
-        repairs: number of second turns.
+        repairs: number of second calls, which ask for a correctly formatted reply.
         fallbacks: mode of structured output that the server refused → number of rows.
     """
 
@@ -126,12 +126,12 @@ def build_usage_table(
         systems: names of the systems, in the order of the tables, without controls.
         manifests: manifests of the runs; only they contain retries and the model's name.
     """
-    manifest_of = {name: manifest for manifest in manifests for name in manifest.systems}
+    manifest_by_system = {name: manifest for manifest in manifests for name in manifest.systems}
     lines, local = [], []
     for name in systems:
         tally = tallies.get(name, UsageTally())
         if tally.is_remote:
-            lines.append(_build_line(name, tally, manifest_of.get(name)))
+            lines.append(_build_line(name, tally, manifest_by_system.get(name)))
         else:
             local.append(format_name(name))
     return UsageTable(tuple(lines), tuple(local))
@@ -149,11 +149,11 @@ def _build_line(name: str, tally: UsageTally, manifest: RunManifest | None) -> U
     ]
     # A manifest counts the calls of all its systems together.
     calls = manifest.calls if manifest is not None and len(manifest.systems) == 1 else None
-    retries, cached = UNDEFINED_TEXT, ""
+    retries, cached_text = UNDEFINED_TEXT, ""
     if calls is not None:
         retries = f"{calls.retries:,}"
         if calls.cached:
-            cached = f"{format_percent(calls.cached / calls.replies)} from the cache"
+            cached_text = f"{format_percent(calls.cached / calls.replies)} from the cache"
     return UsageLine(
         name=format_name(name),
         model=format_name(manifest.model) if manifest is not None and manifest.model else "",
@@ -167,7 +167,7 @@ def _build_line(name: str, tally: UsageTally, manifest: RunManifest | None) -> U
         if tally.repairs
         else "0",
         retries=retries,
-        cached=cached,
+        cached=cached_text,
         fallbacks=", ".join(fallbacks) or "none",
     )
 
@@ -186,12 +186,12 @@ def format_dollars(value: float) -> str:
 def compute_quantile(values: Iterable[float], share: float) -> float | None:
     """Computes a quantile by the nearest-rank method.
 
-    It is the smallest value that at least ``share`` of all values do not exceed.
+    The result is the smallest value ``v`` such that at least ``share`` of all values are ≤ ``v``.
     """
-    ordered = sorted(values)
-    if not ordered:
+    sorted_values = sorted(values)
+    if not sorted_values:
         return None
-    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]
+    return sorted_values[max(math.ceil(share * len(sorted_values)) - 1, 0)]
 
 
 def _format_latency(latencies: Iterable[float], share: float) -> str:

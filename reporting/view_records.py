@@ -59,7 +59,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class HeatCell:
-    """One of the fifteen cells: an answer to the cards of one label."""
+    """One of the fifteen cells of a heat map: the count of one answer to the cards of one label."""
 
     pred: str
     count: str
@@ -74,7 +74,7 @@ class HeatMap:
     name: str
     control: bool
     rows: tuple[tuple[str, str, str, tuple[HeatCell, ...]], ...]
-    """Label, its name, number of cards (or replies), cells."""
+    """For each label: the label, its name, the number of cards (or replies), and the cells."""
     unit: str = "cards"
     """``replies`` if each card was asked several times."""
 

@@ -1,9 +1,9 @@
 """Makes untrusted text safe to read, and shortens it.
 
-Jinja2 escapes text for HTML, and ``embed_json`` escapes JSON. Escaping does not change characters
-that HTML cannot contain (NUL, lone surrogates), that are invisible, or that reorder the text around
-them (bidirectional overrides, which can make a text read as another one). This module replaces
-those.
+Jinja2 escapes text for HTML, and ``embed_json`` escapes JSON. Escaping does not remove characters
+that HTML cannot contain (NUL, lone surrogates), characters that are invisible, and bidirectional
+overrides, which reorder the text around them and so can make it read as another text. This module
+replaces these characters by visible ones.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+# In this order: control characters except tab and line feed, line separators and bidirectional
+# controls, noncharacters, the byte order mark, annotation marks, surrogates, and tag characters.
 _UNSAFE_CHARS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufeff\ufff9-\ufffb"
     "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _CONTROL_PICTURES = 0x2400
+"""Code point of ``␀``; the pictures of the other C0 controls follow in their order."""
 _DELETE_PICTURE = "\u2421"
 
 
@@ -61,18 +64,18 @@ def shorten_names(names: Iterable[str], width: int) -> dict[str, str]:
     finally everything but the part in which they differ.
     """
     distinct = list(dict.fromkeys(names))
-    short = {name: shorten_text(name, width) for name in distinct}
+    short_names = {name: shorten_text(name, width) for name in distinct}
     for head in (width // 2, width // 4, 0):
-        for name in _find_duplicates(short):
+        for name in _find_duplicates(short_names):
             if len(name) > width:
                 tail = width - head - 1
-                short[name] = f"{name[:head].rstrip()}…{name[-tail:].lstrip()}"
-    clash = _find_duplicates(short)
-    if len(clash) > 1:
-        start = max(_common_prefix_length(clash) - 3, 0)
-        for name in clash:
-            short[name] = shorten_text(f"…{name[start:]}" if start else name, width)
-    return short
+                short_names[name] = f"{name[:head].rstrip()}…{name[-tail:].lstrip()}"
+    duplicates = _find_duplicates(short_names)
+    if len(duplicates) > 1:
+        start = max(_common_prefix_length(duplicates) - 3, 0)
+        for name in duplicates:
+            short_names[name] = shorten_text(f"…{name[start:]}" if start else name, width)
+    return short_names
 
 
 def _common_prefix_length(names: Sequence[str]) -> int:
@@ -83,18 +86,18 @@ def _common_prefix_length(names: Sequence[str]) -> int:
     return next((position for position, (a, b) in pairs if a != b), len(first))
 
 
-def _find_duplicates(short: dict[str, str]) -> list[str]:
+def _find_duplicates(short_names: dict[str, str]) -> list[str]:
     """Returns the names that share their short form with another name."""
-    count = Counter(short.values())
-    return [name for name, shortened in short.items() if count[shortened] > 1]
+    count = Counter(short_names.values())
+    return [name for name, shortened in short_names.items() if count[shortened] > 1]
 
 
 MAX_NAME_LENGTH = 120
-"""Characters of a system's name that are shown; the name is in every table."""
+"""Maximum length of a system's name on a page, in characters; every table repeats the name."""
 
 
 def format_name(name: str) -> str:
-    """Formats a name for headings and tables: made visible, the middle cut if it is very long."""
+    """Formats a name for headings and tables; the middle of a very long name is cut out."""
     text = make_visible(name)
     if len(text) <= MAX_NAME_LENGTH:
         return text
@@ -130,5 +133,5 @@ def embed_json(value: Any) -> str:
     ``<``, ``>`` and ``&`` occur only inside JSON strings, where the ``\uXXXX`` form means the same.
     With that form, no ``</script>`` or ``<!--`` in the data can end the element.
     """
-    plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return plain.translate(_SCRIPT_ESCAPES)
+    json_text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json_text.translate(_SCRIPT_ESCAPES)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 PRECISION = 1e-3
 """Total probability, over all nodes, that ``compute_pagerank`` may leave undistributed."""
 MIN_TOLERANCE = 3e-7
-"""Lower bound of the tolerance ``PRECISION / sum of degrees``. It takes effect if the sum is above
-``PRECISION / MIN_TOLERANCE`` (3,333), and limits the work on such large graphs; on these the
-undistributed probability may exceed ``PRECISION``."""
+"""Lower bound of the tolerance, which is otherwise ``PRECISION / sum of degrees``.
+
+It limits the work on large graphs, whose sum of degrees is above ``PRECISION / MIN_TOLERANCE``
+(3,333). On these the undistributed probability may exceed ``PRECISION``."""
 _DENSE_RATIO = 8
-"""If a step uses at least one in this many edges, a product with the whole matrix is faster."""
+"""If a step uses more than one in this many edges, a product with the whole matrix is faster."""
 
 
 class Adjacency:
@@ -55,7 +56,7 @@ class Adjacency:
         self.ends: Indices = ends[order]
         self.weights: Floats = weights[order]
         self.degrees: Floats = sum_by_index(begins, weights, nodes)
-        self._heaviest = float(weights.max(initial=1.0))
+        self._max_weight = float(weights.max(initial=1.0))
 
     def __len__(self) -> int:
         return len(self.degrees)
@@ -73,12 +74,12 @@ class Adjacency:
     def spread_by_hops(
         self, seeds: Indices, hops: int, decay: float
     ) -> Iterator[tuple[Indices, Floats]]:
-        """Spreads strengths hop by hop, and gives every node the strength of its shortest paths.
+        """Spreads strengths from the seeds hop by hop, along shortest paths.
 
-        A seed has the strength 1. A node whose nearest seed is ``h`` hops away has the largest
-        ``decay^h · Π w/max_w`` over all paths of ``h`` edges from a seed, where ``w`` are the
-        weights of the path's edges. Strengths over several paths are not added; a weak
-        first edge reduces the strength of all nodes reached through it.
+        A seed has the strength 1. A node whose nearest seed is ``h`` hops away gets the strength
+        of the strongest path of ``h`` edges from a seed. The strength of a path is
+        ``decay^h · Π w/max_w``, where ``w`` are the weights of its edges and ``max_w`` is the
+        largest weight in the graph. Strengths of several paths are not added.
 
         Args:
             seeds: nodes, each once, in ascending order.
@@ -86,7 +87,8 @@ class Adjacency:
             decay: factor applied to the strength for a hop along the heaviest edge.
 
         Yields:
-            Nodes in ascending order and their strengths: the seeds, then those at 1 hop, …
+            The nodes at each distance in ascending order, and their strengths: first the seeds,
+            then the nodes at 1 hop, and so on.
         """
         visited = np.zeros(len(self), dtype=bool)
         frontier, strengths = seeds, np.ones(len(seeds))
@@ -95,12 +97,14 @@ class Adjacency:
             if hop:
                 edges, origins = expand_rows(self.starts, frontier)
                 targets = self.ends[edges]
-                received = strengths[origins] * (decay * self.weights[edges] / self._heaviest)
+                received_strengths = strengths[origins] * (
+                    decay * self.weights[edges] / self._max_weight
+                )
                 is_new = ~visited[targets]
-                np.maximum.at(best, targets[is_new], received[is_new])
-                new = np.zeros(len(self), dtype=bool)
-                new[targets[is_new]] = True
-                frontier = np.flatnonzero(new)
+                np.maximum.at(best, targets[is_new], received_strengths[is_new])
+                is_frontier = np.zeros(len(self), dtype=bool)
+                is_frontier[targets[is_new]] = True
+                frontier = np.flatnonzero(is_frontier)
                 strengths = best[frontier]
             if not len(frontier):
                 return
@@ -110,10 +114,11 @@ class Adjacency:
     def compute_pagerank(self, seeds: Indices, damping: float) -> tuple[Indices, Floats]:
         """Computes personalised PageRank, for a random walk that restarts at the seeds.
 
-        Approximated by pushing residuals (R. Andersen, F. Chung, K. Lang, Local graph partitioning
-        using PageRank vectors, FOCS 2006), here for a walk that is not lazy. Every value is too
-        small by at most ``tolerance · degree``, where ``tolerance`` is ``PRECISION`` over the sum
-        of all degrees, but at least ``MIN_TOLERANCE``; so the work is bounded for any graph.
+        It is approximated by pushing residuals (R. Andersen, F. Chung, K. Lang, Local graph
+        partitioning using PageRank vectors, FOCS 2006). Their walk is lazy, which means that it
+        may stay at a node; this walk is not. Every value is too small by at most
+        ``tolerance · degree``, where ``tolerance`` is ``PRECISION`` over the sum of all degrees,
+        but at least ``MIN_TOLERANCE``. So the work is bounded for any graph.
 
         Args:
             seeds: nodes, each once, in ascending order; the walk restarts at each equally often.
@@ -126,11 +131,12 @@ class Adjacency:
         if not len(seeds):
             return seeds, np.zeros(0)
         scores, residual = np.zeros(len(self)), np.zeros(len(self))
-        # A walk at a seed without edges restarts at once. Its share has this closed form.
-        isolated = self.degrees[seeds] == 0
-        start = 1.0 / (len(seeds) - damping * isolated.sum())
-        scores[seeds[isolated]] = (1 - damping) * start
-        residual[seeds[~isolated]] = start
+        # A walk at a seed without edges always restarts, so nothing is to be pushed from it. This
+        # closed form gives its share of time, and the start value of the other seeds.
+        is_isolated = self.degrees[seeds] == 0
+        start = 1.0 / (len(seeds) - damping * is_isolated.sum())
+        scores[seeds[is_isolated]] = (1 - damping) * start
+        residual[seeds[~is_isolated]] = start
         tolerance = max(PRECISION / max(float(self.degrees.sum()), 1.0), MIN_TOLERANCE)
         limit = tolerance * self.degrees
         while len(active := np.flatnonzero(residual > limit)):
@@ -138,16 +144,16 @@ class Adjacency:
             residual[active] = 0.0
             scores[active] += (1 - damping) * mass
             residual += self._push_flow(active, damping * mass / self.degrees[active])
-        reached = np.flatnonzero(scores)
-        return reached, scores[reached]
+        reached_nodes = np.flatnonzero(scores)
+        return reached_nodes, scores[reached_nodes]
 
     def _push_flow(self, nodes: Indices, flow: Floats) -> Floats:
         """Computes what every node receives if each of ``nodes`` sends ``flow`` per weight unit."""
-        size = int((self.starts[nodes + 1] - self.starts[nodes]).sum())
-        if size * _DENSE_RATIO > len(self.ends):
-            sent = np.zeros(len(self))
-            sent[nodes] = flow
-            return np.asarray(self._matrix @ sent)
+        n_entries = int((self.starts[nodes + 1] - self.starts[nodes]).sum())
+        if n_entries * _DENSE_RATIO > len(self.ends):
+            outflow = np.zeros(len(self))
+            outflow[nodes] = flow
+            return np.asarray(self._matrix @ outflow)
         edges, origins = expand_rows(self.starts, nodes)
         return sum_by_index(self.ends[edges], flow[origins] * self.weights[edges], len(self))
 
@@ -169,7 +175,15 @@ def compute_offsets(counts: npt.NDArray[np.int64]) -> Indices:
 
 
 def expand_rows(starts: Indices, rows: Indices) -> tuple[Indices, Indices]:
-    """Returns the indices of all entries of some rows, and for each its row's index in ``rows``."""
+    """Returns the indices of all entries of some rows, and the rows that they belong to.
+
+    Args:
+        starts: where each row begins, and the end of the last one.
+        rows: the rows to expand.
+
+    Returns:
+        The index of each entry, row by row, and the position of the entry's row in ``rows``.
+    """
     first = starts[rows]
     counts = starts[rows + 1] - first
     origins = np.repeat(np.arange(len(rows)), counts)

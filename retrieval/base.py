@@ -59,8 +59,8 @@ class CorpusRetriever(BaseRetriever):
 
         positions = np.arange(len(scores)) if above is None else np.flatnonzero(scores > above)
         if chunks is not None:
-            allowed = frozenset(chunks)
-            in_chunks = [n for n in positions.tolist() if self.ids[n] in allowed]
+            allowed_ids = frozenset(chunks)
+            in_chunks = [n for n in positions.tolist() if self.ids[n] in allowed_ids]
             positions = np.array(in_chunks, dtype=int)
         best = positions[np.argsort(-scores[positions], kind="stable")][: max(pool_size, 0)]
         return {self.ids[position]: float(scores[position]) for position in best.tolist()}
@@ -72,44 +72,44 @@ def rank_passages(
     pool_size: int,
     chunks: Collection[str] | None,
 ) -> dict[str, float]:
-    """Returns the ``pool_size`` best of the passages found, best first; ties ordered by position.
+    """Returns the ``pool_size`` best passages, best first; equal scores are ordered by position.
 
     Args:
-        scores: passage id → score, of the passages found.
+        scores: passage id → score, only for the passages found.
         positions: passage id → its position, usually that in the corpus.
         pool_size: maximum number of passages.
         chunks: ids to choose from; all if omitted.
     """
-    allowed = None if chunks is None else frozenset(chunks)
-    candidates = scores if allowed is None else allowed.intersection(scores)
-    ordered = sorted(
+    allowed_ids = None if chunks is None else frozenset(chunks)
+    candidates = scores if allowed_ids is None else allowed_ids.intersection(scores)
+    sorted_ids = sorted(
         candidates, key=lambda passage_id: (-scores[passage_id], positions[passage_id])
     )
-    return {passage_id: scores[passage_id] for passage_id in ordered[: max(pool_size, 0)]}
+    return {passage_id: scores[passage_id] for passage_id in sorted_ids[: max(pool_size, 0)]}
 
 
 def find_positions(
     chunk_ids: Iterable[str], positions: Mapping[str, int], source: str
 ) -> list[int]:
-    """Returns the corpus positions of the chunks that a part of a run names.
+    """Returns the corpus positions of chunks.
 
     Args:
-        chunk_ids: the ids named.
+        chunk_ids: ids of the chunks, as named by a part of a run.
         positions: passage id → its position in the corpus.
-        source: the part that names them, for the message.
+        source: the part of the run that names them, for the error message.
 
     Raises:
         RunFolderError: a chunk is not in the corpus.
     """
-    found_positions = []
+    chunk_positions = []
     for chunk_id in chunk_ids:
         if chunk_id not in positions:
             raise RunFolderError(
                 f"{source} names the chunk {chunk_id!r}, which is not among the chunks",
                 hint="The parts are from different runs; build again with `epoche kg build`.",
             )
-        found_positions.append(positions[chunk_id])
-    return found_positions
+        chunk_positions.append(positions[chunk_id])
+    return chunk_positions
 
 
 def describe_retriever(retriever: Retriever) -> object:

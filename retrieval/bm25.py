@@ -29,7 +29,7 @@ class BM25(CorpusRetriever):
         self._k1, self._b = k1, b
         self._index: Any = None
         tokens = [extract_content_words(passage.text) for passage in passages]
-        self._vocabulary = {token for line in tokens for token in line}
+        self._vocabulary = {token for words in tokens for token in words}
         if self._vocabulary:
             import bm25s
 
@@ -44,7 +44,7 @@ class BM25(CorpusRetriever):
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
         """See ``Retriever``; passages that share no word with the query are absent."""
-        known = [word for word in extract_content_words(query) if word in self._vocabulary]
-        if not known:
+        known_words = [word for word in extract_content_words(query) if word in self._vocabulary]
+        if not known_words:
             return {}
-        return self.rank_scores(self._index.get_scores(known), pool_size, chunks, above=0.0)
+        return self.rank_scores(self._index.get_scores(known_words), pool_size, chunks, above=0.0)

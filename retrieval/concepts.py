@@ -1,16 +1,17 @@
 """Retrieves chunks by the concepts that a question names and their neighbours in the graph.
 
-The concepts that a question names are found by their words, strengths are spread from them over
-the graph, and every chunk gets the sum of the strengths of its concepts::
+The concepts that a question names are found by their words. From them, strengths are spread over
+the graph. Every chunk gets the sum of the strengths of its concepts::
 
     score(chunk) = Σ strength(v) over the concepts v of the chunk, divided by the largest of all
 
 Two ways to spread strengths:
 
-* ``bfs``: a named concept has the strength 1, one at ``h`` hops ``neighbor_weight^h · Π w/max_w``
-  over the edges of the strongest shortest path to it (``max_w``: the graph's heaviest edge). The
-  published code uses ``w/max_w`` of one edge only, at any distance; with one hop, its default, the
-  two are the same. In both, a node counts once, at its shortest distance.
+* ``bfs``: a named concept has the strength 1. A concept at ``h`` hops has the strength
+  ``neighbor_weight^h · Π w/max_w`` over the edges of the strongest shortest path to it, where
+  ``max_w`` is the largest weight in the graph. The published code uses ``w/max_w`` of one edge
+  only, at any distance; with one hop, its default, the two are the same. In both, a node counts
+  once, at its shortest distance.
 * ``ppr``: the share of time that a random walk spends at the concept. The walk starts at a named
   concept, follows edges by their weight and restarts after each step with probability
   ``1 - damping``. Damping of 0.5 as in B. J. Gutiérrez et al., HippoRAG, NeurIPS 2024.
@@ -40,6 +41,7 @@ NUM_HOPS = 1
 NEIGHBOR_WEIGHT = 0.5
 DAMPING = 0.5
 BETA = 0.5
+"""Defaults of the parameters of ``ConceptRetriever`` with the same names."""
 
 
 class ConceptRetriever(CorpusRetriever):
@@ -47,17 +49,17 @@ class ConceptRetriever(CorpusRetriever):
 
     Scores are greater than 0 and at most 1. A question that does not name a concept gets no chunks.
 
-    With a section tree, the score is ``β · section + (1 - β) · node``, where a missing score counts
-    as 0, as in the published ``KGRetriever``.
+    With a section tree, the score is ``β · section + (1 - β) · concept``, where a missing score
+    counts as 0, as in the published ``KGRetriever``.
 
     Args:
         passages: the chunks.
         concepts: the graph; converted to arrays once.
         lookup: finds concepts for words that the graph does not contain.
-        mode: how strengths are spread.
-        num_hops: of ``bfs``; at least 0.
-        neighbor_weight: of ``bfs``; in (0, 1].
-        damping: of ``ppr``; in [0, 1).
+        mode: how strengths are spread: ``bfs`` or ``ppr``.
+        num_hops: maximum number of hops of ``bfs``; at least 0.
+        neighbor_weight: factor of ``bfs`` for each hop; in (0, 1].
+        damping: probability of ``ppr`` that the walk goes on after a step; in [0, 1).
         sections: section tree whose scores are blended in.
         beta: the weight of the sections, in [0, 1].
 
@@ -103,8 +105,9 @@ class ConceptRetriever(CorpusRetriever):
             find_positions(concepts.get_chunk_ids(node), self._position, f"concept {node!r}")
             for node in nodes
         ]
+        # The chunk positions of all concepts in one array, and where those of each concept start.
         self._starts = compute_offsets(np.array([len(row) for row in rows], dtype=np.int64))
-        self._chunks = np.array([place for row in rows for place in row], dtype=np.int64)
+        self._chunks = np.array([position for row in rows for position in row], dtype=np.int64)
         # Called for its check only: a section may name a chunk that is not in the corpus.
         for section in sections.nodes.values() if sections is not None else ():
             find_positions(section.chunk_ids, self._position, f"section {section.id!r}")
@@ -115,46 +118,50 @@ class ConceptRetriever(CorpusRetriever):
     def params(self) -> dict[str, object]:
         """Returns the parameters that determine the scores, besides the graph."""
         if self._mode == "bfs":
-            walk = {"num_hops": self._num_hops, "neighbor_weight": self._neighbor_weight}
+            spread_params = {"num_hops": self._num_hops, "neighbor_weight": self._neighbor_weight}
         else:
-            walk = {"damping": self._damping}
+            spread_params = {"damping": self._damping}
         return {
             "name": self.name,
             "mode": self._mode,
-            **walk,
+            **spread_params,
             "beta": self._beta,
             "lookup": self._lookup is not None,
         }
 
     def match_concepts(self, query: str) -> list[str]:
-        """Finds the concepts that a question names, in its order."""
+        """Finds the concepts that a question names, in the order of the question."""
         return self._concepts.match_concepts(query, self._lookup)
 
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
-        """See ``Retriever``; chunks without a concept that was reached are absent."""
-        matched = self.match_concepts(query)
-        scores = self._score_by_concepts(matched)
+        """See ``Retriever``; chunks that contain no concept with a strength are absent."""
+        concept_ids = self.match_concepts(query)
+        scores = self._score_by_concepts(concept_ids)
         if self._sections is not None and self._beta > 0:
             scores *= 1 - self._beta
-            for chunk_id, score in self._sections.score_chunks(query, matched).items():
+            for chunk_id, score in self._sections.score_chunks(query, concept_ids).items():
                 scores[self._position[chunk_id]] += self._beta * score
         return self.rank_scores(scores, pool_size, chunks, above=0.0)
 
-    def _score_by_concepts(self, matched: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Scores all chunks by concepts alone, shape (chunks,); the largest is 1, or all are 0."""
-        seeds = np.array(sorted(self._node_index[node] for node in matched), dtype=np.int64)
+    def _score_by_concepts(self, concept_ids: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Scores all chunks by concepts alone.
+
+        Returns:
+            Scores of shape (chunks,); the largest is 1, or all are 0.
+        """
+        seeds = np.array(sorted(self._node_index[node] for node in concept_ids), dtype=np.int64)
         scores = np.zeros(len(self.ids))
         if not len(seeds):
             return scores
         if self._mode == "ppr":
-            reached = [self._adjacency.compute_pagerank(seeds, self._damping)]
+            strength_groups = [self._adjacency.compute_pagerank(seeds, self._damping)]
         else:
-            reached = list(
+            strength_groups = list(
                 self._adjacency.spread_by_hops(seeds, self._num_hops, self._neighbor_weight)
             )
-        for nodes, strengths in reached:
+        for nodes, strengths in strength_groups:
             entries, origins = expand_rows(self._starts, nodes)
             scores += sum_by_index(self._chunks[entries], strengths[origins], len(self.ids))
         largest = scores.max(initial=0.0)

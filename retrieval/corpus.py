@@ -24,9 +24,9 @@ SHIPPED_CORPUS: Final = Path(__file__).parent / "corpora" / "synthlink" / "pages
 MAX_CORPUS_BYTES: Final = 256 * 1024 * 1024
 MAX_PAGES: Final = 100_000
 MAX_URL_LENGTH: Final = 2_000
-"""Maximum number of characters; the next two are numbers of characters too."""
 MAX_TITLE_LENGTH: Final = 500
 MAX_TEXT_LENGTH: Final = 200_000
+"""The lengths are numbers of characters."""
 MAX_PARAGRAPHS: Final = 2_000
 _URL: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
 _BLANK_LINE: Final = re.compile(r"\n\s*\n")
@@ -35,16 +35,16 @@ _HINT: Final = 'A line is {"url": …, "title": …, "text": …}; see docs/synt
 
 
 class CorpusPage(msgspec.Struct, frozen=True):
-    """A page."""
+    """A page of a corpus."""
 
     url: str
-    """Identifies the page: http or https, unique in its corpus."""
+    """Identifies the page: an http or https URL, unique in the corpus."""
     title: str
     text: str
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
-        """The paragraphs of the text, in order; none blank."""
+        """The paragraphs of the text that are not blank, in order."""
         parts = (part.strip() for part in _BLANK_LINE.split(self.text))
         return tuple(part for part in parts if part)
 
@@ -53,8 +53,8 @@ class Corpus:
     """Pages that can be looked up by URL and by passage id.
 
     Args:
-        pages: in order; URLs unique.
-        name: name of the corpus; not a path.
+        pages: the pages in order, with unique URLs.
+        name: name of the corpus for messages and manifests; not a path.
 
     Raises:
         DuplicateIdError: two pages have the same URL.
@@ -118,23 +118,23 @@ def read_corpus(path: str | Path | None = None) -> Corpus:
     Raises:
         MissingFileError: there is no such file.
         RecordError: the file is too large, has no page, or a line is not a valid page.
-        DuplicateIdError: two pages have the same URL; the message names the second.
+        DuplicateIdError: two pages have the same URL; the message names both lines.
     """
     path = Path(path) if path is not None else SHIPPED_CORPUS
     require_file(path, "corpus file")
     if path.stat().st_size > MAX_CORPUS_BYTES:
         raise RecordError(f"larger than {MAX_CORPUS_BYTES:,} bytes", where=str(path), hint=_HINT)
-    first_line: dict[str, int] = {}
+    line_by_url: dict[str, int] = {}
     pages: list[CorpusPage] = []
     for number, page in _iter_valid_pages(path):
-        if page.url in first_line:
+        if page.url in line_by_url:
             raise DuplicateIdError(
                 f"page {clean_text(page.url, 200)} occurs twice, first in line "
-                f"{first_line[page.url]}",
+                f"{line_by_url[page.url]}",
                 where=f"{path}:{number}",
                 hint="URLs must be unique.",
             )
-        first_line[page.url] = number
+        line_by_url[page.url] = number
         pages.append(page)
     if not pages:
         raise RecordError("no pages", where=str(path), hint=_HINT)
@@ -147,14 +147,14 @@ def _iter_valid_pages(path: Path) -> Iterator[tuple[int, CorpusPage]]:
         where = f"{path}:{number}"
         if count == MAX_PAGES:
             raise RecordError(f"more than {MAX_PAGES:,} pages", where=where, hint=_HINT)
-        fault = _find_fault(page)
-        if fault:
-            raise RecordError(f"not a valid {_RECORD_NAME}: {fault}", where=where, hint=_HINT)
+        problem = _find_problem(page)
+        if problem:
+            raise RecordError(f"not a valid {_RECORD_NAME}: {problem}", where=where, hint=_HINT)
         yield number, page
 
 
-def _find_fault(page: CorpusPage) -> str:
-    """Returns why a page is not valid, in one clause; empty if it is valid."""
+def _find_problem(page: CorpusPage) -> str:
+    """Returns what is wrong with a page, in one clause; empty if it is valid."""
     limits = {"url": MAX_URL_LENGTH, "title": MAX_TITLE_LENGTH, "text": MAX_TEXT_LENGTH}
     for key, limit in limits.items():
         value: str = getattr(page, key)

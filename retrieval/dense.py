@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 CACHE_VARIABLE = "EPOCHE_EMBEDDING_CACHE"
-"""Environment variable with a cache folder for embeddings. Not a setting: it changes no result."""
+"""Environment variable that names a cache folder for embeddings. It is not a setting of the
+retriever, since it does not change the results."""
 PASSAGES_PER_STEP = 512
-"""Passages that are embedded per step of the progress bar."""
+"""Number of passages that are embedded per step of the progress bar."""
 
 
 class DenseRetriever(CorpusRetriever):
@@ -31,7 +32,7 @@ class DenseRetriever(CorpusRetriever):
         passages: the corpus; embedded once, in the constructor.
         embedder: the model; ``load_embedder`` loads one.
         cache: a folder that caches the corpus's embeddings between processes, by the hash of
-            weights and texts; unreadable files in it are replaced. None: no cache.
+            weights and texts. Unreadable files in it are replaced. ``None`` for no cache.
 
     Raises:
         DuplicateIdError: two passages have the same id.
@@ -96,24 +97,24 @@ def _load_or_embed(
 ) -> npt.NDArray[np.float32]:
     """Returns the corpus's normalised embeddings from the cache, which is filled if needed.
 
-    The file's name is the hash of model and texts, so it cannot be stale. The file begins with the
-    hash of its content, so a truncated or modified file is detected and replaced.
+    The file's name is the hash of model and texts, so it cannot be out of date. The file begins
+    with the hash of its content, so a truncated or modified file is detected and replaced.
     """
     import numpy as np
 
     from kg.base.files import convert_write_errors, write_bytes_atomic
 
-    key = hashlib.sha256(embedder.sha256.encode())
+    hasher = hashlib.sha256(embedder.sha256.encode())
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
         # The length prefix keeps ["ab"] from having the hash of ["a", "b"].
-        key.update(len(data).to_bytes(8, "big") + data)
-    file = folder / f"{key.hexdigest()[:32]}.f32"
+        hasher.update(len(data).to_bytes(8, "big") + data)
+    file = folder / f"{hasher.hexdigest()[:32]}.f32"
     try:
-        cached = file.read_bytes()
+        cached_bytes = file.read_bytes()
     except OSError:
-        cached = b""
-    digest, content = cached[:64], cached[64:]
+        cached_bytes = b""
+    digest, content = cached_bytes[:64], cached_bytes[64:]  # 64 hex digits, then float32 values
     if texts and content and digest == sha256_bytes(content).encode():
         return np.frombuffer(content, dtype="<f4").reshape(len(texts), -1)
     matrix = _embed_texts(texts, embedder)

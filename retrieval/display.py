@@ -17,7 +17,7 @@ MAX_SNIPPET_LENGTH = 240
 def print_results(
     query: str,
     retriever: Retriever,
-    found: Sequence[tuple[str, float]],
+    results: Sequence[tuple[str, float]],
     passages: Iterable[Passage],
     notes: Mapping[str, str],
     *,
@@ -28,7 +28,7 @@ def print_results(
     Args:
         query: the query.
         retriever: the retriever used.
-        found: passage ids and scores, best first.
+        results: passage ids and scores, best first.
         passages: the corpus.
         notes: passage id → a note to print with it: the section or the URL.
         as_json: print JSON.
@@ -43,14 +43,14 @@ def print_results(
                 "note": notes.get(passage_id, ""),
                 "text": texts[passage_id],
             }
-            for rank, (passage_id, score) in enumerate(found, start=1)
+            for rank, (passage_id, score) in enumerate(results, start=1)
         ]
         answer = {"query": query, "retriever": describe_retriever(retriever), "results": rows}
         print_json(to_json_bytes(answer, indent=2).decode())
         return
-    for rank, (passage_id, score) in enumerate(found, start=1):
+    for rank, (passage_id, score) in enumerate(results, start=1):
         note = clean_text(notes.get(passage_id, ""))
         print_text(f"{rank:>3}  {score:.4f}  {clean_text(passage_id)}  {note}".rstrip())
         print_text(f"     {clean_text(texts[passage_id], MAX_SNIPPET_LENGTH)}")
-    if not found:
+    if not results:
         print_text("nothing found")

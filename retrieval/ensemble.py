@@ -7,9 +7,10 @@
 * ``linear``: ``Σ wᵢ · (sᵢ(d) - minᵢ) / (maxᵢ - minᵢ)`` over each retriever's pool; in a pool of
   equal scores every passage counts 1.
 
-A retriever that found *nothing* for a query is ignored, not counted as zero: the weights of the
-others are divided by their sum. A retriever that found other passages adds 0 to the ones that it
-did not find; in ``rrf`` that is less than any rank adds, in ``linear`` as much as the last rank.
+A retriever that found *nothing* for a query is ignored, and the weights of the others are divided
+by their sum. A retriever that found some passages adds 0 to the passages that it did not find. In
+``rrf`` this is less than it adds to any passage that it found; in ``linear`` it is as much as it
+adds to its last one.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from retrieval.protocol import Passage, Retriever
 Method = Literal["rrf", "linear"]
 
 RRF_K = 60
+"""The constant of reciprocal rank fusion in the paper of Cormack et al."""
 POOL_SIZE = 100
-"""Passages taken from each retriever before fusing."""
+"""Number of passages taken from each retriever before fusion."""
 WEIGHT_TOLERANCE = 1e-9
 """Weights whose sum is this close to 1 are not rescaled."""
 
@@ -38,11 +40,11 @@ class EnsembleRanker(BaseRetriever):
     Args:
         passages: the corpus of all retrievers; its order breaks ties.
         retrievers: at least one.
-        weights: one for each retriever, not negative, not all zero; divided by their sum. Equal
-            if omitted. A retriever of weight 0 is not queried.
+        weights: one weight for each retriever, at least 0 and not all 0. They are divided by their
+            sum. By default all are equal. A retriever of weight 0 is not queried.
         method: ``rrf`` or ``linear``.
         k: the constant of ``rrf``; greater than 0.
-        pool: passages taken from each retriever, or more if the caller requests more.
+        pool: number of passages taken from each retriever; more if the caller requests more.
         name: name of the ensemble.
 
     Raises:
@@ -104,14 +106,17 @@ class EnsembleRanker(BaseRetriever):
                 pool = self._check_pool(retriever, retriever.get_scores(query, size, chunks))
                 if pool:
                     weighted_pools.append((weight, pool))
-        all_found = len(weighted_pools) == sum(weight > 0 for weight in self.weights)
-        total = 1.0 if all_found else math.fsum(weight for weight, _ in weighted_pools)
+        all_contribute = len(weighted_pools) == sum(weight > 0 for weight in self.weights)
+        total = 1.0 if all_contribute else math.fsum(weight for weight, _ in weighted_pools)
         terms: dict[str, list[float]] = {}
         for weight, pool in weighted_pools:
-            for passage_id, part in self._compute_terms(pool).items():
-                terms.setdefault(passage_id, []).append(weight / total * part)
+            for passage_id, term in self._compute_terms(pool).items():
+                terms.setdefault(passage_id, []).append(weight / total * term)
         # fsum is exact in any order, so the order of retrievers cannot break a tie by rounding.
-        scores = {passage_id: min(math.fsum(parts), 1.0) for passage_id, parts in terms.items()}
+        scores = {
+            passage_id: min(math.fsum(passage_terms), 1.0)
+            for passage_id, passage_terms in terms.items()
+        }
         return rank_passages(scores, self._position, pool_size, None)
 
     def _check_pool(self, retriever: Retriever, pool: dict[str, float]) -> dict[str, float]:
@@ -135,7 +140,7 @@ class EnsembleRanker(BaseRetriever):
             return {
                 passage_id: 1.0 / (self._k + ranks[score]) for passage_id, score in pool.items()
             }
-        # Halved, because the difference of two huge scores may overflow.
+        # Scores are halved, because the difference of two huge scores may overflow.
         halves = {passage_id: score / 2 for passage_id, score in pool.items()}
         lowest, highest = min(halves.values()), max(halves.values())
         if highest == lowest:
@@ -158,9 +163,9 @@ def normalise_weights(weights: Sequence[float], count: int) -> tuple[float, ...]
     largest = max(weights)
     if largest == 0:
         raise ValueError("all weights are 0")
-    # Divided by the largest first, because the sum of huge weights may overflow.
-    scaled = [weight / largest for weight in weights]
-    total = math.fsum(scaled)
+    # Weights are divided by the largest first, because the sum of huge weights may overflow.
+    scaled_weights = [weight / largest for weight in weights]
+    total = math.fsum(scaled_weights)
     if abs(total * largest - 1.0) <= WEIGHT_TOLERANCE:
         return tuple(map(float, weights))
-    return tuple(weight / total for weight in scaled)
+    return tuple(weight / total for weight in scaled_weights)

@@ -4,12 +4,13 @@
 |---|---|
 | ``bm25`` | words |
 | ``dense`` | embeddings |
-| ``hybrid`` | ``bm25`` and ``dense``, fused |
+| ``hybrid`` | a fusion of ``bm25`` and ``dense`` |
 | ``kg`` | the concept graph |
-| ``section_tree`` | the sections, ties broken by BM25 |
-| ``ensemble`` | all four components, fused; the other three if the run has no section tree |
+| ``section_tree`` | the sections; BM25 breaks ties |
+| ``ensemble`` | a fusion of all the others except ``hybrid`` |
 
-The first three search any passages; the others need the concept graph or sections of a run.
+The first three search any passages; the others need the concept graph or sections of a run. If a
+run has no sections, ``ensemble`` omits ``section_tree``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from retrieval.concepts import Mode
 
 ENSEMBLE_COMPONENTS = ("bm25", "dense", "kg", "section_tree")
-"""The components of ``ensemble``, in this order."""
 HYBRID_COMPONENTS = ("bm25", "dense")
 FUSION_COMPONENTS = {"hybrid": HYBRID_COMPONENTS, "ensemble": ENSEMBLE_COMPONENTS}
 """The components of each fused retriever."""
@@ -49,14 +49,14 @@ class RetrieverOptions:
     Attributes:
         weights: component → weight in a fusion, 1 by default. A component of weight 0 is not built.
         fusion: fusion method of ``hybrid`` and ``ensemble``.
-        pool: passages that each component passes to a fusion.
+        pool: number of passages that each component passes to a fusion.
         walk: how ``kg`` spreads scores from the query's concepts over the graph: ``bfs`` by
             breadth-first search, ``ppr`` by personalised PageRank.
         num_hops: hops of ``kg`` with ``bfs``.
         beta: weight of the section tree in the scores of ``kg``; 0 by default, since the ensemble
             has ``section_tree`` as a separate component.
-        lookup: whether words that the graph does not contain are looked up by their embedding.
-        ties: whether BM25 breaks the ties of ``section_tree``.
+        use_lookup: whether words that the graph does not contain are looked up by their embedding.
+        break_ties: whether BM25 breaks the ties of ``section_tree``.
         reranker: folder or hub name of a cross-encoder that reranks the results; empty for none.
     """
 
@@ -85,7 +85,7 @@ def open_retriever(
     Raises:
         ValueError: there is no such retriever, or weights name a component that it does not have.
         SettingError: all weights are 0.
-        RunFolderError: the run is damaged, or has no section tree where one is needed.
+        RunFolderError: the run is damaged, or the retriever needs sections and the run has none.
         EmbedderMismatchError: the model for looking up concepts is not the run's.
         EpocheError: a model cannot be loaded.
     """
@@ -108,7 +108,7 @@ def open_text_retriever(
         name: one of ``TEXT_RETRIEVERS``.
         passages: the passages to search.
         embedder: as for ``open_retriever``.
-        options: as for ``open_retriever``; options of other retrievers have no effect.
+        options: as for ``open_retriever``; those that only apply to runs have no effect.
 
     Raises:
         ValueError, SettingError, EpocheError: as for ``open_retriever``.
@@ -122,14 +122,14 @@ def parse_weights(pairs: Iterable[str], name: str) -> dict[str, float]:
     """Parses weights: ``["kg=0.5"]`` → ``{"kg": 0.5}``.
 
     Args:
-        pairs: as given by the user.
+        pairs: ``component=number`` texts from the user.
         name: the retriever.
 
     Raises:
-        SettingError: an entry is not ``component=number``, its number is negative or not finite, or
-            the retriever has no such component.
+        SettingError: a text is not of this form, its number is negative or not finite, its
+            component occurs twice, or the retriever has no such component.
     """
-    fused = FUSION_COMPONENTS.get(name, ())
+    components = FUSION_COMPONENTS.get(name, ())
     weights: dict[str, float] = {}
     for pair in pairs:
         component, equals, number = pair.partition("=")
@@ -137,13 +137,13 @@ def parse_weights(pairs: Iterable[str], name: str) -> dict[str, float]:
             weight = float(number) if equals else math.nan
         except ValueError:
             weight = math.nan
-        if component not in fused or component in weights or not 0 <= weight < math.inf:
+        if component not in components or component in weights or not 0 <= weight < math.inf:
             raise SettingError(
                 f"{pair!r} is not a valid weight for {name}",
                 where="weights",
-                hint=f"For example {fused[0]}=0.5; components: {', '.join(fused)}, each at most "
-                "once."
-                if fused
+                hint=f"For example {components[0]}=0.5; components: {', '.join(components)}, each "
+                "at most once."
+                if components
                 else "Only hybrid and ensemble have components with weights.",
             )
         weights[component] = weight
@@ -176,7 +176,7 @@ class _RetrieverFactory:
 
     @property
     def missing_components(self) -> tuple[str, ...]:
-        """Components that a fusion omits unless a weight names them."""
+        """Components that a fusion leaves out, unless the user gives them a weight."""
         return ()
 
     def make_retriever(self, name: str, names: Sequence[str]) -> Retriever:
@@ -215,15 +215,15 @@ class _RetrieverFactory:
         if unknown:
             raise ValueError(f"{name} has no component {', '.join(unknown)}")
         weights |= self.options.weights
-        used = [component for component, weight in weights.items() if weight != 0]
-        if not used:
+        used_components = [component for component, weight in weights.items() if weight != 0]
+        if not used_components:
             raise SettingError(
                 "all weights are 0", where="weights", hint="Give at least one weight above 0."
             )
         return EnsembleRanker(
             self.passages,
-            [self.make_component(component) for component in used],
-            [weights[component] for component in used],
+            [self.make_component(component) for component in used_components],
+            [weights[component] for component in used_components],
             method=self.options.fusion,
             pool=self.options.pool,
             name=name,
@@ -243,12 +243,15 @@ class _RunRetrieverFactory(_RetrieverFactory):
             return None
         # Pass the loaded model if it is the run's own: the run records only the model's name, which
         # does not locate a model that was loaded from a folder.
-        is_same = self.embedder and self.model.name == self.run.embedder_name
-        return self.run.open_lookup(self.model if is_same else None)
+        is_run_model = self.embedder and self.model.name == self.run.embedder_name
+        return self.run.open_lookup(self.model if is_run_model else None)
 
     @property
     def missing_components(self) -> tuple[str, ...]:
-        """``section_tree`` if the run has no sections; a weight for it is then an error."""
+        """``section_tree`` if the run has no sections.
+
+        If the user gives it a weight nevertheless, making the component fails.
+        """
         return ("section_tree",) if self.run.sections is None else ()
 
     def make_component(self, name: str) -> Retriever:

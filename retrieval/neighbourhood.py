@@ -22,9 +22,16 @@ def collect_nearby_facts(
 ) -> list[str]:
     """Collects the facts about some entities, as sentences.
 
-    The order is: facts that link two of the entities; denials with one of them as subject; facts
-    with one as subject; facts with one as object; denials with one as object. Entities take turns,
-    so that none uses the whole limit. As in ``build_passages``, inferred facts are not included.
+    They come in this order:
+
+    1. facts that link two of the entities,
+    2. denials with one of the entities as subject,
+    3. facts with one as subject,
+    4. facts with one as object,
+    5. denials with one only as object.
+
+    In 3 and 4 the entities take turns, so that none of them uses the whole limit. As in
+    ``build_passages``, inferred facts are not included.
 
     Args:
         graph: the graph.
@@ -33,36 +40,43 @@ def collect_nearby_facts(
         limit: maximum number of facts.
 
     Returns:
-        Sentences, each once, in an order that depends on graph and arguments only.
+        Sentences without duplicates, in an order that depends only on graph and arguments.
     """
     index = graph.index
-    text = index.terms.get_text
-    nodes = {node for thing in iris if (node := index.terms.get(thing)) is not None}
-    ordered = [node for thing in iris if (node := index.terms.get(thing)) in nodes]
+    get_text = index.terms.get_text
+    nodes = {node for iri in iris if (node := index.terms.get(iri)) is not None}
+    ordered_nodes = [node for iri in iris if (node := index.terms.get(iri)) in nodes]
 
     def iter_outgoing(node: int) -> Iterator[Claim]:
-        return (Claim(text(node), text(p), text(o)) for p, o in index.iter_out_edges(node))
+        return (
+            Claim(get_text(node), get_text(p), get_text(o)) for p, o in index.iter_out_edges(node)
+        )
 
     def iter_incoming(node: int) -> Iterator[Claim]:
-        return (Claim(text(s), text(p), text(node)) for p, s in index.iter_in_edges(node))
+        return (
+            Claim(get_text(s), get_text(p), get_text(node)) for p, s in index.iter_in_edges(node)
+        )
 
-    joining = (
-        Claim(text(node), text(p), text(o))
-        for node in ordered
+    linking_facts = (
+        Claim(get_text(node), get_text(p), get_text(o))
+        for node in ordered_nodes
         for p, o in index.iter_out_edges(node)
         if o in nodes
     )
     denials = [d for d in iter_denials(index) if d.s in nodes or d.o in nodes]
-    # Denials that link two of the entities first, those with one only as object last.
+    # Denials that link two of the entities come first, those with one only as object last.
     denials.sort(key=lambda d: (not (d.s in nodes and d.o in nodes), d.s not in nodes))
-    denied = [phrasebook.render_denial(Claim(text(d.s), text(d.p), text(d.o))) for d in denials]
-    as_subject = sum(d.s in nodes for d in denials)
+    denial_sentences = [
+        phrasebook.render_denial(Claim(get_text(d.s), get_text(d.p), get_text(d.o)))
+        for d in denials
+    ]
+    n_subject_denials = sum(d.s in nodes for d in denials)
     facts = chain(
-        _render_facts(phrasebook, joining),
-        denied[:as_subject],
-        _render_facts(phrasebook, _interleave_rows(map(iter_outgoing, ordered))),
-        _render_facts(phrasebook, _interleave_rows(map(iter_incoming, ordered))),
-        denied[as_subject:],
+        _render_facts(phrasebook, linking_facts),
+        denial_sentences[:n_subject_denials],
+        _render_facts(phrasebook, _interleave_rows(map(iter_outgoing, ordered_nodes))),
+        _render_facts(phrasebook, _interleave_rows(map(iter_incoming, ordered_nodes))),
+        denial_sentences[n_subject_denials:],
     )
     return list(islice(_drop_duplicates(facts), limit))
 
@@ -72,8 +86,8 @@ def _render_facts(phrasebook: Phrasebook, claims: Iterable[Claim]) -> Iterator[s
 
 
 def _interleave_rows(rows: Iterable[Iterator[T]]) -> Iterator[T]:
-    """Yields the first item of each row, then the second of each, and so on."""
-    return (item for turn in zip_longest(*rows) for item in turn if item is not None)
+    """Yields the first item of each row, then the second item of each row, and so on."""
+    return (item for nth_items in zip_longest(*rows) for item in nth_items if item is not None)
 
 
 def _drop_duplicates(items: Iterable[T]) -> Iterator[T]:

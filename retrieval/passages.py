@@ -34,18 +34,18 @@ def build_passages(
         grouping: one sentence per passage, or one subject per passage.
 
     Returns:
-        Passages with the ids ``f000001`` … (facts) or the subject's term text; one sentence per
-        line.
+        Passages of one sentence with the ids ``f000001``, ``f000002``, …; or passages with one
+        sentence per line, whose id is the subject.
     """
     sentences = _iter_sentences(graph, phrasebook)
     if grouping == "fact":
         return [
             Passage(f"f{number:06d}", text) for number, (_, text) in enumerate(sentences, start=1)
         ]
-    grouped: dict[str, list[str]] = {}
+    texts_by_subject: dict[str, list[str]] = {}
     for subj, text in sentences:
-        grouped.setdefault(subj, []).append(text)
-    return [Passage(subj, "\n".join(texts)) for subj, texts in grouped.items()]
+        texts_by_subject.setdefault(subj, []).append(text)
+    return [Passage(subj, "\n".join(texts)) for subj, texts in texts_by_subject.items()]
 
 
 class GraphFact(NamedTuple):
@@ -56,7 +56,10 @@ class GraphFact(NamedTuple):
 
 
 def iter_graph_facts(graph: Graph) -> Iterator[GraphFact]:
-    """Yields the asserted facts, then the denied ones; the n-th is that of passage ``f00000n``."""
+    """Yields the asserted facts, then the denied ones.
+
+    The order is that of ``build_passages``: the first fact is the passage ``f000001``.
+    """
     for claim in graph.iter_claims():
         if is_factual_claim(claim):
             yield GraphFact(claim, denied=False)
@@ -74,7 +77,7 @@ def _iter_sentences(graph: Graph, phrasebook: Phrasebook) -> Iterator[tuple[str,
 
 
 def is_factual_claim(claim: Claim) -> bool:
-    """Whether a triple is a fact about an entity, not schema or labelling."""
+    """Whether a triple is a fact about an entity, and not part of the schema or a label."""
     if claim.pred in (OWL + "sameAs", OWL + "differentFrom"):
         return True
     if claim.pred == RDF_TYPE:
@@ -85,6 +88,6 @@ def is_factual_claim(claim: Claim) -> bool:
 
 def _iter_denied_claims(graph: Graph) -> Iterator[Claim]:
     """Yields the claims that negative property assertions deny, in the graph's order."""
-    text = graph.index.terms.get_text
+    get_text = graph.index.terms.get_text
     for denial in iter_denials(graph.index):
-        yield Claim(text(denial.s), text(denial.p), text(denial.o))
+        yield Claim(get_text(denial.s), get_text(denial.p), get_text(denial.o))

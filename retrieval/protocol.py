@@ -20,8 +20,9 @@ class Passage(msgspec.Struct, frozen=True):
 class Retriever(Protocol):
     """Scores the passages of its corpus.
 
-    Scores are comparable within one call only. A passage that was not found is absent and has no
-    score of 0, so that rank fusion can distinguish the two. Equal scores are in corpus order.
+    Scores are comparable within one call only. A passage that was not found is absent from the
+    result; it does not get the score 0, so that rank fusion can distinguish the two. Passages with
+    equal scores are in corpus order.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Reranks the passages that a retriever found, with a cross-encoder (extra ``dense``).
 
 A cross-encoder reads question and passage together, so it judges relevance better than embeddings
-do, but it is too slow for more than the best passages.
+do. It is too slow to score a whole corpus, so it scores only the best passages of the retriever.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from kg.embedding.cross_encoder import CrossEncoder
 
 POOL_SIZE = 50
-"""Passages that the cross-encoder scores for each question."""
+"""Number of passages that the cross-encoder scores for each question."""
 BATCH_SIZE = 32
+"""Number of passages that the cross-encoder scores at once."""
 
 _HINT = "Name a folder that holds a CrossEncoder with one output, or such a model of the hub."
 
@@ -26,14 +27,14 @@ _HINT = "Name a folder that holds a CrossEncoder with one output, or such a mode
 class RerankingRetriever(BaseRetriever):
     """The passages of another retriever, ordered by a cross-encoder.
 
-    Scores are the logistic function of the model's output, between 0 and 1. No passages are added
-    to those that the other retriever found. Passages with equal scores keep its order.
+    Scores are the logistic function of the model's output, between 0 and 1. Only passages that the
+    other retriever found are returned. Passages with equal scores keep the order of that retriever.
 
     Args:
         passages: the corpus.
         retriever: finds the passages to rerank.
-        encoder: scores them; ``load_reranker`` loads one.
-        pool: passages taken from the retriever, or more if the caller requests more.
+        encoder: the cross-encoder; ``load_reranker`` loads one.
+        pool: number of passages taken from the retriever; more if the caller requests more.
 
     Raises:
         ValueError: ``pool`` is too small.

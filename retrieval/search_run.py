@@ -23,7 +23,7 @@ class RetrieverName(StrEnum):
 
 
 class Walk(StrEnum):
-    """How strengths are spread over the concept graph."""
+    """How strengths are spread over the concept graph; see ``retrieval/concepts.py``."""
 
     bfs = "bfs"
     ppr = "ppr"
@@ -61,8 +61,8 @@ def main(
     from retrieval.display import print_results
     from retrieval.factory import RetrieverOptions, list_run_passages, open_retriever, parse_weights
 
-    walks = retriever in (RetrieverName.kg, RetrieverName.ensemble)
-    if (beta or walk is not Walk.bfs) and not walks:
+    uses_walk = retriever in (RetrieverName.kg, RetrieverName.ensemble)
+    if (beta or walk is not Walk.bfs) and not uses_walk:
         raise SettingError(
             f"{'--beta' if beta else '--walk'} has no effect on {retriever.value}",
             where="--beta" if beta else "--walk",

@@ -102,13 +102,13 @@ def _record_questions(questions: Path, frozen: Path, backend: list[str] | None) 
             )
         queries.setdefault(text)
     recording = RecordingSearch(WebSearch(tuple(backend or BACKENDS)), frozen)
-    existing = sum(map(recording.is_recorded, queries))
-    empty = 0
+    n_recorded = sum(map(recording.is_recorded, queries))
+    n_without_results = 0
     for text in track_progress(list(queries), what="searching", total=len(queries)):
-        empty += not recording.run_query(text).results
+        n_without_results += not recording.run_query(text).results
     print_text(
-        f"{len(queries)} searches recorded ({existing} were recorded before; "
-        f"{empty} found nothing) → {frozen}"
+        f"{len(queries)} searches recorded ({n_recorded} were recorded before; "
+        f"{n_without_results} found nothing) → {frozen}"
     )
 
 

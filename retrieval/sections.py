@@ -1,7 +1,7 @@
 """Retrieves chunks by the headings and concepts of their sections.
 
-All chunks of a section have the same score. A second retriever can break these ties, by amounts too
-small to move a chunk above one of a better section.
+All chunks of a section have the same score. A second retriever can break these ties. It changes
+scores so little that no chunk moves above a chunk of a better section.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SectionRetriever(BaseRetriever):
         tree: the sections.
         concepts: finds the concepts that a question names.
         lookup: finds concepts for words that the graph does not contain.
-        ties: orders the chunks of one section; without it they keep the order of the text.
+        tie_breaker: orders the chunks of one section; without it they keep the order of the text.
         alpha: weight of coverage against specificity, in [0, 1].
         heading_weight: weight of headings against concepts, in [0, 1].
         inheritance_decay: share of a section's score that its subsections inherit, in [0, 1].

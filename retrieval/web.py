@@ -2,13 +2,14 @@
 
 ``WebSearch`` queries search engines through ``ddgs`` (extra ``web``); nothing else here uses the
 network. ``FrozenSearch`` replays recorded searches; it needs neither network nor extra, and always
-gives the same results. ``RecordingSearch`` is a ``WebSearch`` that records.
+gives the same results. ``RecordingSearch`` replays recorded searches, and searches the web for new
+queries and records them.
 
-A failure is never reported as "nothing found". The interface of ``ddgs`` reports "No results found"
-for a refusal, a time-out and an empty page, so its engines are called one by one here, and only a
-page with status 200 that was read completely counts as a response. An engine that returns status
-200 with a CAPTCHA page instead of results cannot be detected; therefore several engines can be
-named, and a result counts as empty only if all of them find nothing.
+A failure is never reported as "nothing found". The main interface of ``ddgs`` reports "No results
+found" for a refusal, a time-out and an empty page alike. Therefore its engines are called one by
+one here, and only a page with status 200 that was read completely counts as a response. An engine
+that returns status 200 with a CAPTCHA page instead of results cannot be detected. Therefore several
+engines can be named, and a result counts as empty only if all of them find nothing.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ from retrieval.web_results import (
 )
 
 BACKENDS = ("duckduckgo", "mojeek")
+"""Search engines used by default, in this order."""
 REGION = "us-en"
 TIMEOUT_S = 10
 PROXY_VARIABLE = "DDGS_PROXY"
-"""Environment variable with a proxy for searches; ``ddgs`` itself uses the same one."""
+"""Environment variable with a proxy for searches; the interface of ``ddgs`` uses the same one."""
 CA_FILE_VARIABLE = "SSL_CERT_FILE"
 """Environment variable with a PEM file of the certificate authorities to trust."""
 
@@ -76,15 +78,15 @@ class WebRetriever(BaseRetriever):
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
-        """See ``Retriever``; restricting ``chunks`` does not change scores.
+        """See ``Retriever``; a restriction to ``chunks`` does not change scores.
 
         Raises:
             EpocheError: as for ``run_query``.
         """
         row = self.run_query(query)
         scores = {result.id: 1.0 / rank for rank, result in enumerate(row.results, start=1)}
-        selected = [result_id for result_id in scores if chunks is None or result_id in chunks]
-        return {result_id: scores[result_id] for result_id in selected[: max(pool_size, 0)]}
+        selected_ids = [result_id for result_id in scores if chunks is None or result_id in chunks]
+        return {result_id: scores[result_id] for result_id in selected_ids[: max(pool_size, 0)]}
 
 
 class WebSearch(WebRetriever):
@@ -107,29 +109,31 @@ class WebSearch(WebRetriever):
         region: str = REGION,
         timeout_s: int = TIMEOUT_S,
     ) -> None:
-        known = _load_engines()
-        unknown = [backend for backend in backends if backend not in known]
+        engine_classes = _load_engines()
+        unknown = [backend for backend in backends if backend not in engine_classes]
         if unknown or not backends:
             raise SearchError(
                 f"unknown search engine {unknown[0]!r}" if unknown else "no search engine is named",
                 where="--backend",
-                hint=f"Known to ddgs: {', '.join(sorted(known))}.",
+                hint=f"Known to ddgs: {', '.join(sorted(engine_classes))}.",
             )
         self._backends, self._region = tuple(backends), region
-        connection = {
+        engine_options = {
             "proxy": os.environ.get(PROXY_VARIABLE) or None,
             "timeout": timeout_s,
             "verify": os.environ.get(CA_FILE_VARIABLE) or True,
         }
-        self._engines = {backend: known[backend](**connection) for backend in self._backends}
-        self._found: list[FrozenQuery] = []
+        self._engines = {
+            backend: engine_classes[backend](**engine_options) for backend in self._backends
+        }
+        self._finished_queries: list[FrozenQuery] = []
 
     @property
     def _available_queries(self) -> Iterable[FrozenQuery]:
-        return self._found
+        return self._finished_queries
 
     def params(self) -> dict[str, object]:
-        """Returns how the web is searched; the results change over time."""
+        """Returns how the web is searched; they do not determine the results, which change."""
         return {"name": self.name, "backends": list(self._backends), "region": self._region}
 
     def run_query(self, query: str) -> FrozenQuery:
@@ -141,11 +145,11 @@ class WebSearch(WebRetriever):
         text = normalise_query(query)
         if not text:
             raise SearchError("the query is empty", where=repr(query))
-        tried: list[str] = []
+        tried_backends: list[str] = []
         failures: list[str] = []
         results: tuple[WebResult, ...] = ()
         for backend in self._backends:
-            tried.append(backend)
+            tried_backends.append(backend)
             try:
                 results = self._query_backend(backend, text)
             except SearchError as error:
@@ -160,8 +164,8 @@ class WebSearch(WebRetriever):
                 hint="Try again later, name another --backend, or replay a recorded search.",
             )
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        frozen = FrozenQuery(text, hash_query(text), date, tuple(tried), results)
-        self._found.append(frozen)
+        frozen = FrozenQuery(text, hash_query(text), date, tuple(tried_backends), results)
+        self._finished_queries.append(frozen)
         return frozen
 
     def _query_backend(self, backend: str, query: str) -> tuple[WebResult, ...]:
@@ -228,7 +232,7 @@ class FrozenSearch(WebRetriever):
 
 
 class RecordingSearch(WebRetriever):
-    """Replays recorded searches; searches the web for other queries and records the results.
+    """Replays recorded searches; for other queries, searches the web and records the results.
 
     Args:
         live: searches the web.

@@ -61,22 +61,25 @@ class FrozenQuery(msgspec.Struct, frozen=True):
 
 def normalise_query(query: str) -> str:
     """Returns a query as it is sent and recorded: one line of ``MAX_QUERY_LENGTH`` characters."""
-    # Cut first, to bound the work on a huge query; collapsing whitespace then shortens it further.
+    # Cut first, to bound the work on a huge query. Four times the limit, because collapsing
+    # whitespace shortens the query.
     return to_one_line(query[: 4 * MAX_QUERY_LENGTH])[:MAX_QUERY_LENGTH].strip()
 
 
 def hash_query(query: str) -> str:
-    """Returns the hex SHA-256 of a normalised query, the key of the query in a file."""
+    """Returns the hex SHA-256 of the normalised query, which identifies it in a file."""
     return hashlib.sha256(normalise_query(query).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def clean_results(results: Iterable[tuple[str, str, str]]) -> tuple[WebResult, ...]:
-    """Cleans results, and drops duplicates and those that are not web pages; keeps their order.
+    """Cleans search results and drops duplicates and results without an http or https URL.
+
+    The order is kept.
 
     Args:
         results: (title, URL, text) as returned by a search engine; untrusted.
     """
-    cleaned: dict[WebResult, None] = {}
+    unique_results: dict[WebResult, None] = {}
     for title, href, body in results:
         address = to_one_line(href[: MAX_URL_LENGTH + 1])
         if len(address) > MAX_URL_LENGTH or not address.lower().startswith(("http://", "https://")):
@@ -85,8 +88,8 @@ def clean_results(results: Iterable[tuple[str, str, str]]) -> tuple[WebResult, .
             clean_text(title, MAX_TITLE_LENGTH), address, clean_text(body, MAX_BODY_LENGTH)
         )
         if result.title or result.body:
-            cleaned.setdefault(result)
-    return tuple(cleaned)[:MAX_RESULTS]
+            unique_results.setdefault(result)
+    return tuple(unique_results)[:MAX_RESULTS]
 
 
 def read_frozen_queries(path: Path | str) -> dict[str, FrozenQuery]:
@@ -117,7 +120,7 @@ def read_frozen_queries(path: Path | str) -> dict[str, FrozenQuery]:
 
 
 def append_frozen_query(path: Path, row: FrozenQuery) -> None:
-    """Appends a query to a file in one write; creates the file if it does not exist.
+    """Appends a query and its results to a file in one write; creates the file if needed.
 
     An incomplete last line, which a killed process may have left, is removed first.
 
@@ -142,9 +145,9 @@ def drop_incomplete_line(path: Path) -> None:
         while end:
             start = max(0, end - 65_536)
             handle.seek(start)
-            cut = handle.read(end - start).rfind(b"\n")
-            if cut >= 0:
-                end = start + cut + 1
+            newline = handle.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
                 break
             end = start
         if end < size:

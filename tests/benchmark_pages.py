@@ -1,4 +1,4 @@
-"""Checks of the page of any benchmark: reproducible bytes, and no references to other files."""
+"""Checks that a benchmark's page has reproducible bytes and no references to other files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PRINT_PAGE_CODE = (
 
 
 def check_same_bytes(folder: Path) -> None:
-    """The files of a page are the same for any ``PYTHONHASHSEED``."""
-    found = [
+    """Checks that the files of a page are the same for any ``PYTHONHASHSEED``."""
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", PRINT_PAGE_CODE, str(folder)],
             check=True,
@@ -30,13 +30,13 @@ def check_same_bytes(folder: Path) -> None:
         ).stdout
         for seed in ("0", "1")
     ]
-    assert found[0] == found[1] == b"".join(page_files(section_of(folder)).values())
+    assert outputs[0] == outputs[1] == b"".join(page_files(section_of(folder)).values())
 
 
 def check_self_contained(folder: Path) -> None:
-    """The page loads nothing and links only to itself."""
+    """Checks that the page loads no other file and links only to itself."""
     page = page_files(section_of(folder))["report.html"].decode()
     markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
-    named = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
-    assert [name for name in named if not name.startswith(("#", "`#"))] == []
+    addresses = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
+    assert [name for name in addresses if not name.startswith(("#", "`#"))] == []
     assert not re.search(r"@import|url\(", markup)

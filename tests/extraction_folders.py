@@ -1,4 +1,4 @@
-"""Writes folders of finished extraction runs: simulated replies, scored by the real code."""
+"""Writes folders of finished extraction runs with simulated replies and real scores."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def write_run_folder(
     *,
     count: int | None = 24,
     repeats: int = 1,
-    **more: Any,
+    **manifest_fields: Any,
 ) -> Path:
-    """Writes a run of these systems on these samples, by default the first shipped ones."""
+    """Writes a run of these systems on these samples, by default ``count`` of the shipped ones."""
     samples = load_shipped_samples(count) if samples is None else samples
     systems = SYSTEMS if systems is None else systems
     rows = [
@@ -42,7 +42,7 @@ def write_run_folder(
         for name, skill in systems.items()
         for row in simulate_rows(samples, name, skill, repeats=repeats)
     ]
-    return write_result_folder(folder, samples, rows, repeats=repeats, **more)
+    return write_result_folder(folder, samples, rows, repeats=repeats, **manifest_fields)
 
 
 def write_result_folder(
@@ -52,9 +52,9 @@ def write_result_folder(
     *,
     repeats: int = 1,
     resamples: int = 100,
-    **more: Any,
+    **manifest_fields: Any,
 ) -> Path:
-    """Writes a run with these rows; ``more`` are other fields of its manifest."""
+    """Writes a run with these rows; ``manifest_fields`` are other fields of its manifest."""
     folder.mkdir(parents=True, exist_ok=True)
     systems = tuple(dict.fromkeys(row.system for row in rows))
     manifest = msgspec.structs.replace(
@@ -76,7 +76,7 @@ def write_result_folder(
             ended="2026-01-01T00:10:00+00:00",
             status="complete",
         ),
-        **more,
+        **manifest_fields,
     )
     write_json_atomic(folder / MANIFEST, manifest)
     write_jsonl_atomic(folder / SAMPLES, map(_to_sample_row, samples))

@@ -32,11 +32,12 @@ class Skill:
     Attributes:
         slip: probability that a leaf is corrupted.
         extra: probability that an object gets a field that is not in the schema.
-        unparsable, error: probability of such a reply.
+        unparsable: probability of a reply that is not JSON.
+        error: probability that a call fails.
         seconds: median time of a call; ``None`` for an extractor without calls.
         price: dollars per token; ``None`` if unknown.
-        sure: whether replies have a confidence.
-        constrained: whether decoding follows the schema, so that few replies are invalid.
+        gives_confidence: whether replies state a confidence.
+        constrained: whether decoding follows the schema, so that few replies violate it.
     """
 
     slip: float = 0.1
@@ -45,16 +46,16 @@ class Skill:
     error: float = 0.02
     seconds: float | None = 0.8
     price: float | None = 1e-6
-    sure: bool = False
+    gives_confidence: bool = False
     constrained: bool = True
 
 
 def load_shipped_samples(count: int | None = None) -> list[Sample]:
-    """``count`` of the shipped samples, evenly from all files; all of them without a count."""
-    found = load_samples(shipped_folder()).samples
-    if count is None or count >= len(found):
-        return list(found)
-    return [found[number * len(found) // count] for number in range(count)]
+    """Returns ``count`` shipped samples, spread evenly over all files; all if it is ``None``."""
+    samples = load_samples(shipped_folder()).samples
+    if count is None or count >= len(samples):
+        return list(samples)
+    return [samples[number * len(samples) // count] for number in range(count)]
 
 
 def simulate_rows(
@@ -72,9 +73,10 @@ def simulate_rows(
     for repeat in range(repeats):
         for sample in samples:
             row = _simulate_row(rng, sample, system, skill, repeat, matching)
+            # Calls overlap, so the clock advances by less than the time of each call.
             clock += (row.latency_s or 0.0) * 0.6
-            at = None if row.latency_s is None else round(clock, 3)
-            rows.append(msgspec.structs.replace(row, at_s=at))
+            finished_s = None if row.latency_s is None else round(clock, 3)
+            rows.append(msgspec.structs.replace(row, at_s=finished_s))
     return rows
 
 
@@ -86,8 +88,8 @@ def _simulate_row(
     repeat: int,
     matching: Matching,
 ) -> ExtractionRow:
-    fate = rng.random()
-    if fate < skill.error:
+    roll = rng.random()
+    if roll < skill.error:
         return ExtractionRow(
             id=sample.id,
             system=system,
@@ -99,22 +101,24 @@ def _simulate_row(
             score=score_sample(sample, None, matching, parsed=False).score,
         )
     predicted = corrupt_value(rng, sample.expected, skill)
-    check = SchemaValidator.from_schema(sample.schema)
+    validator = SchemaValidator.from_schema(sample.schema)
+    # Constrained decoding is simulated by repeating the corruption until the value is valid, at
+    # most 24 times.
     for _ in range(24 if skill.constrained else 0):
-        if check.is_valid(predicted):
+        if validator.is_valid(predicted):
             break
         predicted = corrupt_value(rng, sample.expected, skill)
     raw = msgspec.json.encode(predicted).decode()
-    parsed = fate >= skill.error + skill.unparsable
+    parsed = roll >= skill.error + skill.unparsable
     if not parsed:
         predicted, raw = None, f"Here is what I found: {raw[: len(raw) // 2]}"
-    scored = score_sample(sample, predicted, matching, parsed=parsed).score
-    outcome: Outcome = "OK" if scored.valid else "INVALID" if parsed else "UNPARSABLE"
+    score = score_sample(sample, predicted, matching, parsed=parsed).score
+    outcome: Outcome = "OK" if score.valid else "INVALID" if parsed else "UNPARSABLE"
     tokens = len(sample.text) // 4 + 60, len(raw) // 4
     seconds = None
     if skill.seconds is not None:
         seconds = round(skill.seconds * rng.lognormvariate(0, 0.35) * (0.6 + tokens[1] / 250), 3)
-    share = scored.tally.strict / max(scored.tally.expected, 1)
+    correct_share = score.tally.strict / max(score.tally.expected, 1)
     return ExtractionRow(
         id=sample.id,
         system=system,
@@ -122,9 +126,9 @@ def _simulate_row(
         outcome=outcome,
         predicted=predicted,
         raw="" if outcome == "OK" else raw,
-        problem="" if outcome == "OK" else "; ".join(scored.schema_errors) or "no JSON",
-        confidence=round(min(0.5 + share / 2 + rng.uniform(-0.1, 0.1), 1.0), 3)
-        if skill.sure
+        problem="" if outcome == "OK" else "; ".join(score.schema_errors) or "no JSON",
+        confidence=round(min(0.5 + correct_share / 2 + rng.uniform(-0.1, 0.1), 1.0), 3)
+        if skill.gives_confidence
         else None,
         latency_s=seconds,
         ttft_s=None if seconds is None else round(seconds * 0.2, 3),
@@ -134,27 +138,29 @@ def _simulate_row(
         retries=int(seconds is not None and rng.random() < 0.05),
         input_chars=len(sample.text) + 400,
         output_chars=len(raw),
-        score=scored,
+        score=score,
     )
 
 
 def corrupt_value(rng: random.Random, value: Any, skill: Skill) -> Any:
-    """A value as an extractor of this skill would return it."""
+    """Returns the value as an extractor of this skill would return it."""
     if isinstance(value, dict):
-        found = {}
-        for key, inner in value.items():
+        corrupted = {}
+        for key, child in value.items():
             if rng.random() < skill.slip / 3:
                 continue
-            moved = rng.random() < skill.slip / 12 and not isinstance(inner, dict | list)
-            found[f"{key}_text" if moved else key] = corrupt_value(rng, inner, skill)
+            is_moved = rng.random() < skill.slip / 12 and not isinstance(child, dict | list)
+            corrupted[f"{key}_text" if is_moved else key] = corrupt_value(rng, child, skill)
         if rng.random() < skill.extra:
-            found["remarks"] = "checked by the night shift"
-        return found
+            corrupted["remarks"] = "checked by the night shift"
+        return corrupted
     if isinstance(value, list):
-        inner = [corrupt_value(rng, one, skill) for one in value if rng.random() >= skill.slip / 4]
-        if inner and rng.random() < skill.slip / 3:
-            inner.append(inner[-1])
-        return inner
+        items = [
+            corrupt_value(rng, item, skill) for item in value if rng.random() >= skill.slip / 4
+        ]
+        if items and rng.random() < skill.slip / 3:
+            items.append(items[-1])
+        return items
     return value if rng.random() >= skill.slip else _replace_value(rng, value)
 
 

@@ -42,7 +42,7 @@ additional ones are allowed."""
 
 
 def make_sample(number: int) -> dict[str, Any]:
-    """Returns the n-th sample; every third is an order, the others are persons."""
+    """Returns sample ``number``; every third one is about an order, the others about a person."""
     if number % 3 == 2:
         text = f"Order {700 + number} is for {number} lamps and 2 cables, to be sent on Monday."
         expected: dict[str, Any] = {
@@ -77,12 +77,12 @@ def write_samples(folder: Path, count: int) -> Path:
 def reply_correctly(request: ChatRequest) -> str:
     """Replies with the expected output of the text in the request."""
     text = request.prompt
-    if found := re.search(r"(\w+ Number(\d+)) is (\d+) years old and works at (\w+)", text):
-        person: dict[str, Any] = {"name": found[1], "age": int(found[3]), "company": found[4]}
+    if match := re.search(r"(\w+ Number(\d+)) is (\d+) years old and works at (\w+)", text):
+        person: dict[str, Any] = {"name": match[1], "age": int(match[3]), "company": match[4]}
         return json.dumps(person)
-    if found := re.search(r"Order (\d+) is for (\d+) lamps", text):
-        items = [{"what": "lamps", "count": int(found[2])}, {"what": "cables", "count": 2}]
-        return json.dumps({"number": int(found[1]), "items": items})
+    if match := re.search(r"Order (\d+) is for (\d+) lamps", text):
+        items = [{"what": "lamps", "count": int(match[2])}, {"what": "cables", "count": 2}]
+        return json.dumps({"number": int(match[1]), "items": items})
     return "ready"
 
 
@@ -92,10 +92,10 @@ def reply_with_wrong_field(request: ChatRequest) -> str:
 
 
 def make_extraction_model(**overrides: str | Behaviour) -> Callable[[ChatRequest], Behaviour]:
-    """Returns a model that extracts correctly, except for the samples in ``instead``.
+    """Returns a model that extracts correctly, except for the samples in ``overrides``.
 
     Args:
-        instead: what it does for some samples: the sample id as keyword, and a reply text or a
+        overrides: replies to some samples: the sample id as keyword, and a reply text or a
             behaviour as value, e.g. ``s03="{}"``.
     """
     behaviour_by_marker = {
@@ -106,8 +106,12 @@ def make_extraction_model(**overrides: str | Behaviour) -> Callable[[ChatRequest
     }
 
     def pick_behaviour(request: ChatRequest) -> Behaviour:
-        found = (act for marker, act in behaviour_by_marker.items() if marker in request.prompt)
-        return next(found, normal_reply(reply_correctly))
+        matches = (
+            behaviour
+            for marker, behaviour in behaviour_by_marker.items()
+            if marker in request.prompt
+        )
+        return next(matches, normal_reply(reply_correctly))
 
     return pick_behaviour
 
@@ -118,6 +122,7 @@ def make_text_reply(text: str) -> Behaviour:
 
 
 def _get_sample_marker(number: int) -> str:
+    """Returns words that only the text of this sample contains."""
     return f"Order {700 + number} " if number % 3 == 2 else f"Number{number} "
 
 
@@ -138,7 +143,7 @@ TIME_FIELDS = frozenset({"started", "ended", "resumed"})
 
 
 def read_output_files(out: Path) -> dict[str, bytes]:
-    """Reads the outputs that two equal runs share: all except the report and the cache.
+    """Reads the outputs that are the same in equal runs: all except the report and the cache.
 
     The manifest is returned without its times.
     """
@@ -147,5 +152,7 @@ def read_output_files(out: Path) -> dict[str, bytes]:
         name: (out / name).read_bytes() for name in (*names, "predictions.jsonl", "per_sample.csv")
     }
     manifest = json.loads((out / "manifest.json").read_bytes())
-    timeless = {key: value for key, value in manifest.items() if key not in TIME_FIELDS}
-    return {**outputs, "manifest.json": json.dumps(timeless).encode()}
+    manifest_without_times = {
+        key: value for key, value in manifest.items() if key not in TIME_FIELDS
+    }
+    return {**outputs, "manifest.json": json.dumps(manifest_without_times).encode()}

@@ -9,7 +9,7 @@ ENGLISH_NUMBER = re.compile(SIGN_PATTERN + r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?
 NUMBER = re.compile(
     SIGN_PATTERN + r"(\d{1,3}(?:[., '’\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?)"
 )
-CLOCK = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|\d{1,2}:\d\d(?::\d\d)?")
+DATE_OR_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|\d{1,2}:\d\d(?::\d\d)?")
 MONTHS = {
     "en": "January February March April May June July August September October November December",
     "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
@@ -89,49 +89,64 @@ NUMBER_WORDS = {
 
 
 def find_numbers(text: str, language: str) -> set[float]:
-    """Numbers written in digits, without times of day and ISO dates.
+    """Returns the numbers that are written in digits, without times of day and ISO dates.
 
-    English separates thousands by commas. Other languages use commas or dots, so both readings
-    are returned.
+    English separates thousands by commas. In the other languages a comma or a dot may separate
+    thousands or decimals, so both readings are returned.
     """
-    text = CLOCK.sub(" | ", text)
-    found: set[float] = set()
+    text = DATE_OR_TIME.sub(" | ", text)
+    numbers: set[float] = set()
     for match in (ENGLISH_NUMBER if language == "en" else NUMBER).finditer(text):
-        written = re.sub("[ '’\u00a0\u202f]", "", match.group(2))
-        readings = [written.replace(",", "")]
+        digits = re.sub("[ '’\u00a0\u202f]", "", match.group(2))
+        readings = [digits.replace(",", "")]
         if language != "en":
-            readings.append(written.replace(".", "").replace(",", "."))
+            readings.append(digits.replace(".", "").replace(",", "."))
         sign = -1 if match.group(1) else 1
-        found |= {sign * float(one) for one in readings if one.count(".") <= 1}
-    return found
+        numbers |= {sign * float(reading) for reading in readings if reading.count(".") <= 1}
+    return numbers
 
 
 def contains_date(value: str, text: str, language: str) -> bool:
-    """Whether a text has the day and month of an ISO date together, and the year anywhere."""
+    """Returns whether a text states the day and month of an ISO date, and its year anywhere."""
     year, month, day = map(int, value.split("-"))
-    name = MONTHS[language].split()[month - 1]
-    ways = [rf"\b0?{day}[/.]0?{month}[/.]{year}"]
+    month_name = MONTHS[language].split()[month - 1]
+    patterns = [rf"\b0?{day}[/.]0?{month}[/.]{year}"]
     if language == "en":
-        name = rf"(?:{name}|{name[:3]}\b\.?)"
-        nth = rf"\b0?{day}(?:st|nd|rd|th)?"
-        ways += [rf"{nth}(?: of)? {name}", rf"{nth} (?:to|and) \d+ {name}", rf"{name} {nth}\b"]
+        month_name = rf"(?:{month_name}|{month_name[:3]}\b\.?)"
+        ordinal_day = rf"\b0?{day}(?:st|nd|rd|th)?"
+        patterns += [
+            rf"{ordinal_day}(?: of)? {month_name}",
+            rf"{ordinal_day} (?:to|and) \d+ {month_name}",
+            rf"{month_name} {ordinal_day}\b",
+        ]
     elif language == "de":
-        ways += [rf"\b{day}\.(?: (?:bis|und) \d+\.)? {name}\b", rf"\b0?{day}\.0?{month}\.(?!\d)"]
+        patterns += [
+            rf"\b{day}\.(?: (?:bis|und) \d+\.)? {month_name}\b",
+            rf"\b0?{day}\.0?{month}\.(?!\d)",
+        ]
     elif language == "fr":
-        ways += [rf"\b{day}(?:er)?(?: (?:au|et) \d+)? {name}\b"]
+        patterns += [rf"\b{day}(?:er)?(?: (?:au|et) \d+)? {month_name}\b"]
     else:
-        ways += [rf"\b{day}(?: (?:al|y) \d+)? de {name}\b"]
-    return str(year) in text and any(re.search(way, text) for way in ways)
+        patterns += [rf"\b{day}(?: (?:al|y) \d+)? de {month_name}\b"]
+    return str(year) in text and any(re.search(pattern, text) for pattern in patterns)
 
 
 def contains_number(value: float, text: str, language: str) -> bool:
-    """Whether a text has a number in words, in millions, in stars or without its sign."""
+    """Returns whether a text states a number.
+
+    The number may stand in digits, in words, in millions, as rating stars or without its minus
+    sign.
+    """
     words = NUMBER_WORDS[language].get(int(value)) if value == int(value) else None
-    in_figures = find_numbers(text, language)
+    numbers_in_digits = find_numbers(text, language)
     return bool(
         (words and re.search(rf"\b(?:{words})\b", text, re.IGNORECASE))
-        or (value >= 1e5 and value / 1e6 in in_figures and re.search(r"[Mm]ill?i?on|\dm\b", text))
-        or (value < 0 and -value in in_figures)
-        or (value in in_figures)
+        or (
+            value >= 1e5
+            and value / 1e6 in numbers_in_digits
+            and re.search(r"[Mm]ill?i?on|\dm\b", text)
+        )
+        or (value < 0 and -value in numbers_in_digits)
+        or (value in numbers_in_digits)
         or (0 < value <= 5 and "★" * int(value) + "☆" in text)
     )

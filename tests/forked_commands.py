@@ -1,8 +1,8 @@
 """Starts commands in forked processes, so that a test can start and kill many of them quickly.
 
 A parent process that has imported everything forks one child per command. Each child is a real
-process with its own files, event loop and sockets, and is killed by a real signal; only the second
-of imports is saved.
+process with its own files, event loop and sockets, and is killed by a real signal. It only saves
+the second that the imports take.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from epoche.cli import main
 
 answers = int(sys.argv[1])
 
-def end_of(arguments):
+def run_command(arguments):
     sys.argv = ["epoche", *arguments]
     try:
         main()
@@ -31,26 +31,27 @@ def end_of(arguments):
 for line in sys.stdin:
     job = json.loads(line)
     if "wait" in job:
-        said = os.waitstatus_to_exitcode(os.waitpid(job["wait"], 0)[1])
-    elif job.get("here"):
+        answer = os.waitstatus_to_exitcode(os.waitpid(job["wait"], 0)[1])
+    elif job.get("in_parent"):
         os.chdir(job["folder"])
         os.environ.update(job["env"])
-        said = end_of(job["arguments"])
-    elif (said := os.fork()) == 0:
-        code = 70
+        answer = run_command(job["arguments"])
+    elif (answer := os.fork()) == 0:
+        code = 70  # the exit code if the command raises an exception
         try:
             os.setsid()
             os.chdir(job["folder"])
             os.environ.update(job["env"])
             for stream, name in ((1, "stdout"), (2, "stderr")):
                 os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
-            code = end_of(job["arguments"])
+            code = run_command(job["arguments"])
             sys.stdout.flush()
             sys.stderr.flush()
         finally:
             os._exit(code)
-    os.write(answers, f"{said}\\n".encode())
+    os.write(answers, f"{answer}\\n".encode())
 """
+"""Reads one job per line and writes one answer each: an exit code, or the id of a new child."""
 
 
 class ForkedCommand:
@@ -82,15 +83,15 @@ class Forker:
         self._env = env
 
     def __enter__(self) -> Self:
-        end, other = os.pipe()
-        self._answers = os.fdopen(end)
+        read_end, write_end = os.pipe()
+        self._answers = os.fdopen(read_end)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", FORKER_SCRIPT, str(other)],
+            [sys.executable, "-c", FORKER_SCRIPT, str(write_end)],
             stdin=subprocess.PIPE,
             text=True,
-            pass_fds=(other,),
+            pass_fds=(write_end,),
         )
-        os.close(other)
+        os.close(write_end)
         return self
 
     def __exit__(
@@ -105,8 +106,8 @@ class Forker:
         self._answers.close()
 
     def warm_up(self, *arguments: object) -> None:
-        """Runs a command in the parent itself, so that no child has to import what it needs."""
-        assert self.send_job(here=True, **self._build_job(arguments)) == 0
+        """Runs a command in the parent process, so that no child has to repeat its imports."""
+        assert self.send_job(in_parent=True, **self._build_job(arguments)) == 0
 
     def start(self, *arguments: object, folder: Path | None = None) -> ForkedCommand:
         """Starts ``epoche ARGUMENTS``."""

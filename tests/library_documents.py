@@ -1,4 +1,4 @@
-"""A few small documents about a tool library, with numbered sections; for tests of runs."""
+"""Three small documents about a tool library, with numbered sections, for tests of runs."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ DOCUMENTS = {"1-lending.md": LENDING, "2-repair.md": REPAIR, "3-members.md": MEM
 
 
 def write_documents(folder: Path) -> Path:
-    """Creates a folder with the documents; returns it."""
+    """Writes the documents into a folder and returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in DOCUMENTS.items():
         (folder / name).write_text(text, "utf-8")

@@ -30,12 +30,13 @@ LEGACY_FOLDERS = (
     "reporting/benchmark_sections",
     "reporting/plots",
 )
-"""Folders and files that are about to be replaced; they keep their names until then."""
+"""Folders and files that are not measured, because they keep their old names until replaced."""
 
 MAX_ONE_WORD_SHARE = 0.25
 MAX_PARTICIPLE_SHARE = 0.01
 
 FIELD_NOUNS = frozenset({"embedding", "ranking", "string"})
+"""Words with -ing that are nouns of the field, so modules may be named with them."""
 IRREGULAR_PARTICIPLES = frozenset(
     {
         "told",
@@ -115,7 +116,7 @@ def iter_function_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        decorators = {ast.unparse(one).split(".")[-1] for one in node.decorator_list}
+        decorators = {ast.unparse(decorator).split(".")[-1] for decorator in node.decorator_list}
         if decorators & {"property", "cached_property", "setter"} or node.name.startswith("__"):
             continue
         yield node.name.strip("_"), node.lineno
@@ -128,12 +129,12 @@ def list_files(folders: Sequence[str]) -> list[Path]:
         path
         for folder in folders
         for path in (ROOT / folder).rglob("*.py")
-        if not any(path.is_relative_to(old) for old in legacy)
+        if not any(path.is_relative_to(legacy_path) for legacy_path in legacy)
     )
 
 
 if __name__ == "__main__":
-    measured = count_names(list_files(sys.argv[1:] or PACKAGES))
-    print(measured.describe())
-    for offender in [*measured.ing_modules, *measured.participles]:
-        print(f"  {offender}")
+    name_counts = count_names(list_files(sys.argv[1:] or PACKAGES))
+    print(name_counts.describe())
+    for name in [*name_counts.ing_modules, *name_counts.participles]:
+        print(f"  {name}")

@@ -13,23 +13,24 @@ LIST_DUPLICATE_IDS = """() => {
     return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
 LIST_BROKEN_ANCHORS = """() => Array.from(document.querySelectorAll('a[href^="#"]'),
     (a) => a.hash.slice(1)).filter((id) => !id.includes('?') && !document.getElementById(id))"""
-COUNT_UNLABELLED = """() => Array.from(document.querySelectorAll('[aria-labelledby]')).filter((n) =>
-    n.getAttribute('aria-labelledby').split(' ').some((id) => !document.getElementById(id))
+COUNT_BROKEN_LABELS = """() => Array.from(document.querySelectorAll('[aria-labelledby]')).filter(
+    (n) => n.getAttribute('aria-labelledby').split(' ').some((id) => !document.getElementById(id))
 ).length"""
 
 
 def check_structure(page: Any) -> None:
-    """Landmarks, captions, names of figures and fields, ids, links, and a visible focus."""
+    """Checks landmarks, captions, names of figures and fields, ids, links and a visible focus."""
     for landmark in ("header", "nav.toc[aria-label]", "main", "footer", "h1"):
         assert page.locator(landmark).count() == 1
     assert page.locator("table").count() == page.locator("table > caption").count()
-    unnamed = "svg[role=img]:not(:has(> title)), svg[role=img]:not(:has(> desc))"
-    assert page.locator(unnamed).count() == 0
+    undescribed_figures = "svg[role=img]:not(:has(> title)), svg[role=img]:not(:has(> desc))"
+    assert page.locator(undescribed_figures).count() == 0
     assert page.locator("section:not([aria-labelledby])").count() == 0
     assert page.evaluate(COUNT_UNNAMED_FIELDS) == 0
     assert page.evaluate(LIST_DUPLICATE_IDS) == []
     assert page.evaluate(LIST_BROKEN_ANCHORS) == []
-    assert page.evaluate(COUNT_UNLABELLED) == 0
+    assert page.evaluate(COUNT_BROKEN_LABELS) == 0
+    # The first Tab must lead to the link that skips the navigation, and show it.
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.locator(".skip").bounding_box()["y"] >= 0
@@ -37,18 +38,18 @@ def check_structure(page: Any) -> None:
 
 
 def check_headings(page: Any) -> None:
-    """No heading skips a level."""
-    levels = "Array.from(document.querySelectorAll('main :is(h2,h3,h4)'), (h) => +h.tagName[1])"
-    found = page.evaluate(levels)
-    assert all(after <= before + 1 for before, after in pairwise(found))
+    """Checks that no heading skips a level."""
+    script = "Array.from(document.querySelectorAll('main :is(h2,h3,h4)'), (h) => +h.tagName[1])"
+    levels = page.evaluate(script)
+    assert all(next_level <= level + 1 for level, next_level in pairwise(levels))
 
 
-def check_prints(page: Any, file: Path) -> None:
-    """A dark page prints white and without its controls; the PDF is written to ``file``."""
+def check_printed_page(page: Any, file: Path) -> None:
+    """Checks that a dark page is printed white and without controls, and writes it as a PDF."""
     page.emulate_media(media="print")
     background = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(background) == "rgb(255, 255, 255)"
     assert not page.locator(".filters").is_visible()
     pdf = page.pdf(path=file, format="A4", print_background=True)
     assert pdf.startswith(b"%PDF")
-    assert len(pdf) > 20_000
+    assert len(pdf) > 20_000  # an empty page would be smaller

@@ -1,4 +1,4 @@
-"""Runs and cards to plot: made by the real commands, and hostile ones by the same code."""
+"""Runs and cards to plot: ordinary ones made by the real commands, and ones of hostile texts."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ HOSTILE_TEXTS = (
 def build_library_run(folder: Path) -> Path:
     """Builds the run of a few documents about a tool library."""
     write_documents(folder / "documents")
-    done = run_epoche(
+    result = run_epoche(
         "kg", "build", folder / "documents", "--no-canonical", "--out", folder / "run"
     )
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     return folder / "run"
 
 
@@ -55,10 +55,10 @@ class HostileKeywordExtractor:
     def extract_keywords(
         self, chunks: Sequence[Chunk], on_done: Callable[[ChunkKeywords], None]
     ) -> list[ChunkKeywords]:
-        found = [ChunkKeywords(chunk.id, HOSTILE_TEXTS) for chunk in chunks]
-        for one in found:
-            on_done(one)
-        return found
+        rows = [ChunkKeywords(chunk.id, HOSTILE_TEXTS) for chunk in chunks]
+        for row in rows:
+            on_done(row)
+        return rows
 
 
 def build_hostile_run(folder: Path) -> Path:
@@ -85,21 +85,21 @@ def build_hostile_run(folder: Path) -> Path:
 def make_mayor_cards(folder: Path) -> Path:
     """Makes cards of the mayors domain with all three labels."""
     out = folder / "cards.jsonl"
-    done = run_epoche("cards", "--domain", "mayors", "--num-per-type", 6, "--out", out)
-    assert done.code == 0, done.err
+    result = run_epoche("cards", "--domain", "mayors", "--num-per-type", 6, "--out", out)
+    assert result.code == 0, result.err
     return out
 
 
 def write_hostile_cards(folder: Path, cards: Path) -> Path:
     """Writes cards with one hostile text in every field, without a manifest."""
-    made = []
-    first = read_cards(cards)[0]
+    hostile_cards = []
+    template = read_cards(cards)[0]
     for number, text in enumerate(HOSTILE_TEXTS):
         claim = Claim(f"urn:a/{text}", f"urn:p/{text}", f"urn:b/{text}")
         row = {"subj": f"urn:c/{text}", "pred": f"urn:q/{text}", "obj": f'"{text}"'}
-        made.append(
+        hostile_cards.append(
             msgspec.structs.replace(
-                first,
+                template,
                 id=f"{number} {text}",
                 question=text,
                 facts=(text,),
@@ -111,10 +111,10 @@ def write_hostile_cards(folder: Path, cards: Path) -> Path:
             )
         )
     out = folder / "hostile.jsonl"
-    write_cards(out, made)
+    write_cards(out, hostile_cards)
     return out
 
 
-def first_card_with_label(cards: Path, label: str) -> Card:
-    """The first card with a label."""
+def find_card_with_label(cards: Path, label: str) -> Card:
+    """Returns the first card with a label."""
     return next(card for card in read_cards(cards) if card.label == label)

@@ -10,33 +10,33 @@ from reporting.benchmark_sections.section import Section
 
 
 def list_blocks(section: Section, part: str) -> list[Any]:
-    """The blocks of a part, including those inside folds."""
-    found = next(one for one in section.parts if one.id == part)
-    opened: list[Any] = []
-    for block in found.blocks:
-        opened += [*block.blocks] if isinstance(block, Fold) else [block]
-    return opened
+    """Lists the blocks of a part, including those inside folds."""
+    section_part = next(candidate for candidate in section.parts if candidate.id == part)
+    blocks: list[Any] = []
+    for block in section_part.blocks:
+        blocks += [*block.blocks] if isinstance(block, Fold) else [block]
+    return blocks
 
 
 def find_grid(section: Section, part: str, title: str) -> Grid:
-    """The first table of a part whose title starts with ``title``."""
+    """Returns the first table of a part whose title starts with ``title``."""
     return next(
-        one
-        for one in list_blocks(section, part)
-        if isinstance(one, Grid) and one.title.startswith(title)
+        block
+        for block in list_blocks(section, part)
+        if isinstance(block, Grid) and block.title.startswith(title)
     )
 
 
 def grid_cells(table: Grid) -> dict[str, list[str]]:
-    """Row name → texts of its cells."""
+    """Returns a table as row name → texts of its cells."""
     return {line.name: [cell.text for cell in line.cells] for line in table.lines}
 
 
 def find_samples(section: Section) -> Samples:
-    """The block of single samples of a section."""
-    return next(one for one in list_blocks(section, "samples") if isinstance(one, Samples))
+    """Returns the block that lists the single samples of a section."""
+    return next(block for block in list_blocks(section, "samples") if isinstance(block, Samples))
 
 
 def verdict_text(section: Section) -> str:
-    """The verdict of a section as one text."""
+    """Returns the verdict of a section as one text."""
     return " ".join(section.verdict)

@@ -1,4 +1,4 @@
-"""Opens shipped domains for tests; a domain that is built, not shipped, is built small."""
+"""Opens shipped domains for tests; geonames, which is built from data, is built small."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from kg.domains.geonames.build import GeoNamesData, render_turtle
 from kg.knowledge import KnowledgeBase
 
 CITY_STEP = 40
-"""The small geonames has every n-th of the larger cities, and all capitals."""
+"""The small geonames domain has every n-th city of the larger ones, and all capitals."""
 
 
 def build_small_world() -> GeoNamesData:
-    """All countries, and some of the cities of at least 15,000 inhabitants."""
-    world = GeoNamesData(15_000)
-    capitals = set(world.find_capitals().values())
-    world.cities = {
+    """Selects all countries, and some of the cities of at least 15,000 inhabitants."""
+    data = GeoNamesData(15_000)
+    capitals = set(data.find_capitals().values())
+    data.cities = {
         key: city
-        for number, (key, city) in enumerate(world.cities.items())
+        for number, (key, city) in enumerate(data.cities.items())
         if number % CITY_STEP == 0 or key in capitals
     }
-    return world
+    return data
 
 
 @cache

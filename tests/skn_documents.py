@@ -1,4 +1,4 @@
-"""Hypothesis strategies for SKN documents, and texts as models write them."""
+"""Hypothesis strategies for SKN documents and for damaged texts of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOSTILE_PIECES = (
     *("\ufeff", "\u00a0", "\u202e", "\u3000", "\U0001f600", "\u0301", "nan", "1e999", "-0.0"),
     *("0." + "9" * 500, "9" * 5000, "\\u0000", "\\ud800", "```", "“", "”", "fresh:", "high", "%"),
 )
-"""Texts that are difficult for readers."""
+"""Texts that are difficult for a parser."""
 
 _fragments = st.one_of(
     st.text(max_size=12), st.sampled_from(HOSTILE_PIECES), st.sampled_from("abc xyz")
@@ -38,7 +38,7 @@ documents = st.builds(
     st.none() | st.lists(word_texts, max_size=3).map(tuple),
     st.none() | st.builds(Risk, levels, levels),
 )
-"""Every kind of document there can be."""
+"""Documents of every kind, hostile texts included."""
 
 _plain_text = st.from_regex(r"[a-z]{2,8}( [a-z]{2,8}){0,4}", fullmatch=True)
 plain_documents = st.builds(
@@ -69,11 +69,11 @@ REDIS = Document(
 
 @st.composite
 def mutated_text(draw: st.DrawFn, text: str) -> str:
-    """``text`` with a few pieces removed, doubled, or replaced by hostile ones."""
+    """Draws ``text`` with a few pieces removed, doubled, case-swapped or made hostile."""
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 30)))
-        other = draw(
+        replacement = draw(
             st.one_of(
                 st.just(""),
                 st.sampled_from(HOSTILE_PIECES),
@@ -81,5 +81,5 @@ def mutated_text(draw: st.DrawFn, text: str) -> str:
                 st.just(text[start:end].swapcase()),
             )
         )
-        text = text[:start] + other + text[end:]
+        text = text[:start] + replacement + text[end:]
     return text

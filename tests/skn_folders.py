@@ -1,4 +1,4 @@
-"""Writes folders of SKN runs: rows made by tests, measured by the real code."""
+"""Writes folders of SKN runs from rows made by tests; the product's code computes the metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kg.base.files import write_json_atomic, write_jsonl_atomic
 from retrieval.web_results import WebResult
 
 
-def make_samples(count: int, **more: Any) -> list[Sample]:
+def make_samples(count: int, **changes: Any) -> list[Sample]:
     """Makes ``count`` samples; every fourth has no answer."""
     return [
         Sample(
@@ -30,14 +30,14 @@ def make_samples(count: int, **more: Any) -> list[Sample]:
             ground_truth=f"A lock of job {number} is never released.",
             category=("diagnostic", "architecture")[number % 2],
             answerable=number % 4 != 3,
-            **more,
+            **changes,
         )
         for number in range(count)
     ]
 
 
-def answered_row(sample: Sample, pipeline: str, *, right: bool = True, **more: Any) -> SknRow:
-    """A row that was extracted, answered and judged; other fields as given."""
+def answered_row(sample: Sample, pipeline: str, *, right: bool = True, **changes: Any) -> SknRow:
+    """Makes a row that was extracted, answered and judged, with the given fields changed."""
     usage = Usage(100, 20)
     fields: dict[str, Any] = {
         "id": sample.id,
@@ -80,29 +80,31 @@ def answered_row(sample: Sample, pipeline: str, *, right: bool = True, **more: A
         "latency_s": 0.75,
         "usage": usage,
     }
-    return SknRow(**(fields | more))
+    return SknRow(**(fields | changes))
 
 
-def abstained_row(sample: Sample, pipeline: str, **more: Any) -> SknRow:
-    """A row whose agent abstains."""
-    said = Response(
+def abstained_row(sample: Sample, pipeline: str, **changes: Any) -> SknRow:
+    """Makes a row whose agent abstains."""
+    response = Response(
         answer="I cannot tell.", confidence=0.2, reasoning="", abstained=True, readable=True
     )
     return answered_row(
-        sample, pipeline, **{"outcome": "ABSTAINED", "response": said, "verdicts": None} | more
+        sample,
+        pipeline,
+        **{"outcome": "ABSTAINED", "response": response, "verdicts": None} | changes,
     )
 
 
-def failed_row(sample: Sample, pipeline: str, **more: Any) -> SknRow:
-    """A row whose first call failed."""
-    nothing = dict.fromkeys(("extraction", "response", "verdicts", "latency_s", "usage"))
-    ended: dict[str, Any] = {
+def failed_row(sample: Sample, pipeline: str, **changes: Any) -> SknRow:
+    """Makes a row whose first call failed."""
+    empty_fields = dict.fromkeys(("extraction", "response", "verdicts", "latency_s", "usage"))
+    error_fields: dict[str, Any] = {
         "outcome": "ERROR",
         "stage": "extraction",
         "error": "the server is gone",
         "abstained_by": "",
     }
-    return answered_row(sample, pipeline, **nothing, **ended | more)
+    return answered_row(sample, pipeline, **empty_fields, **error_fields | changes)
 
 
 def write_run_folder(
@@ -114,7 +116,7 @@ def write_run_folder(
     resamples: int = 100,
     **manifest: Any,
 ) -> Path:
-    """Writes a finished run with these rows, measured by the real code."""
+    """Writes a finished run with these rows and the metrics that the product computes from them."""
     pipelines = tuple(dict.fromkeys(row.pipeline for row in rows))
     fields: dict[str, Any] = {
         "rows": ROWS,
@@ -137,35 +139,35 @@ def write_run_folder(
         "started": "2026-01-01T00:00:00+00:00",
         "status": "complete",
     }
-    described = SknManifest(**(fields | manifest))
+    run_manifest = SknManifest(**(fields | manifest))
     folder.mkdir(parents=True, exist_ok=True)
-    write_json_atomic(folder / NAME, described)
+    write_json_atomic(folder / NAME, run_manifest)
     write_jsonl_atomic(folder / ROWS, rows)
     write_jsonl_atomic(folder / ANCHORS, [])
-    seen = tuple(
+    searches = tuple(
         Found(
-            id=one.id,
-            question=one.question,
+            id=sample.id,
+            question=sample.question,
             results=(WebResult("Notes", "https://example.org/1", search_text),)
             if search_text
             else (),
         )
-        for one in samples
+        for sample in samples
     )
-    done = Done(
+    finished_run = Done(
         folder=folder,
-        manifest=described,
+        manifest=run_manifest,
         samples=tuple(samples),
-        found=seen,
+        found=searches,
         asked=len(rows),
         kept=0,
     )
-    write_outputs(done, resamples=resamples)
+    write_outputs(finished_run, resamples=resamples)
     return folder
 
 
 def write_two_pipelines(folder: Path, count: int = 12, **manifest: Any) -> Path:
-    """A run of two pipelines with right, wrong, abstained and failed rows."""
+    """Writes a run of two pipelines with right, wrong, abstained and failed rows."""
     samples = make_samples(count)
     rows: list[SknRow] = []
     for number, sample in enumerate(samples):

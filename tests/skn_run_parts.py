@@ -1,4 +1,4 @@
-"""Parts of SKN run tests: small sample sets with searches, and a scripted model for every role."""
+"""Helpers of the SKN run tests: small sample sets with searches, and a scripted model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CAUSES = ("an open cursor", "a full queue", "a stale lock", "a missing index", "
 
 
 def make_sample(number: int) -> dict[str, Any]:
-    """The n-th sample; every third has no answer."""
+    """Makes the n-th sample; every third sample has no answer."""
     category = CATEGORIES[number % 3]
     answerable = category != "insufficient_info"
     cause = CAUSES[number % len(CAUSES)]
@@ -36,7 +36,7 @@ def make_sample(number: int) -> dict[str, Any]:
 
 
 def make_search(row: dict[str, Any], number: int, *, empty: bool = False) -> FrozenQuery:
-    """The recorded search of a sample: its ground truth if it has one, and a second result."""
+    """Makes the recorded search of a sample; one of two results has the ground truth, if any."""
     text = row["ground_truth"] if row["answerable"] else "The weather was fine in May."
     results = (
         WebResult(f"Report {number}", f"https://example.org/{number}", text),
@@ -62,8 +62,8 @@ def write_inputs(
     """Writes ``samples.json`` and ``search.jsonl``; returns the folder.
 
     Args:
-        folder: where.
-        count: how many samples.
+        folder: where the files are written.
+        count: number of samples.
         empty_searches: numbers of the searches without results.
         missing_searches: numbers of the searches that are not recorded, so that they fail.
     """
@@ -80,14 +80,14 @@ def write_inputs(
 
 
 def read_rows(out: Path) -> list[dict[str, Any]]:
-    """The rows of a run."""
+    """Reads the rows of a run."""
     return [json.loads(line) for line in (out / "rows.jsonl").read_bytes().splitlines()]
 
 
 def find_request_role(request: ChatRequest) -> str:
-    """The role of the model in a request: ``accuracy``, ``agent``, ``skn``, ``json`` …"""
+    """Finds the model's role by a phrase of the system prompt: ``agent``, ``skn``, ``json`` …"""
     system = str(request.body["messages"][0]["content"])
-    for mark, part in (
+    for phrase, role in (
         ("You judge whether an answer to a question is right", "accuracy"),
         ("You look for claims", "hallucination"),
         ("how well an answer is grounded", "groundedness"),
@@ -98,8 +98,8 @@ def find_request_role(request: ChatRequest) -> str:
         ('"entities"', "json"),
         ("ready", "warm-up"),
     ):
-        if mark in system:
-            return part
+        if phrase in system:
+            return role
     return "warm-up"
 
 
@@ -129,36 +129,36 @@ JSON_META_REPLY = {
 }
 
 
-def hash_below(request: ChatRequest, limit: int) -> int:
-    """A number below ``limit`` that depends on the exact prompt."""
+def hash_prompt(request: ChatRequest, limit: int) -> int:
+    """Returns a number below ``limit`` that depends on the exact prompt."""
     return hashlib.sha256(request.prompt.encode()).digest()[0] % limit
 
 
-def agent_reply(request: ChatRequest) -> str:
-    """The reply of the agent; it abstains on one question in four."""
-    lot = hash_below(request, 16)
+def write_agent_reply(request: ChatRequest) -> str:
+    """Writes the reply of the agent, which abstains on about one question in four."""
+    number = hash_prompt(request, 16)
     question = str(request.body["messages"][-1]["content"]).split("<question>")[-1].split("?")[0]
     return json.dumps(
         {
-            "answer": f"As to{question}: because of {CAUSES[lot % len(CAUSES)]}.",
-            "confidence": lot / 16,
+            "answer": f"As to{question}: because of {CAUSES[number % len(CAUSES)]}.",
+            "confidence": number / 16,
             "reasoning": "The notes say so.",
-            "abstained": lot % 4 == 3,
+            "abstained": number % 4 == 3,
         }
     )
 
 
-def judge_reply(request: ChatRequest) -> str:
-    """The replies of the judges; votes depend on the order in which things are shown."""
-    made_up = hash_below(request, 3)
+def write_judge_reply(request: ChatRequest) -> str:
+    """Writes a judge's reply; it depends on the exact prompt, also on the order of its parts."""
+    n_fabricated = hash_prompt(request, 3)
     properties = request.body["response_format"]["json_schema"]["schema"]["properties"]
     if "correct" in properties:
-        return json.dumps({"correct": hash_below(request, 4) > 0})
+        return json.dumps({"correct": hash_prompt(request, 4) > 0})
     if "total_claims" in properties:
-        claims = [f"claim {number}" for number in range(made_up)]
-        verdict = {"total_claims": 3, "fabricated_claims": claims, "severity": made_up / 4}
+        claims = [f"claim {number}" for number in range(n_fabricated)]
+        verdict = {"total_claims": 3, "fabricated_claims": claims, "severity": n_fabricated / 4}
         return json.dumps(verdict)
-    share = made_up / 4
+    share = n_fabricated / 4
     return json.dumps(
         {"makes_claims": True, "groundedness": 1 - share, "unsupported_fraction": share}
     )
@@ -171,37 +171,37 @@ REPLIES: dict[str, Callable[[ChatRequest], str]] = {
         {**JSON_REPLY, "claims": [{**claim, "confidence": 0.7} for claim in JSON_REPLY["claims"]]}
     ),
     "json_meta": lambda _: json.dumps(JSON_META_REPLY),
-    "agent": agent_reply,
-    "accuracy": judge_reply,
-    "hallucination": judge_reply,
-    "groundedness": judge_reply,
+    "agent": write_agent_reply,
+    "accuracy": write_judge_reply,
+    "hallucination": write_judge_reply,
+    "groundedness": write_judge_reply,
     "warm-up": lambda _: "ready",
 }
 
 
 def make_scripted_model(
-    delay: float = 0.0, **instead: str | Callable[[ChatRequest], str]
+    delay: float = 0.0, **role_replies: str | Callable[[ChatRequest], str]
 ) -> Callable[[ChatRequest], Behaviour]:
-    """A model that plays every role well, except those in ``instead``.
+    """Makes a model that plays every role well, except those in ``role_replies``.
 
     Args:
         delay: seconds before each reply, times one to ten, so that replies overtake each other.
-        instead: role → a reply text, or a function that makes it.
+        role_replies: role → a reply text, or a function that writes it.
     """
 
     def pick_behaviour(request: ChatRequest) -> Behaviour:
-        part = find_request_role(request)
-        reply = instead.get(part, REPLIES.get(part, "?"))
+        role = find_request_role(request)
+        reply = role_replies.get(role, REPLIES.get(role, "?"))
         write_reply = reply if callable(reply) else lambda _: reply
-        return normal_reply(write_reply, delay=delay * (1 + hash_below(request, 10)))
+        return normal_reply(write_reply, delay=delay * (1 + hash_prompt(request, 10)))
 
     return pick_behaviour
 
 
-def failing_model(part: str, fault: Behaviour) -> Callable[[ChatRequest], Behaviour]:
-    """A model that fails in one role and plays the others well."""
-    well = make_scripted_model()
-    return lambda request: fault if find_request_role(request) == part else well(request)
+def make_failing_model(role: str, fault: Behaviour) -> Callable[[ChatRequest], Behaviour]:
+    """Makes a model that fails in one role and plays the others well."""
+    working_model = make_scripted_model()
+    return lambda request: fault if find_request_role(request) == role else working_model(request)
 
 
 TIME_FIELDS = {"started", "ended", "resumed"}
@@ -215,47 +215,50 @@ PUBLISHED_FILES = {
 
 
 def offline_command(
-    workspace: Path, *more: object, out: str = "out", limit: int | None = None
+    workspace: Path, *options: object, out: str = "out", limit: int | None = None
 ) -> list[object]:
-    cut = () if limit is None else ("--limit", limit)
+    """Makes the command of an offline run with all extraction pipelines."""
+    limit_options = () if limit is None else ("--limit", limit)
     files = ("--dataset", workspace / "samples.json", "--search", workspace / "search.jsonl")
-    how = ("--offline", "--ablation", "--resamples", 100)
-    return ["skn", "run", *files, *how, "--out", workspace / out, *cut, *more]
+    settings = ("--offline", "--ablation", "--resamples", 100)
+    return ["skn", "run", *files, *settings, "--out", workspace / out, *limit_options, *options]
 
 
 def online_command(
-    workspace: Path, model: str, *more: object, out: str, judge: str
+    workspace: Path, model: str, *options: object, out: str, judge: str
 ) -> list[object]:
-    """The command that asks a model, and another one to judge."""
+    """Makes the command of a run with one model that answers and one that judges."""
     files = ("--dataset", workspace / "samples.json", "--search", workspace / "search.jsonl")
-    who = ("--model", model, "--judge-model", judge)
-    how = ("--resamples", 100, "--retries", 0, "--no-cache")
-    return ["skn", "run", *files, *who, *how, "--out", workspace / out, *more]
+    models = ("--model", model, "--judge-model", judge)
+    settings = ("--resamples", 100, "--retries", 0, "--no-cache")
+    return ["skn", "run", *files, *models, *settings, "--out", workspace / out, *options]
 
 
 def read_output_files(out: Path) -> dict[str, bytes]:
-    """Everything a run wrote, with the manifest without its times.
+    """Reads the output files of a run, without the times of the manifest.
 
-    The page shows the manifest with its times, so only its tables are compared.
+    The report pages contain those times too, so they are left out; their tables are compared.
     """
-    found = {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+    files = {path.name: path.read_bytes() for path in sorted(out.iterdir())}
     for suffix in ("html", "md", "json"):
-        assert found.pop(f"report.{suffix}")
-    manifest = json.loads(found.pop("manifest.json"))
-    timeless = {key: value for key, value in manifest.items() if key not in TIME_FIELDS}
-    return {**found, "manifest.json": json.dumps(timeless).encode()}
+        assert files.pop(f"report.{suffix}")
+    manifest = json.loads(files.pop("manifest.json"))
+    manifest_without_times = {
+        key: value for key, value in manifest.items() if key not in TIME_FIELDS
+    }
+    return {**files, "manifest.json": json.dumps(manifest_without_times).encode()}
 
 
 def remove_latency(row: Any) -> Any:
-    """A row, or any part of one, without its latencies."""
+    """Returns a row, or any part of a row, without its latencies."""
     if isinstance(row, dict):
         return {key: remove_latency(value) for key, value in row.items() if key != "latency_s"}
-    return [remove_latency(one) for one in row] if isinstance(row, list) else row
+    return [remove_latency(element) for element in row] if isinstance(row, list) else row
 
 
-def check_finished(done: CommandResult, out: Path, code: int = 0) -> list[dict[str, Any]]:
-    """The rows of a finished run, after checking that it wrote all its files."""
-    assert done.code == code, done.err
+def check_finished(result: CommandResult, out: Path, code: int = 0) -> list[dict[str, Any]]:
+    """Checks that a run finished and wrote all its files; returns its rows."""
+    assert result.code == code, result.err
     assert {path.name for path in out.iterdir()} >= {
         *PUBLISHED_FILES,
         "manifest.json",

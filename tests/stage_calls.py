@@ -1,4 +1,4 @@
-"""Runs commands as users do, and checks how their failures look."""
+"""Runs commands as users do, and checks how failures are reported."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def run_epoche(*arguments: object) -> CommandResult:
 
 
 def command_line(*arguments: object) -> list[str]:
-    """The command line ``python -m epoche ARGUMENTS``."""
+    """Makes the command line ``python -m epoche ARGUMENTS``."""
     return [sys.executable, "-m", "epoche", *map(str, arguments)]
 
 
 def run_process(arguments: list[str], cwd: Path, **env: str) -> CommandResult:
     """Runs a real process to its end."""
-    done = subprocess.run(
+    result = subprocess.run(
         arguments,
         cwd=cwd,
         env={**os.environ, **env},
@@ -59,11 +59,11 @@ def run_process(arguments: list[str], cwd: Path, **env: str) -> CommandResult:
         timeout=120,
         check=False,
     )
-    return CommandResult(done.returncode, done.stdout, done.stderr)
+    return CommandResult(result.returncode, result.stdout, result.stderr)
 
 
 def limit_file_size(arguments: list[str], limit: int) -> list[str]:
-    """The command line under a limit of ``limit`` bytes per file.
+    """Makes a command line that runs ``arguments`` under a limit of ``limit`` bytes per file.
 
     Python ignores SIGXFSZ, so a write beyond the limit fails half way, as on a full disk.
     """
@@ -77,9 +77,9 @@ def limit_file_size(arguments: list[str], limit: int) -> list[str]:
 
 
 def block_at_fsync(ready: Path, *arguments: object) -> list[str]:
-    """``epoche ARGUMENTS`` on a disk that never finishes its first ``fsync``.
+    """Makes a command line for ``epoche ARGUMENTS`` that sleeps in its first ``fsync``.
 
-    ``ready`` is created when it is reached: the output is written but not yet renamed.
+    ``ready`` is created there: the output is then written but not yet renamed.
     """
     script = (
         "import os, pathlib, sys, time\n"
@@ -97,48 +97,49 @@ def wait_for_condition(condition: Callable[[], bool], process: subprocess.Popen[
     """Waits until ``condition`` is true; the process must still be running then."""
     deadline = time.monotonic() + 60
     while not condition():
-        assert process.poll() is None, "it ended before it could be stopped"
+        assert process.poll() is None, "the process ended before the condition was true"
         assert time.monotonic() < deadline
         time.sleep(0.005)
 
 
-def cpu_seconds(pid: int) -> float:
-    """CPU time that a running process has used."""
+def read_cpu_seconds(pid: int) -> float:
+    """Reads the CPU time that a running process has used."""
+    # Fields 14 and 15 of /proc/PID/stat, user and system time; the split drops the first two.
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def check_error_line(done: CommandResult, code: int) -> str:
+def check_error_line(result: CommandResult, code: int) -> str:
     """Checks that a failure prints exactly one error line; returns it.
 
-    Warnings may precede it. It has no terminal control characters.
+    Warnings may precede it. The line must have no control or text-direction characters.
     """
-    assert done.code == code, done.err
-    lines = done.err.split("\n")
+    assert result.code == code, result.err
+    lines = result.err.split("\n")
     assert lines.pop() == "", "the last line must end in a line feed"
     errors = [line for line in lines if not line.startswith("warning: ")]
-    assert len(errors) == 1, done.err
+    assert len(errors) == 1, result.err
     (line,) = errors
     assert line.startswith("error: ")
-    assert "Traceback" not in done.err
+    assert "Traceback" not in result.err
     assert len(line) < 2_500
-    troublesome = {char for char in line if unicodedata.category(char) in {"Cc", "Cs"}}
-    assert not troublesome
+    control_characters = {char for char in line if unicodedata.category(char) in {"Cc", "Cs"}}
+    assert not control_characters
     assert not set(line) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
     return line
 
 
-def check_usage_error(done: CommandResult) -> str:
-    """Checks that a wrong command line says how to get help; returns the last line."""
-    assert done.code == 2, done.err
-    assert "Traceback" not in done.err
-    last = done.err.rstrip("\n").split("\n")[-1]
-    assert last.startswith("Error: ")
-    return last
+def check_usage_error(result: CommandResult) -> str:
+    """Checks that a wrong command line exits with 2 and an error line; returns that line."""
+    assert result.code == 2, result.err
+    assert "Traceback" not in result.err
+    last_line = result.err.rstrip("\n").split("\n")[-1]
+    assert last_line.startswith("Error: ")
+    return last_line
 
 
 def read_folder_bytes(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder with its bytes, to detect leftovers and losses."""
+    """Reads every file below a folder, so that tests can detect new, lost and changed files."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,8 +1,8 @@
-"""Attacks on the SynthLink score that know the corrected formulas.
+"""Attacks on the SynthLink score by someone who knows the corrected formulas.
 
-They imitate English with keywords and facts. They are given the keywords, facts and even answers
-of the catalogue, and they know what each measure requires: function words, but not too many and in
-likely places; verbs; an order.
+They imitate English with keywords and facts. They use the keywords, facts and even answers of the
+catalogue, and they meet what each measure requires: verbs, an order, and function words that are
+not too many and in likely places.
 """
 
 from __future__ import annotations
@@ -51,79 +51,96 @@ def _list_keywords(question: Question) -> list[str]:
 
 
 def _keywords_with_small_words(question: Question, catalog: Catalog) -> str:
-    """A function word between each two keywords."""
+    """Joins the keywords with one function word between each two."""
     pairs = zip(_list_keywords(question), itertools.cycle(_SMALL_WORDS), strict=False)
-    return f"The {''.join(word + small for word, small in pairs)}it."
+    return f"The {''.join(word + small_word for word, small_word in pairs)}it."
 
 
 def _keywords_in_frames(question: Question, catalog: Catalog) -> str:
-    """Keywords in grammatical sentences with another meaning."""
+    """Fills keywords into grammatical sentences with another meaning."""
     words = iter(_list_keywords(question))
-    made: list[str] = []
+    parts: list[str] = []
     for frame in itertools.cycle(_SENTENCE_FRAMES):
-        part = list(itertools.islice(words, 3))
-        if not part:
-            return " ".join(made)
-        text = frame.format(*part, *["it"] * (3 - len(part)))
-        made.append(text[0].upper() + text[1:])
+        keywords = list(itertools.islice(words, 3))
+        if not keywords:
+            return " ".join(parts)
+        text = frame.format(*keywords, *["it"] * (3 - len(keywords)))
+        parts.append(text[0].upper() + text[1:])
     raise AssertionError  # a cycle does not end
 
 
 def _keywords_with_likely_words(question: Question, catalog: Catalog) -> str:
-    """Between keywords the likeliest words of the shipped English table, seldom repeated."""
-    first, *others = _list_keywords(question)
-    text, used = f"The {first}", [""]
-    for word in others:
-        fresh = [small for small in _LIKELY_WORDS if small not in used[-6:]]
-        used.append(max(fresh, key=lambda small: english().advantage(f"{text}{small}{word}")))
-        text += used[-1] + word
+    """Joins the keywords with the likeliest words of the shipped English table.
+
+    A joining word is not repeated among the next six.
+    """
+    first_keyword, *other_keywords = _list_keywords(question)
+    text, used_words = f"The {first_keyword}", [""]
+    for word in other_keywords:
+        candidates = [candidate for candidate in _LIKELY_WORDS if candidate not in used_words[-6:]]
+        used_words.append(
+            max(candidates, key=lambda candidate: english().advantage(f"{text}{candidate}{word}"))
+        )
+        text += used_words[-1] + word
     return f"{text}."
 
 
 def _keywords_in_textbook(question: Question, catalog: Catalog) -> str:
-    """Sentences of the table's source text, with three of five words replaced by keywords."""
-    chance = random.Random(question.id)
-    book = [text.strip() for part in textbook() for _, text in sentences(part)]
-    words, made = _list_keywords(question), []
+    """Takes sentences of the English table's source text, with keywords in place of content words.
+
+    Each content word is replaced with a probability of 0.6.
+    """
+    generator = random.Random(question.id)
+    book_sentences = [text.strip() for part in textbook() for _, text in sentences(part)]
+    words, parts = _list_keywords(question), []
     while words:
-        made.append(
-            _replace_content_words(chance.choice(book), words, lambda _: chance.random() < 0.6)
+        parts.append(
+            _replace_content_words(
+                generator.choice(book_sentences), words, lambda _: generator.random() < 0.6
+            )
         )
-    return " ".join(made)
+    return " ".join(parts)
 
 
 def _keywords_in_other_answer(question: Question, catalog: Catalog) -> str:
-    """The expected answer of another question, its content words replaced by keywords."""
-    at = catalog.questions.index(question)
+    """Replaces the content words of another question's expected answer by keywords."""
+    index = catalog.questions.index(question)
     return _replace_content_words(
-        catalog.questions[at - 1].answer, _list_keywords(question), lambda _: True
+        catalog.questions[index - 1].answer, _list_keywords(question), lambda _: True
     )
 
 
-def _replace_content_words(text: str, words: list[str], chosen: Callable[[str], bool]) -> str:
-    """``text`` with content words replaced by ``words``, which are used up."""
-    made = []
+def _replace_content_words(text: str, words: list[str], is_replaced: Callable[[str], bool]) -> str:
+    """Replaces content words of ``text`` by ``words``, which are removed from the list."""
+    tokens = []
     for token in text.split():
-        bare = token.strip(".,;:()")
-        if bare and words and bare.casefold() not in FUNCTION_WORDS and chosen(bare):
-            token = token.replace(bare, words.pop(0))
-        made.append(token)
-    return " ".join(made)
+        stripped = token.strip(".,;:()")
+        if (
+            stripped
+            and words
+            and stripped.casefold() not in FUNCTION_WORDS
+            and is_replaced(stripped)
+        ):
+            token = token.replace(stripped, words.pop(0))
+        tokens.append(token)
+    return " ".join(tokens)
 
 
 def _deny_facts(question: Question, catalog: Catalog) -> str:
-    """All facts, negated."""
-    made = []
+    """Negates all facts."""
+    denials = []
     for step in question.steps:
-        text, changed = re.subn(r"\b(was|were|is|are)\b", r"\1 not", step.fact, count=1)
-        made.append(text if changed else f"It is not true that {text}")
-    return " ".join(made)
+        text, n_changes = re.subn(r"\b(was|were|is|are)\b", r"\1 not", step.fact, count=1)
+        denials.append(text if n_changes else f"It is not true that {text}")
+    return " ".join(denials)
 
 
-def _join_words(words: Iterable[str], small: Iterable[str]) -> str:
-    """Words with one or a few function words after each second one."""
-    between = iter(small)
-    text = "".join(f"{word}{next(between) if at % 2 else ' '}" for at, word in enumerate(words))
+def _join_words(words: Iterable[str], small_words: Iterable[str]) -> str:
+    """Joins words, with function words after every second one and spaces after the others."""
+    fillers = iter(small_words)
+    text = "".join(
+        f"{word}{next(fillers) if index % 2 else ' '}" for index, word in enumerate(words)
+    )
     return text[0].upper() + text[1:].rstrip()
 
 
@@ -131,13 +148,13 @@ def _list_content_words(text: str) -> list[str]:
     return [word for word in text.rstrip(".").split() if word.casefold() not in FUNCTION_WORDS]
 
 
-def _facts_with_small_words(small: tuple[str, ...]) -> AnswerWriter:
-    """All content words of the facts in order, with other function words between them."""
+def _facts_with_small_words(small_words: tuple[str, ...]) -> AnswerWriter:
+    """Makes an attack: the content words of the facts in order, with these words between them."""
 
     def write_answer(question: Question, catalog: Catalog) -> str:
-        between = itertools.cycle(small)
+        fillers = itertools.cycle(small_words)
         return " ".join(
-            f"{_join_words(_list_content_words(step.fact), between)}." for step in question.steps
+            f"{_join_words(_list_content_words(step.fact), fillers)}." for step in question.steps
         )
 
     return write_answer
@@ -154,11 +171,14 @@ def _swap_neighbours(question: Question, catalog: Catalog) -> str:
 
 
 def _swap_names(question: Question, catalog: Catalog) -> str:
-    """The facts, each keyword replaced by the next: good English, and false."""
+    """Replaces each keyword in the facts by the next one: the English stays good but is false."""
     words = _list_keywords(question)
-    instead = dict(zip(words, [*words[1:], words[0]], strict=True))
-    known = re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
-    return " ".join(known.sub(lambda found: instead[found[0]], s.fact) for s in question.steps)
+    next_keywords = dict(zip(words, [*words[1:], words[0]], strict=True))
+    keyword_pattern = re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
+    return " ".join(
+        keyword_pattern.sub(lambda match: next_keywords[match[0]], step.fact)
+        for step in question.steps
+    )
 
 
 ADAPTIVE_ATTACKS: dict[str, AnswerWriter] = {

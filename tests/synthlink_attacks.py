@@ -1,7 +1,7 @@
-"""Honest answers of medium quality, and attacks that only aim at the SynthLink score.
+"""Honest answers of medium quality, and attacks that aim only at the SynthLink score.
 
 The honest answers were written in other words than those of the catalogue, with gaps, asides and
-one error each. The attacks are given what no honest system has: the keywords and answers of the
+one error each. The attacks use what no honest system has: the keywords and answers of the
 catalogue.
 """
 
@@ -49,19 +49,21 @@ def read_six_questions() -> Catalog:
 
 
 def honest_predictions(catalog: Catalog) -> list[dict[str, Any]]:
-    """Predictions with the honest answers; the final answer comes in the third round."""
+    """Makes predictions with the honest answers; the final answer comes in the third round."""
     rows = []
     for question in catalog.questions:
         answer = HONEST_ANSWERS[question.id]
-        first = f"{answer.split('. ')[0]}."
+        first_sentence = f"{answer.split('. ')[0]}."
         rows.append(
-            make_prediction(question, answer, found_pages(question), rounds=["", first, answer])
+            make_prediction(
+                question, answer, list_found_pages(question), rounds=["", first_sentence, answer]
+            )
         )
     return rows
 
 
-def found_pages(question: Question) -> list[str]:
-    """Two sources among pages that are none."""
+def list_found_pages(question: Question) -> list[str]:
+    """Lists two sources of the question among pages that are not its sources."""
     return [
         question.sources[0].url,
         "https://en.wikipedia.org/wiki/World_history",
@@ -71,24 +73,31 @@ def found_pages(question: Question) -> list[str]:
 
 
 def attack_predictions(name: str, catalog: Catalog) -> list[dict[str, Any]]:
-    """The predictions of one attack of ``NAMES``.
+    """Makes the predictions of one attack of ``ATTACK_NAMES``.
 
-    They have the same pages as the honest answers, except the two attacks on pages and coverage.
+    They list the same pages as the honest answers, except for two attacks: "one page five times"
+    and "only the easy question".
     """
     if name == "only the easy question":
-        easy = catalog.questions[0]
-        return [make_prediction(easy, easy.answer, docs=[source.url for source in easy.sources])]
-    rows = predict_with(ATTACKS[name], catalog)
+        first_question = catalog.questions[0]
+        return [
+            make_prediction(
+                first_question,
+                first_question.answer,
+                docs=[source.url for source in first_question.sources],
+            )
+        ]
+    rows = make_predictions(ATTACKS[name], catalog)
     if name == "one page five times":
         for row, question in zip(rows, catalog.questions, strict=True):
             row["retrieved_docs"] = [question.sources[0].url] * 5
     return rows
 
 
-def predict_with(make: AnswerWriter, catalog: Catalog) -> list[dict[str, Any]]:
-    """Predictions with the answers of ``make``; each verifies itself, done in the first round."""
+def make_predictions(write_answer: AnswerWriter, catalog: Catalog) -> list[dict[str, Any]]:
+    """Makes predictions with the answers of ``write_answer``, each verified in the first round."""
     return [
-        make_prediction(question, make(question, catalog), found_pages(question))
+        make_prediction(question, write_answer(question, catalog), list_found_pages(question))
         for question in catalog.questions
     ]
 
@@ -96,7 +105,10 @@ def predict_with(make: AnswerWriter, catalog: Catalog) -> list[dict[str, Any]]:
 def make_prediction(
     question: Question, answer: str, docs: list[str], rounds: list[str] | None = None
 ) -> dict[str, Any]:
-    """A prediction that lists its own answer as verified, as nothing prevents that."""
+    """Makes a prediction; without ``rounds`` it lists its own answer as verified.
+
+    A system is free to do so, because nothing checks that list.
+    """
     return {
         "question_id": question.id,
         "predicted_answer": answer,
@@ -107,12 +119,12 @@ def make_prediction(
 
 
 def _list_keywords(question: Question, catalog: Catalog) -> str:
-    """All keywords of all steps, as a list."""
+    """Lists all keywords of all steps, separated by commas."""
     return ", ".join(word for step in question.steps for word in step.keywords)
 
 
 def _join_keywords(question: Question, catalog: Catalog) -> str:
-    """All keywords of all steps joined by function words, so that they look like prose."""
+    """Joins all keywords of all steps with function words, so that they look like prose."""
     words = [word for step in question.steps for word in step.keywords]
     return f"The {' and the '.join(words)}."
 
@@ -122,44 +134,44 @@ _VARIED_WORDS = (" of the ", " was in ", " by a ", " from which ", " and its ", 
 
 
 def _join_keywords_varied(question: Question, catalog: Catalog) -> str:
-    """All keywords with varied function words between them: word by word it passes for prose."""
+    """Joins all keywords with varied function words, to pass a word-by-word check for prose."""
     words = [word for step in question.steps for word in step.keywords]
     pairs = zip(words, itertools.cycle(_VARIED_WORDS), strict=False)
-    return f"The {''.join(word + small for word, small in pairs)}it."
+    return f"The {''.join(word + small_word for word, small_word in pairs)}it."
 
 
 def _all_category_words(question: Question, catalog: Catalog) -> str:
-    """All words of the expected answers of the category, and all keywords, sorted."""
-    texts = [one.answer for one in catalog.questions if one.category == question.category]
-    texts += [_list_keywords(one, catalog) for one in catalog.questions]
+    """Sorts all words of the expected answers of the category, and all keywords."""
+    texts = [other.answer for other in catalog.questions if other.category == question.category]
+    texts += [_list_keywords(other, catalog) for other in catalog.questions]
     return " ".join(sorted({word.strip(string.punctuation) for word in " ".join(texts).split()}))
 
 
 def _shuffle_answer(question: Question, catalog: Catalog) -> str:
-    """The words of the expected answer, shuffled."""
+    """Shuffles the words of the expected answer."""
     words = question.answer.split()
     random.Random(question.id).shuffle(words)
     return " ".join(words)
 
 
 def _shuffle_facts(question: Question, catalog: Catalog) -> str:
-    """The words of all facts, shuffled and cut into as many sentences."""
+    """Shuffles the words of all facts and cuts them into as many sentences as there are facts."""
     words = " ".join(step.fact.rstrip(".") for step in question.steps).split()
     random.Random(question.id).shuffle(words)
-    size = -(-len(words) // len(question.steps))
-    cut = [" ".join(words[at : at + size]) for at in range(0, len(words), size)]
-    return " ".join(f"{text[0].upper()}{text[1:]}." for text in cut)
+    size = -(-len(words) // len(question.steps))  # rounded up
+    chunks = [" ".join(words[start : start + size]) for start in range(0, len(words), size)]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in chunks)
 
 
 def _repeat_fact(question: Question, catalog: Catalog) -> str:
-    """One fact, twenty times."""
+    """Repeats one fact twenty times."""
     return " ".join([question.steps[0].fact] * 20)
 
 
 def _answer_other_question(question: Question, catalog: Catalog) -> str:
-    """The expected answer of another question."""
-    at = catalog.questions.index(question)
-    return catalog.questions[at - 1].answer
+    """Answers with the expected answer of another question."""
+    index = catalog.questions.index(question)
+    return catalog.questions[index - 1].answer
 
 
 ATTACKS: dict[str, AnswerWriter] = {

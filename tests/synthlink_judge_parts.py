@@ -1,4 +1,4 @@
-"""Parts of judging tests: six questions with answers and pages, and a model that judges claims."""
+"""Helpers of the judging tests: six questions with answers and pages, and a scripted judge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eval.model.options import ClientOptions
 from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.judges.judge_items import AnswerClaims, JudgeItem, items_to_judge
+from eval.synthlink.judges.judge_items import AnswerClaims, JudgeItem, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions
 from eval.synthlink.metrics import JudgedClaim
 from eval.synthlink.verdicts.record import JUDGED_FILE, VerdictLine
@@ -24,14 +24,14 @@ from kg.base.files import to_json_bytes
 
 
 class Topic(NamedTuple):
-    """The material of one question. Capitalised names with a number identify the topic."""
+    """The texts of one question; names with a number, such as Voss1, occur in one topic only."""
 
     question: str
     facts: tuple[str, str]
     answer: str
     page: str
-    said: str
-    """An answer to it, in words that the facts do not have."""
+    paraphrase: str
+    """An answer in words that the facts do not have."""
 
 
 TOPICS = (
@@ -100,25 +100,25 @@ QUESTION_IDS = ("HIA-01", "EIS-01", "EEC-01", "STE-01", "PSM-01", "SFT-01")
 
 
 def write_inputs(
-    folder: Path, answer_to: Callable[[int], str] = lambda place: TOPICS[place].said
+    folder: Path, write_answer: Callable[[int], str] = lambda index: TOPICS[index].paraphrase
 ) -> Path:
     """Writes ``catalog.jsonl``, ``pages.jsonl`` and ``predictions.json``; returns the folder.
 
     Args:
-        folder: where.
-        answer_to: the answer to the n-th question.
+        folder: where the files are written.
+        write_answer: returns the answer to the n-th question.
     """
     folder.mkdir(parents=True, exist_ok=True)
     questions, pages = [], []
-    for place, topic in enumerate(TOPICS):
-        address = f"https://example.org/{place}"
+    for index, topic in enumerate(TOPICS):
+        address = f"https://example.org/{index}"
         questions.append(
             {
-                "id": QUESTION_IDS[place],
-                "category": QUESTION_IDS[place][:3],
+                "id": QUESTION_IDS[index],
+                "category": QUESTION_IDS[index][:3],
                 "question": topic.question,
                 "answer": topic.answer,
-                "sources": [{"title": f"Page {place}", "url": address}],
+                "sources": [{"title": f"Page {index}", "url": address}],
                 "hops": 2,
                 "steps": [
                     {"instruction": "Look it up.", "fact": fact, "keywords": [fact.split()[-1]]}
@@ -126,10 +126,10 @@ def write_inputs(
                 ],
             }
         )
-        pages.append({"url": address, "title": f"Page {place}", "text": topic.page})
+        pages.append({"url": address, "title": f"Page {index}", "text": topic.page})
     predictions = [
-        {"question_id": QUESTION_IDS[place], "predicted_answer": answer_to(place)}
-        for place in range(len(TOPICS))
+        {"question_id": QUESTION_IDS[index], "predicted_answer": write_answer(index)}
+        for index in range(len(TOPICS))
     ]
     for name, rows in (("catalog.jsonl", questions), ("pages.jsonl", pages)):
         (folder / name).write_bytes(b"".join(to_json_bytes(row) + b"\n" for row in rows))
@@ -137,8 +137,8 @@ def write_inputs(
     return folder
 
 
-def score_command(workspace: Path, *more: object, out: str = "out") -> list[object]:
-    """The command that scores the predictions in a folder."""
+def make_score_command(workspace: Path, *options: object, out: str = "out") -> list[object]:
+    """Makes the command that scores the predictions in a folder."""
     files = (
         "--predictions",
         workspace / "predictions.json",
@@ -146,32 +146,37 @@ def score_command(workspace: Path, *more: object, out: str = "out") -> list[obje
         workspace / "catalog.jsonl",
     )
     evidence = ("--pages", workspace / "pages.jsonl", "--domain", "none")
-    rest = ("--resamples", 100, "--output-dir", workspace / out)
-    return ["synthlink", "score", *files, *evidence, *rest, *more]
+    settings = ("--resamples", 100, "--output-dir", workspace / out)
+    return ["synthlink", "score", *files, *evidence, *settings, *options]
 
 
-def judge_command(workspace: Path, model: str, *more: object, out: str = "out") -> list[object]:
-    """The same command with a judge."""
-    how = ("--judge-model", model, "--retries", 0, "--no-cache")
-    return score_command(workspace, *how, *more, out=out)
+def make_judge_command(
+    workspace: Path, model: str, *options: object, out: str = "out"
+) -> list[object]:
+    """Makes the command that scores the predictions with a judge."""
+    model_options = ("--judge-model", model, "--retries", 0, "--no-cache")
+    return make_score_command(workspace, *model_options, *options, out=out)
 
 
 def read_journal(folder: Path) -> list[dict[str, Any]]:
-    """The lines of the journal in a folder of scores."""
+    """Reads the lines of the journal in a folder of scores."""
     return [json.loads(line) for line in (folder / JUDGED_FILE).read_bytes().splitlines()]
 
 
 def read_block(request: ChatRequest, name: str) -> str:
-    """The content of one block of a request, with entities decoded."""
-    found = re.search(
+    """Reads the content of one block of a request, with entities decoded."""
+    match = re.search(
         rf"<{name}>\n(.*?)\n</{name}>", str(request.body["messages"][1]["content"]), re.S
     )
-    assert found is not None, name
-    return html.unescape(found[1])
+    assert match is not None, name
+    return html.unescape(match[1])
 
 
 def decide_verdict(request: ChatRequest) -> str:
-    """The verdict of a careful judge: names decide, and "never" negates."""
+    """Returns the verdict of the scripted judge.
+
+    A claim with "never" is contradicted. A claim is supported if the evidence has all its names.
+    """
     claim, evidence = read_block(request, "claim"), read_block(request, "evidence")
     if "never" in claim:
         return "contradicted"
@@ -179,42 +184,37 @@ def decide_verdict(request: ChatRequest) -> str:
     return "supported" if names and all(name in evidence for name in names) else "not_told"
 
 
-def judge_reply(request: ChatRequest) -> str:
-    """A judge's reply."""
+def write_judge_reply(request: ChatRequest) -> str:
+    """Writes the judge's reply to a request."""
     return json.dumps({"verdict": decide_verdict(request)})
 
 
-def judge_model(delay: float = 0.0) -> Callable[[ChatRequest], Behaviour]:
-    """A model that judges correctly."""
-    return lambda _: normal_reply(judge_reply, delay=delay)
+def make_judge_model(delay: float = 0.0) -> Callable[[ChatRequest], Behaviour]:
+    """Makes a scripted model that judges correctly."""
+    return lambda _: normal_reply(write_judge_reply, delay=delay)
 
 
 def list_items_to_judge(
-    catalog: Catalog, pages: SourcePages, places: Sequence[int]
+    catalog: Catalog, pages: SourcePages, positions: Sequence[int]
 ) -> list[JudgeItem]:
-    """The items to judge about the answers at these positions."""
+    """Lists the items to judge for the paraphrased answers to the questions at these positions."""
     rows = [
         AnswerClaims(
-            catalog.questions[place],
-            TOPICS[place].said,
-            (JudgedClaim(TOPICS[place].said, "unknown", "nothing"),),
+            catalog.questions[index],
+            TOPICS[index].paraphrase,
+            (JudgedClaim(TOPICS[index].paraphrase, "unknown", "nothing"),),
         )
-        for place in places
+        for index in positions
     ]
-    return items_to_judge(rows, catalog.questions, pages, Thresholds())
+    return select_items_to_judge(rows, catalog.questions, pages, Thresholds())
 
 
-def judge_options(model: str, *models: str, **changed: Any) -> JudgeOptions:
-    """Options of a judge on a local server."""
+def make_judge_options(model: str, *models: str, **changes: Any) -> JudgeOptions:
+    """Makes the options of a judge on a local server."""
     client = ClientOptions(max_retries=0, backoff_s=0.005, timeout_s=5.0)
-    return JudgeOptions(models=(model, *models), client=client, **changed)
+    return JudgeOptions(models=(model, *models), client=client, **changes)
 
 
-def read_journal_lines(folder: Path) -> list[dict[str, Any]]:
-    """The lines of the journal in a folder of scores."""
-    return [json.loads(line) for line in (folder / JUDGED_FILE).read_bytes().splitlines()]
-
-
-def without_latency(line: VerdictLine) -> VerdictLine:
-    """A line without its latency."""
+def remove_latency(line: VerdictLine) -> VerdictLine:
+    """Returns a line without its latency."""
     return msgspec.structs.replace(line, latency_s=None)

@@ -7,9 +7,9 @@ from retrieval.corpus import Corpus, CorpusPage
 
 
 def make_library(*texts: str) -> CorpusLibrary:
-    """A library of pages, each given as "title: text"."""
+    """Makes a library of pages, each given as "title: text"."""
     pages = []
     for text in texts:
-        title, _, rest = text.partition(": ")
-        pages.append(CorpusPage(f"https://p.example/{title}", title, rest))
+        title, _, page_text = text.partition(": ")
+        pages.append(CorpusPage(f"https://p.example/{title}", title, page_text))
     return CorpusLibrary(Corpus(tuple(pages), "small"))

@@ -1,14 +1,14 @@
 """Correct answers to questions of the shipped catalogue in other words than the expected answers.
 
-They were written from the expected answers, before any rule was tried on them: in reverse order,
-in the passive, with other words, in one line, at length, in a learner's English. All are true, and
-none was written with the scoring in mind.
+``PARAPHRASES`` was written from the expected answers before any scoring rule was tried on it; the
+two other tables were written later. The comments say how each answer differs from the expected one.
+All answers are true, and none was written with the scoring in mind.
 """
 
 from __future__ import annotations
 
 PARAPHRASES = {
-    # Last things first.
+    # In reverse order.
     "HIA-02": "The Peasants' Revolt under Wat Tyler broke out in 1381 because people hated the "
     "poll tax and a law of thirty years before, the Statute of Labourers, by which Parliament had "
     "meant to freeze pay. Pay had gone up since workers were so few, and workers were few because "
@@ -52,7 +52,7 @@ PARAPHRASES = {
     "years later a team at Oxford, among them Florey and Chain, extracted the active substance and "
     "tried it on the sick. Companies in the United States learned to grow the mould in large "
     "tanks, and by June 1944 the armies landing in Normandy had plenty of penicillin.",
-    # Last things first.
+    # In reverse order.
     "STE-04": "Marconi's wireless telegraph, with which he bridged the Atlantic in 1901, used "
     "waves that Hertz had been able to generate and detect in his laboratory in the late 1880s. "
     "That such electromagnetic waves must exist had been foretold by Maxwell in 1865.",
@@ -124,7 +124,7 @@ LATER_PARAPHRASES = {
     "had learned to grow gallium nitride and to dope it p-type in 1989. Blue light on a yellow "
     "phosphor looks white, and such lamps need a fraction of the electricity.",
 }
-"""More paraphrases, written after the rules were fixed."""
+"""More paraphrases, written after the scoring rules were fixed."""
 
 LIST_PARAPHRASES = {
     "HIA-08": "- 1839: Lin Zexu seizes and destroys opium at Humen.\n- 1839-1842: Britain fights "
@@ -144,4 +144,4 @@ LIST_PARAPHRASES = {
     "hieroglyphic, Demotic and Greek; Champollion's decipherment, 1822; Egypt's written records "
     "readable.",
 }
-"""Correct answers as lists, as chat programs write them; also written after the rules."""
+"""Correct answers as lists, like those of chat programs; also written after the scoring rules."""

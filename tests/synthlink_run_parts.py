@@ -1,4 +1,4 @@
-"""Parts of SynthLink run tests: a small catalogue with pages, agents, and a scripted model."""
+"""Helpers of the SynthLink run tests: a small catalogue with pages, agents, a scripted model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TIME_FIELDS = {"started", "ended", "resumed"}
 
 
 def question_id(number: int) -> str:
-    """Id of the n-th question; categories take turns."""
+    """Returns the id of the n-th question; the categories take turns."""
     return f"{CATEGORY_CODES[number % 6]}-{number // 6 + 1:02}"
 
 
 def make_question(number: int) -> dict[str, Any]:
-    """The n-th question; each field that an agent must not see has its own mark."""
+    """Makes the n-th question; each field that an agent must not see contains a secret mark."""
     return {
         "id": question_id(number),
         "category": CATEGORY_CODES[number % 6],
@@ -50,15 +50,16 @@ def make_question(number: int) -> dict[str, Any]:
 
 
 SECRET_MARKS = ("Goldmark", "Aliasmark", "Stepmark", "Factmark", "Keymark")
+"""Words that occur only in fields that an agent must not see."""
 
 
 def page_address(number: int, which: str = "observatory") -> str:
-    """Address of a page."""
+    """Returns the address of one of the two pages of a question."""
     return f"https://example.org/{which}/{number}"
 
 
 def make_pages(number: int) -> list[dict[str, str]]:
-    """The two pages that answer the n-th question."""
+    """Makes the two pages that answer the n-th question."""
     founder = f"Mira Voss{number}"
     return [
         {
@@ -81,7 +82,7 @@ from eval.synthlink.agents.trail import CitedPage, Round, Trail
 
 
 class First:
-    """Answers with the first passage; every fifth question it declines."""
+    """Answers with the first passage, and abstains on every fifth question."""
 
     name = "first"
     wait = 0.0
@@ -97,11 +98,11 @@ class First:
         await asyncio.sleep(self.wait)
         found = tuple(dict.fromkeys(CitedPage(hit.page.url, hit.page.title) for hit in hits))
         number = int("".join(filter(str.isdigit, question)))
-        told = hits[0].passage
-        one = Round(query=question, found=found, read=found[:1], answer=told, done=True)
+        passage = hits[0].passage
+        rounds = (Round(query=question, found=found, read=found[:1], answer=passage, done=True),)
         if number % 5 == 4:
-            return Trail(abstained=True, rounds=(one,), docs=found, why="it is a fifth")
-        return Trail(answer=told, rounds=(one,), docs=found, verified=(told,))
+            return Trail(abstained=True, rounds=rounds, docs=found, why="it is a fifth")
+        return Trail(answer=passage, rounds=rounds, docs=found, verified=(passage,))
 
 
 class Slow(First):
@@ -117,100 +118,102 @@ def write_inputs(folder: Path, count: int) -> Path:
     )
     (folder / "pages.jsonl").write_bytes(
         b"".join(
-            to_json_bytes(one) + b"\n" for number in range(count) for one in make_pages(number)
+            to_json_bytes(page) + b"\n" for number in range(count) for page in make_pages(number)
         )
     )
     (folder / "own_agents.py").write_text(AGENTS_SOURCE)
     return folder
 
 
-def run_command(
-    workspace: Path, *more: object, system: str = "own_agents:First", out: str = "out"
+def make_run_command(
+    workspace: Path, *options: object, system: str = "own_agents:First", out: str = "out"
 ) -> list[object]:
-    """The command that asks a system the questions of a folder."""
+    """Makes the command that asks a system the questions of a folder."""
     files = ("--catalog", workspace / "catalog.jsonl", "--pages", workspace / "pages.jsonl")
-    return ["synthlink", "run", "--system", system, *files, "--out", workspace / out, *more]
+    return ["synthlink", "run", "--system", system, *files, "--out", workspace / out, *options]
 
 
 def online_command(
-    workspace: Path, model: str, *more: object, system: str = "agent", out: str = "out"
+    workspace: Path, model: str, *options: object, system: str = "agent", out: str = "out"
 ) -> list[object]:
-    """The command that asks a model, without scoring."""
-    how = ("--model", model, "--retries", 0, "--no-cache", "--no-score")
-    return run_command(workspace, *how, *more, system=system, out=out)
+    """Makes the command that asks a model, without scoring."""
+    model_options = ("--model", model, "--retries", 0, "--no-cache", "--no-score")
+    return make_run_command(workspace, *model_options, *options, system=system, out=out)
 
 
 def read_rows(out: Path) -> list[dict[str, Any]]:
-    """The rows of a run."""
+    """Reads the rows of a run."""
     return [json.loads(line) for line in (out / "rows.jsonl").read_bytes().splitlines()]
 
 
 def load_predictions(out: Path) -> list[dict[str, Any]]:
-    """The predictions of a run."""
-    found: list[dict[str, Any]] = json.loads((out / "predictions.json").read_bytes())
-    return found
+    """Reads the predictions of a run."""
+    predictions: list[dict[str, Any]] = json.loads((out / "predictions.json").read_bytes())
+    return predictions
 
 
 def read_manifest(out: Path) -> dict[str, Any]:
-    """The manifest of a run."""
-    found: dict[str, Any] = json.loads((out / "run_manifest.json").read_bytes())
-    return found
+    """Reads the manifest of a run."""
+    manifest: dict[str, Any] = json.loads((out / "run_manifest.json").read_bytes())
+    return manifest
 
 
 def read_output_files(out: Path) -> dict[str, bytes]:
-    """Everything a run wrote but its page, with the manifest without its times."""
-    found = {
+    """Reads the output files of a run, without its report page and the times of its manifest."""
+    files = {
         path.name: path.read_bytes()
         for path in sorted(out.iterdir())
         if not path.name.startswith("report.")
     }
-    manifest = json.loads(found.pop("run_manifest.json"))
-    told = {key: value for key, value in manifest.items() if key not in TIME_FIELDS}
-    return {**found, "run_manifest.json": json.dumps(told).encode()}
+    manifest = json.loads(files.pop("run_manifest.json"))
+    manifest_without_times = {
+        key: value for key, value in manifest.items() if key not in TIME_FIELDS
+    }
+    return {**files, "run_manifest.json": json.dumps(manifest_without_times).encode()}
 
 
 def check_finished(done: CommandResult, out: Path) -> list[dict[str, Any]]:
-    """The rows of a successfully finished run."""
+    """Checks that a run finished successfully; returns its rows."""
     assert done.code == 0, done.err
     assert (out / "predictions.json").exists()
     return read_rows(out)
 
 
-def without_latency(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without its latency."""
+def remove_latency(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row without its latency."""
     return {key: value for key, value in row.items() if key != "latency_s"}
 
 
-# --- a model ----------------------------------------------------------------------------------
+# --- the scripted model -----------------------------------------------------------------------
 
 
 def question_number(request: ChatRequest) -> int | None:
-    """Number of the question that a request is about; None for the warm-up call."""
-    named = re.search(r"<question>\n.*?Alcor(\d+)", request.prompt)
-    return int(named[1]) if named else None
+    """Returns the number of the question in a request; None for the warm-up call."""
+    match = re.search(r"<question>\n.*?Alcor(\d+)", request.prompt)
+    return int(match[1]) if match else None
 
 
 def read_block(request: ChatRequest, name: str) -> str:
-    """The content of one block of a request, with entities decoded."""
-    found = re.search(
+    """Reads the content of one block of a request, with entities decoded."""
+    match = re.search(
         rf"<{name}>\n(.*?)\n</{name}>", str(request.body["messages"][1]["content"]), re.S
     )
-    assert found is not None, name
-    return html.unescape(found[1])
+    assert match is not None, name
+    return html.unescape(match[1])
 
 
 def follow_links(request: ChatRequest) -> str:
-    """The reply of a careful model: it looks up the founder, then their birthplace."""
+    """Writes the reply of a careful model, which looks up the founder and then their birthplace."""
     number = question_number(request)
-    shown = read_block(request, "passages").splitlines()
-    for place, line in enumerate(shown, start=1):
+    passages = read_block(request, "passages").splitlines()
+    for position, line in enumerate(passages, start=1):
         if f"Voss{number} was born in" in line:
-            told = f"Mira Voss{number} was born in Tarn{number}."
-            return _round_reply([(told, place)], f"It was Tarn{number}.", done=True)
-    for place, line in enumerate(shown, start=1):
+            statement = f"Mira Voss{number} was born in Tarn{number}."
+            return _round_reply([(statement, position)], f"It was Tarn{number}.", done=True)
+    for position, line in enumerate(passages, start=1):
         if f"Alcor{number} was founded by" in line:
-            told = f"Alcor{number} was founded by Mira Voss{number}."
-            return _round_reply([(told, place)], "", query=f"Voss{number} born")
+            statement = f"Alcor{number} was founded by Mira Voss{number}."
+            return _round_reply([(statement, position)], "", query=f"Voss{number} born")
     return _round_reply([], "", done=True, abstained=True)
 
 
@@ -222,21 +225,21 @@ def _round_reply(
     abstained: bool = False,
     query: str = "",
 ) -> str:
-    told = [{"statement": text, "passage": place} for text, place in links]
+    link_rows = [{"statement": text, "passage": passage} for text, passage in links]
     return json.dumps(
-        {"links": told, "answer": answer, "done": done, "abstained": abstained, "query": query}
+        {"links": link_rows, "answer": answer, "done": done, "abstained": abstained, "query": query}
     )
 
 
 def answer_from_memory(request: ChatRequest) -> str:
-    """The reply of a model that looks nothing up: it knows every second town."""
+    """Writes the reply of a model without search, which knows every second town."""
     number = question_number(request) or 0
-    known = number % 2 == 0
-    return json.dumps({"answer": f"Tarn{number}." if known else "", "abstained": not known})
+    is_known = number % 2 == 0
+    return json.dumps({"answer": f"Tarn{number}." if is_known else "", "abstained": not is_known})
 
 
-def role_of_request(request: ChatRequest) -> str:
-    """The role of the model in a request: ``agent``, ``raw`` or ``warm-up``."""
+def find_request_role(request: ChatRequest) -> str:
+    """Finds the model's role by a phrase of the prompt: ``agent``, ``raw`` or ``warm-up``."""
     system = str(request.body["messages"][0]["content"])
     if "no single page answers" in system:
         return "agent"
@@ -251,14 +254,14 @@ REPLIES: dict[str, Callable[[ChatRequest], str]] = {
 
 
 def make_scripted_model(delay: float = 0.0) -> Callable[[ChatRequest], Behaviour]:
-    """A model that plays every role well.
+    """Makes a model that plays every role well.
 
     Args:
         delay: seconds before each reply, times one to ten, so that replies overtake each other.
     """
 
     def pick_behaviour(request: ChatRequest) -> Behaviour:
-        lot = hashlib.sha256(request.prompt.encode()).digest()[0] % 10
-        return normal_reply(REPLIES[role_of_request(request)], delay=delay * (1 + lot))
+        number = hashlib.sha256(request.prompt.encode()).digest()[0] % 10
+        return normal_reply(REPLIES[find_request_role(request)], delay=delay * (1 + number))
 
     return pick_behaviour

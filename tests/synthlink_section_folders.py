@@ -1,4 +1,4 @@
-"""Writes folders of SynthLink scores with the code that runs and scores."""
+"""Writes folders of SynthLink scores with the product's code."""
 
 from __future__ import annotations
 
@@ -29,24 +29,28 @@ RESAMPLES = 100
 def score_shipped_predictions(
     folder: Path,
     rows: Sequence[Any],
-    others: Mapping[str, Sequence[Any]] | None = None,
+    other_answers: Mapping[str, Sequence[Any]] | None = None,
     **options: Any,
 ) -> Path:
     """Scores predictions against the six questions, or another catalogue, into ``folder/run``."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {"answers": folder / "answers.json"}
-    paths |= {name: folder / f"{name}.json" for name in others or {}}
-    for path, told in zip(paths.values(), [rows, *(others or {}).values()], strict=True):
-        path.write_text(json.dumps(list(told)), encoding="utf-8")
-    first, *more = paths.values()
-    chosen: dict[str, Any] = {
+    paths |= {name: folder / f"{name}.json" for name in other_answers or {}}
+    for path, predictions in zip(
+        paths.values(), [rows, *(other_answers or {}).values()], strict=True
+    ):
+        path.write_text(json.dumps(list(predictions)), encoding="utf-8")
+    main_file, *other_files = paths.values()
+    settings: dict[str, Any] = {
         "catalog": SIX_QUESTIONS_FILE,
         "domain": "synthlink",
         "resamples": RESAMPLES,
     }
-    chosen |= options
+    settings |= options
     write_scores(
-        ScoreOptions(predictions=first, output_dir=folder / "run", compare=tuple(more), **chosen)
+        ScoreOptions(
+            predictions=main_file, output_dir=folder / "run", compare=tuple(other_files), **settings
+        )
     )
     return folder / "run"
 
@@ -54,12 +58,15 @@ def score_shipped_predictions(
 def score_honest_answers(folder: Path, **options: Any) -> Path:
     """Scores the honest answers, with the shuffled expected answers for comparison."""
     catalog = read_six_questions()
-    others = {"shuffled": attack_predictions("answer shuffled", catalog)}
-    return score_shipped_predictions(folder, honest_predictions(catalog), others, **options)
+    other_answers = {"shuffled": attack_predictions("answer shuffled", catalog)}
+    return score_shipped_predictions(folder, honest_predictions(catalog), other_answers, **options)
 
 
 def score_incomplete_answers(folder: Path) -> Path:
-    """Six questions: three answered, one blank, one without a row, one refused; one extra row."""
+    """Scores three answers, one blank answer and one invalid row for six questions.
+
+    The sixth question has no row, and one row has an unknown question id.
+    """
     rows = honest_predictions(read_six_questions())
     rows[3]["predicted_answer"] = "  "
     rows[5]["retrieved_docs"] = "not a list"
@@ -69,8 +76,12 @@ def score_incomplete_answers(folder: Path) -> Path:
     )
 
 
-class Teller:
-    """An agent with a different outcome for each of the six questions; it asks no model."""
+class ScriptedAgent:
+    """An agent that answers, abstains or fails depending on the question; it asks no model.
+
+    Of the six questions the third is abstained from, the fourth has an INVALID reply, and the fifth
+    fails; the others are answered.
+    """
 
     name = "teller"
 
@@ -79,42 +90,44 @@ class Teller:
 
     async def answer(self, question: str) -> Trail:
         catalog = read_six_questions()
-        at = [one.question for one in catalog.questions].index(question)
-        asked = catalog.questions[at]
-        sources = tuple(CitedPage(one.url, one.title) for one in asked.sources)
-        other = CitedPage("https://news.example/timeline", "A timeline")
-        told = HONEST_ANSWERS[asked.id]
-        if at == 2:
+        index = [entry.question for entry in catalog.questions].index(question)
+        asked_question = catalog.questions[index]
+        sources = tuple(CitedPage(entry.url, entry.title) for entry in asked_question.sources)
+        unrelated_page = CitedPage("https://news.example/timeline", "A timeline")
+        honest_answer = HONEST_ANSWERS[asked_question.id]
+        if index == 2:
             return Trail(abstained=True, why="no page says so", rounds=(Round(query="ozone"),))
-        if at == 3:
+        if index == 3:
             return Trail(readable=False, why="a list, no object")
-        if at == 4:
+        if index == 4:
             raise RuntimeError("the line is dead")
         return Trail(
-            answer=told,
+            answer=honest_answer,
             rounds=(
                 Round(
-                    query=f"{asked.category} first",
-                    found=(*sources[:2], other),
+                    query=f"{asked_question.category} first",
+                    found=(*sources[:2], unrelated_page),
                     read=sources[:1],
                     links=(
                         Link("It was so.", sources[0].url, "licensed"),
                         Link("It was not so.", "", "contradicted"),
                     ),
                 ),
-                Round(query="second", found=(other,), answer=told, done=True),
+                Round(query="second", found=(unrelated_page,), answer=honest_answer, done=True),
             ),
             docs=sources[:1],
         )
 
 
 def run_and_score(folder: Path, **options: Any) -> Path:
-    """Runs that agent and scores it into the same folder."""
-    chosen: dict[str, Any] = {"catalog": SIX_QUESTIONS_FILE} | options
-    done = run(RunOptions(system="synthlink_section_folders:Teller", out=folder, **chosen))
+    """Runs ``ScriptedAgent`` and scores its predictions into the same folder."""
+    settings: dict[str, Any] = {"catalog": SIX_QUESTIONS_FILE} | options
+    finished_run = run(
+        RunOptions(system="synthlink_section_folders:ScriptedAgent", out=folder, **settings)
+    )
     write_scores(
         ScoreOptions(
-            predictions=done.predictions,
+            predictions=finished_run.predictions,
             output_dir=folder,
             catalog=SIX_QUESTIONS_FILE,
             domain="synthlink",
@@ -137,12 +150,12 @@ def write_catalogue(path: Path, texts: Sequence[str]) -> Path:
         )
         for number, text in enumerate(texts)
     ]
-    path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in questions))
+    path.write_bytes(b"".join(msgspec.json.encode(question) + b"\n" for question in questions))
     return path
 
 
 def answer_catalogue(texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Answers to that catalogue with each text in every text field."""
+    """Makes answers to the catalogue of ``write_catalogue``, with each text in every text field."""
     return [
         {
             "question_id": f"HIA-{number:02}",

@@ -1,4 +1,7 @@
-"""Bad input of every kind on the command line: one error line, its exit code, files unchanged."""
+"""Tests that bad input to any command gives one error line, its exit code, and no file changes.
+
+docs/errors.md lists the exit codes.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,9 @@ HOSTILE = "\x1b[31m<script>\u202eevil\x07\x9b2J"
 
 def check_failure(workspace: Path, code: int, *arguments: object, message: str = "") -> str:
     """Runs a command that must fail with exit code ``code`` and change no file."""
-    before = read_folder_bytes(workspace)
+    old_files = read_folder_bytes(workspace)
     line = check_error_line(run_epoche(*arguments), code)
-    assert read_folder_bytes(workspace) == before, "a failed command must not change files"
+    assert read_folder_bytes(workspace) == old_files, "a failed command must not change files"
     assert re.search(message, line), line
     return line
 
@@ -83,28 +86,35 @@ GRAPHS = {
 
 @pytest.mark.parametrize("case", GRAPHS)
 def test_unreadable_graph_is_reported(workspace: Path, case: str) -> None:
-    name, content, code, said = GRAPHS[case]
+    name, content, code, message = GRAPHS[case]
     if content is not None:
         write_file(name, content)
     check_failure(
-        workspace, code, *STAGES_ON_GRAPHS[0], "--kg", name, "--shapes", SHAPES, message=said
+        workspace, code, *STAGES_ON_GRAPHS[0], "--kg", name, "--shapes", SHAPES, message=message
     )
 
 
 @pytest.mark.parametrize("stage", STAGES_ON_GRAPHS, ids=lambda stage: stage[0])
 def test_every_graph_command_names_the_bad_file(workspace: Path, stage: tuple[object, ...]) -> None:
-    bad = write_file("bad.ttl", "<x:a> <x:b> ")
+    bad_file = write_file("bad.ttl", "<x:a> <x:b> ")
     check_failure(workspace, 3, *stage, "--kg", "gone.ttl", "--shapes", SHAPES, message="gone.ttl")
     check_failure(
         workspace, 3, *stage, "--kg", GRAPH, "--shapes", "gone.ttl", message="shapes file does not"
     )
     check_failure(
-        workspace, 4, *stage, "--kg", bad, "--shapes", SHAPES, message="bad.ttl, line 1, column"
+        workspace,
+        4,
+        *stage,
+        "--kg",
+        bad_file,
+        "--shapes",
+        SHAPES,
+        message="bad.ttl, line 1, column",
     )
     check_failure(
         workspace, 5, *stage, "--kg", write_file("no.ttl", ""), "--shapes", SHAPES, message="no.ttl"
     )
-    check_failure(workspace, 8, *stage, "--kg", GRAPH, "--shapes", bad, message="bad.ttl")
+    check_failure(workspace, 8, *stage, "--kg", GRAPH, "--shapes", bad_file, message="bad.ttl")
     if stage[0] != "kg":
         check_failure(workspace, 7, *stage, "--kg", GRAPH, message="with --shapes")
     check_failure(workspace, 10, *stage, "--domain", "mayor", message='Did you mean "mayors"')
@@ -155,18 +165,25 @@ SHAPES_FILES = {
 
 @pytest.mark.parametrize("case", SHAPES_FILES)
 def test_unusable_shapes_are_reported(workspace: Path, case: str) -> None:
-    content, code, said = SHAPES_FILES[case]
+    content, code, message = SHAPES_FILES[case]
     file = write_file("s.ttl", content)
     check_failure(
-        workspace, code, *STAGES_ON_GRAPHS[0], "--kg", GRAPH, "--shapes", file, message=said
+        workspace, code, *STAGES_ON_GRAPHS[0], "--kg", GRAPH, "--shapes", file, message=message
     )
 
 
 @pytest.mark.parametrize("stage", STAGES_ON_GRAPHS[:2], ids=lambda stage: stage[0])
 def test_unknown_predicate_suggests_the_nearest(workspace: Path, stage: tuple[object, ...]) -> None:
-    for asked in ("mayr", f"{MAYOR}s", "mayors"):
+    for predicate in ("mayr", f"{MAYOR}s", "mayors"):
         check_failure(
-            workspace, 6, *stage, "--domain", "mayors", "--pred", asked, message=f"Nearest: {MAYOR}"
+            workspace,
+            6,
+            *stage,
+            "--domain",
+            "mayors",
+            "--pred",
+            predicate,
+            message=f"Nearest: {MAYOR}",
         )
     check_failure(
         workspace, 6, *stage, "--domain", "mayors", "--pred", "", message="The graph has: "
@@ -180,10 +197,10 @@ def test_unknown_predicate_suggests_the_nearest(workspace: Path, stage: tuple[ob
 def test_graph_violating_its_shapes_is_refused(workspace: Path, stage: tuple[object, ...]) -> None:
     graph = write_file("two.ttl", GRAPH.read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
     files = ("--kg", graph, "--shapes", SHAPES)
-    said = r"violates its shapes once, first: A city had only one mayor.*vienna \(two\.ttl\)"
-    check_failure(workspace, 9, *stage, *files, message=said)
-    allowed = run_epoche(*stage[:-1], "new.jsonl", *files, "--allow-violations")
-    assert allowed.code == 0, allowed.err
+    message = r"violates its shapes once, first: A city had only one mayor.*vienna \(two\.ttl\)"
+    check_failure(workspace, 9, *stage, *files, message=message)
+    result = run_epoche(*stage[:-1], "new.jsonl", *files, "--allow-violations")
+    assert result.code == 0, result.err
 
 
 def check_no_control_codes(done: CommandResult) -> None:
@@ -207,20 +224,31 @@ def test_hostile_text_of_a_graph_never_reaches_the_terminal(workspace: Path) -> 
     )
     files = ("--kg", graph, "--shapes", shapes)
     for stage in STAGES_ON_GRAPHS[:3]:
-        done = run_epoche(*stage, *files)
-        assert done.code == 0, done.err
-        check_no_control_codes(done)
-    shown = run_epoche("kg", "inspect", *files)
-    check_no_control_codes(shown)
-    assert "<script>" in shown.out
-    printed = run_epoche("kg", "inspect", "--json", *files)
-    check_no_control_codes(printed)
-    assert "\x1b" in json.dumps(json.loads(printed.out)).encode().decode("unicode_escape"), "kept"
+        result = run_epoche(*stage, *files)
+        assert result.code == 0, result.err
+        check_no_control_codes(result)
+    text_result = run_epoche("kg", "inspect", *files)
+    check_no_control_codes(text_result)
+    assert "<script>" in text_result.out
+    json_result = run_epoche("kg", "inspect", "--json", *files)
+    check_no_control_codes(json_result)
+    assert "\x1b" in json.dumps(json.loads(json_result.out)).encode().decode("unicode_escape"), (
+        "JSON must contain the control code, escaped"
+    )
     for name in ("cards.jsonl", "other.jsonl"):
         check_no_control_codes(run_epoche("eval", "--cards", name, "--system", HOSTILE))
-    two = write_file("two.ttl", Path(graph).read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
+    violating_graph = write_file(
+        "two.ttl", Path(graph).read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n"
+    )
     check_failure(
-        workspace, 9, *STAGES_ON_GRAPHS[0], "--kg", two, "--shapes", shapes, message="<script>"
+        workspace,
+        9,
+        *STAGES_ON_GRAPHS[0],
+        "--kg",
+        violating_graph,
+        "--shapes",
+        shapes,
+        message="<script>",
     )
 
 
@@ -253,12 +281,12 @@ DOMAINS = {
 
 @pytest.mark.parametrize("case", DOMAINS)
 def test_unusable_domain_file_is_reported(workspace: Path, case: str) -> None:
-    change, code, said = DOMAINS[case]
+    change, code, message = DOMAINS[case]
     for name in ("mayors.ttl", "mayors.shacl.ttl"):
         write_file(name, (MAYORS / name).read_bytes())
-    changed = change((MAYORS / "domain.toml").read_text("utf-8"))
-    file = write_file("domain.toml", GARBAGE if changed is None else changed)
-    check_failure(workspace, code, *STAGES_ON_GRAPHS[0], "--domain", file, message=said)
+    text = change((MAYORS / "domain.toml").read_text("utf-8"))
+    file = write_file("domain.toml", GARBAGE if text is None else text)
+    check_failure(workspace, code, *STAGES_ON_GRAPHS[0], "--domain", file, message=message)
 
 
 @pytest.mark.parametrize(
@@ -283,45 +311,61 @@ def test_unusable_domain_file_is_reported(workspace: Path, case: str) -> None:
     ids=lambda arguments: " ".join(map(str, arguments)),
 )
 def test_wrong_command_line_exits_with_2(workspace: Path, arguments: tuple[object, ...]) -> None:
-    before = read_folder_bytes(workspace)
+    old_files = read_folder_bytes(workspace)
     check_usage_error(run_epoche(*arguments))
-    assert read_folder_bytes(workspace) == before
+    assert read_folder_bytes(workspace) == old_files
 
 
 @pytest.mark.parametrize(
     ("stage", "flag"), [("cards", "--num-per-type"), ("near-miss", "--num")], ids=["cards", "near"]
 )
 def test_quota_that_cannot_be_filled_is_reported(workspace: Path, stage: str, flag: str) -> None:
-    many = (stage, "--domain", "mayors", flag, 3_000)
+    command = (stage, "--domain", "mayors", flag, 3_000)
     check_failure(
         workspace,
         11,
-        *many,
+        *command,
         "--strict",
         "--out",
         "cards.jsonl",
         message=r"could not make \d+ .*of 3000",
     )
-    done = run_epoche(*many, "--out", "many.jsonl")
-    assert done.code == 0
-    assert re.search(r"^warning: could not make \d+", done.err, re.MULTILINE)
+    result = run_epoche(*command, "--out", "many.jsonl")
+    assert result.code == 0
+    assert re.search(r"^warning: could not make \d+", result.err, re.MULTILINE)
     assert 0 < len(Path("many.jsonl").read_text("utf-8").splitlines()) < 9_000
 
 
 def test_quota_without_any_card_is_reported(workspace: Path) -> None:
-    nobody = ("cards", "--domain", "mayors", "--subj-hint", "Zanzibar", "--out", "cards.jsonl")
-    check_failure(workspace, 11, *nobody, message="could not make")
-    never = ("near-miss", "--domain", "mayors", "--strategy", "numeric", "--out", "cards.jsonl")
-    check_failure(workspace, 11, *never, message="numeric")
+    unknown_subject = (
+        "cards",
+        "--domain",
+        "mayors",
+        "--subj-hint",
+        "Zanzibar",
+        "--out",
+        "cards.jsonl",
+    )
+    check_failure(workspace, 11, *unknown_subject, message="could not make")
+    numeric_strategy = (
+        "near-miss",
+        "--domain",
+        "mayors",
+        "--strategy",
+        "numeric",
+        "--out",
+        "cards.jsonl",
+    )
+    check_failure(workspace, 11, *numeric_strategy, message="numeric")
 
 
 def test_unknown_option_values_are_reported(workspace: Path) -> None:
     cards = ("cards", "--domain", "mayors", "--out", "cards.jsonl")
-    near = ("near-miss", "--domain", "mayors", "--out", "cards.jsonl")
+    near_miss = ("near-miss", "--domain", "mayors", "--out", "cards.jsonl")
     report = ("report", "--results", "kg.jsonl", "--metrics", "metrics.json", "--out", "r.html")
     check_failure(workspace, 10, *cards, "--regime", "owl", message="none, rdfs, owl-rl")
     check_failure(workspace, 10, *cards, "--kinds", "nonsense", message="nonsense.*functional")
-    check_failure(workspace, 10, *near, "--strategy", "nonsense", message="sibling")
+    check_failure(workspace, 10, *near_miss, "--strategy", "nonsense", message="sibling")
     check_failure(workspace, 10, *cards, "--pred-label", "mayor", message="Give one --pred")
     check_failure(workspace, 19, *report, "--formats", "pdf", message="html, csv, md, json")
     check_failure(workspace, 19, "schema", "cart", message="card, result, manifest")

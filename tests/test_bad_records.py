@@ -1,4 +1,7 @@
-"""Torn, foreign and mixed-up card, result and metrics files on the command line."""
+"""Tests that commands refuse torn, foreign and mixed-up card, result and metrics files.
+
+docs/errors.md lists the exit codes.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,14 @@ REPORT = ("report", "--metrics", "metrics.json", "--out", "new.html", "--results
 
 def check_failure(workspace: Path, code: int, *arguments: object, message: str = "") -> str:
     """Runs a command that must fail with exit code ``code`` and change no file."""
-    before = read_folder_bytes(workspace)
+    old_files = read_folder_bytes(workspace)
     line = check_error_line(run_epoche(*arguments), code)
-    assert read_folder_bytes(workspace) == before, "a failed command must not change files"
+    assert read_folder_bytes(workspace) == old_files, "a failed command must not change files"
     assert re.search(message, line), line
     return line
 
 
-def commands_reading_cards(file: str) -> dict[str, tuple[object, ...]]:
+def list_commands_reading_cards(file: str) -> dict[str, tuple[object, ...]]:
     return {
         "eval": ("eval", "--cards", file, "--system", "always-NO", "--out", "new.jsonl"),
         "audit": ("audit", file),
@@ -44,7 +47,7 @@ def commands_reading_cards(file: str) -> dict[str, tuple[object, ...]]:
     }
 
 
-def commands_reading_results(file: str) -> dict[str, tuple[object, ...]]:
+def list_commands_reading_results(file: str) -> dict[str, tuple[object, ...]]:
     return {
         "metrics": ("metrics", "--results", file, "--out", "new.json"),
         "compare": ("compare", file, "controls.jsonl", "--out", "new.json"),
@@ -84,12 +87,12 @@ CARD_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
 
 @pytest.mark.parametrize("case", CARD_FILES)
 def test_invalid_card_file_is_reported(workspace: Path, case: str) -> None:
-    change, code, said = CARD_FILES[case]
-    changed = change((workspace / "cards.jsonl").read_text("utf-8"))
-    (workspace / "bad.jsonl").write_bytes(changed.encode() if isinstance(changed, str) else changed)
-    stages = commands_reading_cards("bad.jsonl")
-    for stage in stages if len(changed) < 10**6 else ("eval", "audit"):
-        check_failure(workspace, code, *stages[stage], message=said)
+    change, code, message = CARD_FILES[case]
+    damaged = change((workspace / "cards.jsonl").read_text("utf-8"))
+    (workspace / "bad.jsonl").write_bytes(damaged.encode() if isinstance(damaged, str) else damaged)
+    stages = list_commands_reading_cards("bad.jsonl")
+    for stage in stages if len(damaged) < 10**6 else ("eval", "audit"):
+        check_failure(workspace, code, *stages[stage], message=message)
 
 
 RESULT_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
@@ -118,30 +121,30 @@ RESULT_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
 
 @pytest.mark.parametrize("case", RESULT_FILES)
 def test_invalid_result_file_is_reported(workspace: Path, case: str) -> None:
-    change, code, said = RESULT_FILES[case]
-    changed = change((workspace / "kg.jsonl").read_text("utf-8"))
-    (workspace / "bad.jsonl").write_bytes(changed.encode() if isinstance(changed, str) else changed)
-    for arguments in commands_reading_results("bad.jsonl").values():
-        check_failure(workspace, code, *arguments, message=said)
+    change, code, message = RESULT_FILES[case]
+    damaged = change((workspace / "kg.jsonl").read_text("utf-8"))
+    (workspace / "bad.jsonl").write_bytes(damaged.encode() if isinstance(damaged, str) else damaged)
+    for arguments in list_commands_reading_results("bad.jsonl").values():
+        check_failure(workspace, code, *arguments, message=message)
 
 
 def test_missing_files_are_reported(workspace: Path) -> None:
-    for arguments in commands_reading_cards("gone.jsonl").values():
+    for arguments in list_commands_reading_cards("gone.jsonl").values():
         check_failure(
             workspace, 3, *arguments, message=r"card file does not exist \(gone\.jsonl\)\. Check"
         )
-    for arguments in commands_reading_results("gone.jsonl").values():
+    for arguments in list_commands_reading_results("gone.jsonl").values():
         check_failure(
             workspace, 3, *arguments, message=r"result file does not exist \(gone\.jsonl\)\. Check"
         )
-    of_results = commands_reading_results(".")
-    del of_results["compare"]  # It takes a folder of runs.
-    for arguments in (*commands_reading_cards(".").values(), *of_results.values()):
+    result_commands = list_commands_reading_results(".")
+    del result_commands["compare"]  # It also accepts a folder of runs.
+    for arguments in (*list_commands_reading_cards(".").values(), *result_commands.values()):
         check_failure(workspace, 3, *arguments, message="is a folder, not a file")
     check_failure(
         workspace,
         3,
-        *commands_reading_cards("n" * 300)["audit"],
+        *list_commands_reading_cards("n" * 300)["audit"],
         message="cannot be reached.*too long",
     )
     report = ("report", "--out", "new.html", "--metrics")
@@ -166,44 +169,53 @@ def test_invalid_metrics_file_is_reported(workspace: Path, content: bytes) -> No
 
 
 def test_results_of_another_card_set_are_refused(workspace: Path) -> None:
-    stages = commands_reading_cards("other.jsonl")
+    stages = list_commands_reading_cards("other.jsonl")
     for stage in ("metrics", "compare", "report"):
         check_failure(workspace, 14, *stages[stage], message=r"other\.jsonl|--cards")
-    asked = ("eval", "--system", "kg", "--domain", "mayors", "--out", "kg.jsonl", "--cards")
-    line = check_failure(workspace, 14, *asked, "other.jsonl")
+    eval_kg = ("eval", "--system", "kg", "--domain", "mayors", "--out", "kg.jsonl", "--cards")
+    line = check_failure(workspace, 14, *eval_kg, "other.jsonl")
     assert "cards.jsonl" in line
     assert "--overwrite" in line
-    again = ("eval", "--system", "rag", "--domain", "mayors", "--out", "kg.jsonl", "--cards")
-    check_failure(workspace, 14, *again, "cards.jsonl", message="another system")
+    eval_rag = ("eval", "--system", "rag", "--domain", "mayors", "--out", "kg.jsonl", "--cards")
+    check_failure(workspace, 14, *eval_rag, "cards.jsonl", message="another system")
     check_failure(
         workspace, 14, "compare", "kg.jsonl", "--out", "new.json", message="at least two systems"
     )
-    assert run_epoche(*asked, "cards.jsonl").code == 0, "a run with the same cards can be resumed"
+    assert run_epoche(*eval_kg, "cards.jsonl").code == 0, "a run with the same cards can be resumed"
 
 
 def test_foreign_result_file_is_not_overwritten(workspace: Path) -> None:
-    asked = ("eval", "--cards", "cards.jsonl", "--system", "always-NO", "--out", "x.jsonl")
+    eval_command = ("eval", "--cards", "cards.jsonl", "--system", "always-NO", "--out", "x.jsonl")
     (workspace / "x.jsonl").write_text("my diary\n")
-    check_failure(workspace, 12, *asked, message=r"x\.manifest\.json is missing")
+    check_failure(workspace, 12, *eval_command, message=r"x\.manifest\.json is missing")
     (workspace / "x.manifest.json").write_bytes(GARBAGE)
-    check_failure(workspace, 12, *asked, message=r"not a run manifest.*x\.manifest\.json")
+    check_failure(workspace, 12, *eval_command, message=r"not a run manifest.*x\.manifest\.json")
     (workspace / "x.manifest.json").write_bytes((workspace / "kg.manifest.json").read_bytes())
-    check_failure(workspace, 14, *asked, message="--overwrite")
+    check_failure(workspace, 14, *eval_command, message="--overwrite")
 
 
 @pytest.mark.parametrize("content", [GARBAGE, b"", b"[]", b'{"domain":5}', b"[" * 99_999])
 def test_invalid_card_manifest_is_reported(workspace: Path, content: bytes) -> None:
     (workspace / "cards.manifest.json").write_bytes(content)
-    asked = ("eval", "--cards", "cards.jsonl", "--system", "kg", "--domain", "mayors")
-    said = r"not a card manifest.*cards\.manifest\.json"
-    check_failure(workspace, 12, *asked, "--out", "new.jsonl", message=said)
+    eval_command = ("eval", "--cards", "cards.jsonl", "--system", "kg", "--domain", "mayors")
+    message = r"not a card manifest.*cards\.manifest\.json"
+    check_failure(workspace, 12, *eval_command, "--out", "new.jsonl", message=message)
 
 
 def test_unreachable_models_are_reported(
     workspace: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("eval", "--cards", "cards.jsonl", "--system", "raw", "--out", "new.jsonl", "--model")
-    check_failure(workspace, 23, *asked, "nobody/x", message="nobody.*openai")
+    eval_command = (
+        "eval",
+        "--cards",
+        "cards.jsonl",
+        "--system",
+        "raw",
+        "--out",
+        "new.jsonl",
+        "--model",
+    )
+    check_failure(workspace, 23, *eval_command, "nobody/x", message="nobody.*openai")
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
     scripted_server.behave([behaviours.http_error(400, "no such thing as a stream")])
@@ -214,16 +226,16 @@ def test_unreachable_models_are_reported(
 @pytest.mark.extra("dense")
 def test_invalid_model_weights_are_reported(workspace: Path) -> None:
     (workspace / "weights").mkdir()
-    asked = ("eval", "--cards", "cards.jsonl", "--system", "nli", "--out", "new.jsonl")
+    eval_command = ("eval", "--cards", "cards.jsonl", "--system", "nli", "--out", "new.jsonl")
     message = "contains no model weights"
-    check_failure(workspace, 25, *asked, "--set", "model=weights", message=message)
+    check_failure(workspace, 25, *eval_command, "--set", "model=weights", message=message)
 
 
 def test_guard_reports_withheld_text(workspace: Path) -> None:
     (workspace / "said.txt").write_text("Vienna had John Tory as its mayor on 1 January 2020.")
-    done = run_epoche("guard", "said.txt", "--domain", "mayors", "--fail")
-    assert "[withheld" in done.out
-    check_error_line(done, 29)
+    result = run_epoche("guard", "said.txt", "--domain", "mayors", "--fail")
+    assert "[withheld" in result.out
+    check_error_line(result, 29)
 
 
 def test_run_limits_and_incomplete_shards_are_reported(workspace: Path) -> None:
@@ -237,26 +249,32 @@ def test_run_limits_and_incomplete_shards_are_reported(workspace: Path) -> None:
         "class Down(Costly):\n"
         "    def answer(self, card): raise ConnectionError('refused')\n"
     )
-    asked = ("eval", "--cards", "cards.jsonl", "--system")
-    costly = (*asked, "costly:Costly", "--out", "costly.jsonl", "--max-cost", "1")
-    line = check_error_line(run_epoche(*costly), 26)
+    eval_command = ("eval", "--cards", "cards.jsonl", "--system")
+    costly_command = (*eval_command, "costly:Costly", "--out", "costly.jsonl", "--max-cost", "1")
+    line = check_error_line(run_epoche(*costly_command), 26)
     assert re.search(r"1\.0000 USD are spent.*higher --max-cost", line), line
-    down = (*asked, "costly:Down", "--out", "down.jsonl", "--max-consecutive-errors", "2")
-    line = check_error_line(run_epoche(*down), 27)
+    failing_command = (
+        *eval_command,
+        "costly:Down",
+        "--out",
+        "down.jsonl",
+        "--max-consecutive-errors",
+        "2",
+    )
+    line = check_error_line(run_epoche(*failing_command), 27)
     assert re.search("2 questions in a row ended in ERROR.*--retry-errors", line), line
-    assert [Path(name).read_bytes().count(b"\n") for name in ("costly.jsonl", "down.jsonl")] == [
-        2,
-        2,
-    ]
-    shard = (*asked, "always-NO", "--out", "s.jsonl", "--shard", "1/2")
-    assert run_epoche(*shard).code == 0
+    # Two answers for 0.5 USD each reach --max-cost; two errors reach --max-consecutive-errors.
+    assert Path("costly.jsonl").read_bytes().count(b"\n") == 2
+    assert Path("down.jsonl").read_bytes().count(b"\n") == 2
+    shard_command = (*eval_command, "always-NO", "--out", "s.jsonl", "--shard", "1/2")
+    assert run_epoche(*shard_command).code == 0
     check_failure(workspace, 28, "merge", "s.jsonl", "--out", "m.jsonl", message="missing: 2/2")
 
 
 def test_unknown_systems_and_settings_are_reported(workspace: Path) -> None:
-    asked = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system")
-    check_failure(workspace, 16, *asked, "kgg", message="Nearest first: kg,")
-    check_failure(workspace, 16, *asked, "no.such:System", message="cannot be imported")
+    eval_command = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system")
+    check_failure(workspace, 16, *eval_command, "kgg", message="Nearest first: kg,")
+    check_failure(workspace, 16, *eval_command, "no.such:System", message="cannot be imported")
     check_failure(
         workspace,
         16,
@@ -268,19 +286,29 @@ def test_unknown_systems_and_settings_are_reported(workspace: Path) -> None:
         message="Use one of kg",
     )
     check_failure(
-        workspace, 19, *asked, "rag", "--domain", "mayors", "--set", "nix=1", message="It has: "
+        workspace,
+        19,
+        *eval_command,
+        "rag",
+        "--domain",
+        "mayors",
+        "--set",
+        "nix=1",
+        message="It has: ",
     )
     line = check_failure(
-        workspace, 19, *asked, "rag", "--set", "api_key=hush", message="environment"
+        workspace, 19, *eval_command, "rag", "--set", "api_key=hush", message="environment"
     )
     assert "hush" not in line
 
 
 def test_missing_extra_is_reported(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    asked = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system", "rag")
-    dense = ("--domain", "mayors", "--set", "retriever=dense")
-    check_failure(workspace, 18, *asked, *dense, message=r"pip install 'epoche\[dense\]'")
+    eval_command = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system", "rag")
+    dense_options = ("--domain", "mayors", "--set", "retriever=dense")
+    check_failure(
+        workspace, 18, *eval_command, *dense_options, message=r"pip install 'epoche\[dense\]'"
+    )
 
 
 def test_audit_reports_cards_with_label_leaks(workspace: Path) -> None:
@@ -291,9 +319,9 @@ def test_audit_reports_cards_with_label_leaks(workspace: Path) -> None:
         for number in range(120):
             card = cards[number % len(cards)]
             word = {"E": "surely", "C": "never", "U": "perhaps"}[card["label"]]
-            changed = {**card, "id": f"{number}", "cluster": f"c{number}"}
-            changed |= {"question": f"{word} {card['question']}", "facts": [f"{number} {word}"]}
-            handle.write(json.dumps(changed) + "\n")
+            leaky_card = {**card, "id": f"{number}", "cluster": f"c{number}"}
+            leaky_card |= {"question": f"{word} {card['question']}", "facts": [f"{number} {word}"]}
+            handle.write(json.dumps(leaky_card) + "\n")
     for flag in (("--max-leak", 0.1), ("--fail",)):
         check_failure(
             workspace,
@@ -311,7 +339,11 @@ def test_failed_gate_is_reported(workspace: Path) -> None:
 
 
 def iter_expected_codes(tree: ast.Module) -> Iterator[object]:
-    """Yields the exit codes that a test module demands: literal ones, and those of its tables."""
+    """Yields the exit codes that a test module expects, as literals or in its tables of cases.
+
+    A code is the second argument of ``check_failure`` or ``check_error_line``. If it is a name, the
+    name was assigned from a table, as in ``change, code, message = CARD_FILES[case]``.
+    """
     tables = {
         target.id: node.value
         for node in tree.body
@@ -320,7 +352,7 @@ def iter_expected_codes(tree: ast.Module) -> Iterator[object]:
         if isinstance(target, ast.Name)
     }
     for function in tree.body:
-        looked_up: dict[str, list[ast.expr]] = defaultdict(list)
+        table_values: dict[str, list[ast.expr]] = defaultdict(list)
         for node in ast.walk(function):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
                 (target,), table = node.targets, node.value.value
@@ -330,21 +362,21 @@ def iter_expected_codes(tree: ast.Module) -> Iterator[object]:
                     items = row.elts if isinstance(row, ast.Tuple) else [row]
                     for name, item in zip(names, items, strict=True):
                         if isinstance(name, ast.Name):
-                            looked_up[name.id].append(item)
+                            table_values[name.id].append(item)
         for node in ast.walk(function):
             match node:
                 case ast.Call(
                     func=ast.Name("check_failure" | "check_error_line"), args=[_, code, *_]
                 ):
-                    found = looked_up[code.id] if isinstance(code, ast.Name) else [code]
-                    yield from (item.value for item in found if isinstance(item, ast.Constant))
+                    code_nodes = table_values[code.id] if isinstance(code, ast.Name) else [code]
+                    yield from (item.value for item in code_nodes if isinstance(item, ast.Constant))
 
 
 def test_every_error_class_is_covered_by_a_test() -> None:
     """Every error class must be raised by some test through the command line."""
     names = ("bad_input", "bad_records", "bad_text", "interruptions")
     folder = Path(__file__).parent
-    seen = {
+    covered_codes = {
         code
         for name in names
         for code in iter_expected_codes(ast.parse((folder / f"test_{name}.py").read_text("utf-8")))
@@ -354,7 +386,7 @@ def test_every_error_class_is_covered_by_a_test() -> None:
         for name, value in vars(errors).items()
         if isinstance(value, type) and issubclass(value, errors.EpocheError)
     }
-    assert {name for code, name in codes.items() if code not in seen} == set()
+    assert {name for code, name in codes.items() if code not in covered_codes} == set()
 
 
 @pytest.mark.parametrize("cls", [errors.EpocheError, errors.ShapesEngineError])
@@ -364,7 +396,7 @@ def test_failing_engine_is_reported(
     def raise_error(*arguments: object, **flags: object) -> None:
         raise cls("it gave up", where="shape x:s", hint="Report it.")
 
-    # Nothing a test could write makes pySHACL give up whatever its version.
+    # No input is known to make every version of pySHACL give up, so the failure is injected.
     monkeypatch.setattr("kg.knowledge.Oracle", raise_error)
     code = {errors.EpocheError: 1, errors.ShapesEngineError: 22}[cls]
     check_failure(

@@ -1,4 +1,7 @@
-"""Unusable documents, runs, searches and model steps: one error line, its code, files unchanged."""
+"""Tests that unusable documents, runs, searches and model replies give one error line each.
+
+The exit code must be that of the error (see docs/errors.md), and no file may change.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def small_run(workspace: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("empty.md", b"", "empty"),
         ("scan.pdf", GARBAGE, "PDF"),
@@ -34,10 +37,10 @@ def small_run(workspace: Path) -> Path:
     ],
 )
 def test_documents_without_text_are_reported(
-    workspace: Path, name: str, content: bytes, said: str
+    workspace: Path, name: str, content: bytes, message: str
 ) -> None:
     write_file(name, content)
-    check_failure(workspace, 30, "kg", "build", name, "--out", "runs/new", message=said)
+    check_failure(workspace, 30, "kg", "build", name, "--out", "runs/new", message=message)
 
 
 @pytest.mark.usefixtures("small_run")
@@ -78,7 +81,7 @@ def test_model_with_unusable_replies_is_reported(
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
     write_file("doc.md", "# 1 Keys\n\nA key opens the library.\n")
-    scripted_server.behave(behaviours.normal_reply(lambda _asked: "keywords? surely"))
+    scripted_server.behave(behaviours.normal_reply(lambda _request: "keywords? surely"))
     build = ("kg", "build", "doc.md", "--out", "runs/new", "--no-cache", "--no-resume")
     model = ("--keywords", "model", "--model", f"custom/{scripted_server.model}")
     check_failure(
@@ -111,7 +114,7 @@ def test_invalid_skn_texts_are_reported(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "message"),
     [
         (b"{", r"not JSON.*\(bad\.json\)"),
         (b'{"type": "strin"}', r"malformed.*\(bad\.json: /type\)"),
@@ -122,13 +125,13 @@ def test_invalid_skn_texts_are_reported(workspace: Path) -> None:
         (GARBAGE, "not JSON"),
     ],
 )
-def test_unusable_schema_is_reported(workspace: Path, schema: bytes, said: str) -> None:
+def test_unusable_schema_is_reported(workspace: Path, schema: bytes, message: str) -> None:
     write_file("bad.json", schema)
-    check_failure(workspace, 37, "extract", "inspect", "--schema", "bad.json", message=said)
+    check_failure(workspace, 37, "extract", "inspect", "--schema", "bad.json", message=message)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"model: {timeout: 5", r"not YAML.*\(bad\.yaml:1\)"),
         (b"model:\n  timeuot: 5\n", r"unknown key.*\(bad\.yaml:2\)\. did you mean timeout"),
@@ -136,10 +139,12 @@ def test_unusable_schema_is_reported(workspace: Path, schema: bytes, said: str) 
         (GARBAGE, r"\(bad\.yaml"),
     ],
 )
-def test_unusable_configurations_are_reported(workspace: Path, content: bytes, said: str) -> None:
+def test_unusable_configurations_are_reported(
+    workspace: Path, content: bytes, message: str
+) -> None:
     write_file("bad.yaml", content)
     check_failure(
-        workspace, 38, "extract", "run", "--offline", "--config", "bad.yaml", message=said
+        workspace, 38, "extract", "run", "--offline", "--config", "bad.yaml", message=message
     )
 
 

@@ -1,4 +1,4 @@
-"""``make X``, ``epoche X`` and the script of a stage take the same flags."""
+"""Tests that ``make X``, ``epoche X`` and the script of a stage take the same flags."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ SCRIPTS = {
     "synthlink run": "reporting/run_synthlink.py",
     "synthlink score": "reporting/score_synthlink.py",
 }
-SEED_FLAGS = {
+PUBLISHED_FLAGS = {
     "cards": "--kg --pred --pred-label --num-per-type --out --seed --subj-hint",
     "near-miss": "--kg --pred --pred-label --num --out",
     "eval": "--cards --system --out --kg-path",
@@ -73,28 +73,32 @@ SEED_FLAGS = {
     "report": "--results --metrics --out",
     "synthlink score": "--predictions --output-dir",
 }
+"""Flags that the published experiments use, so they must keep their names."""
+
 MAKE_GOALS = (
     *("cards", "near-miss", "eval-kg", "eval-graph-rag", "eval-rag", "eval-controls"),
     *("metrics", "report", "compare", "audit", "inspect"),
 )
 
 
-def command_group() -> Any:
-    """The whole command as the parser knows it (typer brings its own copy of click)."""
+def get_command_group() -> Any:
+    """Returns the parser's command group; untyped, because typer brings its own copy of click."""
     return typer.main.get_group(app)
 
 
 def list_commands(parent: Any = None, prefix: str = "") -> dict[str, Any]:
-    """Every command by its full name, including those of groups."""
-    found: dict[str, Any] = {}
-    for name, one in (parent or command_group()).commands.items():
-        inner = hasattr(one, "commands")
-        found |= list_commands(one, f"{prefix}{name} ") if inner else {prefix + name: one}
-    return found
+    """Lists every command by its full name, including those of groups."""
+    commands: dict[str, Any] = {}
+    for name, command in (parent or get_command_group()).commands.items():
+        is_group = hasattr(command, "commands")
+        commands |= (
+            list_commands(command, f"{prefix}{name} ") if is_group else {prefix + name: command}
+        )
+    return commands
 
 
 def list_flags(click_command: Any) -> dict[str, tuple[str, ...]]:
-    """Parameter name → its spellings, without ``--help``."""
+    """Lists the spellings of each parameter by its name, without ``--help``."""
     return {
         str(parameter.name): (*parameter.opts, *parameter.secondary_opts)
         for parameter in click_command.params
@@ -102,51 +106,53 @@ def list_flags(click_command: Any) -> dict[str, tuple[str, ...]]:
     }
 
 
-def script_command(path: str) -> Any:
-    """The command that ``python PATH`` builds."""
+def build_script_command(path: str) -> Any:
+    """Builds the command that ``python PATH`` runs."""
     module = importlib.import_module(path.removesuffix(".py").replace("/", "."))
-    one = typer.Typer(add_completion=False)
-    one.command()(module.main)
-    return typer.main.get_command(one)
+    script_app = typer.Typer(add_completion=False)
+    script_app.command()(module.main)
+    return typer.main.get_command(script_app)
 
 
 def test_commands_and_scripts_correspond() -> None:
-    # The first has no script; those of the others, kg/inspect_graph.py and kg/analyze_query.py,
-    # call their function by another name.
+    # "schema" has no script. The scripts of "kg inspect" and "kg analyze", kg/inspect_graph.py and
+    # kg/analyze_query.py, do not call their function ``main``, so the search below misses them.
     assert set(list_commands()) - {"schema", "kg inspect", "kg analyze"} == set(SCRIPTS)
-    starts = {
+    script_paths = {
         str(path.relative_to(ROOT))
-        for room in ("kg", "cards", "adversarial", "eval", "reporting", "retrieval")
-        for path in (ROOT / room).rglob("*.py")
+        for package in ("kg", "cards", "adversarial", "eval", "reporting", "retrieval")
+        for path in (ROOT / package).rglob("*.py")
         if "run_script(main)" in path.read_text("utf-8") and "domains" not in path.parts
     }
-    assert starts == set(SCRIPTS.values())
+    assert script_paths == set(SCRIPTS.values())
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script_and_command_take_the_same_flags(name: str) -> None:
-    assert list_flags(list_commands()[name]) == list_flags(script_command(SCRIPTS[name]))
+    assert list_flags(list_commands()[name]) == list_flags(build_script_command(SCRIPTS[name]))
 
 
-@pytest.mark.parametrize("name", SEED_FLAGS)
+@pytest.mark.parametrize("name", PUBLISHED_FLAGS)
 def test_published_experiment_flags_exist(name: str) -> None:
-    known = {flag for spelt in list_flags(list_commands()[name]).values() for flag in spelt}
-    assert known >= set(SEED_FLAGS[name].split())
+    known_flags = {
+        flag for spellings in list_flags(list_commands()[name]).values() for flag in spellings
+    }
+    assert known_flags >= set(PUBLISHED_FLAGS[name].split())
 
 
-def recipe_command(goal: str, *variables: str) -> list[list[str]]:
-    """The ``epoche`` command lines that a make goal would run, split into words."""
+def list_recipe_commands(goal: str, *variables: str) -> list[list[str]]:
+    """Lists the ``epoche`` command lines that a make goal would run, split into words."""
     make = shutil.which("make")
     if make is None:
         pytest.skip("no make")
-    shown = subprocess.run(
+    listing = subprocess.run(
         [make, "-n", goal, *variables],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    lines = [line for line in shown.splitlines() if "-m epoche" in line]
+    lines = [line for line in listing.splitlines() if "-m epoche" in line]
     # Flags that depend on existing files can only be expanded by a shell, so they are dropped.
     return [shlex.split(re.sub(r"\$\(for .*?done\)", "", line))[3:] for line in lines]
 
@@ -161,16 +167,16 @@ def recipe_command(goal: str, *variables: str) -> list[list[str]]:
     ids=["domain", "own graph"],
 )
 def test_make_uses_flags_that_exist(goal: str, variables: tuple[str, ...]) -> None:
-    lines = recipe_command(goal, *variables, "OUT=o")
+    lines = list_recipe_commands(goal, *variables, "OUT=o")
     assert lines
     for words in lines:
-        of = command_group()
-        while hasattr(of, "commands"):
-            of = of.commands[words.pop(0)]
-        known = {flag for spelt in list_flags(of).values() for flag in spelt}
-        used = {word for word in words if word.startswith("--")}
-        assert used <= known
-        if len(variables) > 1 and "--kg" in used:
+        command = get_command_group()
+        while hasattr(command, "commands"):
+            command = command.commands[words.pop(0)]
+        known_flags = {flag for spellings in list_flags(command).values() for flag in spellings}
+        used_flags = {word for word in words if word.startswith("--")}
+        assert used_flags <= known_flags
+        if len(variables) > 1 and "--kg" in used_flags:
             assert "my graph.ttl" in words
             assert "s.ttl" in words
 
@@ -185,46 +191,51 @@ def test_published_command_lines_run(tmp_path: Path) -> None:
     shutil.copy(SHAPES, tmp_path / "shapes.ttl")
     mayor = "https://epoche.example/mayors#mayor"
     source = ("--kg", "knowledge_graph.ttl", "--pred", mayor, "--pred-label", "mayor")
-    cards, near = "results/context_cards.jsonl", "results/near_miss_cards.jsonl"
-    made = (*source, "--num-per-type", 20, "--out", cards)
-    refused = run_script("cards", *made, cwd=tmp_path)
-    assert "--shapes" in check_error_line(refused, 7)
+    cards, near_miss_cards = "results/context_cards.jsonl", "results/near_miss_cards.jsonl"
+    card_options = (*source, "--num-per-type", 20, "--out", cards)
+    failure = run_script("cards", *card_options, cwd=tmp_path)
+    assert "--shapes" in check_error_line(failure, 7)
     assert not (tmp_path / "results").exists()
 
     shapes = ("--shapes", "shapes.ttl")
-    done = run_script("cards", *made, *shapes, cwd=tmp_path)
-    assert done.code == 0, done.err
+    result = run_script("cards", *card_options, *shapes, cwd=tmp_path)
+    assert result.code == 0, result.err
     rows = [json.loads(line) for line in (tmp_path / cards).read_text("utf-8").splitlines()]
     assert {"id", "facts", "question", "gold", "label", "claim"} <= rows[0].keys()
-    done = run_script("near-miss", *source, *shapes, "--num", 5, "--out", near, cwd=tmp_path)
-    assert done.code == 0, done.err
-    for system, more in (("kg", ()), ("graph_rag", ("--kg-path", "knowledge_graph.ttl", *shapes))):
+    result = run_script(
+        "near-miss", *source, *shapes, "--num", 5, "--out", near_miss_cards, cwd=tmp_path
+    )
+    assert result.code == 0, result.err
+    for system, graph_options in (
+        ("kg", ()),
+        ("graph_rag", ("--kg-path", "knowledge_graph.ttl", *shapes)),
+    ):
         out = f"results/{system}_results.jsonl"
-        asked = ("--cards", cards, "--system", system, "--out", out)
-        done = run_script("eval", *asked, *more, cwd=tmp_path)
-        assert done.code == 0, done.err
-    asked = ("--cards", cards, "--system", "graph_rag", "--kg-path", "knowledge_graph.ttl")
-    refused = run_script("eval", *asked, "--out", "results/x.jsonl", cwd=tmp_path)
-    assert "--shapes" in check_error_line(refused, 7)
+        eval_options = ("--cards", cards, "--system", system, "--out", out)
+        result = run_script("eval", *eval_options, *graph_options, cwd=tmp_path)
+        assert result.code == 0, result.err
+    eval_options = ("--cards", cards, "--system", "graph_rag", "--kg-path", "knowledge_graph.ttl")
+    failure = run_script("eval", *eval_options, "--out", "results/x.jsonl", cwd=tmp_path)
+    assert "--shapes" in check_error_line(failure, 7)
     answers = (tmp_path / "results/kg_results.jsonl").read_text("utf-8").splitlines()
-    assert all(json.loads(answer)["pass"] for answer in answers), "it asked the cards' own graph"
+    assert all(json.loads(answer)["pass"] for answer in answers), "the graph of the cards was used"
     row = json.loads(answers[0])
     assert {"id", "gold", "pred", "pass", "system", "label"} <= row.keys()
     results = ("--results", "results/graph_rag_results.jsonl")
-    measured = (*results, "--out", "results/metrics.json", "--verbose")
-    done = run_script("metrics", *measured, cwd=tmp_path)
-    assert done.code == 0, done.err
-    assert "graph_rag" in done.out
-    shown = (*results, "--metrics", "results/metrics.json", "--out", "results/report.html")
-    done = run_script("report", *shown, cwd=tmp_path)
-    assert done.code == 0, done.err
+    metrics_options = (*results, "--out", "results/metrics.json", "--verbose")
+    result = run_script("metrics", *metrics_options, cwd=tmp_path)
+    assert result.code == 0, result.err
+    assert "graph_rag" in result.out
+    report_options = (*results, "--metrics", "results/metrics.json", "--out", "results/report.html")
+    result = run_script("report", *report_options, cwd=tmp_path)
+    assert result.code == 0, result.err
     assert (tmp_path / "results/report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_systems_use_the_graph_of_the_cards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In any working folder and however the graph was named, also after joining and moving."""
+    """The graph is found from any working folder, also after the cards are joined and moved."""
     home, away = tmp_path / "home", tmp_path / "away"
     shutil.copytree(GRAPH.parent, home / "domain")
     text = (home / "domain" / "mayors.ttl").read_text("utf-8")
@@ -232,26 +243,35 @@ def test_systems_use_the_graph_of_the_cards(
     monkeypatch.chdir(home)
     graph = ("--kg", "domain/mayors.ttl", "--shapes", "domain/mayors.shacl.ttl")
     for name, source in (("a", graph), ("b", ("--domain", "domain"))):
-        cards, near, joined = (f"r/{name}-{part}.jsonl" for part in ("cards", "near", "joined"))
+        cards, near_miss_cards, joined = (
+            f"r/{name}-{part}.jsonl" for part in ("cards", "near", "joined")
+        )
         assert run_epoche("cards", *source, "--num-per-type", 3, "--out", cards).code == 0
-        assert run_epoche("near-miss", *source, "--num", 3, "--out", near).code == 0
-        assert run_epoche("join", cards, near, "--out", joined).code == 0
+        assert run_epoche("near-miss", *source, "--num", 3, "--out", near_miss_cards).code == 0
+        assert run_epoche("join", cards, near_miss_cards, "--out", joined).code == 0
         assert str(tmp_path) not in Path(f"r/{name}-joined.manifest.json").read_text("utf-8")
     home.rename(away)
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
         out = tmp_path / f"{name}.jsonl"
-        asked = ("--cards", f"away/r/{name}-joined.jsonl", "--system", "kg", "--out", out)
-        done = run_epoche("eval", *asked)
-        assert done.code == 0, done.err
-        assert "warning" not in done.err
+        eval_options = ("--cards", f"away/r/{name}-joined.jsonl", "--system", "kg", "--out", out)
+        result = run_epoche("eval", *eval_options)
+        assert result.code == 0, result.err
+        assert "warning" not in result.err
         assert all(json.loads(row)["pass"] for row in out.read_text("utf-8").splitlines())
     (away / "domain" / "domain.toml").unlink()
     (away / "domain" / "mayors.ttl").unlink()
     for name in ("a", "b"):
-        asked = ("--cards", f"away/r/{name}-joined.jsonl", "--system", "kg", "--out", "new.jsonl")
-        done = run_epoche("eval", *asked, "--overwrite")
-        assert "the cards were made from another graph" in done.err
+        eval_options = (
+            "--cards",
+            f"away/r/{name}-joined.jsonl",
+            "--system",
+            "kg",
+            "--out",
+            "new.jsonl",
+        )
+        result = run_epoche("eval", *eval_options, "--overwrite")
+        assert "the cards were made from another graph" in result.err
 
 
 def test_command_and_script_write_the_same_bytes(tmp_path: Path) -> None:
@@ -259,14 +279,14 @@ def test_command_and_script_write_the_same_bytes(tmp_path: Path) -> None:
     assert run_epoche("cards", *flags, tmp_path / "a.jsonl").code == 0
     assert run_script("cards", *flags, tmp_path / "b.jsonl", cwd=tmp_path).code == 0
     assert run_process(command_line("cards", *flags, tmp_path / "c.jsonl"), tmp_path).code == 0
-    first = (tmp_path / "a.jsonl").read_bytes()
-    assert first == (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
+    expected = (tmp_path / "a.jsonl").read_bytes()
+    assert expected == (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
 
 
 def test_every_command_has_help(tmp_path: Path) -> None:
     for name in (*SCRIPTS, "schema", "kg", "kg inspect", "kg analyze", "retrieval"):
-        done = run_epoche(*name.split(), "--help")
-        assert done.code == 0
-        assert "Usage: " in done.out
-    shown = run_process(command_line("--version"), tmp_path)
-    assert re.fullmatch(r"epoche \d+\.\d+\.\d+\n", shown.out)
+        result = run_epoche(*name.split(), "--help")
+        assert result.code == 0
+        assert "Usage: " in result.out
+    version = run_process(command_line("--version"), tmp_path)
+    assert re.fullmatch(r"epoche \d+\.\d+\.\d+\n", version.out)

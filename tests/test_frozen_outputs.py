@@ -1,10 +1,10 @@
-"""The behaviour of the five jobs, frozen: a safety net for renaming and moving code.
+"""Tests that the outputs of five jobs stay the same while code is renamed and moved.
 
 Small runs of ``make all``, ``text``, ``skn``, ``extract`` and ``synthlink`` with fixed seeds, whose
 outputs are compared with those in ``tests/frozen/JOB.tsv``: rows, metrics, comparisons, manifests,
 tables, predictions, cards (to the byte), concept graphs and exports. Pages and Markdown are
-compared by their numbers and ids. Times, digests, versions, paths and prose are masked: what is
-masked, and how, stands in ``tests/frozen/output_files.py``.
+compared by their numbers and ids. Times, digests, versions, paths and prose are masked;
+``tests/frozen/output_files.py`` says what is masked and how.
 
 When a key, column or file is renamed on purpose, enter it in ``RENAMED_KEYS`` below. When behaviour
 changes on purpose, freeze again in the commit that changes it, and say so in its message::
@@ -12,8 +12,8 @@ changes on purpose, freeze again in the commit that changes it, and say so in it
     python tests/test_frozen_outputs.py --freeze            # all jobs; then empty RENAMED_KEYS
     python tests/test_frozen_outputs.py --freeze skn text   # these jobs only
 
-Of long columns the first values are frozen as they are and the rest as digests. To see a value of
-which only a digest is frozen, check out the commit that froze it, and keep what it writes::
+Of long columns the first values are frozen as they are and the others as digests. To see a value
+that is frozen as a digest, check out the commit that froze it, and keep the outputs of its jobs::
 
     python tests/test_frozen_outputs.py --keep FOLDER
 """
@@ -31,8 +31,8 @@ import pytest
 from frozen.column_store import Outputs, compare_outputs, read_frozen, write_frozen
 from frozen.output_files import read_outputs
 
-# Old name → new name, of JSON keys, CSV columns, ids and files. Masks go by the old names, so when
-# this table is emptied after --freeze, tests/frozen/output_files.py takes over the new ones.
+# Old name → new name of JSON keys, CSV columns, ids and files. The masks use the old names: after
+# --freeze, empty this table and enter the new names in tests/frozen/output_files.py.
 RENAMED_KEYS: dict[str, str] = {"smallest_found": "minimum_detectable_effect"}
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ CHAPTERS = ("11-transactions-and-isolation", "12-locking", "14-recovery")
 MAX_DIFFERENCES = 25
 
 # The command lines of each goal of the Makefile, on fewer items. Flags that are left out are
-# frozen at their defaults. A line that begins with `> FILE` keeps what it prints.
+# frozen at their defaults. A line that begins with `> FILE` writes its standard output to FILE.
 RESULTS = "kg_results.jsonl graph_rag_results.jsonl rag_results.jsonl controls_results.jsonl"
 JOBS: dict[str, tuple[str, ...]] = {
     "all": (
@@ -102,16 +102,16 @@ JOBS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# Runs every command line in one process, for starting Python takes longer than most of them. It
-# knows the command line only, so that moving and renaming code leaves it as it is.
+# Runs every command line in one process, because starting Python takes longer than most of them.
+# It uses only the command line, so that it need not change when code is moved or renamed.
 DRIVER = """
 import contextlib, io, json, runpy, sys
 
 codes = []
 for line in json.load(sys.stdin):
     words = line.split()
-    kept = words[1] if words[0] == ">" else None
-    sys.argv = ["epoche", *(words[2:] if kept else words)]
+    stdout_file = words[1] if words[0] == ">" else None
+    sys.argv = ["epoche", *(words[2:] if stdout_file else words)]
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
@@ -121,26 +121,26 @@ for line in json.load(sys.stdin):
         codes.append(stop.code or 0)
     if codes[-1] not in {0, 100}:
         sys.exit(f"exit code {codes[-1]!r} of: epoche {line}")
-    if kept:
-        open(kept, "w", encoding="utf-8").write(printed.getvalue())
+    if stdout_file:
+        open(stdout_file, "w", encoding="utf-8").write(printed.getvalue())
 json.dump(codes, open("exit_codes.json", "w"))
 """
-KEPT_VARIABLES = {"PATH", "LD_LIBRARY_PATH", "PYTHONHASHSEED", "PYTHONPATH", "TMPDIR"}
+INHERITED_VARIABLES = {"PATH", "LD_LIBRARY_PATH", "PYTHONHASHSEED", "PYTHONPATH", "TMPDIR"}
 
 
 def write_inputs(folder: Path) -> None:
-    """Writes the chapters that ``text`` reads, and the questions that they alone answer."""
+    """Writes the chapters that ``text`` reads, and the questions that these chapters answer."""
     (folder / "docs").mkdir()
     for chapter in CHAPTERS:
         text = (CORPUS / "book" / f"{chapter}.md").read_text("utf-8")
         (folder / "docs" / f"{chapter}.md").write_text(text, "utf-8")
     lines = (CORPUS / "questions.jsonl").read_text("utf-8").splitlines(keepends=True)
-    kept = (
+    answerable_lines = (
         line
         for line in lines
         if all(gold.split("#")[0] in CHAPTERS for gold in json.loads(line)["gold"])
     )
-    (folder / "questions.jsonl").write_text("".join(kept), "utf-8")
+    (folder / "questions.jsonl").write_text("".join(answerable_lines), "utf-8")
 
 
 def run_job(job: str, folder: Path) -> Outputs:
@@ -152,14 +152,14 @@ def run_job(job: str, folder: Path) -> Outputs:
     if job == "text":
         write_inputs(folder)
     inputs = {path for path in folder.rglob("*") if path.is_file()}
-    # Nothing of the machine or its user may reach the run: no settings, keys, caches, languages.
-    kept = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES}
-    done = subprocess.run(
+    # The run must not depend on the settings, keys, caches and languages of the machine's user.
+    environment = {name: value for name, value in os.environ.items() if name in INHERITED_VARIABLES}
+    result = subprocess.run(
         [sys.executable, "-c", DRIVER],
         input=json.dumps(JOBS[job]),
         cwd=folder,
         env={
-            **kept,
+            **environment,
             "PYTHONUTF8": "1",
             "HOME": str(folder),
             "COLUMNS": "80",
@@ -172,7 +172,7 @@ def run_job(job: str, folder: Path) -> Outputs:
         encoding="utf-8",
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert result.returncode == 0, result.stderr[-2000:]
     old_names = {new: old for old, new in RENAMED_KEYS.items()}
     return dict(read_outputs(folder, inputs, old_names))
 
@@ -182,7 +182,7 @@ def test_outputs_equal_the_frozen_ones(job: str, tmp_path: Path) -> None:
     outputs = run_job(job, tmp_path)
     frozen = read_frozen(FROZEN / f"{job}.tsv")
     differences = list(compare_outputs(frozen, outputs, RENAMED_KEYS))
-    # Pages and Markdown are made from the data, which say more clearly what has changed.
+    # Differences of pages and Markdown come last: those of the data show the change more clearly.
     differences.sort(key=lambda line: line.split(": ")[0].endswith((".html", ".md", ".txt")))
     assert not differences, "\n".join(
         [
@@ -194,7 +194,7 @@ def test_outputs_equal_the_frozen_ones(job: str, tmp_path: Path) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Freezes what the jobs write now, or only runs them and keeps what they wrote."""
+    """Freezes the current outputs of the jobs, or only runs the jobs and keeps their outputs."""
     if arguments[:1] == ["--keep"] and len(arguments) == 2:
         for job in JOBS:
             folder = Path(arguments[1]).resolve() / job

@@ -1,4 +1,4 @@
-"""Rules of the repository: allowed imports, file names, file lengths, and forbidden content."""
+"""Tests the repository's rules on imports, file names, file lengths, and forbidden content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from name_shares import (
 from kg.base import errors
 
 ROOT = Path(__file__).parents[1]
-MAY_IMPORT = {
+ALLOWED_IMPORTS = {
     "kg": {"kg"},
     "cards": {"kg", "cards"},
     "adversarial": {"kg", "cards", "adversarial"},
@@ -33,7 +33,7 @@ MAY_IMPORT = {
 
 
 def list_tracked_files() -> list[Path]:
-    """Files of the checkout that git tracks or would track."""
+    """Lists the files of the checkout that git tracks or would track."""
     listing = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"],
         cwd=ROOT,
@@ -50,31 +50,32 @@ def list_modules(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
 
 
-def imported_packages(path: Path) -> set[str]:
-    """Dotted names a file imports anywhere, functions included."""
-    found: set[str] = set()
+def list_imported_names(path: Path) -> set[str]:
+    """Lists the dotted names that a file imports anywhere, also inside functions."""
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module)
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            names.add(node.module)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_imports_follow_the_package_order(package: str) -> None:
-    wrong = {
+    violations = {
         f"{path.relative_to(ROOT)} imports {name}"
         for path in list_modules(package)
-        for name in imported_packages(path)
-        if (top := name.split(".")[0]) in PACKAGES and top not in MAY_IMPORT[package]
+        for name in list_imported_names(path)
+        if (package_name := name.split(".")[0]) in PACKAGES
+        and package_name not in ALLOWED_IMPORTS[package]
     }
-    assert not wrong
+    assert not violations
 
 
 def iter_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements of a module, including those under ``if`` but not those of functions."""
+    """Yields the statements of a module, also those under ``if`` but not those of functions."""
     for node in body:
         if isinstance(node, ast.If):
             yield from iter_statements([*node.body, *node.orelse])
@@ -89,25 +90,25 @@ def test_no_import_cycles_between_modules() -> None:
         for path in list_modules(package)
     }
 
-    def module_level_imports(path: Path) -> set[str]:
-        # What only type checkers import counts too: two modules that need each other's types are
-        # one concept in two files, or one of them knows too much.
-        found: set[str] = set()
+    def list_module_imports(path: Path) -> set[str]:
+        # Imports under ``if TYPE_CHECKING`` count too: two modules that need each other's types
+        # should be one module, or one of them should not know the other.
+        imported_names: set[str] = set()
         for node in iter_statements(ast.parse(path.read_text("utf-8")).body):
             if isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module)
-                found |= {f"{node.module}.{alias.name}" for alias in node.names}
-        return {name for name in found if name in names}
+                imported_names.add(node.module)
+                imported_names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        return {name for name in imported_names if name in names}
 
-    edges = {name: module_level_imports(path) - {name} for name, path in names.items()}
-    done: set[str] = set()
+    edges = {name: list_module_imports(path) - {name} for name, path in names.items()}
+    visited: set[str] = set()
 
     def visit_module(name: str, trail: tuple[str, ...]) -> None:
         assert name not in trail, f"cycle: {' -> '.join((*trail, name))}"
-        if name not in done:
-            for other in sorted(edges[name]):
-                visit_module(other, (*trail, name))
-            done.add(name)
+        if name not in visited:
+            for imported_name in sorted(edges[name]):
+                visit_module(imported_name, (*trail, name))
+            visited.add(name)
 
     for name in sorted(edges):
         visit_module(name, ())
@@ -131,13 +132,13 @@ def test_every_package_is_documented_and_typed() -> None:
 
 
 def test_files_are_not_too_long() -> None:
-    long = {
-        str(path.relative_to(ROOT)): lines
+    long_files = {
+        str(path.relative_to(ROOT)): n_lines
         for package in PACKAGES
         for path in list_modules(package)
-        if (lines := path.read_text("utf-8").count("\n")) > 420
+        if (n_lines := path.read_text("utf-8").count("\n")) > 420
     }
-    assert not long
+    assert not long_files
 
 
 def test_no_file_names_a_registry_or_a_machine() -> None:
@@ -145,14 +146,14 @@ def test_no_file_names_a_registry_or_a_machine() -> None:
         r"(pypi\.org|pythonhosted|registry\.npmjs|deb\.debian|--index-url|--extra-index-url)"
         rf"|{re.escape(str(ROOT))}/|/home/[a-z]+/|/root/"
     )
-    hits = [
+    matches = [
         f"{path.relative_to(ROOT)}: {match.group(0)}"
         for path in list_tracked_files()
         if path.suffix in {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".json", ".html", ""}
         and path != Path(__file__)
         and (match := forbidden.search(path.read_text("utf-8", errors="replace")))
     ]
-    assert not hits
+    assert not matches
 
 
 def list_error_classes() -> list[type[errors.EpocheError]]:

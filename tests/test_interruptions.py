@@ -1,4 +1,7 @@
-"""Full disks, Ctrl-C, SIGTERM and closed pipes leave old files unchanged and no temporary ones."""
+"""Tests that full disks, Ctrl-C, SIGTERM and closed pipes leave old files as they were.
+
+No temporary file may be left behind either. docs/errors.md lists the exit codes.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from stage_calls import (
     block_at_fsync,
     check_error_line,
     command_line,
-    cpu_seconds,
     limit_file_size,
+    read_cpu_seconds,
     read_folder_bytes,
     run_epoche,
     run_process,
@@ -40,20 +43,20 @@ STAGE_COMMANDS: dict[str, tuple[object, ...]] = {
     "report": (*REPORT_COMMAND, "--out", "report.html"),
     "inspect": ("kg", "inspect", *MAYORS_DOMAIN, "--out", "report.html"),
 }
-"""For each stage that writes all its output at once, a command that replaces an existing file."""
+"""For each stage that writes all its output at the end, a command that replaces a file."""
 
 
 @pytest.mark.parametrize("stage", STAGE_COMMANDS)
 def test_full_disk_while_writing_leaves_files_unchanged(workspace: Path, stage: str) -> None:
-    before = read_folder_bytes(workspace)
-    limit = 1_000
+    old_files = read_folder_bytes(workspace)
+    limit = 1_000  # bytes, fewer than any of the outputs
     line = check_error_line(
         run_process(limit_file_size(command_line(*STAGE_COMMANDS[stage]), limit), workspace), 15
     )
     assert "cannot write" in line
     assert str(STAGE_COMMANDS[stage][-1]) in line
     assert "free space or choose another --out" in line
-    assert read_folder_bytes(workspace) == before
+    assert read_folder_bytes(workspace) == old_files
 
 
 def test_cards_and_their_manifest_change_together(workspace: Path) -> None:
@@ -61,16 +64,16 @@ def test_cards_and_their_manifest_change_together(workspace: Path) -> None:
     manifest.unlink()
     manifest.mkdir()
     (manifest / "in the way").touch()
-    before = read_folder_bytes(workspace)
+    old_files = read_folder_bytes(workspace)
     for stage in ("cards", "near-miss"):
         assert "cards.manifest.json" in check_error_line(run_epoche(*STAGE_COMMANDS[stage]), 15)
     (workspace / "report.json").unlink()
     (workspace / "report.json").mkdir()
-    page = (workspace / "report.html").read_bytes()
+    old_page = (workspace / "report.html").read_bytes()
     check_error_line(run_epoche(*STAGE_COMMANDS["report"]), 15)
-    assert (workspace / "report.html").read_bytes() == page
-    del before["report.json"]
-    assert read_folder_bytes(workspace) == before
+    assert (workspace / "report.html").read_bytes() == old_page
+    del old_files["report.json"]
+    assert read_folder_bytes(workspace) == old_files
 
 
 def test_full_disk_during_a_run_keeps_answered_rows(workspace: Path) -> None:
@@ -85,7 +88,9 @@ def test_full_disk_during_a_run_keeps_answered_rows(workspace: Path) -> None:
         "new.jsonl",
     )
     line = check_error_line(
-        run_process(limit_file_size(command_line(*arguments), 2_500), workspace), 15
+        # 2,500 bytes are enough for some rows but not for all.
+        run_process(limit_file_size(command_line(*arguments), 2_500), workspace),
+        15,
     )
     assert "new.jsonl" in line
     rows = (workspace / "new.jsonl").read_bytes()
@@ -115,16 +120,16 @@ def test_full_file_system_is_reported(workspace: Path) -> None:
 
 
 def test_full_device_as_standard_output_is_reported(workspace: Path) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
+    with Path("/dev/full").open("wb") as full_device:
+        result = subprocess.run(
             command_line("kg", "inspect", *MAYORS_DOMAIN),
-            stdout=full,
+            stdout=full_device,
             stderr=subprocess.PIPE,
             check=False,
         )
-    assert done.returncode == 15
-    assert done.stderr.decode().count("\n") == 1
-    assert b"standard output" in done.stderr
+    assert result.returncode == 15
+    assert result.stderr.decode().count("\n") == 1
+    assert b"standard output" in result.stderr
 
 
 UNWRITABLE_OUTPUTS = {
@@ -137,15 +142,15 @@ UNWRITABLE_OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("where", UNWRITABLE_OUTPUTS)
+@pytest.mark.parametrize("case", UNWRITABLE_OUTPUTS)
 @pytest.mark.parametrize("stage", [*STAGE_COMMANDS, "eval"])
-def test_unwritable_output_is_reported(workspace: Path, stage: str, where: str) -> None:
-    out, message = UNWRITABLE_OUTPUTS[where]
+def test_unwritable_output_is_reported(workspace: Path, stage: str, case: str) -> None:
+    out, message = UNWRITABLE_OUTPUTS[case]
     eval_command = ("eval", "--cards", "cards.jsonl", "--system", "always-NO", "--out", "")
-    before = read_folder_bytes(workspace)
+    old_files = read_folder_bytes(workspace)
     line = check_error_line(run_epoche(*(STAGE_COMMANDS.get(stage) or eval_command)[:-1], out), 15)
     assert message in line
-    assert read_folder_bytes(workspace) == before
+    assert read_folder_bytes(workspace) == old_files
     assert Path("/dev/null").is_char_device()
 
 
@@ -157,36 +162,41 @@ def unprivileged_folder(stage_outputs: Path) -> Iterator[Path]:
     root; the other user may not be allowed to read them.
     """
     folder = Path(tempfile.mkdtemp(prefix="epoche-", dir="/tmp"))
-    root = os.geteuid() == 0
-    if root:
-        os.chown(folder, 65534, 65534)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.chown(folder, 65534, 65534)  # the user and group "nobody"
         os.seteuid(65534)
     try:
         yield folder
     finally:
-        if root:
+        if is_root:
             os.seteuid(0)
         folder.chmod(0o700)
         shutil.rmtree(folder)
 
 
 def test_missing_permissions_are_reported(unprivileged_folder: Path) -> None:
-    closed, secret = unprivileged_folder / "closed", unprivileged_folder / "secret.jsonl"
-    closed.mkdir(mode=0o500)
-    secret.touch(mode=0o000)
+    closed_folder, secret_file = (
+        unprivileged_folder / "closed",
+        unprivileged_folder / "secret.jsonl",
+    )
+    closed_folder.mkdir(mode=0o500)
+    secret_file.touch(mode=0o000)
     shutil.copy(GRAPH, unprivileged_folder / "secret.ttl")
     (unprivileged_folder / "secret.ttl").chmod(0o000)
-    line = check_error_line(run_epoche(*STAGE_COMMANDS["cards"][:-1], closed / "c.jsonl"), 15)
+    line = check_error_line(
+        run_epoche(*STAGE_COMMANDS["cards"][:-1], closed_folder / "c.jsonl"), 15
+    )
     assert "Permission denied" in line
     assert "closed/c.jsonl" in line
     for arguments in (
         ("kg", "inspect", "--kg", unprivileged_folder / "secret.ttl"),
-        ("audit", secret),
-        ("metrics", "--results", secret, "--out", unprivileged_folder / "m.json"),
+        ("audit", secret_file),
+        ("metrics", "--results", secret_file, "--out", unprivileged_folder / "m.json"),
         (
             "eval",
             "--cards",
-            secret,
+            secret_file,
             "--system",
             "always-NO",
             "--out",
@@ -196,7 +206,7 @@ def test_missing_permissions_are_reported(unprivileged_folder: Path) -> None:
         line = check_error_line(run_epoche(*arguments), 3)
         assert "secret." in line
         assert "ermission" in line
-    assert not list(closed.iterdir())
+    assert not list(closed_folder.iterdir())
     assert {path.name for path in unprivileged_folder.iterdir()} == {
         "closed",
         "secret.jsonl",
@@ -217,14 +227,14 @@ def test_missing_permissions_are_reported(unprivileged_folder: Path) -> None:
 def test_no_stage_overwrites_what_it_reads(
     workspace: Path, arguments: tuple[object, ...], overwritten: str
 ) -> None:
-    before = read_folder_bytes(workspace)
+    old_files = read_folder_bytes(workspace)
     assert "would overwrite" in check_error_line(run_epoche(*arguments), 15)
     line = check_error_line(run_epoche(*REPORT_COMMAND, "--out", "metrics.json"), 19)
     assert "overwrite" in line
-    assert read_folder_bytes(workspace) == before
+    assert read_folder_bytes(workspace) == old_files
 
 
-def test_output_behind_a_link_stays_a_link(workspace: Path) -> None:
+def test_symbolic_link_to_an_output_is_kept(workspace: Path) -> None:
     (workspace / "disk2").mkdir()
     (workspace / "disk2" / "m.json").write_text("old")
     (workspace / "m.json").symlink_to("disk2/m.json")
@@ -250,19 +260,19 @@ def test_signal_while_writing_leaves_files_unchanged(
     signal_number: int,
     code: int,
 ) -> None:
-    before = read_folder_bytes(workspace)
+    old_files = read_folder_bytes(workspace)
     ready = tmp_path_factory.mktemp("signal") / "ready"
     with subprocess.Popen(
         block_at_fsync(ready, *STAGE_COMMANDS[stage]), cwd=workspace, stderr=subprocess.PIPE
     ) as process:
         wait_for_condition(ready.exists, process)
-        assert len(read_folder_bytes(workspace)) > len(before), "written, not yet in its place"
+        assert len(read_folder_bytes(workspace)) > len(old_files), "the temporary file exists"
         process.send_signal(signal_number)
         _, stderr = process.communicate(timeout=30)
     assert process.returncode == code
     interrupted = b"interrupted: what was finished is saved\n"
     assert stderr == (interrupted if signal_number == signal.SIGINT else b"")
-    assert read_folder_bytes(workspace) == before
+    assert read_folder_bytes(workspace) == old_files
 
 
 @pytest.mark.parametrize(
@@ -278,16 +288,17 @@ def test_ctrl_c_during_work_leaves_files_unchanged(
 ) -> None:
     if not Path("/proc/self/stat").exists():
         pytest.skip("processor time of a process is read from /proc")
-    before = read_folder_bytes(workspace)
+    old_files = read_folder_bytes(workspace)
     with subprocess.Popen(
         command_line(*arguments), cwd=workspace, stderr=subprocess.PIPE
     ) as process:
-        wait_for_condition(lambda: cpu_seconds(process.pid) > 1.5, process)
+        # After 1.5 s of CPU time the libraries are imported and the work has begun.
+        wait_for_condition(lambda: read_cpu_seconds(process.pid) > 1.5, process)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     assert stderr == b"interrupted: what was finished is saved\n"
-    assert read_folder_bytes(workspace) == before
+    assert read_folder_bytes(workspace) == old_files
 
 
 def test_ctrl_c_between_answers_keeps_finished_rows(workspace: Path) -> None:
@@ -325,7 +336,7 @@ def test_ctrl_c_between_answers_keeps_finished_rows(workspace: Path) -> None:
     [("kg", "inspect", "--domain", "rivers"), ("schema", "card"), ("kg", "inspect", "--json")],
     ids=" ".join,
 )
-def test_closed_pipe_is_no_failure(workspace: Path, arguments: tuple[str, ...]) -> None:
+def test_closed_pipe_exits_with_0(workspace: Path, arguments: tuple[str, ...]) -> None:
     with subprocess.Popen(
         command_line(*arguments), cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -339,14 +350,14 @@ def test_closed_pipe_is_no_failure(workspace: Path, arguments: tuple[str, ...]) 
 
 
 def test_unencodable_letters_do_not_end_a_run(workspace: Path) -> None:
-    done = run_process(
+    result = run_process(
         command_line(*STAGE_COMMANDS["metrics"]), workspace, PYTHONIOENCODING="ascii"
     )
-    assert done.code == 0, done.err
-    assert "metrics.json" in done.out
-    failed = run_process(
+    assert result.code == 0, result.err
+    assert "metrics.json" in result.out
+    failure = run_process(
         command_line(*STAGE_COMMANDS["cards"], "--pred", "Müller"),
         workspace,
         PYTHONIOENCODING="ascii",
     )
-    assert "M\\xfcller" in check_error_line(failed, 6)
+    assert "M\\xfcller" in check_error_line(failure, 6)

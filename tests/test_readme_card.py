@@ -1,4 +1,4 @@
-"""The card at the top of the README: its facts, rule and labels, by the shipped rivers graph."""
+"""Tests that the facts and labels of the README's first card follow from the rivers graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a real but tiny and random cross-encoder, without a model hub."""
+"""Makes a tiny cross-encoder with random weights, without a model hub."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 MAX_TOKENS = 96
-"""Most tokens the model can read; a token is about a letter."""
+"""Maximum number of tokens that the model can read; a token is about a letter."""
 
 
 def write_cross_encoder(folder: Path, seed: int, **outputs: Any) -> Path:
     """Writes a BERT of 30,000 random weights; the bytes are reproducible.
 
     Args:
-        folder: where it goes.
-        seed: of its weights.
-        outputs: what its configuration says of them: ``num_labels``, or ``id2label``.
+        folder: where the model is written.
+        seed: seed of the random weights.
+        outputs: settings of the model's outputs: ``num_labels`` or ``id2label``.
     """
     import torch
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
@@ -37,7 +37,7 @@ def write_cross_encoder(folder: Path, seed: int, **outputs: Any) -> Path:
         **outputs,
     )
     BertForSequenceClassification(config).save_pretrained(folder)
-    tokenizer = BertTokenizerFast(vocab={piece: place for place, piece in enumerate(pieces)})
+    tokenizer = BertTokenizerFast(vocab={piece: index for index, piece in enumerate(pieces)})
     tokenizer.model_max_length = MAX_TOKENS
     tokenizer.save_pretrained(folder)
     return folder

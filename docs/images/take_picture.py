@@ -1,7 +1,7 @@
 """Takes the picture of the report that the README shows.
 
-Needs the dev extra and a Chromium (Debian: ``apt install chromium``; elsewhere name it in
-``EPOCHE_CHROMIUM``). After ``make all``:
+Needs the ``dev`` extra and Chromium (on Debian ``apt install chromium``; on other systems, set
+``EPOCHE_CHROMIUM`` to the path of the program). Run it after ``make all``:
 
     .venv/bin/python docs/images/take_picture.py results/report.html docs/images/report.png
 """
@@ -16,7 +16,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 WIDTH, HEIGHT, SCALE = 1280, 1340, 1.25
-"""CSS pixels, and how many of the picture's stand for one: down to the headline table."""
+"""Size of the page in CSS pixels, and picture pixels per CSS pixel. The height was chosen so that
+the picture ends below the headline table."""
 
 
 def main(report: Path, picture: Path) -> None:

@@ -1,9 +1,9 @@
 """Checks conditions on metrics and regressions against a baseline, for ``epoche gate``.
 
 A condition is written ``[SYSTEM:]METRIC[.END]OP NUMBER``: ``FAR-NE<=0.05``, ``rag:LA>=0.9``,
-``FAR-NE.high<=0.08``. Without an end it is about the value itself; ``low`` and ``high`` are the
-ends of its interval, ``worst`` and ``best`` its bounds over unusable replies. A condition on a
-number that does not exist fails.
+``FAR-NE.high<=0.08``. Without ``.END``, the metric's value is compared. ``low`` and ``high`` are
+the ends of its interval; ``worst`` and ``best`` are its values if all unusable replies are counted
+against or for the system. A condition fails if the number is undefined.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-# The selector is greedy, because names of systems may contain colons (``raw:openai/gpt-4o``) and
-# names of metrics do not.
+# Matches a condition. The system is everything before the last colon, because names of systems may
+# contain colons (``raw:openai/gpt-4o``) and names of metrics do not.
 _CONDITION = re.compile(
     r"(?:(?P<system>.+):)?\s*(?P<metric>[A-Za-z][A-Za-z0-9_-]*)(?:\.(?P<end>[a-z]+))?"
     r"\s*(?P<operator><=|>=|<|>)\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*",
@@ -55,7 +55,7 @@ class Condition:
         text: the whole condition.
         selector: the systems that the condition applies to; empty for all.
         metric: one of ``GATED_METRICS``.
-        end: end of the interval or bounds to compare; empty for the value.
+        end: the number to compare: an end of the interval, a bound, or empty for the value.
         operator: the comparison with ``limit``.
         limit: the limit, on the metric's own scale.
     """
@@ -68,7 +68,7 @@ class Condition:
     limit: float
 
     def is_met_by(self, number: float) -> bool:
-        """Whether ``number`` meets the condition."""
+        """Returns whether ``number`` meets the condition."""
         return _OPERATORS[self.operator](number, self.limit)
 
 
@@ -81,7 +81,7 @@ class Check:
         name: the condition, or the metric that must not have become worse.
         passed: whether the check passed.
         evidence: the numbers that decided the check, in one line.
-        regression: whether the check is a comparison with a baseline.
+        regression: True for a comparison with a baseline, False for a condition.
     """
 
     system: str
@@ -97,13 +97,15 @@ def parse_condition(text: str) -> Condition:
     Raises:
         SettingError: the syntax is wrong, or the metric or end does not exist.
     """
-    found = _CONDITION.fullmatch(text)
-    if found is None:
+    match = _CONDITION.fullmatch(text)
+    if match is None:
         raise SettingError(
             f"not a condition: {text!r}", where="--metric", hint=f"Write it as {SYNTAX}."
         )
-    name, end = found["metric"], found["end"] or ""
-    metric = next((known for known in GATED_METRICS if known.casefold() == name.casefold()), None)
+    name, end = match["metric"], match["end"] or ""
+    metric = next(
+        (candidate for candidate in GATED_METRICS if candidate.casefold() == name.casefold()), None
+    )
     if metric is None:
         raise SettingError(
             f"no metric {name!r}", where="--metric", hint=f"One of {', '.join(GATED_METRICS)}."
@@ -114,27 +116,27 @@ def parse_condition(text: str) -> Condition:
             where=f"--metric {text!r}",
             hint=f"One of {', '.join(_ENDS[1:])}.",
         )
-    limit = float(found["number"])
+    limit = float(match["number"])
     if not 0 <= limit <= 1:
         raise SettingError(
-            f"limit {found['number']} is out of range: metrics lie between 0 and 1",
+            f"limit {match['number']} is out of range: metrics lie between 0 and 1",
             where=f"--metric {text!r}",
             hint="Write five per cent as 0.05.",
         )
     return Condition(
         text=text.strip(),
-        selector=(found["system"] or "").strip(),
+        selector=(match["system"] or "").strip(),
         metric=metric,
         end=end,
-        operator=found["operator"],
+        operator=match["operator"],
         limit=limit,
     )
 
 
 def collect_gated_values(system: SystemReport) -> dict[str, MetricValue]:
     """Returns a system's metrics by name; metrics that were not computed have a null value."""
-    absent = dict.fromkeys(GATED_METRICS, MetricValue(value=None))
-    return absent | system.metrics | collect_optional_metrics(system)
+    undefined_values = dict.fromkeys(GATED_METRICS, MetricValue(value=None))
+    return undefined_values | system.metrics | collect_optional_metrics(system)
 
 
 def select_systems(
@@ -143,8 +145,8 @@ def select_systems(
     """Returns the systems that a condition is about.
 
     Args:
-        selector: a name; a name without its model, for all of its models (``raw`` for
-            ``raw:openai/gpt-4o``); or a pattern with ``*`` and ``?``. Empty for all systems but
+        selector: a name, a name without its model (``raw`` selects ``raw:openai/gpt-4o`` and all
+            its other models), or a pattern with ``*`` and ``?``. Empty for all systems except
             controls.
         all_systems: all systems with results, including controls.
         systems_under_test: all systems except controls.
@@ -154,14 +156,15 @@ def select_systems(
     """
     if not selector:
         return list(systems_under_test)
+    # An exact name takes precedence over a prefix, and a prefix over a pattern.
     pattern = re.escape(selector).replace(r"\*", ".*").replace(r"\?", ".")
-    for matches in (
+    for is_match in (
         lambda name: name == selector,
         lambda name: name.startswith(f"{selector}:"),
         lambda name: re.fullmatch(pattern, name, re.DOTALL) is not None,
     ):
-        if found := [name for name in all_systems if matches(name)]:
-            return found
+        if matching_names := [name for name in all_systems if is_match(name)]:
+            return matching_names
     raise SystemNotFoundError(
         f"no system matches {selector!r}",
         where="--metric",
@@ -194,11 +197,11 @@ def _check_condition(condition: Condition, system: str, value: MetricValue) -> C
     name = f"{condition.metric}{condition.end and '.'}{condition.end}"
     condition_text = f"{name} {condition.operator} {condition.limit:g}"
     if number is None:
-        why = _explain_null(condition.metric)
+        reason = _explain_null(condition.metric)
         if value.value is not None:
-            missing = "interval" if condition.end in ("low", "high") else "bounds"
-            why = f"{condition.metric} has no {missing}"
-        return Check(system, condition_text, False, f"{name} is undefined: {why}")
+            missing_part = "interval" if condition.end in ("low", "high") else "bounds"
+            reason = f"{condition.metric} has no {missing_part}"
+        return Check(system, condition_text, False, f"{name} is undefined: {reason}")
     evidence, details = _format_exact(number, condition.limit), []
     if condition.end and value.value is not None:
         details.append(f"value {value.value:.3f}")
@@ -247,47 +250,60 @@ def check_regressions(
 ) -> Iterator[Check]:
     """Checks whether systems became worse than their baselines.
 
-    Holm's correction covers all comparisons of the gate, so that without ``max_drop`` the whole
-    gate raises a false alarm in at most one of twenty runs. ``max_drop`` alone gives no such
-    guarantee.
+    Without ``max_drop``, a check fails if the metric is significantly worse. Holm's correction
+    covers all comparisons of the gate, so the whole gate raises a false alarm in at most one of
+    twenty runs. With ``max_drop`` alone there is no such guarantee.
 
     Args:
-        pairs: system (first) against its baseline (second), on the same cards.
-        higher_is_better: metric → whether higher is better; ``None`` for descriptive metrics.
-        display_names: the system's own name by its name in ``pairs``.
-        max_drop: by how much a metric may be worse, on its own scale. ``None``: a metric fails if
-            it is significantly worse.
+        pairs: comparisons of a system (first) with its baseline (second), on the same cards.
+        higher_is_better: metric → whether higher is better; ``None`` for metrics without a better
+            direction, which are not checked.
+        display_names: name of a system in ``pairs`` → name in the checks.
+        max_drop: by how much a metric may be worse, on its own scale; ``None`` for no limit.
         only_significant: with ``max_drop``, fail only if the metric is also significantly worse.
     """
-    compared = [pair for pair in pairs if higher_is_better[pair.metric] is not None]
-    for pair, p in zip(compared, adjust_holm([pair.p for pair in compared]), strict=True):
+    comparable_pairs = [pair for pair in pairs if higher_is_better[pair.metric] is not None]
+    for pair, adjusted_p in zip(
+        comparable_pairs, adjust_holm([pair.p for pair in comparable_pairs]), strict=True
+    ):
         system, name = display_names[pair.a], f"{pair.metric} no worse than the baseline's"
         if max_drop is not None:
             name += f" by more than {max_drop:g}"
             name += " (significantly)" if only_significant else ""
         if pair.difference is None or pair.low is None or pair.high is None:
-            without = system if pair.value_a is None else "the baseline"
-            # Losing the value fails; a value that the baseline never had cannot have dropped.
+            side_without_value = system if pair.value_a is None else "the baseline"
+            # The check fails if only the system has no value. If the baseline has none, there is
+            # nothing that could have become worse.
             lost_value = pair.value_a is None and pair.value_b is not None
             yield Check(
-                system, name, not lost_value, f"{clean_text(without)} has no value", regression=True
+                system,
+                name,
+                not lost_value,
+                f"{clean_text(side_without_value)} has no value",
+                regression=True,
             )
             continue
         drop = -pair.difference if higher_is_better[pair.metric] else pair.difference
         excludes_zero = pair.high < 0 if higher_is_better[pair.metric] else pair.low > 0
-        significant = p is not None and p < ALPHA and excludes_zero and drop > 0
+        is_significant = (
+            adjusted_p is not None and adjusted_p < ALPHA and excludes_zero and drop > 0
+        )
         # 1e-9 absorbs rounding errors, so that a drop of exactly the tolerance passes.
-        too_much = max_drop is not None and drop > max_drop + 1e-9
-        failed = significant if max_drop is None else too_much
+        exceeds_max_drop = max_drop is not None and drop > max_drop + 1e-9
+        has_failed = is_significant if max_drop is None else exceeds_max_drop
         if only_significant:
-            failed = failed and significant
+            has_failed = has_failed and is_significant
         yield Check(
-            system, name, not failed, _describe_difference(pair, p, significant), regression=True
+            system,
+            name,
+            not has_failed,
+            _describe_difference(pair, adjusted_p, is_significant),
+            regression=True,
         )
 
 
 def _describe_difference(
-    comparison: PairedComparison, p_value: float | None, significant: bool
+    comparison: PairedComparison, p_value: float | None, is_significant: bool
 ) -> str:
     text = (
         f"{comparison.value_a:.3f} against {comparison.value_b:.3f}, difference "
@@ -295,7 +311,7 @@ def _describe_difference(
     )
     if p_value is not None:
         text += f", Holm-adjusted p {p_value:.3g}"
-    if significant:
+    if is_significant:
         return f"{text}: worse"
     text += f" on {comparison.n_cards:,} cards: not significantly worse"
     if comparison.minimum_detectable_effect is not None:

@@ -1,9 +1,9 @@
 """Renders checks as JUnit XML, the format in which CI systems show passed and failed tests.
 
-The format has no official schema. This module writes the subset that the XSDs of Jenkins and Ant
-and the readers of GitLab and GitHub have in common: ``testsuites``, ``testsuite`` with its counts,
-``testcase`` with ``classname``, ``name`` and ``time``, ``failure`` with ``message`` and ``type``.
-No timestamp is written, so equal inputs give equal bytes.
+The format has no official schema. This module writes only what Jenkins, Ant, GitLab and GitHub all
+accept: ``testsuites``, ``testsuite`` with its counts, ``testcase`` with ``classname``, ``name`` and
+``time``, ``failure`` with ``message`` and ``type``, and ``system-out``. No timestamp is written, so
+equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -15,38 +15,39 @@ from xml.sax.saxutils import escape, quoteattr
 from eval.comparison.gate import Check
 from kg.words.plain_text import to_one_line
 
+# to_one_line removes the other characters that XML cannot represent.
 _INVALID_XML_CHARS = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
 
 def render_junit(checks: Sequence[Check]) -> str:
-    """Renders the checks as one document with one suite per system, keeping their order.
+    """Renders the checks as one document with one suite per system, in the order given.
 
     Names are arbitrary text: markup in them is escaped, and characters that XML cannot represent
-    (control characters, lone surrogates) are left out or replaced.
+    (control characters, lone surrogates) are removed or replaced.
 
     Args:
         checks: the checks; those of one system must be adjacent.
     """
-    failed = sum(not check.passed for check in checks)
+    n_failed = sum(not check.passed for check in checks)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites name="epoche gate" tests="{len(checks)}" failures="{failed}" errors="0" '
+        f'<testsuites name="epoche gate" tests="{len(checks)}" failures="{n_failed}" errors="0" '
         'time="0">',
     ]
     for system, group in groupby(checks, key=lambda check: check.system):
         suite = list(group)
-        failed = sum(not check.passed for check in suite)
+        n_failed = sum(not check.passed for check in suite)
         lines.append(
-            f'<testsuite name={_quote_attribute(system)} tests="{len(suite)}" failures="{failed}" '
-            'errors="0" skipped="0" time="0">'
+            f'<testsuite name={_quote_attribute(system)} tests="{len(suite)}" '
+            f'failures="{n_failed}" errors="0" skipped="0" time="0">'
         )
         for check in suite:
             kind = "regression" if check.regression else "condition"
-            head = (
+            opening_tag = (
                 f"<testcase classname={_quote_attribute(f'epoche.gate.{kind}.{system}')} "
                 f'name={_quote_attribute(check.name)} time="0">'
             )
-            lines.append(head)
+            lines.append(opening_tag)
             if not check.passed:
                 lines.append(
                     f'<failure message={_quote_attribute(check.evidence)} type="{kind}">'

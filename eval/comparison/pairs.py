@@ -40,20 +40,19 @@ def compare_systems(
 ) -> tuple[PairedComparison, ...]:
     """Compares all pairs of systems, or each system with a baseline, on every headline metric.
 
-    Controls that were run are not compared, unless one is the baseline.
-
-    Holm's correction covers the pairs compared on one metric under one policy.
+    Controls are not compared, unless one of them is the baseline. Holm's correction covers the
+    pairs compared on one metric under one policy.
 
     Args:
         samples: the systems on shared resamples.
-        signature: signature of the values; metric and policy are filled in.
+        signature: signature of the values; metric and policy are added to it.
         baseline: a system to compare all others with; ``None`` for all pairs.
 
     Returns:
-        By policy, metric, then pair.
+        The comparisons, sorted by policy, metric and pair.
 
     Raises:
-        ValueError: no such baseline.
+        ValueError: there is no such baseline.
     """
     systems = samples.observations.systems_under_test
     pairs = list(combinations(systems, 2))
@@ -80,24 +79,27 @@ def compare_pairs(
         metric_names: the metrics.
 
     Returns:
-        By policy, metric, then pair.
+        The comparisons, sorted by policy, metric and pair.
     """
     systems = dict.fromkeys(name for pair in pairs for name in pair)
-    out: list[PairedComparison] = []
+    comparisons: list[PairedComparison] = []
     for policy in samples.plan.policies:
         policy_signature = replace(signature, policy=policy)
         metrics = get_metrics(metric_names, policy)
-        single = {name: samples.compute_distribution(metrics, policy, name) for name in systems}
+        distributions = {
+            name: samples.compute_distribution(metrics, policy, name) for name in systems
+        }
         bootstraps = [
-            _bootstrap_pair(single[a], single[b], samples.plan.confidence) for a, b in pairs
+            _bootstrap_pair(distributions[a], distributions[b], samples.plan.confidence)
+            for a, b in pairs
         ]
         for column, metric in enumerate(metrics):
             family = [
                 _compare_pair(samples, metric, pair, bootstrap[column], policy_signature)
                 for pair, bootstrap in zip(pairs, bootstraps, strict=True)
             ]
-            out.extend(_adjust_family(family, metric.higher_is_better))
-    return tuple(out)
+            comparisons.extend(_adjust_family(family, metric.higher_is_better))
+    return tuple(comparisons)
 
 
 def _compare_pair(
@@ -107,11 +109,11 @@ def _compare_pair(
     bootstrap: _PairedBootstrap,
     signature: Signature,
 ) -> PairedComparison:
-    """Compares one pair on one metric, without Holm's correction and the better system."""
+    """Compares one pair on one metric; ``_adjust_family`` adds adjusted p and better system."""
     a, b = pair
     counts = samples.get_counts(metric.policy, a), samples.get_counts(metric.policy, b)
     value_a, value_b = metric.compute_value(counts[0]), metric.compute_value(counts[1])
-    compared = PairedComparison(
+    comparison = PairedComparison(
         a=a,
         b=b,
         policy=metric.policy,
@@ -124,42 +126,44 @@ def _compare_pair(
         signature=str(signature.with_metric(metric.name)),
     )
     if value_a is None or value_b is None:
-        return compared
-    discordant = ranks = effect_size = None
+        return comparison
+    discordant = signed_ranks = effect_size = None
     if metric.is_proportion(counts[0]) and metric.is_proportion(counts[1]):
-        right_a, right_b = (_score_system(samples, metric, name) for name in pair)
-        effect_size = cohens_d_paired(right_a - right_b)
+        scores_a, scores_b = (_score_system(samples, metric, name) for name in pair)
+        effect_size = cohens_d_paired(scores_a - scores_b)
         if any(samples.observations.count_repeats(name) > 1 for name in pair):
-            ranks = wilcoxon_test(right_a - right_b)
+            signed_ranks = wilcoxon_test(scores_a - scores_b)
         else:
-            discordant = count_discordant(right_a, right_b)
+            discordant = count_discordant(scores_a, scores_b)
     method, interval = bootstrap.interval
     if interval is None:
         method, interval = _compute_edge_interval(
             (value_a, bootstrap.supports[0]), (value_b, bootstrap.supports[1]), discordant, samples
         )
-    effect = minimum_detectable_effect(
+    detectable_effect = minimum_detectable_effect(
         bootstrap.standard_error, None if discordant is None else sum(astuple(discordant))
     )
     test: TestName = "none"
-    p = None
+    p_value = None
     if discordant is not None:
-        test, p = "mcnemar-exact", mcnemar_exact(discordant.only_a, discordant.only_b)
-    elif ranks is not None:
-        test, p = "wilcoxon", ranks.p_value
+        test, p_value = "mcnemar-exact", mcnemar_exact(discordant.only_a, discordant.only_b)
+    elif signed_ranks is not None:
+        test, p_value = "wilcoxon", signed_ranks.p_value
     elif bootstrap.interval[1] is not None:
-        test, p = "cluster-bootstrap", bootstrap.p_value
+        test, p_value = "cluster-bootstrap", bootstrap.p_value
     return replace(
-        compared,
+        comparison,
         difference=round_significant(value_a - value_b),
         low=round_significant(interval[0]),
         high=round_significant(interval[1]),
         method=method,
         test=test,
-        p=None if p is None else round_significant(p),
+        p=None if p_value is None else round_significant(p_value),
         discordant=discordant,
         cohens_d=None if effect_size is None else round_significant(effect_size),
-        minimum_detectable_effect=None if effect is None else round_significant(effect),
+        minimum_detectable_effect=None
+        if detectable_effect is None
+        else round_significant(detectable_effect),
     )
 
 
@@ -168,10 +172,10 @@ class _PairedBootstrap:
     """The paired bootstrap of one pair on one metric.
 
     Attributes:
-        interval: BCa, or percentile where BCa is undefined, or none where the resamples are
-            degenerate.
-        p_value: p-value of no difference, by resampling.
-        standard_error: standard error of the difference; nan where unknown.
+        interval: method and ends: BCa, percentile if BCa is undefined, none if the resamples are
+            degenerate (too few different values to reflect the uncertainty).
+        p_value: p-value of the hypothesis that there is no difference, by resampling.
+        standard_error: standard error of the difference; nan if unknown.
         supports: number of clusters that contribute to each system's denominator.
     """
 
@@ -185,23 +189,26 @@ def _bootstrap_pair(a: Distribution, b: Distribution, confidence: float) -> list
     """Computes the paired bootstrap of one pair, one entry per metric."""
     difference = a - b
     intervals = difference.compute_intervals(confidence)
-    errors, p = difference.compute_standard_errors(), compute_bootstrap_p(difference)
-    out = []
-    for column, degenerate in enumerate(intervals.degenerate.tolist()):
+    standard_errors, p_values = (
+        difference.compute_standard_errors(),
+        compute_bootstrap_p(difference),
+    )
+    bootstraps = []
+    for column, is_degenerate in enumerate(intervals.degenerate.tolist()):
         method: IntervalMethod = "bootstrap-bca"
         low, high = intervals.bca[:, column].tolist()
         if math.isnan(low) or math.isnan(high):
             method = "bootstrap-percentile"
             low, high = intervals.percentile[:, column].tolist()
-        out.append(
+        bootstraps.append(
             _PairedBootstrap(
-                interval=("none", None) if degenerate else (method, (low, high)),
-                p_value=float(p[column]),
-                standard_error=float(errors[column]),
+                interval=("none", None) if is_degenerate else (method, (low, high)),
+                p_value=float(p_values[column]),
+                standard_error=float(standard_errors[column]),
                 supports=(float(a.support[column]), float(b.support[column])),
             )
         )
-    return out
+    return bootstraps
 
 
 def _score_system(samples: Samples, metric: Metric, system: str) -> Floats:
@@ -219,21 +226,21 @@ def _compute_edge_interval(
     discordant: Discordant | None,
     samples: Samples,
 ) -> tuple[IntervalMethod, Interval]:
-    """Computes a score interval of the difference, for use where the resamples are degenerate.
+    """Computes a score interval of the difference, for use if the resamples are degenerate.
 
     Args:
         a: the first system's value, and the number of clusters behind it.
-        b: the same of the second system.
-        discordant: the 2×2 table, for metrics that are 0 or 1 per card.
-        samples: provides the nominal coverage.
+        b: value and number of clusters of the second system.
+        discordant: the 2×2 table of both systems, for metrics that are 0 or 1 per card.
+        samples: contains the confidence level.
     """
     confidence = samples.plan.confidence
     if discordant is not None:
         return "newcombe-paired", newcombe_paired_interval(discordant, confidence)
-    first, second = (
+    interval_a, interval_b = (
         (value, wilson_interval(value * support, support, confidence)) for value, support in (a, b)
     )
-    return "newcombe", square_and_add(first, second)
+    return "newcombe", square_and_add(interval_a, interval_b)
 
 
 def _adjust_family(
@@ -241,21 +248,21 @@ def _adjust_family(
 ) -> list[PairedComparison]:
     """Adds Holm-adjusted p-values and the better systems to comparisons on one metric.
 
-    A system is better only where both the adjusted test and the interval of the cluster bootstrap
-    are significant: McNemar assumes independent cards, the bootstrap does not.
+    A system is better only if the adjusted test is significant and the interval excludes 0.
+    McNemar's test assumes independent cards; the interval of the cluster bootstrap does not.
     """
-    out = []
-    for pair, adjusted in zip(family, adjust_holm([pair.p for pair in family]), strict=True):
-        better = None
+    adjusted_comparisons = []
+    for pair, adjusted_p in zip(family, adjust_holm([pair.p for pair in family]), strict=True):
+        better_system = None
         if (
             higher_is_better is not None
             and pair.difference is not None
             and (pair.low is not None and pair.high is not None)
-            and adjusted is not None
-            and adjusted < ALPHA
+            and adjusted_p is not None
+            and adjusted_p < ALPHA
             and (pair.low > 0 or pair.high < 0)
         ):
-            better = pair.a if (pair.difference > 0) == higher_is_better else pair.b
-        p_holm = None if adjusted is None else round_significant(adjusted)
-        out.append(replace(pair, p_holm=p_holm, better=better))
-    return out
+            better_system = pair.a if (pair.difference > 0) == higher_is_better else pair.b
+        p_holm = None if adjusted_p is None else round_significant(adjusted_p)
+        adjusted_comparisons.append(replace(pair, p_holm=p_holm, better=better_system))
+    return adjusted_comparisons

@@ -19,11 +19,12 @@ from kg.words.plain_text import clean_text
 SCHEMA = "epoche.comparison/1"
 
 _SHARED_CARDS_NOTE = "Only the "
-"""Beginning of the note on cards left out; it is dropped because ``shared`` is more detailed."""
+"""Beginning of the note on cards that were left out. It is not copied to the report, because the
+field ``shared`` contains the details."""
 
 
 class MissingAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of cards that a system did not answer although another one did."""
+    """The number of cards that a system did not answer although another system did."""
 
     system: str
     cards: int
@@ -35,22 +36,23 @@ class SharedCards(msgspec.Struct, frozen=True, kw_only=True):
 
     n: int
     left_out: int = 0
-    """Cards that some system answered and another did not."""
+    """Number of cards that some systems answered and others did not."""
     lacking: tuple[MissingAnswers, ...] = ()
+    """The systems without answers to these cards."""
     apart: dict[str, int] = {}
-    """Number of near-misses and faithfulness cards among the ``n``. They are separate sets, which
-    enter neither the headline metrics nor comparisons."""
+    """Number of near-misses and faithfulness cards among the ``n`` cards. They are separate sets,
+    which are used neither for the headline metrics nor for comparisons."""
 
 
 class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All of ``comparison.json``."""
+    """The content of ``comparison.json``."""
 
     schema: str = SCHEMA
     version: str
     cards: str
     shared: SharedCards
     n_cards: int
-    """Cards compared: the shared cards without those of separate sets."""
+    """Number of cards compared: the shared cards except those of separate sets."""
     n_clusters: int
     systems: tuple[str, ...]
     baseline: str | None = None
@@ -78,7 +80,7 @@ def compare_runs(
     """
     samples = Samples(observations, plan)
     signature = samples.signature
-    compared = compare_systems(samples, signature=signature, baseline=baseline)
+    comparisons = compare_systems(samples, signature=signature, baseline=baseline)
     return ComparisonReport(
         version=signature.version,
         cards=observations.card_set,
@@ -90,11 +92,11 @@ def compare_runs(
         confidence=plan.confidence,
         resamples=plan.resamples,
         seed=plan.seed,
-        comparisons=compared,
+        comparisons=comparisons,
         notes=(
             *(note for note in observations.notes if not note.startswith(_SHARED_CARDS_NOTE)),
             *_note_failures(samples),
-            *_note_coarse_resampling(compared, plan),
+            *_note_coarse_resampling(comparisons, plan),
         ),
         sources=observations.sources,
     )
@@ -102,8 +104,11 @@ def compare_runs(
 
 def _describe_shared_cards(observations: Observations) -> SharedCards:
     excluded = ~observations.headline_mask
-    near = int((excluded & observations.near_miss_mask).sum())
-    separate = {"near-miss": near, "context-faithfulness": int(excluded.sum()) - near}
+    n_near_misses = int((excluded & observations.near_miss_mask).sum())
+    excluded_counts = {
+        "near-miss": n_near_misses,
+        "context-faithfulness": int(excluded.sum()) - n_near_misses,
+    }
     return SharedCards(
         n=len(observations.ids),
         left_out=observations.n_left_out,
@@ -113,41 +118,45 @@ def _describe_shared_cards(observations: Observations) -> SharedCards:
             )
             for name, cards in observations.unanswered.items()
         ),
-        apart={kind: count for kind, count in separate.items() if count},
+        apart={kind: count for kind, count in excluded_counts.items() if count},
     )
 
 
 def _note_failures(samples: Samples) -> Iterator[str]:
-    """Yields a note on each system with unusable replies; under ``licensed`` they lower FAR-NE."""
-    licensed = "licensed" in samples.plan.policies
+    """Yields a note on each system with unusable replies, which change metrics such as FAR-NE."""
+    has_licensed_policy = "licensed" in samples.plan.policies
     for name in samples.observations.systems_under_test:
         preds = samples.get_preds(name)
         counts = {pred: int((preds == PRED_CODE[pred]).sum()) for pred in UNUSABLE}
-        parts = " and ".join(f"{count:,} {pred}" for pred, count in counts.items() if count)
-        if parts and licensed:
+        counts_text = " and ".join(f"{count:,} {pred}" for pred, count in counts.items() if count)
+        if counts_text and has_licensed_policy:
             yield (
-                f"{clean_text(name)} has {parts} replies, which count as neither answer nor "
+                f"{clean_text(name)} has {counts_text} replies, which count as neither answer nor "
                 "abstention: this favours it on metrics where fewer answers are better, such as "
                 "FAR-NE."
             )
-        elif parts:
-            yield f"{clean_text(name)} has {parts} replies, which this policy counts as answers."
+        elif counts_text:
+            yield (
+                f"{clean_text(name)} has {counts_text} replies, which this policy counts as "
+                "answers."
+            )
 
 
 def _note_coarse_resampling(comparisons: Sequence[PairedComparison], plan: Plan) -> Iterator[str]:
     """Yields a note if there are too few resamples for any p to be significant after Holm."""
-    by_resampling = Counter(
+    test_counts = Counter(
         (pair.policy, pair.metric) for pair in comparisons if pair.test == "cluster-bootstrap"
     )
-    pairs = max(by_resampling.values(), default=0)
-    smallest_p = 2 / (plan.resamples + 1)
-    if pairs * smallest_p >= ALPHA:
-        # Holm multiplies the smallest p by the number of pairs; the number suggested is ten times
-        # the minimum, so that p-values above the smallest possible one can be significant too.
-        suggested = round_up_to_thousand(20 * pairs / ALPHA)
+    n_pairs = max(test_counts.values(), default=0)
+    # A bootstrap p-value is two-sided and at least 2 / (resamples + 1).
+    min_p = 2 / (plan.resamples + 1)
+    if n_pairs * min_p >= ALPHA:
+        # Holm multiplies the smallest p by the number of pairs. The suggested number of resamples
+        # is ten times the minimum, so that larger p-values can be significant, too.
+        n_suggested = round_up_to_thousand(20 * n_pairs / ALPHA)
         yield (
-            f"No bootstrap test of {pairs} pairs by {plan.resamples} resamples can reach "
-            f"p < {ALPHA:g} after Holm's correction: use --resamples {suggested} or --baseline."
+            f"No bootstrap test of {n_pairs} pairs by {plan.resamples} resamples can reach "
+            f"p < {ALPHA:g} after Holm's correction: use --resamples {n_suggested} or --baseline."
         )
 
 
@@ -157,7 +166,7 @@ def round_up_to_thousand(number: float) -> int:
 
 
 def _explain_missing_answers(observations: Observations, system: str) -> str:
-    """Explains from its manifest why a system has not answered all cards."""
+    """Explains why a system has not answered all cards, by the manifest of its run."""
     source = next((source for source in observations.sources if system in source.systems), None)
     manifest = (source and source.manifest) or {}
     if manifest.get("status", "complete") != "complete":

@@ -10,38 +10,41 @@ from eval.metrics.record import PairedComparison
 from eval.stats.paired_tests import ALPHA
 from kg.words.plain_text import clean_text, join_list
 
+# Matches the characters that Markdown or HTML could interpret.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#|~&!])")
 
 
 def describe_comparison(comparison: PairedComparison, alpha: float = ALPHA) -> str:
-    """Describes one comparison in a sentence: the better system or that there is no significance.
+    """Describes one comparison in a sentence: which system is better, or that none is.
 
     The difference is written as ``a − b = +0.128 [+0.061, +0.190]``.
     """
     a, b = clean_text(comparison.a), clean_text(comparison.b)
     if comparison.difference is None or comparison.low is None or comparison.high is None:
-        without = [n for n, v in ((a, comparison.value_a), (b, comparison.value_b)) if v is None]
+        systems_without_value = [
+            n for n, v in ((a, comparison.value_a), (b, comparison.value_b)) if v is None
+        ]
         return (
-            f"{comparison.metric}: no value for {' and '.join(without)}, so there is nothing to "
-            "compare."
+            f"{comparison.metric}: no value for {' and '.join(systems_without_value)}, so there "
+            "is nothing to compare."
         )
     interval = f"{comparison.difference:+.3f} [{comparison.low:+.3f}, {comparison.high:+.3f}]"
-    p = (
+    p_text = (
         ""
         if comparison.p_holm is None
         else f", Holm-adjusted p {format_p_value(comparison.p_holm)}"
     )
-    found = f"{a} − {b} = {interval}{p}"
+    result_text = f"{a} − {b} = {interval}{p_text}"
     if comparison.better is not None:
-        return f"{comparison.metric}: {clean_text(comparison.better)} is better; {found}."
+        return f"{comparison.metric}: {clean_text(comparison.better)} is better; {result_text}."
     if comparison.p_holm is not None and comparison.p_holm < alpha:
         if comparison.low > 0 or comparison.high < 0:
-            return f"{comparison.metric}: they differ; {found}. Neither direction is better."
+            return f"{comparison.metric}: they differ; {result_text}. Neither direction is better."
         return (
-            f"{comparison.metric}: no significant difference; {found}. The test that assumes "
+            f"{comparison.metric}: no significant difference; {result_text}. The test that assumes "
             "independent cards finds a difference, the bootstrap of whole clusters does not."
         )
-    text = f"{comparison.metric}: no significant difference; {found}."
+    text = f"{comparison.metric}: no significant difference; {result_text}."
     if comparison.minimum_detectable_effect is not None:
         effect = f"{comparison.minimum_detectable_effect:.3f}"
         text += f" A true difference of {effect} would be detected with 80 % power."
@@ -60,10 +63,11 @@ def describe_shared_cards(shared: SharedCards) -> list[str]:
             f"{shared.left_out:,} {_card_noun(shared.left_out)} are left out, since not every "
             f"system answered them: {'; '.join(reasons)}."
         )
-    parts = [f"{count:,} {kind} {_card_noun(count)}" for kind, count in shared.apart.items()]
-    if parts:
+    set_counts = [f"{count:,} {kind} {_card_noun(count)}" for kind, count in shared.apart.items()]
+    if set_counts:
         sentences.append(
-            f"Of the shared cards, {join_list(parts)} are separate sets and are not compared here."
+            f"Of the shared cards, {join_list(set_counts)} are separate sets and are not compared "
+            "here."
         )
     return sentences
 
@@ -115,11 +119,11 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
     )
     policies = dict.fromkeys(pair.policy for pair in report.comparisons)
     for policy in policies:
-        under = [pair for pair in report.comparisons if pair.policy == policy]
-        for metric in dict.fromkeys(pair.metric for pair in under):
+        policy_pairs = [pair for pair in report.comparisons if pair.policy == policy]
+        for metric in dict.fromkeys(pair.metric for pair in policy_pairs):
             yield from ("", f"## {metric}, policy {policy}", "")
             yield from _render_table(
-                (pair for pair in under if pair.metric == metric), report.alpha
+                (pair for pair in policy_pairs if pair.metric == metric), report.alpha
             )
     if report.notes:
         yield from ("", "## Notes", "")
@@ -127,17 +131,17 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
 
 
 def _describe_outcome(comparison: PairedComparison, alpha: float) -> str:
-    """Returns the last cell of a row: the better system, in the terms of the sentences."""
+    """Returns the last cell of a row: the better system or why there is none."""
     if comparison.better is not None:
         return _escape_markup(comparison.better)
     if comparison.difference is None or comparison.low is None or comparison.high is None:
         return "–"
-    significant = (
+    is_significant = (
         comparison.p_holm is not None
         and comparison.p_holm < alpha
         and (comparison.low > 0 or comparison.high < 0)
     )
-    return "they differ" if significant else "not significant"
+    return "they differ" if is_significant else "not significant"
 
 
 def _render_table(comparisons: Iterable[PairedComparison], alpha: float) -> Iterator[str]:
@@ -147,7 +151,7 @@ def _render_table(comparisons: Iterable[PairedComparison], alpha: float) -> Iter
         interval = "–"
         if pair.difference is not None and pair.low is not None and pair.high is not None:
             interval = f"{pair.difference:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]"
-        counts = pair.discordant
+        discordant = pair.discordant
         effect = pair.minimum_detectable_effect
         cells = (
             f"{_escape_markup(pair.a)} ({_format_number(pair.value_a)})",
@@ -156,7 +160,7 @@ def _render_table(comparisons: Iterable[PairedComparison], alpha: float) -> Iter
             pair.test,
             "–" if pair.p is None else format_p_value(pair.p),
             "–" if pair.p_holm is None else format_p_value(pair.p_holm),
-            "–" if counts is None else f"{counts.only_a} / {counts.only_b}",
+            "–" if discordant is None else f"{discordant.only_a} / {discordant.only_b}",
             "–" if pair.cohens_d is None else f"{pair.cohens_d:+.2f}",
             "–" if effect is None else f"{effect:.3f}",
             _describe_outcome(pair, alpha),

@@ -1,7 +1,7 @@
 """Computes the report of a run from its rows.
 
-Rows are streamed once into one ``SystemRows`` per system; the report is computed from those. The
-``SystemRows`` of parts of a run can be merged and give the report of the whole run.
+Rows are read once and collected in one ``SystemRows`` per system; the report is computed from
+these. If parts of a run are collected separately, their ``SystemRows`` can be merged.
 """
 
 from __future__ import annotations
@@ -51,18 +51,22 @@ def build_report(
     """
     for system, system_rows in rows_by_system.items():
         _require_distinct_rows(system, system_rows, plan.repeats)
-    expected = _count_expected_fields(rows_by_system)
-    if not expected:
+    expected_counts = _count_expected_fields(rows_by_system)
+    if not expected_counts:
         raise RecordError("no rows to measure", hint="Run `epoche extract run` first.")
-    names = sorted(expected)
-    place = {name: number for number, name in enumerate(names)}
-    draws = ClusterResamples(len(names), plan.resamples, plan.seed)
+    names = sorted(expected_counts)
+    position_by_sample = {name: position for position, name in enumerate(names)}
+    resamples = ClusterResamples(len(names), plan.resamples, plan.seed)
     systems = {}
     for name, system_rows in sorted(rows_by_system.items()):
-        places = np.array([place[sample] for sample in system_rows.ids], dtype=np.int64)
-        system_rows.sort_rows(places)
-        systems[name] = build_system_report(system_rows, places, draws, plan)
-    digest = sha256_bytes(msgspec.json.encode([[name, expected[name]] for name in names]))[:12]
+        positions = np.array(
+            [position_by_sample[sample] for sample in system_rows.ids], dtype=np.int64
+        )
+        system_rows.sort_rows(positions)
+        systems[name] = build_system_report(system_rows, positions, resamples, plan)
+    digest = sha256_bytes(msgspec.json.encode([[name, expected_counts[name]] for name in names]))[
+        :12
+    ]
     version = package_version()
     weights = msgspec.structs.asdict(plan.weights)
     return ExtractionReport(
@@ -71,7 +75,7 @@ def build_report(
         samples=digest,
         n_samples=len(names),
         repeats=plan.repeats,
-        n_expected=sum(expected.values()),
+        n_expected=sum(expected_counts.values()),
         systems=systems,
         invalid=plan.invalid,
         average=plan.average,
@@ -104,9 +108,9 @@ def _require_distinct_rows(system: str, system_rows: SystemRows, repeats: int) -
             where=system,
             hint="Use a plan with the number of repeats of the run.",
         )
-    distinct, times = np.unique(row_keys, axis=0, return_counts=True)
-    if (times > 1).any():
-        sample, repeat = distinct[times > 1][0].tolist()
+    unique_keys, counts = np.unique(row_keys, axis=0, return_counts=True)
+    if (counts > 1).any():
+        sample, repeat = unique_keys[counts > 1][0].tolist()
         raise DuplicateIdError(
             f"two rows of sample {names[sample]!r}, repeat {repeat}",
             where=system,
@@ -115,10 +119,10 @@ def _require_distinct_rows(system: str, system_rows: SystemRows, repeats: int) -
 
 
 def _count_expected_fields(rows_by_system: Mapping[str, SystemRows]) -> dict[str, int]:
-    """Returns the number of expected fields by sample.
+    """Returns the number of expected fields of each sample, by sample id.
 
     Raises:
-        RecordError: two rows disagree about it, so they do not belong to the same run.
+        RecordError: two rows have different numbers, so they do not belong to the same run.
     """
     expected_counts: dict[str, int] = {}
     for system, system_rows in rows_by_system.items():
@@ -126,10 +130,10 @@ def _count_expected_fields(rows_by_system: Mapping[str, SystemRows]) -> dict[str
         sample_counts = system_rows.integers[
             :, [INTEGER_COLUMNS.index("sample"), INTEGER_COLUMNS.index("expected")]
         ]
-        for place, count in np.unique(sample_counts, axis=0).tolist():
-            if expected_counts.setdefault(names[place], count) != count:
+        for position, count in np.unique(sample_counts, axis=0).tolist():
+            if expected_counts.setdefault(names[position], count) != count:
                 raise RecordError(
-                    f"rows of sample {names[place]!r} expect {expected_counts[names[place]]} "
+                    f"rows of sample {names[position]!r} expect {expected_counts[names[position]]} "
                     f"fields and {count}",
                     where=system,
                     hint="The rows come from runs with different data, schemas or matchers.",

@@ -1,7 +1,7 @@
 """Compares the systems of one run: ranking, paired tests, win rates and Pareto frontiers.
 
-All comparisons are paired: only samples for which both systems have a value count. A sample whose
-call failed has no value. With repeats, a system's value of a sample is the mean over its repeats.
+All comparisons are paired: only samples for which both systems have a value are used. A sample
+whose call failed has no value. With repeats, the value of a sample is the mean over its repeats.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from eval.stats.paired_values import build_difference_block, choose_better, comp
 from kg.words.plain_text import join_list
 
 _TIE_TOLERANCE = 1e-12
+"""Two scores that differ by at most this much (rounding errors) are a tie."""
 
 
 class _Metric(NamedTuple):
@@ -62,7 +63,7 @@ _COMPARED_METRICS: dict[ComparedMetric, _Metric] = {
     "latency_s": _Metric("", higher_is_better=False, is_share=False),
     "cost_usd": _Metric("", higher_is_better=False, is_share=False),
 }
-_SCORE: ComparedMetric = "extraction_quality_score"
+_QUALITY_SCORE: ComparedMetric = "extraction_quality_score"
 
 _MetricValues = Mapping[ComparedMetric, Floats]
 
@@ -81,36 +82,36 @@ def compare_systems(
         The comparison; it has no pairs if there is only one system.
     """
     ranking = _rank_systems(report)
-    order = [standing.system for standing in ranking]
+    system_names = [entry.system for entry in ranking]
     values = _collect_sample_values(rows, plan)
-    draws = ClusterResamples(report.n_samples, plan.resamples, plan.seed)
-    couples = list(itertools.combinations(order, 2))
+    resamples = ClusterResamples(report.n_samples, plan.resamples, plan.seed)
+    system_pairs = list(itertools.combinations(system_names, 2))
     pairs: list[PairComparison] = []
     for name, metric in _COMPARED_METRICS.items():
-        pairs += _compare_on_metric(name, metric, couples, values, draws, plan)
+        pairs += _compare_on_metric(name, metric, system_pairs, values, resamples, plan)
     best, frontiers = _find_best_systems(report), _compute_frontiers(report)
     return ExtractionComparison(
         ranking=ranking,
         pairs=tuple(pairs),
-        win_rates=tuple(_compute_win_rates(order, values)),
-        frontiers={name: front for name, (front, _) in frontiers.items()},
+        win_rates=tuple(_compute_win_rates(system_names, values)),
+        frontiers={name: frontier for name, (frontier, _) in frontiers.items()},
         best_by_metric=best,
-        notes=tuple(_comparison_notes(ranking, frontiers, report)),
+        notes=tuple(_iter_notes(ranking, frontiers, report)),
     )
 
 
 def effect_label(d: float | None) -> EffectLabel:
-    """Returns the specification's word (4.5.5) for an effect size; empty if ``d`` is ``None``."""
+    """Returns the word for an effect size (specification 4.5.5); empty if ``d`` is ``None``."""
     if d is None:
         return ""
-    size = abs(d)
+    magnitude = abs(d)
     return (
         "negligible"
-        if size < 0.2
+        if magnitude < 0.2
         else "small"
-        if size < 0.5
+        if magnitude < 0.5
         else "medium"
-        if size < 0.8
+        if magnitude < 0.8
         else "large"
     )
 
@@ -126,20 +127,20 @@ def specification_cohens_d(first: Floats, second: Floats) -> float | None:
         second: the values of the other system, shape (n,).
 
     Returns:
-        ``None`` for fewer than two samples, or if neither system's values vary. The specification
-        returns 0 in that case, which would wrongly report "no difference".
+        Cohen's d; ``None`` for fewer than two samples, or if neither system's values vary. The
+        specification returns 0 in these cases, which would wrongly mean "no difference".
     """
-    usual = cohens_d_pooled(first, second)
-    return None if usual is None else usual * math.sqrt(first.size / (first.size - 1))
+    pooled_d = cohens_d_pooled(first, second)
+    return None if pooled_d is None else pooled_d * math.sqrt(first.size / (first.size - 1))
 
 
 def _rank_systems(report: ExtractionReport) -> tuple[RankedSystem, ...]:
-    ranked = []
+    entries = []
     for name, system in report.systems.items():
-        score = system.metrics[_SCORE]
-        ranked.append(RankedSystem(system=name, score=score.value, low=score.low, high=score.high))
-    ranked.sort(key=lambda system: (system.score is None, -(system.score or 0.0), system.system))
-    return tuple(ranked)
+        score = system.metrics[_QUALITY_SCORE]
+        entries.append(RankedSystem(system=name, score=score.value, low=score.low, high=score.high))
+    entries.sort(key=lambda system: (system.score is None, -(system.score or 0.0), system.system))
+    return tuple(entries)
 
 
 def _collect_sample_values(
@@ -149,20 +150,21 @@ def _collect_sample_values(
 
     Samples are sorted by id, so the result does not depend on the order of the rows.
     """
+    # System → sample → table with the sum of values (row 0) and their number (row 1) per metric.
     sums: dict[str, dict[str, Floats]] = defaultdict(dict)
     for row in rows:
-        known = sums[row.system].setdefault(row.id, np.zeros((2, len(_COMPARED_METRICS))))
-        given = np.array(
-            [math.nan if value is None else value for value in _row_metric_values(row, plan)]
+        totals = sums[row.system].setdefault(row.id, np.zeros((2, len(_COMPARED_METRICS))))
+        row_values = np.array(
+            [math.nan if value is None else value for value in _iter_row_values(row, plan)]
         )
-        there = ~np.isnan(given)
-        known[0, there] += given[there]
-        known[1, there] += 1
-    names = sorted({name for of_system in sums.values() for name in of_system})
-    nothing = np.zeros((2, len(_COMPARED_METRICS)))
+        has_value = ~np.isnan(row_values)
+        totals[0, has_value] += row_values[has_value]
+        totals[1, has_value] += 1
+    sample_ids = sorted({name for totals_by_sample in sums.values() for name in totals_by_sample})
+    no_values = np.zeros((2, len(_COMPARED_METRICS)))
     sample_values: dict[str, _MetricValues] = {}
-    for system, of_system in sums.items():
-        table = np.array([of_system.get(name, nothing) for name in names])
+    for system, totals_by_sample in sums.items():
+        table = np.array([totals_by_sample.get(name, no_values) for name in sample_ids])
         with np.errstate(invalid="ignore", divide="ignore"):
             means = table[:, 0] / table[:, 1]
         sample_values[system] = {
@@ -171,14 +173,14 @@ def _collect_sample_values(
     return sample_values
 
 
-def _row_metric_values(row: ExtractionRow, plan: MeasurementPlan) -> Iterator[float | None]:
+def _iter_row_values(row: ExtractionRow, plan: MeasurementPlan) -> Iterator[float | None]:
     if row.outcome == "ERROR":
         yield from (None for _ in _COMPARED_METRICS)
         return
-    scored = compute_sample_metrics(row.score, invalid=plan.invalid, weights=plan.weights)
+    sample_metrics = compute_sample_metrics(row.score, invalid=plan.invalid, weights=plan.weights)
     for name, metric in _COMPARED_METRICS.items():
         if metric.key:
-            value = getattr(scored, metric.key)
+            value = getattr(sample_metrics, metric.key)
             yield None if value is None else float(value)
         elif name == "latency_s":
             yield row.latency_s
@@ -194,24 +196,24 @@ def _compare_on_metric(
     resamples: ClusterResamples,
     plan: MeasurementPlan,
 ) -> Iterator[PairComparison]:
-    both = [(values[first][name], values[second][name]) for first, second in pairs]
+    value_pairs = [(values[first][name], values[second][name]) for first, second in pairs]
     resampled = resample_blocks(
-        [build_difference_block(*values_of_pair) for values_of_pair in both], resamples
+        [build_difference_block(*value_pair) for value_pair in value_pairs], resamples
     )
     comparisons = [
-        _compare_pair(name, metric, couple, values_of_pair, data, plan)
-        for couple, values_of_pair, data in zip(pairs, both, resampled, strict=True)
+        _compare_pair(name, metric, pair, value_pair, counts, plan)
+        for pair, value_pair, counts in zip(pairs, value_pairs, resampled, strict=True)
     ]
-    for comparison, p in zip(
+    for comparison, adjusted_p in zip(
         comparisons, adjust_holm([comparison.p for comparison in comparisons]), strict=True
     ):
         yield msgspec.structs.replace(
             comparison,
-            p_holm=None if p is None else round_significant(p),
+            p_holm=None if adjusted_p is None else round_significant(adjusted_p),
             better=choose_better(
                 (comparison.first, comparison.second),
                 (comparison.low, comparison.high),
-                p,
+                adjusted_p,
                 higher_is_better=metric.higher_is_better,
             ),
         )
@@ -222,12 +224,12 @@ def _compare_pair(
     metric: _Metric,
     pair: tuple[str, str],
     value_pair: tuple[Floats, Floats],
-    data: ResampledCounts,
+    resampled: ResampledCounts,
     plan: MeasurementPlan,
 ) -> PairComparison:
     result = compare_values(
         *value_pair,
-        data,
+        resampled,
         confidence=plan.confidence,
         seed=plan.seed,
         is_binary=metric.is_binary and plan.repeats == 1,
@@ -236,28 +238,28 @@ def _compare_pair(
     comparison = PairComparison(metric=name, first=pair[0], second=pair[1], **result.to_dict())
     if not result.n:
         return comparison
-    shared = ~np.isnan(value_pair[0]) & ~np.isnan(value_pair[1])
-    first, second = value_pair[0][shared], value_pair[1][shared]
+    has_both = ~np.isnan(value_pair[0]) & ~np.isnan(value_pair[1])
+    first, second = value_pair[0][has_both], value_pair[1][has_both]
     differences = first - second
-    ranks, student = wilcoxon_test(differences), paired_t_test(differences)
-    paired, pooled = cohens_d_paired(differences), specification_cohens_d(first, second)
+    signed_ranks, t_test = wilcoxon_test(differences), paired_t_test(differences)
+    d_paired, d_pooled = cohens_d_paired(differences), specification_cohens_d(first, second)
     return msgspec.structs.replace(
         comparison,
-        wilcoxon_p=round_significant(ranks.p_value),
-        wilcoxon_exact=ranks.is_exact,
-        t_statistic=None if student is None else round_significant(student.statistic),
-        t_p=None if student is None else round_significant(student.p_value),
-        cohens_d=None if paired is None else round_significant(paired),
-        cohens_d_pooled=None if pooled is None else round_significant(pooled),
-        effect=effect_label(pooled),
+        wilcoxon_p=round_significant(signed_ranks.p_value),
+        wilcoxon_exact=signed_ranks.is_exact,
+        t_statistic=None if t_test is None else round_significant(t_test.statistic),
+        t_p=None if t_test is None else round_significant(t_test.p_value),
+        cohens_d=None if d_paired is None else round_significant(d_paired),
+        cohens_d_pooled=None if d_pooled is None else round_significant(d_pooled),
+        effect=effect_label(d_pooled),
     )
 
 
 def _compute_win_rates(
-    order: Sequence[str], values: Mapping[str, _MetricValues]
+    system_names: Sequence[str], values: Mapping[str, _MetricValues]
 ) -> Iterator[WinRate]:
-    for first, second in itertools.permutations(order, 2):
-        differences = values[first][_SCORE] - values[second][_SCORE]
+    for first, second in itertools.permutations(system_names, 2):
+        differences = values[first][_QUALITY_SCORE] - values[second][_QUALITY_SCORE]
         differences = differences[~np.isnan(differences)]
         wins, losses = (
             int((differences > _TIE_TOLERANCE).sum()),
@@ -274,83 +276,96 @@ def _compute_win_rates(
         )
 
 
-def _metric_value(report: ExtractionReport, system: str, metric: str) -> float | None:
+def _get_metric_value(report: ExtractionReport, system: str, metric: str) -> float | None:
     estimate = report.systems[system].metrics.get(metric)
     return None if estimate is None else estimate.value
 
 
 _Frontier = tuple[tuple[str, ...], tuple[str, ...]]
-"""Systems on the frontier, and systems that lack one of the two values."""
+"""Systems on the frontier, and systems for which one of the two values is missing."""
 
 
 def _compute_frontiers(report: ExtractionReport) -> dict[str, _Frontier]:
     return {
-        "accuracy_vs_latency": _pareto_frontier(report, "latency_p95_s"),
-        "accuracy_vs_cost": _pareto_frontier(report, "cost_usd_per_sample"),
+        "accuracy_vs_latency": _find_pareto_frontier(report, "latency_p95_s"),
+        "accuracy_vs_cost": _find_pareto_frontier(report, "cost_usd_per_sample"),
     }
 
 
-def _pareto_frontier(report: ExtractionReport, cost_metric: str) -> _Frontier:
-    """Returns the systems that no other system dominates in score and price (Pareto frontier)."""
+def _find_pareto_frontier(report: ExtractionReport, cost_metric: str) -> _Frontier:
+    """Returns the Pareto frontier of score and cost: the systems that no other system dominates.
+
+    A system dominates another one if it is at least as good in both values and better in one.
+    """
     points: dict[str, tuple[float, float]] = {}
     for name in report.systems:
-        score, paid = _metric_value(report, name, _SCORE), _metric_value(report, name, cost_metric)
-        if score is not None and paid is not None:
-            points[name] = (score, -paid)
-    front = [
+        score, cost = (
+            _get_metric_value(report, name, _QUALITY_SCORE),
+            _get_metric_value(report, name, cost_metric),
+        )
+        if score is not None and cost is not None:
+            points[name] = (score, -cost)
+    frontier = [
         name
         for name, point in points.items()
         if not any(
-            all(other_value >= own for other_value, own in zip(other, point, strict=True))
-            and other != point
-            for other in points.values()
+            all(
+                other_value >= own_value
+                for other_value, own_value in zip(other_point, point, strict=True)
+            )
+            and other_point != point
+            for other_point in points.values()
         )
     ]
-    front.sort(key=lambda name: (-points[name][0], name))
-    return tuple(front), tuple(sorted(set(report.systems) - set(points)))
+    frontier.sort(key=lambda name: (-points[name][0], name))
+    return tuple(frontier), tuple(sorted(set(report.systems) - set(points)))
 
 
 def _find_best_systems(report: ExtractionReport) -> dict[str, str | None]:
-    def value_reader(metric: str) -> Callable[[str], float | None]:
-        return lambda system: _metric_value(report, system, metric)
+    def make_reader(metric: str) -> Callable[[str], float | None]:
+        return lambda system: _get_metric_value(report, system, metric)
 
-    def score_per_dollar(system: str) -> float | None:
-        """Quality score per dollar and sample; infinite for a free system with a score above 0."""
-        score, paid = value_reader(_SCORE)(system), value_reader("cost_usd_per_sample")(system)
-        if score is None or paid is None:
+    def compute_score_per_dollar(system: str) -> float | None:
+        """Returns score per dollar and sample; infinite for a free system with a score above 0."""
+        score, cost = (
+            make_reader(_QUALITY_SCORE)(system),
+            make_reader("cost_usd_per_sample")(system),
+        )
+        if score is None or cost is None:
             return None
-        return score / paid if paid else math.inf if score else 0.0
+        return score / cost if cost else math.inf if score else 0.0
 
     criteria: dict[str, tuple[Callable[[str], float | None], bool]] = {
-        "highest_eqs": (value_reader(_SCORE), True),
-        "highest_f1_partial": (value_reader("field_f1_partial"), True),
-        "highest_exact_match": (value_reader("exact_match"), True),
-        "lowest_hallucination": (value_reader("hallucination_rate"), False),
-        "fastest_p95": (value_reader("latency_p95_s"), False),
-        "best_cost_performance": (score_per_dollar, True),
+        "highest_eqs": (make_reader(_QUALITY_SCORE), True),
+        "highest_f1_partial": (make_reader("field_f1_partial"), True),
+        "highest_exact_match": (make_reader("exact_match"), True),
+        "lowest_hallucination": (make_reader("hallucination_rate"), False),
+        "fastest_p95": (make_reader("latency_p95_s"), False),
+        "best_cost_performance": (compute_score_per_dollar, True),
     }
-    best: dict[str, str | None] = {}
-    for key, (value_of, higher) in criteria.items():
-        known = {name: value for name in report.systems if (value := value_of(name)) is not None}
-        top = (max if higher else min)(known.values(), default=None)
-        holders = [name for name, value in known.items() if value == top]
-        best[key] = holders[0] if len(holders) == 1 else None
-    return best
+    best_by_criterion: dict[str, str | None] = {}
+    for key, (get_value, higher_is_better) in criteria.items():
+        values = {name: value for name in report.systems if (value := get_value(name)) is not None}
+        best_value = (max if higher_is_better else min)(values.values(), default=None)
+        best_systems = [name for name, value in values.items() if value == best_value]
+        best_by_criterion[key] = best_systems[0] if len(best_systems) == 1 else None
+    return best_by_criterion
 
 
-def _comparison_notes(
+def _iter_notes(
     ranking: Sequence[RankedSystem], frontiers: Mapping[str, _Frontier], report: ExtractionReport
 ) -> Iterator[str]:
     yield (
         "The ranking only sorts the scores. Use the paired tests to see whether neighbours differ. "
         "p values are Holm-adjusted over the pairs of each metric, not over the metrics."
     )
-    unscored = [standing.system for standing in ranking if standing.score is None]
+    unscored = [entry.system for entry in ranking if entry.score is None]
     if unscored:
         yield f"Ranked last because they have no quality score: {join_list(unscored)}."
-    for name, (_, unplaced) in frontiers.items():
-        if unplaced and len(unplaced) < len(report.systems):
+    for name, (_, systems_without_value) in frontiers.items():
+        if systems_without_value and len(systems_without_value) < len(report.systems):
             price = "latency" if name.endswith("latency") else "cost"
             yield (
-                f"Not on the accuracy and {price} chart, a value is missing: {join_list(unplaced)}."
+                f"Not on the accuracy and {price} chart, a value is missing: "
+                f"{join_list(systems_without_value)}."
             )

@@ -26,7 +26,7 @@ ComparedMetric = Literal[
     "latency_s",
     "cost_usd",
 ]
-"""Metrics that every single sample has a value of, so that systems can be compared in pairs."""
+"""Metrics that have a value for each single sample, so that systems can be compared in pairs."""
 
 EffectLabel = Literal["", "negligible", "small", "medium", "large"]
 
@@ -75,13 +75,14 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     cohens_d: float | None = None
     """d_z of the paired differences; null if they do not vary."""
     cohens_d_pooled: float | None = None
-    """d over the pooled standard deviation (with n, not n - 1), as the specification defines it;
-    null if neither system varies."""
+    """Cohen's d with the pooled standard deviation (division by n, not n - 1), as the specification
+    defines it; null if neither system's values vary."""
     effect: EffectLabel = ""
-    """Word for ``cohens_d_pooled``: negligible below .2, small below .5, medium below .8, large."""
+    """Word for ``cohens_d_pooled``: negligible below 0.2, small below 0.5, medium below 0.8, else
+    large."""
     better: str | None = None
-    """Name of the better system; null unless the interval excludes 0 *and* the Holm-adjusted p is
-    below alpha."""
+    """Name of the better system, if the interval excludes 0 *and* the Holm-adjusted p is below
+    alpha; else null."""
 
 
 class WinRate(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,13 +103,14 @@ class ExtractionComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     ranking: tuple[RankedSystem, ...]
-    """Best quality score first; systems without a score last. Neighbours need not differ."""
+    """Best quality score first, systems without a score last. The difference between neighbours
+    need not be significant."""
     pairs: tuple[PairComparison, ...]
     """Sorted by metric, then pair; the first system of a pair ranks above the second."""
     win_rates: tuple[WinRate, ...]
-    """Every ordered pair, so each pair occurs twice."""
+    """One entry for each ordered pair, so each pair of systems occurs twice."""
     frontiers: dict[str, tuple[str, ...]]
     """``accuracy_vs_latency`` and ``accuracy_vs_cost``: the systems on the Pareto frontier."""
     best_by_metric: dict[str, str | None]
-    """Null if no system has a value, or if several share the best value."""
+    """Criterion → best system; null if no system has a value, or if several share the best one."""
     notes: tuple[str, ...] = ()

@@ -40,9 +40,9 @@ def write_outputs(folder: Path) -> ExtractionReport:
         WriteError: a file cannot be written.
     """
     manifest = read_manifest(folder / MANIFEST)
-    rows = folder / manifest.rows
+    rows_path = folder / manifest.rows
     plan = manifest.plan(tuple(_manifest_notes(manifest)))
-    report = aggregate_rows(read_rows(rows), plan)
+    report = aggregate_rows(read_rows(rows_path), plan)
     contents = {
         folder / METRICS: to_json_bytes({"report": report}, indent=2) + b"\n",
         folder / SUMMARY: render_summary(manifest, report).encode(),
@@ -50,13 +50,13 @@ def write_outputs(folder: Path) -> ExtractionReport:
     if len(report.systems) > 1:
         from eval.extraction.comparison import compare_systems
 
-        comparison = compare_systems(read_rows(rows), report, plan)
+        comparison = compare_systems(read_rows(rows_path), report, plan)
         contents[folder / COMPARISON] = to_json_bytes(comparison, indent=2) + b"\n"
     else:
         delete_outputs(folder, [COMPARISON])
     write_files_atomic(contents)
     if manifest.measuring.predictions:
-        write_jsonl_atomic(folder / PREDICTIONS, map(_prediction_row, read_rows(rows)))
+        write_jsonl_atomic(folder / PREDICTIONS, map(_prediction_row, read_rows(rows_path)))
     else:
         delete_outputs(folder, [PREDICTIONS])
     return report
@@ -77,8 +77,8 @@ def _manifest_notes(manifest: ExtractionManifest) -> Iterator[str]:
     yield from (f"Data: {note}." for note in manifest.data_notes)
     for system, observed in manifest.observed.items():
         fallbacks = observed.get("fallbacks") if isinstance(observed, dict) else None
-        for what, count in (fallbacks or {}).items():
-            yield f"{system}: {what}, in {count} calls."
+        for fallback, count in (fallbacks or {}).items():
+            yield f"{system}: {fallback}, in {count} calls."
 
 
 def _prediction_row(row: ExtractionRow) -> dict[str, object]:

@@ -73,6 +73,7 @@ Dimension = Literal["type", "depth", "name", "required", "complexity", "domain",
 Severity = Literal["critical", "moderate", "minor"]
 
 Level = Literal["minimum", "target", "excellence"]
+"""Service levels of the specification."""
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +207,7 @@ class Errors(msgspec.Struct, frozen=True, kw_only=True):
     """Errors by kind."""
 
     groups: dict[str, dict[str, int]]
-    """Group of the specification → pattern → count; patterns that did not occur have 0."""
+    """Group of errors in the specification → pattern → count; 0 if a pattern did not occur."""
     total: int
     top: tuple[ErrorCount, ...] = ()
     """The ten most frequent pairs of pattern and field; ties are sorted by name."""
@@ -234,14 +235,14 @@ class Performance(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: dict[str, Estimate]
     """``mean``, ``p50``, ``p95``, ``p99``, ``min``, ``max``, in seconds."""
     time_to_first_token_s: dict[str, Estimate]
-    """Network and prompt processing, until the first token arrived. Keys as in ``latency_s``."""
+    """Seconds from the request to the first token. Keys as in ``latency_s``."""
     generation_s: dict[str, Estimate]
-    """From the first to the last token. Keys as in ``latency_s``."""
+    """Seconds from the first to the last token. Keys as in ``latency_s``."""
     histogram: tuple[int, ...] = ()
     """Latencies in thirty bins of equal width over [0, ``histogram_high``]."""
     histogram_high: float = 0.0
     compliance: dict[str, bool | None]
-    """``p95_under_2s``, ``p99_under_5s``."""
+    """``p95_under_2s``, ``p99_under_5s`` → whether the limit is met."""
     busy_s: float | None
     """Seconds in which at least one request that was later answered was in flight."""
     throughput_rps: float | None
@@ -289,8 +290,9 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     grade: str
     """``A+``, ``A``, ``B+``, ``B``, ``C``, ``D`` or ``F``; empty if there is no value."""
     grade_at_worst: str = ""
-    """Grade at the unfavourable end of the interval; ``grade_at_best`` at the favourable end."""
+    """Grade at the unfavourable end of the interval."""
     grade_at_best: str = ""
+    """Grade at the favourable end of the interval."""
     higher_is_better: bool = True
     limits: dict[str, float]
     """Grade → minimum value for it (maximum value where lower is better)."""

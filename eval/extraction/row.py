@@ -41,7 +41,7 @@ class ExtractionRow(msgspec.Struct, frozen=True, kw_only=True):
     predicted: Any = None
     """The extracted JSON; null if the outcome is ``UNPARSABLE`` or ``ERROR``."""
     raw: str = ""
-    """The reply, unless it was exactly the JSON in ``predicted``."""
+    """The reply; empty if it was exactly the JSON in ``predicted``."""
     problem: str = ""
     """The reason if there is no valid extraction; otherwise empty."""
     notes: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class ExtractionRow(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     """Tokens as the server counted them, and their price."""
     retries: int = 0
-    """Number of failed attempts that were repeated."""
+    """Number of failed attempts after which the call was repeated."""
     timed_out: bool = False
     """Whether any attempt exceeded the time limit, retried or not."""
     input_chars: int = 0

@@ -76,17 +76,17 @@ def score_sample(
     # One call answers both "is it valid" and "why not"; checking validity first would cost as much.
     violations = plan.validator.list_errors(predicted, MAX_SCHEMA_ERRORS) if parsed else ()
     valid = parsed and not violations
-    aligned = align_values(plan.root, sample.expected, predicted, matching)
-    fields = FieldJudge(sample.text, matching, valid=valid).judge_fields(aligned.entries)
+    alignment = align_values(plan.root, sample.expected, predicted, matching)
+    fields = FieldJudge(sample.text, matching, valid=valid).judge_fields(alignment.entries)
     errors = tuple(sorted(map(str, violations)))
-    counted = _count_fields(sample, plan, aligned, fields, matching, (parsed, valid), errors)
-    return ScoredSample(counted, fields)
+    score = _count_fields(sample, plan, alignment, fields, matching, (parsed, valid), errors)
+    return ScoredSample(score, fields)
 
 
 def _count_fields(
     sample: Sample,
     plan: SchemaPlan,
-    aligned: Alignment,
+    alignment: Alignment,
     fields: tuple[FieldMatch, ...],
     matching: Matching,
     status: tuple[bool, bool],
@@ -94,10 +94,19 @@ def _count_fields(
 ) -> SampleScore:
     """Counts a sample's fields in every breakdown.
 
+    Args:
+        sample: the sample.
+        plan: the plan of its schema.
+        alignment: its aligned fields.
+        fields: the verdicts on these fields, in the same order.
+        matching: when two values count as the same.
+        status: whether the reply was JSON, and whether it is valid under the schema.
+        schema_errors: the schema errors of the reply.
+
     Returns:
         The sufficient statistics that every metric of the sample is computed from.
     """
-    total = required = 0
+    packed_total = packed_required = 0
     by_type: dict[str, int] = {}
     by_depth: dict[int, int] = {}
     by_name: dict[str, int] = {}
@@ -105,28 +114,29 @@ def _count_fields(
     errors: dict[str, int] = {}
     error_fields: dict[str, int] = {}
     hallucinations = [0, 0, 0, 0, 0]
-    ones = same = 0
+    n_full_scores = n_identical = 0
     scores: list[float] = []
     similarities: list[Similarity] = []
     all_strict = True
-    for field, entry in zip(fields, aligned.entries, strict=True):
-        weight = _field_weight(field, matching)
-        total += weight
-        kind = _TYPE_FAMILIES.get(field.type_expected) or _type_family(field)
-        by_type[kind] = by_type.get(kind, 0) + weight
-        by_depth[field.depth] = by_depth.get(field.depth, 0) + weight
-        known = entry.node.declared or field.category != "spurious"
-        name = field.path if known else UNDECLARED_FIELDS_KEY
-        by_name[name] = by_name.get(name, 0) + weight
+    for field, entry in zip(fields, alignment.entries, strict=True):
+        # Tallies are packed into one integer each, which makes adding them fast.
+        packed_tally = _pack_field(field, matching)
+        packed_total += packed_tally
+        type_name = _TYPE_FAMILIES.get(field.type_expected) or _type_family(field)
+        by_type[type_name] = by_type.get(type_name, 0) + packed_tally
+        by_depth[field.depth] = by_depth.get(field.depth, 0) + packed_tally
+        is_declared = entry.node.declared or field.category != "spurious"
+        name = field.path if is_declared else UNDECLARED_FIELDS_KEY
+        by_name[name] = by_name.get(name, 0) + packed_tally
         if field.required:
-            required += weight
+            packed_required += packed_tally
         if field.type_right is not None:
-            pair = field.type_expected, field.type_predicted
-            confusion[pair] = confusion.get(pair, 0) + 1
+            type_pair = field.type_expected, field.type_predicted
+            confusion[type_pair] = confusion.get(type_pair, 0) + 1
         if field.score == 1.0:
-            ones += 1
+            n_full_scores += 1
             if field.similarity == _IDENTICAL:
-                same += 1
+                n_identical += 1
             elif field.similarity is not None:
                 similarities.append(field.similarity)
         elif field.score is not None:
@@ -140,18 +150,25 @@ def _count_fields(
         hallucinations[field.hallucination] += 1
         all_strict = all_strict and field.strict
     parsed, valid = status
-    needs = {"required": required, "optional": total - required}
-    by_required = {need: sums for need, sums in needs.items() if sums}
-    first, second, third = zip(*similarities, strict=True) if similarities else ((), (), ())
+    packed_by_requirement = {
+        "required": packed_required,
+        "optional": packed_total - packed_required,
+    }
+    by_required = {
+        requirement: packed for requirement, packed in packed_by_requirement.items() if packed
+    }
+    token_f1s, levenshteins, containments = (
+        zip(*similarities, strict=True) if similarities else ((), (), ())
+    )
     return SampleScore(
         id=sample.id,
         parsed=parsed,
         valid=valid,
-        exact_match=valid and all_strict and aligned.in_order,
-        tally=_unpack_tally(total),
+        exact_match=valid and all_strict and alignment.in_order,
+        tally=_unpack_tally(packed_total),
         by={
             "type": _unpack_tallies(by_type),
-            "depth": {str(depth): _unpack_tally(sums) for depth, sums in by_depth.items()},
+            "depth": {str(depth): _unpack_tally(packed) for depth, packed in by_depth.items()},
             "name": _unpack_tallies(by_name),
             "required": _unpack_tallies(by_required),
         },
@@ -165,22 +182,22 @@ def _count_fields(
             hallucinations[3],
             hallucinations[4],
         ),
-        confusion={">".join(pair): count for pair, count in confusion.items()},
+        confusion={">".join(type_pair): count for type_pair, count in confusion.items()},
         errors=errors,
         error_fields=error_fields,
-        composite=_count_hundredths(scores, ones),
-        token_f1=_count_hundredths(first, same),
-        levenshtein=_count_hundredths(second, same),
-        containment=_count_hundredths(third, same),
+        composite=_count_hundredths(scores, n_full_scores),
+        token_f1=_count_hundredths(token_f1s, n_identical),
+        levenshtein=_count_hundredths(levenshteins, n_identical),
+        containment=_count_hundredths(containments, n_identical),
         # fsum is exactly rounded, so the sums do not depend on the order of the fields.
         similarity_sums=(
-            math.fsum((*first, same)),
-            math.fsum((*second, same)),
-            math.fsum((*third, same)),
+            math.fsum((*token_f1s, n_identical)),
+            math.fsum((*levenshteins, n_identical)),
+            math.fsum((*containments, n_identical)),
         ),
-        score_sum=math.fsum((*scores, ones)),
+        score_sum=math.fsum((*scores, n_full_scores)),
         text_characters=len(sample.text),
-        bounded=aligned.bounded,
+        bounded=alignment.bounded,
     )
 
 
@@ -195,14 +212,14 @@ def _type_family(field: FieldMatch) -> str:
     return _TYPE_FAMILIES.get(label, label)
 
 
-def _count_hundredths(values: Sequence[float], ones: int) -> dict[int, int]:
+def _count_hundredths(values: Sequence[float], n_ones: int) -> dict[int, int]:
     """Counts values by hundredth, rounded down.
 
     Args:
         values: numbers in [0, 1).
-        ones: number of further values that are exactly 1.
+        n_ones: number of further values that are exactly 1.
     """
-    histogram = {100: ones} if ones else {}
+    histogram = {100: n_ones} if n_ones else {}
     for value in values:
         hundredth = int(value * 100 + 1e-9)  # 0.29 * 100 is 28.999999999999996
         histogram[hundredth] = histogram.get(hundredth, 0) + 1
@@ -215,7 +232,7 @@ def _count_hundredths(values: Sequence[float], ones: int) -> dict[int, int]:
 
 @cache
 def _pack_tally(category: Category, strict: bool, lenient: bool, type_right: bool | None) -> int:
-    paired = category not in ("missed", "spurious")
+    is_paired = category not in ("missed", "spurious")
     exact, partial = category == "exact", category == "partial"
     counts = Tally(
         expected=category != "spurious",
@@ -223,7 +240,7 @@ def _pack_tally(category: Category, strict: bool, lenient: bool, type_right: boo
         strict=strict,
         exact=exact,
         partial=partial,
-        lenient=paired and (exact or partial or lenient),
+        lenient=is_paired and (exact or partial or lenient),
         missed=category == "missed",
         spurious=category == "spurious",
         type_right=type_right is True,
@@ -233,9 +250,10 @@ def _pack_tally(category: Category, strict: bool, lenient: bool, type_right: boo
     return sum(int(count) << (_COLUMN_BITS * column) for column, count in enumerate(columns))
 
 
-def _field_weight(field: FieldMatch, matching: Matching) -> int:
-    lenient = field.score is not None and field.score >= matching.lenient
-    return _pack_tally(field.category, field.strict, lenient, field.type_right)
+def _pack_field(field: FieldMatch, matching: Matching) -> int:
+    """Returns the packed tally of one field."""
+    is_lenient = field.score is not None and field.score >= matching.lenient
+    return _pack_tally(field.category, field.strict, is_lenient, field.type_right)
 
 
 @lru_cache(maxsize=65_536)

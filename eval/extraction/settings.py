@@ -48,8 +48,8 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         # Written as "not all(...)" so that NaN fails too.
         if not all(0 <= weight < float("inf") for weight in weights) or sum(weights) <= 0:
             raise ValueError("weights of similarities must be 0 or more, and not all 0")
-        small = (self.epsilon, self.numeric_tolerance)
-        if not all(0 <= number < float("inf") for number in small):
+        tolerances = (self.epsilon, self.numeric_tolerance)
+        if not all(0 <= number < float("inf") for number in tolerances):
             raise ValueError("epsilon and numeric_tolerance must be 0 or more")
         if not 0 < self.string_fuzzy_threshold <= 1:
             raise ValueError("string_fuzzy_threshold must be above 0 and at most 1")

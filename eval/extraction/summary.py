@@ -24,8 +24,8 @@ def select_metrics(enabled: Sequence[str]) -> tuple[str, ...]:
     """Returns the metrics to print: the score and those that ``metrics.enabled`` names."""
     if not enabled:
         return HEADLINE_METRICS
-    named = [metric for name in enabled for metric in FAMILIES.get(name, (name,))]
-    return tuple(dict.fromkeys((HEADLINE_METRICS[0], *named)))
+    enabled_metrics = [metric for name in enabled for metric in FAMILIES.get(name, (name,))]
+    return tuple(dict.fromkeys((HEADLINE_METRICS[0], *enabled_metrics)))
 
 
 def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Iterator[str]:
@@ -74,10 +74,10 @@ def _summary_lines(manifest: ExtractionManifest, report: ExtractionReport) -> It
 
 
 def _recommendation_lines(system: SystemReport) -> Iterator[str]:
-    advice = system.recommendation
-    if advice.verdict:
-        yield f"  Recommendation: {advice.verdict}"
-        yield from (f"    - {reason}" for reason in advice.reasons)
+    recommendation = system.recommendation
+    if recommendation.verdict:
+        yield f"  Recommendation: {recommendation.verdict}"
+        yield from (f"    - {reason}" for reason in recommendation.reasons)
     yield from (f"  Note: {note}" for note in system.notes)
 
 

@@ -23,6 +23,7 @@ KINDS: tuple[Kind, ...] = (
     "licensed", "contradicted", "unknown", "ambiguous", "unread", "question", "no-claim",
 )  # fmt: skip
 
+# A clause in three parts: marks and a connective before it, the clause proper, and punctuation.
 _EDGES = re.compile(
     rf"(?P<before>[\s\-*•>#]*(?:(?:{CONNECTIVES})\s+)?)(?P<core>.*?)(?P<after>[\s.,;:!?…。！？]*)",
     re.DOTALL | re.IGNORECASE,
@@ -38,10 +39,12 @@ _YES_NO = (
     r"[\s\W]*(?:yes|no|nope|yep|yeah|indeed|of course|sure|surely|exactly|certainly|definitely|"
     r"absolutely|naturally|obviously|clearly|correct|right|true|false|wrong|never|not)\b"
 )
+# A clause that begins with yes or no, or a whole clause such as "They do."
 _ANSWER = re.compile(
     rf"{_YES_NO}|[\s\W]*(?:it|they|he|she|that|this|so)\s+(?:is|are|was|do|does|did|has|have|it)\W*$",
     re.IGNORECASE,
 )
+# A clause that begins with yes or no and a punctuation mark, such as "Yes, the Rhine …".
 _ANSWER_FIRST = re.compile(rf"{_YES_NO}\s*[,;:!.–—-]", re.IGNORECASE)
 
 
@@ -49,9 +52,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """The clauses that pass in addition to licensed claims."""
 
     strict: bool = False
-    """No other clauses: questions and text without a claim are withheld too."""
+    """Whether only licensed claims pass; questions and text without a claim are then withheld."""
     pass_unread: bool = False
-    """Also clauses that may be claims about the graph but cannot be parsed."""
+    """Whether clauses pass that may be claims about the graph but cannot be parsed."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +80,8 @@ class Context(NamedTuple):
     subject: str = ""
     """Name of the last clause's subject, which the next clause may leave out; or empty."""
     has_open_question: bool = False
-    """Whether a question about the graph has passed without a claim since, so that a mere "Yes."
-    would be a claim."""
+    """Whether a question about the graph has passed and no claim has followed it yet. A mere "Yes."
+    would then be a claim."""
 
 
 class Licenser:
@@ -100,38 +103,39 @@ class Licenser:
         Yields:
             Each clause's event, and the context for the next clause.
         """
-        start, open_question, question = (
-            segment.start,
-            context.has_open_question,
-            _is_question(segment.text),
-        )
-        for found in self._split_segment(segment, context.subject):
-            clause = found
-            if open_question and not question and _is_answer(found):
-                clause = Clause(found.text, ParseFailure("it answers a question"), "")
-            event = self._build_event(clause, start, question=question)
+        start = segment.start
+        has_open_question = context.has_open_question
+        is_question = _is_question(segment.text)
+        for original in self._split_segment(segment, context.subject):
+            clause = original
+            if has_open_question and not is_question and _is_answer(original):
+                clause = Clause(original.text, ParseFailure("it answers a question"), "")
+            event = self._build_event(clause, start, is_question=is_question)
             if clause.reading is not None:
                 # A withheld answer leaves the question open; any other claim closes it.
-                open_question = (question and event.passed) or (
-                    open_question and clause is not found
+                has_open_question = (is_question and event.passed) or (
+                    has_open_question and clause is not original
                 )
-            yield event, Context(clause.subject, open_question)
+            yield event, Context(clause.subject, has_open_question)
             start += len(clause.text)
 
     def _split_segment(self, segment: Segment, subject: str) -> Iterator[Clause]:
         if not segment.text.strip():
             yield Clause(segment.text, None, "" if segment.text.count("\n") > 1 else subject)
         elif segment.forced or _is_question(segment.text):
-            # Part of a clause must not be judged as a whole one, nor a question as a statement.
-            concerns = self._reader.concerns_graph(segment.text, continues=bool(subject))
-            why = ParseFailure("it was cut off" if segment.forced else "it is a question")
-            yield Clause(segment.text, why if concerns else None, "")
+            # Part of a clause must not be judged as if it were a whole clause, nor a question as
+            # if it were a statement.
+            concerns_graph = self._reader.concerns_graph(
+                segment.text, may_omit_subject=bool(subject)
+            )
+            failure = ParseFailure("it was cut off" if segment.forced else "it is a question")
+            yield Clause(segment.text, failure if concerns_graph else None, "")
         else:
             yield from self._splitter.split_sentence(segment.text, subject)
 
-    def _build_event(self, clause: Clause, start: int, *, question: bool) -> Event:
+    def _build_event(self, clause: Clause, start: int, *, is_question: bool) -> Event:
         claims: tuple[Claim, ...] = ()
-        if question:
+        if is_question:
             kind, reason = self._judge_question(clause)
         elif clause.reading is None:
             kind, reason = "no-claim", "it claims nothing of the graph"
@@ -165,16 +169,16 @@ class Licenser:
 
     def _judge_statement(self, statement: Statement) -> tuple[Kind, str]:
         """Returns the worst outcome of a statement's claims, and its reason."""
-        found: list[tuple[Kind, str]] = []
+        outcomes: list[tuple[Kind, str]] = []
         for group in statement.claims:
             labels = {verdict.label for verdict in self._kb.oracle.license_many(group)}
             text = self._kb.verbaliser.render_clause(group[0])
             if len(labels) > 1:
-                found.append(("ambiguous", f"several things may be meant by “{text}”"))
+                outcomes.append(("ambiguous", f"several things may be meant by “{text}”"))
             else:
-                found.append(_judge_label(labels.pop(), text, negated=statement.negated))
-        order = ("contradicted", "unknown", "ambiguous", "licensed")
-        return min(found, key=lambda outcome: order.index(outcome[0]))
+                outcomes.append(_judge_label(labels.pop(), text, negated=statement.negated))
+        worst_first = ("contradicted", "unknown", "ambiguous", "licensed")
+        return min(outcomes, key=lambda outcome: worst_first.index(outcome[0]))
 
 
 _UNREAD_REASON = "it could not be checked against the graph"
@@ -191,13 +195,13 @@ def _judge_label(label: Label, text: str, *, negated: bool) -> tuple[Kind, str]:
 
 def _mark_withheld(text: str, reason: str) -> str:
     """Replaces a clause by a mark, keeping the connective before and the punctuation after it."""
-    edges = _EDGES.fullmatch(text)
-    before, after = (edges["before"], edges["after"]) if edges else ("", "")
+    parts = _EDGES.fullmatch(text)
+    before, after = (parts["before"], parts["after"]) if parts else ("", "")
     return f"{before}[withheld: {reason}]{after}"
 
 
 def _is_answer(clause: Clause) -> bool:
-    """Whether a clause is a yes or no, in any language, or begins with one.
+    """Returns whether a clause is a yes or no, in any language, or begins with one.
 
     "Yes, the Rhine flows into the North Sea" is true by itself, but would be wrong as an answer to
     the question whether it flows into another sea.
@@ -210,5 +214,5 @@ def _is_answer(clause: Clause) -> bool:
 
 
 def _is_question(text: str) -> bool:
-    """Whether a sentence ends with a question mark."""
+    """Returns whether a sentence ends with a question mark, ignoring quotes and brackets."""
     return text.rstrip("\"'’”»)]}*_` \t\n").endswith(("?", "？"))

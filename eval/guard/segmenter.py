@@ -23,8 +23,11 @@ MAX_SEGMENT_LENGTH = 1_000
 _ENDS = ".!?…。！？"
 _UNSPACED_ENDS = "。！？"
 _OPEN, _CLOSE = "“„«「", "”»」"
+# A character at which a segment may end, or a quotation may begin or end.
 _STOP = re.compile(rf"[{_ENDS}\n\"{_OPEN}{_CLOSE}]")
+# Characters that may follow the end of a sentence and belong to it.
 _CLOSERS = frozenset("\"'’”»」)]}*_`") | frozenset(_ENDS)
+# The word at the end of a text; a number with its unit ("5 km"); the first word of a text.
 _WORD_BEFORE = re.compile(r"[^\s\"'“„«(\[*_]*$")
 _NUMBER_BEFORE = re.compile(r"\d\s?[^\W\d_]+$")
 _WORD_AFTER = re.compile(r"\W*(?P<word>\w*)")
@@ -46,6 +49,7 @@ _AMBIGUOUS = frozenset(
 """Abbreviations that may also end a sentence; it ends if one of ``_OPENERS`` follows."""
 _UNITS = frozenset(list_words("km m mi cm mm kg ft hr min sec h"))
 """Units; after a number these end a sentence if a capital follows."""
+# Words that often begin a sentence.
 _OPENERS = frozenset(
     list_words("the a an it its this that these those he she they we i you there here in on at by "
              "from for as if when while although however but and so thus therefore moreover "
@@ -68,6 +72,7 @@ class Segmenter:
     """Cuts chunks of text into segments."""
 
     def __init__(self) -> None:
+        # The text not yet cut, its offset in the stream, and the position in it to search from.
         self._text = ""
         self._start = 0
         self._position = 0
@@ -104,13 +109,13 @@ class Segmenter:
                 return
 
     def _pop_segment(self, size: int, *, forced: bool) -> Segment:
-        piece = Segment(self._text[:size], self._start, forced or self._was_forced)
+        segment = Segment(self._text[:size], self._start, forced or self._was_forced)
         self._text = self._text[size:]
         self._start += size
         self._position, self._was_forced = 0, forced
         if not forced:
             self._quote_depth, self._in_straight_quotes = 0, False
-        return piece
+        return segment
 
     def _find_next_cut(self, *, final: bool) -> int | None:
         """Returns the end of the buffer's first segment, or None if it cannot be decided yet."""
@@ -133,13 +138,15 @@ class Segmenter:
         char = text[position]
         self._position = position + 1
         if char == "\n":
-            window = text[position : position + LOOKAHEAD]
-            paragraph = re.match(r"\n[ \t]*\n", window) is not None
-            if paragraph or ((_LINE_START.match(window) or _HEADING.match(text)) and position):
+            lookahead = text[position : position + LOOKAHEAD]
+            is_paragraph_end = re.match(r"\n[ \t]*\n", lookahead) is not None
+            if is_paragraph_end or (
+                (_LINE_START.match(lookahead) or _HEADING.match(text)) and position
+            ):
                 return position + 1
             return None
         if char == '"':
-            # After a digit it means inches.
+            # After a digit the mark means inches.
             if position and not text[position - 1].isdigit():
                 self._in_straight_quotes = not self._in_straight_quotes
             elif not position:
@@ -152,20 +159,20 @@ class Segmenter:
 
     def _find_sentence_end(self, text: str, position: int) -> int | None:
         limit = min(len(text), position + LOOKAHEAD)
-        end, quotes, straight = position, self._quote_depth, self._in_straight_quotes
+        end, quote_depth, in_straight_quotes = position, self._quote_depth, self._in_straight_quotes
         while end < limit and text[end] in _CLOSERS:
-            quotes -= text[end] in _CLOSE
-            straight ^= text[end] == '"'
+            quote_depth -= text[end] in _CLOSE
+            in_straight_quotes ^= text[end] == '"'
             end += 1
         self._position = position + 1
-        after = text[end:limit]
-        if quotes > 0 or straight:
+        lookahead = text[end:limit]
+        if quote_depth > 0 or in_straight_quotes:
             return None
-        if not after:
+        if not lookahead:
             return end
-        if not after[0].isspace():
+        if not lookahead[0].isspace():
             return end if text[position] in _UNSPACED_ENDS else None
-        following = after.lstrip()
+        following = lookahead.lstrip()
         if following[:1].islower():
             return None
         if text[position] == "." and self._sentence_continues(text[:position], following):
@@ -173,11 +180,11 @@ class Segmenter:
         return end
 
     def _sentence_continues(self, before: str, following: str) -> bool:
-        """Whether a full stop belongs to the word before it, so that the sentence continues."""
-        found = _WORD_BEFORE.search(before[-LOOKAHEAD:])
-        word = found.group().lower() if found else ""
-        after = _WORD_AFTER.match(following)
-        opens = after is not None and after["word"].lower() in _OPENERS
+        """Returns whether a full stop belongs to the word before it, so the sentence continues."""
+        last_word = _WORD_BEFORE.search(before[-LOOKAHEAD:])
+        word = last_word.group().lower() if last_word else ""
+        next_word = _WORD_AFTER.match(following)
+        opens_sentence = next_word is not None and next_word["word"].lower() in _OPENERS
         if word in _UNITS and _NUMBER_BEFORE.search(before[-LOOKAHEAD:]):
             return False
         if word in _COUNTERS:
@@ -186,5 +193,5 @@ class Segmenter:
             return True
         if word.isdigit() and len(word) <= 3 and not before[: -len(word)].strip(" \t\n#*-"):
             return True  # "1. The Rhine …": the number of a list item.
-        initial = len(word) == 1 and word.isalpha()
-        return (word in _AMBIGUOUS or initial or "." in word) and not opens
+        is_initial = len(word) == 1 and word.isalpha()
+        return (word in _AMBIGUOUS or is_initial or "." in word) and not opens_sentence

@@ -24,6 +24,8 @@ MAX_PARTS = 24
 CONNECTIVES = (
     r"(?:and|but|while|whereas|yet|so|although|though|because|since|which|where|as|then|however)"
 )
+# Places where a clause may end: after a comma, semicolon, colon or dash; before a connective, a
+# spaced dash or a line break.
 _PART_END = re.compile(rf"(?<=[,;:—–])(?=\s)|(?=\s(?:{CONNECTIVES})\s)|(?=\s[—–-]\s)|(?=\n)")
 # These words may apply to the whole sentence: on its own, the second part of "it is false that A
 # and B" would assert the opposite.
@@ -34,8 +36,6 @@ _SENTENCE_WIDE_WORDS = re.compile(
     r"would|claims?|claimed|said|says|say|believes?|believed|thinks?|thought|argues?)\b",
     re.IGNORECASE,
 )
-
-
 _OR = re.compile(r"\s*or\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\s*(?:which|who|whom|whose|where)\b", re.IGNORECASE)
 
@@ -70,45 +70,47 @@ class ClauseSplitter:
         if isinstance(reading, Statement):
             yield self._build_clause(sentence, reading)
             return
-        ends = [found.end() for found in _PART_END.finditer(sentence) if found.end()]
+        ends = [part_end.end() for part_end in _PART_END.finditer(sentence) if part_end.end()]
         cuts = [0, *dict.fromkeys(ends), len(sentence)]
         parts = [sentence[a:b] for a, b in itertools.pairwise(cuts) if a < b]
         if len(parts) == 1 or len(parts) > MAX_PARTS or _SENTENCE_WIDE_WORDS.search(sentence):
-            concerns = self._reader.concerns_graph(sentence, continues=bool(subject))
-            yield Clause(sentence, reading if concerns else None, "" if concerns else subject)
+            concerns_graph = self._reader.concerns_graph(sentence, may_omit_subject=bool(subject))
+            yield Clause(
+                sentence, reading if concerns_graph else None, "" if concerns_graph else subject
+            )
             return
         yield from self._split_parts(parts, subject)
 
     def _split_parts(self, parts: list[str], subject: str) -> Iterator[Clause]:
-        unread, why = "", ParseFailure("")
+        unparsed, failure = "", ParseFailure("")
         index = 0
         while index < len(parts):
-            relative = _RELATIVE.match(parts[index]) is not None
-            if relative:
+            is_relative = _RELATIVE.match(parts[index]) is not None
+            if is_relative:
                 # "The Moselle flows into the Rhine, which flows into …": the subject is the Rhine.
                 # The subject of the clause after that is ambiguous, so it is dropped below.
-                before = self._reader.find_last_entity("".join(parts[:index]))
-                subject = self._get_name(before) if before else ""
-            size, reading = self._find_longest_claim(parts, index, subject)
-            text = "".join(parts[index : index + size])
-            index += size
+                antecedent = self._reader.find_last_entity("".join(parts[:index]))
+                subject = self._get_name(antecedent) if antecedent else ""
+            n_parts, reading = self._find_longest_claim(parts, index, subject)
+            text = "".join(parts[index : index + n_parts])
+            index += n_parts
             if isinstance(reading, ParseFailure):
                 # Adjacent parts that cannot be parsed usually belong to the same clause.
-                unread, why, subject = unread + text, reading, ""
+                unparsed, failure, subject = unparsed + text, reading, ""
                 continue
-            if unread:
-                yield Clause(unread, why, "")
-                unread = ""
+            if unparsed:
+                yield Clause(unparsed, failure, "")
+                unparsed = ""
             if reading is None:
                 yield Clause(text, None, subject)
             else:
                 clause = self._build_clause(text, reading)
-                if relative:
+                if is_relative:
                     clause = clause._replace(subject="")
                 subject = clause.subject
                 yield clause
-        if unread:
-            yield Clause(unread, why, "")
+        if unparsed:
+            yield Clause(unparsed, failure, "")
 
     def _find_longest_claim(
         self, parts: list[str], start: int, subject: str
@@ -118,14 +120,14 @@ class ClauseSplitter:
         If there is no such number, returns 1 and the reason why the first part cannot be parsed,
         or None if that part does not concern the graph.
         """
-        why: ParseFailure | None = None
-        for size in range(min(MAX_JOINED_PARTS, len(parts) - start), 0, -1):
-            reading = self._read_clause("".join(parts[start : start + size]), subject)
+        failure: ParseFailure | None = None
+        for n_parts in range(min(MAX_JOINED_PARTS, len(parts) - start), 0, -1):
+            reading = self._read_clause("".join(parts[start : start + n_parts]), subject)
             if isinstance(reading, Statement):
-                return size, reading
-            why = reading
-        return 1, why if self._reader.concerns_graph(
-            parts[start], continues=bool(subject)
+                return n_parts, reading
+            failure = reading
+        return 1, failure if self._reader.concerns_graph(
+            parts[start], may_omit_subject=bool(subject)
         ) else None
 
     def _read_clause(self, text: str, subject: str) -> Statement | ParseFailure:

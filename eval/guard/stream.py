@@ -65,13 +65,13 @@ class GuardedStream:
 
     def feed(self, chunk: str) -> Iterator[Event]:
         """Takes a chunk and yields the events that are now decided."""
-        for piece in self._segmenter.feed(chunk):
-            yield from self._judge_segment(piece)
+        for segment in self._segmenter.feed(chunk):
+            yield from self._judge_segment(segment)
 
     def close(self) -> Iterator[Event]:
         """Ends the stream and yields the remaining events."""
-        for piece in self._segmenter.close():
-            yield from self._judge_segment(piece)
+        for segment in self._segmenter.close():
+            yield from self._judge_segment(segment)
 
     def _judge_segment(self, segment: Segment) -> Iterator[Event]:
         for event, context in self._licenser.judge_segment(segment, self._context):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
 MAX_REPEATS = 25
+"""Maximum number of votes per model and item."""
 DEFAULT_REPEATS = 2
 """Default number of votes per model and item: the smallest number that can show disagreement."""
 

@@ -34,26 +34,28 @@ class JudgeSelection(msgspec.Struct, frozen=True):
 
 
 def choose_judges(
-    named: Sequence[str], answerer: str | None, *, answered_by_model: bool = True
+    flag_values: Sequence[str], answerer: str | None, *, answered_by_model: bool = True
 ) -> JudgeSelection:
     """Selects the judge models.
 
     Args:
-        named: values of ``--judge-model``, each with one model or several separated by commas; if
-            empty, ``EPOCHE_JUDGE_MODEL`` from the environment or ``.env`` is used.
-        answerer: the model that answers; None means ``EPOCHE_MODEL``, and if that is not set
-            either, that the answering model is unknown.
+        flag_values: values of ``--judge-model``, each with one model or several separated by
+            commas; if empty, ``EPOCHE_JUDGE_MODEL`` from the environment or ``.env`` is used.
+        answerer: the model that answers; if None, ``EPOCHE_MODEL`` is used. If that is not set
+            either, the answering model is unknown and every model may judge.
         answered_by_model: whether a model answered; if not, every model may judge.
 
     Raises:
-        SettingError: no model is named, one is named twice, or one is the answering model although
-            ``same`` was not given.
+        SettingError: no model is named; a model is named twice; or the answering model is named,
+            instead of ``same``.
         ModelAccessError: a name is malformed, or its address or key is not set.
     """
     variables = read_variables()
-    known = answerer or variables.get("EPOCHE_MODEL") if answered_by_model else None
-    answering = find_endpoint(known, variables) if known else None
-    judge_names = _split_names(named) or _split_names([variables.get(JUDGE_MODEL_VARIABLE) or ""])
+    answering_model = answerer or variables.get("EPOCHE_MODEL") if answered_by_model else None
+    answering_endpoint = find_endpoint(answering_model, variables) if answering_model else None
+    judge_names = _split_names(flag_values) or _split_names(
+        [variables.get(JUDGE_MODEL_VARIABLE) or ""]
+    )
     if not judge_names:
         raise SettingError(
             "no judge model is named, and by default a model does not judge its own answers",
@@ -62,7 +64,7 @@ def choose_judges(
             f"{SAME_MODEL} lets the answering model judge its own answers, and every output then "
             "says so.",
         )
-    judges = [_resolve_judge(name, answering, variables) for name in judge_names]
+    judges = [_resolve_judge(name, answering_endpoint, variables) for name in judge_names]
     for index, judge in enumerate(judges):
         if any(_is_same_model(judge, earlier) for earlier in judges[:index]):
             raise SettingError(
@@ -72,15 +74,17 @@ def choose_judges(
             )
     return JudgeSelection(
         tuple(judge.name for judge in judges),
-        any(_is_same_model(judge, answering) for judge in judges),
+        any(_is_same_model(judge, answering_endpoint) for judge in judges),
     )
 
 
-def _resolve_judge(name: str, answering: Endpoint | None, variables: Variables) -> Endpoint:
+def _resolve_judge(
+    name: str, answering_endpoint: Endpoint | None, variables: Variables
+) -> Endpoint:
     if name == SAME_MODEL:
-        return answering or find_endpoint(None, variables)
+        return answering_endpoint or find_endpoint(None, variables)
     judge = find_endpoint(name, variables)
-    if _is_same_model(judge, answering):
+    if _is_same_model(judge, answering_endpoint):
         raise SettingError(
             f"judge {judge.name} is the model that answers",
             where=_FLAG,
@@ -90,10 +94,13 @@ def _resolve_judge(name: str, answering: Endpoint | None, variables: Variables) 
     return judge
 
 
-def _split_names(named: Sequence[str]) -> list[str]:
-    return [name for text in named for part in text.split(",") if (name := part.strip())]
+def _split_names(values: Sequence[str]) -> list[str]:
+    return [name for text in values for part in text.split(",") if (name := part.strip())]
 
 
-def _is_same_model(one: Endpoint, other: Endpoint | None) -> bool:
+def _is_same_model(endpoint: Endpoint, other: Endpoint | None) -> bool:
     """Returns whether two endpoints are the same model on the same server."""
-    return other is not None and (one.base_url, one.model) == (other.base_url, other.model)
+    return other is not None and (endpoint.base_url, endpoint.model) == (
+        other.base_url,
+        other.model,
+    )

@@ -28,17 +28,19 @@ class VoidVote(NamedTuple):
     """The reason in words, on one line."""
 
 
-def explain_void_reply(completion: Completion, read: Any, problem: str | None) -> VoidVote | None:
+def explain_void_reply(
+    completion: Completion, verdict: Any, problem: str | None
+) -> VoidVote | None:
     """Returns the reason why a reply is not a valid vote, or None if it is valid.
 
     Args:
         completion: the reply.
-        read: the verdict read from it, or None.
-        problem: why it could not be read.
+        verdict: the verdict parsed from it, or None.
+        problem: why it could not be parsed.
     """
     if completion.is_refused:
         return _make_void("refused", completion.refusal or "a filter held the reply back")
-    if read is None:
+    if verdict is None:
         return _make_void("unreadable", problem or "no verdict")
     if completion.text.lstrip().startswith("["):
         # The client accepts one JSON object amid other text, so it would accept a list of one.

@@ -29,6 +29,7 @@ COMPANION_METRICS = ("coverage", "accuracy", "false_denial_rate", "abstention_re
 """Metrics that are always shown next to the headline metrics, because on each headline metric some
 control can reach the best value."""
 
+# The shares of replies of each kind.
 REPLY_RATES = ("yes_rate", "no_rate", "unknown_rate", "invalid_rate", "error_rate")
 
 _OUTCOME_CELLS: dict[PolicyName, dict[str, str]] = {
@@ -84,11 +85,12 @@ _FORMULAS: dict[str, tuple[str, str, bool | None]] = {
 METRICS = (
     *HEADLINE_METRICS,
     *COMPANION_METRICS,
-    *(n for n in _FORMULAS if n not in HEADLINE_METRICS + COMPANION_METRICS + REPLY_RATES),
+    *(name for name in _FORMULAS if name not in HEADLINE_METRICS + COMPANION_METRICS + REPLY_RATES),
 )
 """All metrics computed over the headline cards, in the order of the tables."""
 
 SYSTEM_METRICS = (*METRICS, "invalid_rate", "error_rate")
+"""``METRICS`` and the rates of unusable replies."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ class Metric:
     """One metric under one policy.
 
     Attributes:
+        name: name of the metric, a key of ``_FORMULAS``.
+        policy: policy that decides which cells are answers and abstentions.
         numerator: 0/1 weights over cells, shape (``CELLS``,).
         denominator: the same; in no cell smaller than ``numerator``, so values lie in [0, 1].
         higher_is_better: ``None`` for a descriptive metric.
@@ -111,14 +115,14 @@ class Metric:
     def _excluded_weights(self) -> Floats | None:
         """Weights of the unusable cells that the denominator excludes.
 
-        ``None`` if the denominator also excludes other cells of a label that it covers.
+        ``None`` if the denominator covers only some of the usable cells of a label.
         """
         weights = self.denominator.reshape(len(LABELS), len(PREDS))
-        first = len(PREDS) - len(UNUSABLE)
-        if not np.all(weights[:, :first] == weights[:, :1]):
+        n_usable = len(PREDS) - len(UNUSABLE)
+        if not np.all(weights[:, :n_usable] == weights[:, :1]):
             return None
-        missing: Floats = (weights[:, :1] - weights).reshape(CELLS)
-        return missing
+        excluded: Floats = (weights[:, :1] - weights).reshape(CELLS)
+        return excluded
 
     def is_proportion(self, counts: Floats) -> bool:
         """Whether the denominator depends on the cards alone, so that Wilson's interval applies.
@@ -158,10 +162,10 @@ class Metric:
             return value, value
         cases = _enumerate_readings(counts.tobytes())
         numerators, denominators = cases @ self.numerator, cases @ self.denominator
-        known = denominators > 0
-        if not known.any():
+        has_value = denominators > 0
+        if not has_value.any():
             return None, None
-        values = numerators[known] / denominators[known]
+        values = numerators[has_value] / denominators[has_value]
         low, high = float(values.min()), float(values.max())
         return (high, low) if self.higher_is_better is False else (low, high)
 
@@ -173,14 +177,14 @@ def get_metric(name: str, policy: PolicyName) -> Metric:
     Raises:
         KeyError: no such metric or policy.
     """
-    numerator, denominator, better = _FORMULAS[name]
+    numerator, denominator, higher_is_better = _FORMULAS[name]
     outcomes = _OUTCOME_CELLS[policy]
     return Metric(
         name,
         policy,
         _parse_weights(numerator, outcomes),
         _parse_weights(denominator, outcomes),
-        better,
+        higher_is_better,
     )
 
 
@@ -198,10 +202,12 @@ def count_outcomes(counts: Floats, policy: PolicyName) -> dict[str, Number]:
     if policy == "licensed":
         names.append("false_denials")
     outcomes = _OUTCOME_CELLS[policy]
-    out = {name: as_number(float(counts @ _parse_weights(name, outcomes))) for name in names}
+    outcome_counts = {
+        name: as_number(float(counts @ _parse_weights(name, outcomes))) for name in names
+    }
     for pred in UNUSABLE:
-        out[pred] = as_number(float(counts @ _parse_weights(f"*.{pred}", outcomes)))
-    return out
+        outcome_counts[pred] = as_number(float(counts @ _parse_weights(f"*.{pred}", outcomes)))
+    return outcome_counts
 
 
 def build_published_block(counts: Floats) -> dict[str, dict[str, Number | None]]:
@@ -252,30 +258,36 @@ def find_control_wins(
 
     A system without a value on a metric is neither beaten nor tied there.
     """
-    found = []
-    for current in get_metrics(SYSTEM_METRICS, policy):
-        if current.higher_is_better is None or current.is_reply_rate:
+    wins = []
+    for metric in get_metrics(SYSTEM_METRICS, policy):
+        if metric.higher_is_better is None or metric.is_reply_rate:
             continue
-        sign = 1.0 if current.higher_is_better else -1.0
-        ranked = {n: v for n, c in controls.items() if (v := current.compute_value(c)) is not None}
-        scored = {n: v for n, c in systems.items() if (v := current.compute_value(c)) is not None}
-        if not ranked:
+        sign = 1.0 if metric.higher_is_better else -1.0
+        control_values = _compute_values(metric, controls)
+        system_values = _compute_values(metric, systems)
+        if not control_values:
             continue
-        best = max(ranked.values(), key=lambda value: sign * value)
-        beaten = tuple(n for n, v in scored.items() if sign * v < sign * best)
-        tied = tuple(n for n, v in scored.items() if v == best)
+        best = max(control_values.values(), key=lambda value: sign * value)
+        beaten = tuple(name for name, value in system_values.items() if sign * value < sign * best)
+        tied = tuple(name for name, value in system_values.items() if value == best)
         if beaten or tied:
-            found.append(
+            wins.append(
                 ControlWin(
-                    metric=current.name,
+                    metric=metric.name,
                     value=best,
-                    controls=tuple(name for name, value in ranked.items() if value == best),
-                    won=len(beaten) + len(tied) == len(scored),
+                    controls=tuple(name for name, value in control_values.items() if value == best),
+                    won=len(beaten) + len(tied) == len(system_values),
                     beaten=beaten,
                     tied=tied,
                 )
             )
-    return tuple(found)
+    return tuple(wins)
+
+
+def _compute_values(metric: Metric, counts_by_system: Mapping[str, Floats]) -> dict[str, float]:
+    """Returns the values of a metric by system, without the systems that have none."""
+    values = {name: metric.compute_value(counts) for name, counts in counts_by_system.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _parse_weights(terms: str, outcomes: Mapping[str, str]) -> Floats:
@@ -304,13 +316,13 @@ def _enumerate_readings(counts: bytes) -> Floats:
         Cell counts, shape (cases, ``CELLS``); the table itself if it has no unusable replies.
     """
     table = np.frombuffer(counts).reshape(len(LABELS), len(PREDS))
-    first = len(PREDS) - len(UNUSABLE)
-    unread = table[:, first:].sum(axis=1)
-    choices = [range(first) if unread[code] else (0,) for code in range(len(LABELS))]
+    n_usable = len(PREDS) - len(UNUSABLE)
+    n_unusable = table[:, n_usable:].sum(axis=1)
+    choices = [range(n_usable) if n_unusable[code] else (0,) for code in range(len(LABELS))]
     cases = []
-    for means in product(*choices):
+    for reading in product(*choices):
         case = table.copy()
-        case[:, first:] = 0
-        case[np.arange(len(LABELS)), means] += unread
+        case[:, n_usable:] = 0
+        case[np.arange(len(LABELS)), reading] += n_unusable
         cases.append(case.reshape(CELLS))
     return np.array(cases)

@@ -41,6 +41,7 @@ from eval.stats.selective_prediction import compute_reference_areas, compute_ris
 from kg.base.proportions import wilson_interval
 
 _MAX_POINTS = 200
+"""Maximum number of points of a risk–coverage curve that are stored."""
 _SIGNATURE_NAMES = {
     "ece": ("ECE", f"bins:{N_BINS}-equal-width"),
     "ece_equal_mass": ("ECE", f"bins:{N_BINS}-equal-mass"),
@@ -105,30 +106,32 @@ class ConfidenceReporter:
     def _compute_report(self, policy: PolicyName, system: str) -> ConfidenceReport:
         samples = self.samples
         preds = samples.get_preds(system)
-        stated = samples.get_confidences(system)
-        readable = preds < len(PREDS) - len(UNUSABLE)
+        confidences = samples.get_confidences(system)
+        is_readable = preds < len(PREDS) - len(UNUSABLE)
         has_confidence = (
-            readable & ~np.isnan(stated) if stated is not None else np.zeros_like(readable)
+            is_readable & ~np.isnan(confidences)
+            if confidences is not None
+            else np.zeros_like(is_readable)
         )
-        counts = _count_replies(readable, has_confidence)
-        if stated is None or not has_confidence.any():
+        counts = _count_replies(is_readable, has_confidence)
+        if confidences is None or not has_confidence.any():
             return ConfidenceReport(counts)
-        accuracy = get_metric("accuracy", policy).numerator.reshape(-1, len(PREDS))
+        accuracy_weights = get_metric("accuracy", policy).numerator.reshape(-1, len(PREDS))
         labels, cards = samples.get_labels(policy), np.arange(samples.n_cards)
         if preds.ndim == 2:
             labels, cards = labels[:, None], np.broadcast_to(cards[:, None], preds.shape)
-        chosen = cards[has_confidence]
+        card_of_reply = cards[has_confidence]
         replies = ConfidentReplies(
-            confidences=stated[has_confidence],
-            right=accuracy[labels, preds][has_confidence],
-            clusters=samples.clusters[chosen],
+            confidences=confidences[has_confidence],
+            right=accuracy_weights[labels, preds][has_confidence],
+            clusters=samples.clusters[card_of_reply],
         )
         distribution = replies.compute_distribution(samples.resamples)
         return ConfidenceReport(
             counts,
             build_calibration_report(
                 replies,
-                chosen,
+                card_of_reply,
                 distribution,
                 confidence=samples.plan.confidence,
                 seed=samples.plan.seed,
@@ -137,23 +140,25 @@ class ConfidenceReporter:
         )
 
 
-def _count_replies(readable: NDArray[np.bool_], given: NDArray[np.bool_]) -> ConfidenceCounts:
-    n_readable, n_given = int(readable.sum()), int(given.sum())
-    unreadable = readable.size - n_readable
+def _count_replies(
+    is_readable: NDArray[np.bool_], has_confidence: NDArray[np.bool_]
+) -> ConfidenceCounts:
+    n_readable, n_with_confidence = int(is_readable.sum()), int(has_confidence.sum())
+    n_unreadable = is_readable.size - n_readable
     reasons = []
-    if not n_given:
+    if not n_with_confidence:
         reasons.append("no reply carries a confidence")
-    elif n_given < n_readable:
+    elif n_with_confidence < n_readable:
         reasons.append(
-            f"{n_readable - n_given} of {n_readable} readable replies carry no confidence and are "
-            "left out"
+            f"{n_readable - n_with_confidence} of {n_readable} readable replies carry no "
+            "confidence and are left out"
         )
-    if n_given and unreadable:
-        reasons.append(f"{unreadable} INVALID or ERROR replies can have none")
+    if n_with_confidence and n_unreadable:
+        reasons.append(f"{n_unreadable} INVALID or ERROR replies can have none")
     return ConfidenceCounts(
-        given=n_given,
-        missing=n_readable - n_given,
-        unreadable=unreadable,
+        given=n_with_confidence,
+        missing=n_readable - n_with_confidence,
+        unreadable=n_unreadable,
         reason="; ".join(reasons),
     )
 
@@ -175,32 +180,32 @@ def build_calibration_report(
         confidence: nominal coverage of the intervals.
         seed: seed of the simulation of calibrated systems.
     """
-    sure, right = replies.confidences, replies.right
+    confidences, right = replies.confidences, replies.right
     binnings = {"ece": replies.equal_width, "ece_equal_mass": replies.equal_mass}
     # With repeats, replies to one card are dependent, so only one reply per card is simulated.
-    _, once = np.unique(cards, return_index=True)
+    _, first_reply_index = np.unique(cards, return_index=True)
     values: dict[str, MetricValue] = {}
     expected: dict[str, ExpectedError] = {}
     for name, bins in binnings.items():
         observed = float(distribution.values[STATISTICS.index(name)])
-        chance = simulate_chance_error(
-            sure[once],
-            bins[once],
+        chance_error = simulate_chance_error(
+            confidences[first_reply_index],
+            bins[first_reply_index],
             observed,
             confidence=confidence,
             seed=seed,
         )
         expected[name] = ExpectedError(
-            mean=round_significant(chance.mean),
-            high=round_significant(chance.high),
-            p=round_significant(chance.p_value),
+            mean=round_significant(chance_error.mean),
+            high=round_significant(chance_error.high),
+            p=round_significant(chance_error.p_value),
         )
-        values[name] = _build_error_value(distribution, name, chance.p_value, confidence)
-    parts = brier_partition(sure, right, binnings["ece"])
+        values[name] = _build_error_value(distribution, name, chance_error.p_value, confidence)
+    parts = brier_partition(confidences, right, binnings["ece"])
     return CalibrationReport(
-        n=len(sure),
+        n=len(confidences),
         accuracy=round_significant(float(right.mean())),
-        confidence=round_significant(float(sure.mean())),
+        confidence=round_significant(float(confidences.mean())),
         ece=values["ece"],
         ece_equal_mass=values["ece_equal_mass"],
         brier=_build_bootstrap_value(distribution, "brier", confidence),
@@ -226,20 +231,20 @@ def build_calibration_report(
 def _build_bin(
     replies: ConfidentReplies,
     cards: NDArray[np.int64],
-    inside: NDArray[np.bool_],
+    is_in_bin: NDArray[np.bool_],
     confidence: float,
     edges: tuple[float, float] | None = None,
 ) -> ReliabilityBin:
-    sure, right = replies.confidences[inside], replies.right[inside]
-    accuracy, trials = float(right.mean()), len(set(cards[inside].tolist()))
-    low, high = wilson_interval(accuracy * trials, trials, confidence)
-    start, end = edges or (float(sure.min()), float(sure.max()))
+    confidences, right = replies.confidences[is_in_bin], replies.right[is_in_bin]
+    accuracy, n_bin_cards = float(right.mean()), len(set(cards[is_in_bin].tolist()))
+    low, high = wilson_interval(accuracy * n_bin_cards, n_bin_cards, confidence)
+    lower_edge, upper_edge = edges or (float(confidences.min()), float(confidences.max()))
     return ReliabilityBin(
-        low=start,
-        high=end,
-        n=sure.size,
+        low=lower_edge,
+        high=upper_edge,
+        n=confidences.size,
         n_right=int(right.sum()),
-        confidence=round_significant(float(sure.mean())),
+        confidence=round_significant(float(confidences.mean())),
         accuracy=round_significant(accuracy),
         accuracy_low=round_significant(low),
         accuracy_high=round_significant(high),
@@ -257,9 +262,11 @@ def _build_selective_report(
     curve = compute_risk_coverage(replies.confidences, replies.right)
     n = len(replies.right)
     reference = compute_reference_areas(n, int(curve.wrong[-1]))
-    # For every 1/200 of coverage the first threshold that reaches it; 1e-12 absorbs rounding.
-    grid = np.searchsorted(curve.coverage, np.arange(1, _MAX_POINTS + 1) / _MAX_POINTS - 1e-12)
-    selected = np.unique(np.minimum(grid, len(curve.coverage) - 1))
+    # For every 1/200 of coverage, take the first threshold that reaches it; 1e-12 absorbs rounding.
+    threshold_indexes = np.searchsorted(
+        curve.coverage, np.arange(1, _MAX_POINTS + 1) / _MAX_POINTS - 1e-12
+    )
+    point_indexes = np.unique(np.minimum(threshold_indexes, len(curve.coverage) - 1))
     columns = (curve.thresholds, curve.coverage, curve.risk, curve.generalised_risk)
     return SelectiveReport(
         n=n,
@@ -274,10 +281,10 @@ def _build_selective_report(
                 threshold=threshold,
                 coverage=round_significant(coverage),
                 risk=round_significant(risk),
-                generalised_risk=round_significant(generalised),
+                generalised_risk=round_significant(generalised_risk),
             )
-            for threshold, coverage, risk, generalised in zip(
-                *(column[selected].tolist() for column in columns), strict=True
+            for threshold, coverage, risk, generalised_risk in zip(
+                *(column[point_indexes].tolist() for column in columns), strict=True
             )
         ),
     )
@@ -289,12 +296,12 @@ def _build_bootstrap_value(distribution: Distribution, name: str, confidence: fl
     It has no interval where all resamples are equal.
     """
     column = STATISTICS.index(name)
-    both = distribution.compute_intervals(confidence)
+    computed = distribution.compute_intervals(confidence)
     intervals: dict[str, tuple[float, float]] = {}
-    if not both.degenerate[column]:
-        if not np.isnan(both.bca[:, column]).any():
-            intervals["bootstrap-bca"] = _round_pair(both.bca[:, column])
-        intervals["bootstrap-percentile"] = _round_pair(both.percentile[:, column])
+    if not computed.degenerate[column]:
+        if not np.isnan(computed.bca[:, column]).any():
+            intervals["bootstrap-bca"] = _round_pair(computed.bca[:, column])
+        intervals["bootstrap-percentile"] = _round_pair(computed.percentile[:, column])
     return _build_value(float(distribution.values[column]), intervals)
 
 
@@ -306,16 +313,16 @@ def _build_error_value(
     The error is biased upwards, and its resamples are biased upwards again. Hence the percentile
     interval misses small true errors, and the basic interval (its mirror image about the value)
     misses large ones. The interval shown is the union of both. It is extended down to 0 unless
-    fewer calibrated systems than a tail's share have such an error. ``docs/metrics.md`` reports
-    the coverage of all three.
+    the share of calibrated systems with such an error (``p_value``) is smaller than one tail of
+    the interval. ``docs/metrics.md`` reports the coverage of all three.
     """
     column = STATISTICS.index(name)
-    value, tail = float(distribution.values[column]), 0.5 - confidence / 2
+    value, tail_share = float(distribution.values[column]), 0.5 - confidence / 2
     if distribution.degenerate[column]:
         return _build_value(value, {})
-    low, high = distribution.compute_quantiles([tail, 1 - tail])[:, column].tolist()
+    low, high = distribution.compute_quantiles([tail_share, 1 - tail_share])[:, column].tolist()
     basic = max(0.0, 2 * value - high), min(1.0, 2 * value - low)
-    union = 0.0 if p_value >= tail else min(low, basic[0]), min(1.0, max(high, basic[1]))
+    union = 0.0 if p_value >= tail_share else min(low, basic[0]), min(1.0, max(high, basic[1]))
     return _build_value(
         value,
         {
@@ -327,11 +334,11 @@ def _build_error_value(
 
 
 def _build_value(value: float, intervals: dict[str, tuple[float, float]]) -> MetricValue:
-    """Returns a value with its intervals; the first available method in ``order`` is shown."""
-    order: tuple[IntervalMethod, ...] = (
+    """Returns a value with its intervals; ``low`` and ``high`` come from the preferred method."""
+    preferred_methods: tuple[IntervalMethod, ...] = (
         *("bootstrap-union", "bootstrap-bca", "bootstrap-percentile", "none"),
     )
-    method = next(name for name in order if name in intervals or name == "none")
+    method = next(name for name in preferred_methods if name in intervals or name == "none")
     low, high = intervals.get(method, (None, None))
     return MetricValue(
         value=round_significant(value),

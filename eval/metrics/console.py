@@ -34,12 +34,12 @@ def format_with_interval(value: MetricValue) -> str:
 
 def render_summary(report: MetricsReport) -> Iterator[str]:
     """Renders a few lines: the headline metrics of each system, with marks where a control wins."""
-    for policy, part in report.policies.items():
-        for name, system in part.systems.items():
-            reached = _metrics_reached_by_controls(part, name)
+    for policy, policy_report in report.policies.items():
+        for name, system in policy_report.systems.items():
+            marked_metrics = _metrics_reached_by_controls(policy_report, name)
             values = "  ".join(
                 f"{metric} {format_value(system.metrics[metric].value)}"
-                f"{CONTROL_MARK if metric in reached else ''}"
+                f"{CONTROL_MARK if metric in marked_metrics else ''}"
                 for metric in (*HEADLINE_METRICS, *COMPANION_METRICS)
             )
             oracle = " (oracle)" if system.oracle else ""
@@ -48,9 +48,12 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
         if confidence := _confidence_line(system):
             yield f"confidence: {clean_text(name)}  {confidence}"
         if system.self_consistency is not None:
-            same = format_with_interval(system.self_consistency)
-            yield f"repeats: {clean_text(name)}  {system.repeats} per card, same answer on {same}"
-    if any(part.won_by_controls for part in report.policies.values()):
+            consistency = format_with_interval(system.self_consistency)
+            yield (
+                f"repeats: {clean_text(name)}  {system.repeats} per card, "
+                f"same answer on {consistency}"
+            )
+    if any(policy_report.won_by_controls for policy_report in report.policies.values()):
         yield (
             f"{CONTROL_MARK} a trivial control (constant or random answers) matches or beats this "
             "value"
@@ -61,20 +64,20 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
 
 def render_tables(report: MetricsReport) -> Iterator[Table | str]:
     """Renders the whole report as rich tables and lines of text."""
-    for policy, part in report.policies.items():
-        yield _headline_table(policy, part)
-        for name, system in part.systems.items():
+    for policy, policy_report in report.policies.items():
+        yield _headline_table(policy, policy_report)
+        for name, system in policy_report.systems.items():
             yield _outcome_table(policy, name, system)
             if system.per_kind or system.faithfulness:
                 yield _kind_table(policy, name, system)
-        for won in part.won_by_controls:
-            yield f"{policy}: {_describe_control_win(won)}"
+        for win in policy_report.won_by_controls:
+            yield f"{policy}: {_describe_control_win(win)}"
     if (confidences := _confidence_table(report)) is not None:
         yield confidences
     for note in report.notes:
         yield f"note: {clean_text(note, max_length=1000)}"
-    for part in report.policies.values():
-        for system in list(part.systems.values())[:1]:
+    for policy_report in report.policies.values():
+        for system in list(policy_report.systems.values())[:1]:
             yield from (system.metrics[name].signature for name in HEADLINE_METRICS)
 
 
@@ -132,20 +135,20 @@ def _describe_control_win(win: ControlWin) -> str:
     return text
 
 
-def _headline_table(policy: str, part: PolicyReport) -> Table:
+def _headline_table(policy: str, policy_report: PolicyReport) -> Table:
     table = _new_table(f"policy {policy}", ["system", *HEADLINE_METRICS, *COMPANION_METRICS])
-    for name, system in part.systems.items():
-        reached = _metrics_reached_by_controls(part, name)
+    for name, system in policy_report.systems.items():
+        marked_metrics = _metrics_reached_by_controls(policy_report, name)
         _add_row(
             table,
             f"{name} (oracle)" if system.oracle else name,
             *(
                 format_with_interval(system.metrics[metric])
-                + (CONTROL_MARK if metric in reached else "")
+                + (CONTROL_MARK if metric in marked_metrics else "")
                 for metric in (*HEADLINE_METRICS, *COMPANION_METRICS)
             ),
         )
-    for name, system in part.controls.items():
+    for name, system in policy_report.controls.items():
         values = (
             format_value(system.metrics[metric].value)
             for metric in (*HEADLINE_METRICS, *COMPANION_METRICS)
@@ -163,16 +166,18 @@ def _outcome_table(policy: str, name: str, system: SystemReport) -> Table:
 
 def _kind_table(policy: str, name: str, system: SystemReport) -> Table:
     table = _new_table(f"{name}, policy {policy}: by kind", ["kind", "cards", "accuracy", *PREDS])
-    separate = {f"{kind} (faithfulness)": group for kind, group in system.faithfulness.items()}
-    for kind, group in (system.per_kind | separate).items():
+    faithfulness = {f"{kind} (faithfulness)": group for kind, group in system.faithfulness.items()}
+    for kind, group in (system.per_kind | faithfulness).items():
         sums = (sum(row[pred] for row in group.table.values()) for pred in PREDS)
         accuracy = format_with_interval(group.metrics["accuracy"])
         _add_row(table, kind, str(group.n_cards), accuracy, *map(str, sums))
     return table
 
 
-def _metrics_reached_by_controls(part: PolicyReport, system: str) -> set[str]:
-    return {won.metric for won in part.won_by_controls if system in (*won.beaten, *won.tied)}
+def _metrics_reached_by_controls(policy_report: PolicyReport, system: str) -> set[str]:
+    return {
+        win.metric for win in policy_report.won_by_controls if system in (*win.beaten, *win.tied)
+    }
 
 
 def _new_table(title: str, columns: list[str]) -> Table:

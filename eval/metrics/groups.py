@@ -25,7 +25,15 @@ _GROUP_METRICS = (
 
 @dataclass(frozen=True)
 class _CardGroup:
-    """A group of cards, by their indices among all cards that were read."""
+    """A group of cards.
+
+    Attributes:
+        name: the label or kind, or the name of the set.
+        signature_part: the group as named in signatures, such as ``label:E``.
+        indices: indices of its cards among all cards that were read.
+        labels: label codes of its cards.
+        n_clusters: number of clusters that its cards belong to.
+    """
 
     name: str
     signature_part: str
@@ -44,20 +52,20 @@ class CardGroups:
         self.clusters = observations.clusters
         headline = observations.headline_mask
         kinds = np.array(observations.kinds, dtype=object)
-        named = [
+        kind_indices = [
             (kind, np.flatnonzero(kinds == kind)) for kind in sorted({*observations.kinds} - {""})
         ]
         # In the order of their labels: kinds of E first, then C, then U.
-        named.sort(key=lambda group: (int(self.labels[group[1]].min()), group[0]))
+        kind_indices.sort(key=lambda group: (int(self.labels[group[1]].min()), group[0]))
         self.sections = {
             "label": [
                 self._build_group(label, "label", np.flatnonzero(headline & (self.labels == code)))
                 for code, label in enumerate(LABELS)
             ],
             "kind": [
-                self._build_group(k, "kind", indices)
-                for k, indices in named
-                if k not in FAITHFULNESS_KINDS
+                self._build_group(kind_name, "kind", indices)
+                for kind_name, indices in kind_indices
+                if kind_name not in FAITHFULNESS_KINDS
             ],
             "near-misses": [
                 self._build_group(
@@ -65,9 +73,9 @@ class CardGroups:
                 )
             ],
             "faithfulness": [
-                self._build_group(k, "kind", indices)
-                for k, indices in named
-                if k in FAITHFULNESS_KINDS
+                self._build_group(kind_name, "kind", indices)
+                for kind_name, indices in kind_indices
+                if kind_name in FAITHFULNESS_KINDS
             ],
         }
 
@@ -88,17 +96,17 @@ class CardGroups:
     def _report_group(self, group: _CardGroup, answers: Codes, base: Signature) -> GroupReport:
         """Reports the group's outcome table and the metrics that are defined on its labels."""
         counts = count_cells(group.labels, answers[group.indices])
-        present = count_cards_per_label(counts)
-        labels: tuple[Label, ...] = tuple(label for label in LABELS if present[label])
+        cards_per_label = count_cards_per_label(counts)
+        labels: tuple[Label, ...] = tuple(label for label in LABELS if cards_per_label[label])
         signature = base.with_metric("", group=group.signature_part)
-        repeated_in = group.n_clusters if answers.ndim == 2 else 0
+        repeat_clusters = group.n_clusters if answers.ndim == 2 else 0
         return GroupReport(
             n_cards=int(group.indices.size),
             n_clusters=group.n_clusters,
             table=counts_to_table(counts, labels=labels),
             metrics={
                 metric.name: compute_metric_value(
-                    metric, counts, signature, repeat_clusters=repeated_in
+                    metric, counts, signature, repeat_clusters=repeat_clusters
                 )
                 for metric in self.group_metrics
                 if metric.compute_parts(counts)[1] > 0

@@ -88,9 +88,11 @@ class Observations:
         All except faithfulness cards and near-misses. If there are no other cards, the near-misses
         are the headline.
         """
-        ordinary = np.array([kind not in FAITHFULNESS_KINDS for kind in self.kinds], dtype=np.bool_)
-        context = ordinary & ~self.near_miss_mask
-        return context if context.any() else ordinary
+        is_not_faithfulness = np.array(
+            [kind not in FAITHFULNESS_KINDS for kind in self.kinds], dtype=np.bool_
+        )
+        is_ordinary = is_not_faithfulness & ~self.near_miss_mask
+        return is_ordinary if is_ordinary.any() else is_not_faithfulness
 
     @property
     def near_miss_mask(self) -> NDArray[np.bool_]:
@@ -110,8 +112,8 @@ def read_observations(
     Args:
         paths: one or more files, each with one or more systems.
         common: keep only the cards that every system answered, with a note, instead of raising.
-        distinguish: where two files contain the same system name, add ``@`` and the file's stem to
-            both (with its folders where stems are equal), instead of raising.
+        distinguish: where two files contain the same system name, append ``@`` and the file's stem
+            to the name in each, instead of raising. Equal stems are preceded by their folders.
         suffixes: by file, the suffix of its system names; replaces ``distinguish``.
 
     Raises:
@@ -144,24 +146,24 @@ def read_observations(
 
 
 def _select_shared_cards(
-    order: Sequence[str], preds: dict[str, Codes], reader: ResultReader, *, common: bool
+    card_ids: Sequence[str], preds: dict[str, Codes], reader: ResultReader, *, common: bool
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Selects the cards that every system answered in every repeat; raises unless ``common``."""
-    is_shared = np.ones(len(order), dtype=np.bool_)
+    is_shared = np.ones(len(card_ids), dtype=np.bool_)
     for name, codes in preds.items():
-        missing = codes < 0
-        if missing.any() and not common:
-            column = int(np.argmax(missing.any(axis=0)))
-            example = order[int(np.argmax(missing[:, column]))]
+        is_missing = codes < 0
+        if is_missing.any() and not common:
+            column = int(np.argmax(is_missing.any(axis=0)))
+            example = card_ids[int(np.argmax(is_missing[:, column]))]
             repeats = reader.list_repeats(name)
-            which = f" in repeat {repeats[column]}" if len(repeats) > 1 else ""
+            repeat_clause = f" in repeat {repeats[column]}" if len(repeats) > 1 else ""
             raise CardSetMismatchError(
-                f"system {name!r} has no answer to {int(missing[:, column].sum())} of "
-                f"{len(order)} cards{which}, the first {example!r}",
+                f"system {name!r} has no answer to {int(is_missing[:, column].sum())} of "
+                f"{len(card_ids)} cards{repeat_clause}, the first {example!r}",
                 where=str(reader.first_path[name]),
                 hint="Finish its run, give results of one card set only, or use --common.",
             )
-        is_shared &= ~missing.any(axis=1)
+        is_shared &= ~is_missing.any(axis=1)
     if is_shared.all():
         return is_shared, []
     if not is_shared.any():
@@ -188,21 +190,21 @@ def _build_observations(
 
     The sorting makes the metrics, resamples included, independent of the order of the rows.
     """
-    order = list(reader.index)
-    by_id = sorted(np.flatnonzero(keep_mask).tolist(), key=order.__getitem__)
-    chosen = np.array(by_id, dtype=np.int64)
-    ids = tuple(order[card] for card in by_id)
-    names = [reader.clusters[card] for card in by_id]
-    number_of = {name: number for number, name in enumerate(sorted(set(names)))}
-    labels = np.frombuffer(bytes(reader.labels), dtype=np.int8)[chosen]
-    golds = np.frombuffer(bytes(reader.golds), dtype=np.int8)[chosen]
-    disagree = np.flatnonzero(labels != golds)
-    if disagree.size:
+    card_ids = list(reader.index)
+    kept_cards = sorted(np.flatnonzero(keep_mask).tolist(), key=card_ids.__getitem__)
+    kept_indices = np.array(kept_cards, dtype=np.int64)
+    ids = tuple(card_ids[card] for card in kept_cards)
+    cluster_names = [reader.clusters[card] for card in kept_cards]
+    cluster_numbers = {name: number for number, name in enumerate(sorted(set(cluster_names)))}
+    labels = np.frombuffer(bytes(reader.labels), dtype=np.int8)[kept_indices]
+    golds = np.frombuffer(bytes(reader.golds), dtype=np.int8)[kept_indices]
+    disagreements = np.flatnonzero(labels != golds)
+    if disagreements.size:
         notes.append(
-            f"Label and gold disagree on {disagree.size} cards (the first is "
-            f"{ids[disagree[0]]!r}): policy licensed uses the label, published the gold."
+            f"Label and gold disagree on {disagreements.size} cards (the first is "
+            f"{ids[disagreements[0]]!r}): policy licensed uses the label, published the gold."
         )
-    if all(name.startswith("\0") for name in names):
+    if all(name.startswith("\0") for name in cluster_names):
         notes.append("The results name no clusters: each card is resampled independently.")
     if reader.card_set and reader.n_unnamed_rows:
         notes.append(
@@ -219,16 +221,16 @@ def _build_observations(
         ids=ids,
         labels=labels,
         golds=golds,
-        kinds=tuple(reader.kinds[card] for card in by_id),
-        difficulties=tuple(reader.difficulties[card] for card in by_id),
-        clusters=np.array([number_of[name] for name in names], dtype=np.int64),
-        preds={name: _drop_repeat_axis(codes[chosen]) for name, codes in preds.items()},
+        kinds=tuple(reader.kinds[card] for card in kept_cards),
+        difficulties=tuple(reader.difficulties[card] for card in kept_cards),
+        clusters=np.array([cluster_numbers[name] for name in cluster_names], dtype=np.int64),
+        preds={name: _drop_repeat_axis(codes[kept_indices]) for name, codes in preds.items()},
         oracles=frozenset(oracles),
         sources=tuple(sources),
         notes=tuple(notes),
         confidences={
             name: _drop_repeat_axis(
-                np.stack([reader.get_confidences(name, r)[chosen] for r in repeats], axis=1)
+                np.stack([reader.get_confidences(name, r)[kept_indices] for r in repeats], axis=1)
             )
             for name in preds
             if reader.has_confidence(name, repeats := reader.list_repeats(name))
@@ -253,14 +255,20 @@ def _compute_fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str
 def _choose_suffixes(files: Sequence[Path]) -> dict[Path, str]:
     """Chooses a suffix for the system names of each file that shares one with another file."""
     decoder = build_row_decoder()
-    found: dict[str, set[Path]] = {}
+    paths_by_system: dict[str, set[Path]] = {}
     for path in files:
         for _, row in iter_decoded_lines(path, "result", decoder.decode):
-            found.setdefault(row.system or path.stem, set()).add(path)
-    shared = {path for paths in found.values() if len(paths) > 1 for path in paths}
-    by_path = {path: [*path.absolute().parent.parts, path.stem] for path in files if path in shared}
-    for depth in range(1, max(map(len, by_path.values()), default=0) + 1):
-        names = {path: "/".join(parts[-depth:]) for path, parts in by_path.items()}
+            paths_by_system.setdefault(row.system or path.stem, set()).add(path)
+    ambiguous_paths = {
+        path for paths in paths_by_system.values() if len(paths) > 1 for path in paths
+    }
+    parts_by_path = {
+        path: [*path.absolute().parent.parts, path.stem]
+        for path in files
+        if path in ambiguous_paths
+    }
+    for depth in range(1, max(map(len, parts_by_path.values()), default=0) + 1):
+        names = {path: "/".join(parts[-depth:]) for path, parts in parts_by_path.items()}
         if len(set(names.values())) == len(names):
             return {path: f"@{name}" for path, name in names.items()}
     return {}
@@ -270,37 +278,41 @@ def _attach_manifests(
     sources: Sequence[Source], files: Sequence[Path], suffixes: dict[Path, str]
 ) -> tuple[list[Source], list[str], list[str]]:
     """Adds each file's manifest to its source; also returns the oracles and notes on the runs."""
-    out: list[Source] = []
+    extended_sources: list[Source] = []
     oracles: list[str] = []
     notes: list[str] = []
     for source, path in zip(sources, files, strict=True):
         manifest_file = manifest_path(path)
         if not manifest_file.is_file():
-            out.append(source)
+            extended_sources.append(source)
             continue
         manifest = read_manifest(manifest_file)
         suffix = suffixes.get(path, "")
-        exempt = [name + suffix for name in manifest.oracles]
-        oracles += exempt
+        oracle_names = [name + suffix for name in manifest.oracles]
+        oracles += oracle_names
         notes += [
             f"{name} is a declared oracle: it was given the claims, not only the cards."
-            for name in exempt
+            for name in oracle_names
         ]
         notes += _describe_measures(manifest, suffix)
         if manifest.status != "complete":
             notes.append(f"The run of {', '.join(source.systems)} is not complete.")
-        out.append(msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest)))
-    return out, oracles, notes
+        extended_sources.append(
+            msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest))
+        )
+    return extended_sources, oracles, notes
 
 
 def _describe_measures(manifest: RunManifest, suffix: str) -> list[str]:
     """Describes what systems' answers measure, if their parameters say so under ``measures``."""
-    single = len(manifest.systems) == 1
-    by_system = {manifest.systems[0]: manifest.params} if single else manifest.params
-    declared: dict[str, list[str]] = {}
+    has_one_system = len(manifest.systems) == 1
+    params_by_system = {manifest.systems[0]: manifest.params} if has_one_system else manifest.params
+    systems_by_measure: dict[str, list[str]] = {}
     for name in manifest.systems:
-        params = by_system.get(name)
-        measured = params.get("measures") if isinstance(params, dict) else None
-        if isinstance(measured, str):
-            declared.setdefault(clean_text(measured), []).append(name + suffix)
-    return [f"{join_list(names)} measure {measured}." for measured, names in declared.items()]
+        params = params_by_system.get(name)
+        measure = params.get("measures") if isinstance(params, dict) else None
+        if isinstance(measure, str):
+            systems_by_measure.setdefault(clean_text(measure), []).append(name + suffix)
+    return [
+        f"{join_list(names)} measure {measure}." for measure, names in systems_by_measure.items()
+    ]

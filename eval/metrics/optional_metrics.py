@@ -13,13 +13,13 @@ SELF_CONSISTENCY = "self-consistency"
 
 def collect_optional_metrics(system: SystemReport) -> dict[str, MetricValue]:
     """Returns the optional metrics that could be computed, by name, in a fixed order."""
-    found: dict[str, MetricValue] = {}
+    metrics: dict[str, MetricValue] = {}
     if system.calibration is not None:
-        found["ECE"] = system.calibration.ece
-        found["ECE-equal-mass"] = system.calibration.ece_equal_mass
-        found["Brier"] = system.calibration.brier
+        metrics["ECE"] = system.calibration.ece
+        metrics["ECE-equal-mass"] = system.calibration.ece_equal_mass
+        metrics["Brier"] = system.calibration.brier
     if system.selective is not None:
-        found["AURC"], found["AUGRC"] = system.selective.aurc, system.selective.augrc
+        metrics["AURC"], metrics["AUGRC"] = system.selective.aurc, system.selective.augrc
     if system.self_consistency is not None:
-        found[SELF_CONSISTENCY] = system.self_consistency
-    return found
+        metrics[SELF_CONSISTENCY] = system.self_consistency
+    return metrics

@@ -25,6 +25,7 @@ CELLS = len(LABELS) * len(PREDS)
 LABEL_CODE: dict[str, int] = {label: code for code, label in enumerate(LABELS)}
 PRED_CODE: dict[str, int] = {pred: code for code, pred in enumerate(PREDS)}
 GOLD_CODE: dict[str, int] = {GOLD_OF_LABEL[label]: code for code, label in enumerate(LABELS)}
+"""Gold answer → code of the label that has it."""
 
 INVALID = PRED_CODE["INVALID"]
 ERROR = PRED_CODE["ERROR"]
@@ -156,5 +157,5 @@ def score_cards(labels: Codes, preds: Codes, numerator: Floats, denominator: Flo
     """
     rows = labels.astype(np.int64)[:, None] * len(PREDS)
     cells = rows + (preds if preds.ndim == 2 else preds[:, None])
-    right: Floats = numerator[cells].mean(axis=1)[(denominator[cells] > 0).all(axis=1)]
-    return right
+    scores: Floats = numerator[cells].mean(axis=1)[(denominator[cells] > 0).all(axis=1)]
+    return scores

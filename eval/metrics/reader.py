@@ -25,7 +25,9 @@ from kg.base.files import MAX_LINE_BYTES, iter_decoded_lines, require_file
 from kg.claims import LABELS
 
 _MISSING = 255
+"""Stored instead of a prediction code for a card without an answer; codes are single bytes."""
 _BLOCK_BYTES = 1 << 22
+"""Size of a block, in bytes: 4 MiB."""
 _NAN = float("nan")
 
 SystemRepeat = tuple[str, int]
@@ -70,7 +72,7 @@ class ResultReader:
         first_path: the first file that contains each system.
         card_set: the card set that rows name; empty if none does.
         n_unnamed_rows: number of rows that name no card set.
-        n_invalid_confidences: number of such rows whose confidence is not a number in [0, 1].
+        n_invalid_confidences: number of the unnamed rows whose confidence is not in [0, 1].
     """
 
     index: dict[str, int] = field(default_factory=dict)
@@ -97,21 +99,21 @@ class ResultReader:
             DuplicateIdError: a system answers a card twice in one repeat.
             CardSetMismatchError: a row of another card set, or of a card with another label.
         """
-        rows = 0
+        n_rows = 0
         names: dict[str, None] = {}
-        for first_line, lines, block in _read_blocks(path):
-            result = self._read_block(block, lines, path, suffix)
+        for first_line, n_lines, block in _read_blocks(path):
+            result = self._read_block(block, n_lines, path, suffix)
             if result is None:
-                rows += self._read_rows(first_line, path, suffix, names)
+                n_rows += self._read_rows(first_line, path, suffix, names)
                 break
-            count, systems = result
-            rows += count
+            n_block_rows, systems = result
+            n_rows += n_block_rows
             names.update(dict.fromkeys(systems))
-        if not rows:
+        if not n_rows:
             raise RecordError("no results", where=str(path), hint="Run a system over the cards.")
         for name in names:
             self.first_path.setdefault(name, path)
-        return Source(path=str(path), rows=rows, systems=tuple(sorted(names)))
+        return Source(path=str(path), rows=n_rows, systems=tuple(sorted(names)))
 
     def list_repeats(self, system: str) -> list[int]:
         """Lists the repeats of a system, ascending; ``[0]`` for a run without repeats."""
@@ -119,9 +121,9 @@ class ResultReader:
 
     def get_preds(self, system: str, repeat: int) -> Codes:
         """Returns prediction codes by card number; negative where there is no answer."""
-        raw = self._preds[system, repeat]
-        raw.extend(bytes([_MISSING]) * (len(self.index) - len(raw)))
-        codes = np.frombuffer(bytes(raw), dtype=np.uint8)
+        codes_bytes = self._preds[system, repeat]
+        codes_bytes.extend(bytes([_MISSING]) * (len(self.index) - len(codes_bytes)))
+        codes = np.frombuffer(bytes(codes_bytes), dtype=np.uint8)
         return np.where(codes == _MISSING, -1, codes).astype(np.int8)
 
     def has_confidence(self, system: str, repeats: Sequence[int]) -> bool:
@@ -130,16 +132,16 @@ class ResultReader:
 
     def get_confidences(self, system: str, repeat: int) -> Floats:
         """Returns confidences by card number; nan where none is given."""
-        out = np.full(len(self.index), np.nan)
+        confidences = np.full(len(self.index), np.nan)
         stored = self._confidences.get((system, repeat))
         if stored is not None:
-            out[: len(stored)] = stored
-        return out
+            confidences[: len(stored)] = stored
+        return confidences
 
     # Fast path: whole blocks of rows in the format that ``epoche eval`` writes.
 
     def _read_block(
-        self, block: bytes, lines: int, path: Path, suffix: str
+        self, block: bytes, n_lines: int, path: Path, suffix: str
     ) -> tuple[int, list[str]] | None:
         """Stores the answers of a block and returns its number of rows and its systems.
 
@@ -155,10 +157,11 @@ class ResultReader:
             golds = bytes([GOLD_CODE[row.gold or ""] for row in rows])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
             return None
-        if len(rows) != lines + (not block.endswith(b"\n")):
+        if len(rows) != n_lines + (not block.endswith(b"\n")):
             return None  # blank lines, or not exactly one row per line
         card_sets = {row.cards for row in rows}
-        if len(card_sets) != 1 or not (name := card_sets.pop()) or name != (self.card_set or name):
+        card_set = card_sets.pop() if len(card_sets) == 1 else None
+        if not card_set or (self.card_set and card_set != self.card_set):
             return None
         confidences = _confidence_column(rows)
         if confidences is None:
@@ -171,18 +174,24 @@ class ResultReader:
         index = self.index
         cards = np.array([index[row.id] for row in rows], dtype=np.int64)
         if not (
-            _matches_known(self.labels, cards, labels) and _matches_known(self.golds, cards, golds)
+            _equals_stored_codes(self.labels, cards, labels)
+            and _equals_stored_codes(self.golds, cards, golds)
         ):
             return None
         answers = np.array(preds, dtype=np.uint8)
-        groups = _group_rows(rows, path.stem, suffix)
-        if any(k[1] < 0 or not self._are_unanswered(k, cards[own]) for k, own in groups.items()):
+        indices_by_key = _group_rows(rows, path.stem, suffix)
+        if any(
+            repeat < 0 or not self._are_unanswered((system, repeat), cards[row_indices])
+            for (system, repeat), row_indices in indices_by_key.items()
+        ):
             return None
-        for key, own in groups.items():
-            self._store_block(key, cards[own], answers[own], confidences[own])
+        for key, row_indices in indices_by_key.items():
+            self._store_block(
+                key, cards[row_indices], answers[row_indices], confidences[row_indices]
+            )
         if not self.card_set:
-            self.card_set, self._card_set_path = name, path
-        return len(rows), [system for system, _ in groups]
+            self.card_set, self._card_set_path = card_set, path
+        return len(rows), [system for system, _ in indices_by_key]
 
     def _are_unanswered(self, key: SystemRepeat, indices: np.ndarray[Any, Any]) -> bool:
         """Whether these cards are all different and none has an answer in this repeat yet."""
@@ -191,8 +200,8 @@ class ResultReader:
         answers = self._preds.get(key)
         if answers is None:
             return True
-        known = np.frombuffer(bytes(answers), dtype=np.uint8)
-        return bool((known[indices[indices < known.size]] == _MISSING).all())
+        codes = np.frombuffer(bytes(answers), dtype=np.uint8)
+        return bool((codes[indices[indices < codes.size]] == _MISSING).all())
 
     def _store_block(
         self,
@@ -201,25 +210,25 @@ class ResultReader:
         answers: np.ndarray[Any, Any],
         confidences: Floats,
     ) -> None:
-        count = len(self.index)
-        raw = self._preds.setdefault(key, bytearray())
-        raw.extend(bytes([_MISSING]) * (count - len(raw)))
-        np.frombuffer(raw, dtype=np.uint8)[indices] = answers
+        n_cards = len(self.index)
+        codes = self._preds.setdefault(key, bytearray())
+        codes.extend(bytes([_MISSING]) * (n_cards - len(codes)))
+        np.frombuffer(codes, dtype=np.uint8)[indices] = answers
         if np.isnan(confidences).all():
             return
         stored = self._confidences.setdefault(key, array("d"))
-        stored.extend([_NAN] * (count - len(stored)))
+        stored.extend([_NAN] * (n_cards - len(stored)))
         np.frombuffer(stored, dtype=np.float64)[indices] = confidences
 
     # Slow path: row by row.
 
     def _read_rows(self, first_line: int, path: Path, suffix: str, systems: dict[str, None]) -> int:
         """Reads the rows from a line to the end of the file and returns their number."""
-        rows = 0
+        n_rows = 0
         for number, row in iter_decoded_lines(path, "result", build_row_decoder().decode):
             if number < first_line:
                 continue
-            rows += 1
+            n_rows += 1
             where = f"{path}:{number}"
             name = (row.system or path.stem) + suffix
             systems.setdefault(name)
@@ -231,7 +240,7 @@ class ResultReader:
             else:
                 self._check_card(card, row, (label, gold), where)
             self._store_answer((name, row.repeat or 0), card, row, where)
-        return rows
+        return n_rows
 
     def _check_card_set(self, row: ResultRow, path: Path, where: str) -> None:
         if not row.cards:
@@ -262,16 +271,17 @@ class ResultReader:
 
     def _check_card(self, card: int, row: ResultRow, codes: tuple[int, int], where: str) -> None:
         if codes != (self.labels[card], self.golds[card]):
-            was = LABELS[self.labels[card]]
+            earlier_label = LABELS[self.labels[card]]
             raise CardSetMismatchError(
-                f"card {row.id!r} is {LABELS[codes[0]]} with gold {row.gold}, and {was} earlier",
+                f"card {row.id!r} is {LABELS[codes[0]]} with gold {row.gold}, "
+                f"and {earlier_label} earlier",
                 where=where,
                 hint="These results belong to different card sets; give only one set.",
             )
         self._fill_missing_fields(card, row)
 
     def _fill_missing_fields(self, card: int, row: ResultRow) -> None:
-        """Adds what an earlier file did not say about a card (only Epoché's files say all)."""
+        """Adds fields that earlier rows of a card lack; only Epoché's files always have them."""
         if row.kind and not self.kinds[card]:
             self.kinds[card] = row.kind
         if row.difficulty and not self.difficulties[card]:
@@ -292,9 +302,9 @@ class ResultReader:
         if card >= len(answers):
             answers.extend(bytes([_MISSING]) * (card + 1 - len(answers)))
         elif answers[card] != _MISSING:
-            again = f" in repeat {key[1]}" if key[1] else ""
+            repeat_clause = f" in repeat {key[1]}" if key[1] else ""
             raise DuplicateIdError(
-                f"system {key[0]!r} answers card {row.id!r} twice{again}",
+                f"system {key[0]!r} answers card {row.id!r} twice{repeat_clause}",
                 where=where,
                 hint="Remove one of the two lines, or one of the files.",
             )
@@ -318,24 +328,28 @@ class ResultReader:
 
 
 def _read_blocks(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yields blocks of whole lines: number of the first line, number of line ends, bytes."""
-    number = 1
+    """Yields blocks of whole lines.
+
+    Yields:
+        The number of the block's first line, its number of line ends, and its bytes.
+    """
+    line_number = 1
     with require_file(path, "result file").open("rb") as handle:
         while block := handle.read(_BLOCK_BYTES):
             # Complete the last line. If it is too long, reading row by row reports it.
             block += handle.readline(MAX_LINE_BYTES)
-            lines = block.count(b"\n")
-            yield number, lines, block
-            number += lines
+            n_lines = block.count(b"\n")
+            yield line_number, n_lines, block
+            line_number += n_lines
 
 
 def _confidence_column(rows: Sequence[ResultRow]) -> Floats | None:
     """Returns confidences, nan where there is none; ``None`` if one is not a probability."""
     values = [row.confidence for row in rows]
-    kinds = set(map(type, values))
-    if kinds == {type(None)}:
+    types = set(map(type, values))
+    if types == {type(None)}:
         return np.full(len(rows), np.nan)
-    if not kinds <= {float, int, type(None)}:
+    if not types <= {float, int, type(None)}:
         return None
     column = np.array([_NAN if value is None else value for value in values], dtype=np.float64)
     return None if ((column < 0) | (column > 1)).any() else column
@@ -345,9 +359,11 @@ def _is_probability(value: object) -> bool:
     return type(value) in (float, int) and 0 <= value <= 1  # type: ignore[operator]
 
 
-def _matches_known(known: bytearray, indices: np.ndarray[Any, Any], found: bytes) -> bool:
-    here = np.frombuffer(bytes(known), dtype=np.uint8)[indices]
-    return bool(np.array_equal(here, np.frombuffer(found, dtype=np.uint8)))
+def _equals_stored_codes(
+    stored_codes: bytearray, indices: np.ndarray[Any, Any], codes: bytes
+) -> bool:
+    stored = np.frombuffer(bytes(stored_codes), dtype=np.uint8)[indices]
+    return bool(np.array_equal(stored, np.frombuffer(codes, dtype=np.uint8)))
 
 
 def _group_rows(
@@ -360,7 +376,7 @@ def _group_rows(
     indices: defaultdict[SystemRepeat, list[int]] = defaultdict(list)
     for index, key in enumerate(keys):
         indices[key].append(index)
-    return {key: np.array(own) for key, own in indices.items()}
+    return {key: np.array(row_indices) for key, row_indices in indices.items()}
 
 
 def _parse_codes(row: ResultRow, where: str) -> tuple[int, int]:

@@ -31,16 +31,17 @@ def compute_self_consistency(samples: Samples, system: str, base: Signature) -> 
     preds = samples.get_preds(system)
     if preds.ndim == 1 or not samples.n_cards:
         return None
-    readable = preds[:, 0] < len(PREDS) - len(UNUSABLE)
-    same = int((readable & (preds == preds[:, :1]).all(axis=1)).sum())
-    low, high = wilson_interval(same, samples.n_cards, base.confidence)
+    # The unusable predictions (INVALID, ERROR) come last in PREDS, so they have the highest codes.
+    is_usable = preds[:, 0] < len(PREDS) - len(UNUSABLE)
+    n_consistent = int((is_usable & (preds == preds[:, :1]).all(axis=1)).sum())
+    low, high = wilson_interval(n_consistent, samples.n_cards, base.confidence)
     interval = round_significant(low), round_significant(high)
     return MetricValue(
-        value=same / samples.n_cards,
+        value=n_consistent / samples.n_cards,
         low=interval[0],
         high=interval[1],
         method="wilson",
-        numerator=same,
+        numerator=n_consistent,
         denominator=samples.n_cards,
         higher_is_better=True,
         signature=str(base.with_metric("self_consistency")),

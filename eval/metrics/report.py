@@ -43,6 +43,7 @@ MAX_COMPARED_SYSTEMS = 8
 """With more systems than this, pairs are not compared here; `epoche compare` takes a baseline."""
 
 _MUCH_WIDER_RATIO = 1.25
+"""A note is given if the bootstrap interval is wider than the Wilson interval by this factor."""
 
 
 def measure(observations: Observations, plan: Plan | None = None) -> MetricsReport:
@@ -65,8 +66,8 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         )
         for policy in plan.policies
     }
-    few = 2 <= len(observations.systems_under_test) <= MAX_COMPARED_SYSTEMS
-    comparisons = compare_systems(samples, signature=base) if few else ()
+    compares_pairs = 2 <= len(observations.systems_under_test) <= MAX_COMPARED_SYSTEMS
+    comparisons = compare_systems(samples, signature=base) if compares_pairs else ()
     labels = samples.get_labels(plan.policies[0])
     return MetricsReport(
         version=base.version,
@@ -149,12 +150,12 @@ def _build_system_report(
         per_difficulty={
             name: GroupReport(
                 n_cards=int(samples.difficulty_mask(name).sum()),
-                n_clusters=int(part.per_cluster.any(axis=1).sum()),
-                table=counts_to_table(part.totals),
+                n_clusters=int(resampled.per_cluster.any(axis=1).sum()),
+                table=counts_to_table(resampled.totals),
                 metrics=_bootstrap_metrics(samples, policy, system, base, name),
             )
             for name in samples.difficulties
-            for part in (samples.get_resampled(policy, system, name),)
+            for resampled in (samples.get_resampled(policy, system, name),)
         },
         near_misses=groups.report_section("near-misses", answers, base),
         faithfulness=groups.report_section("faithfulness", answers, base),
@@ -188,9 +189,12 @@ def _bootstrap_metrics(
 
 def _count_separate_cards(observations: Observations) -> dict[str, int]:
     """Counts the cards excluded from the headline, by set."""
-    out = ~observations.headline_mask
-    near = int((out & observations.near_miss_mask).sum())
-    return {"near-miss": near, "context-faithfulness": int(out.sum()) - near}
+    is_separate = ~observations.headline_mask
+    n_near_misses = int((is_separate & observations.near_miss_mask).sum())
+    return {
+        "near-miss": n_near_misses,
+        "context-faithfulness": int(is_separate.sum()) - n_near_misses,
+    }
 
 
 def _collect_notes(
@@ -217,36 +221,38 @@ def _collect_notes(
     for policy, report in policies.items():
         for name, system in report.systems.items():
             yield from _collect_system_notes(
-                policy, name, system, first=policy == next(iter(policies))
+                policy, name, system, is_first_policy=policy == next(iter(policies))
             )
 
 
 def _collect_system_notes(
-    policy: str, name: str, system: SystemReport, *, first: bool
+    policy: str, name: str, system: SystemReport, *, is_first_policy: bool
 ) -> Iterator[str]:
-    unread = {pred: system.counts.get(pred, 0) for pred in ("INVALID", "ERROR")}
-    if first and any(unread.values()):
-        parts = " and ".join(f"{number} {pred}" for pred, number in unread.items() if number)
+    unusable_counts = {pred: system.counts.get(pred, 0) for pred in ("INVALID", "ERROR")}
+    if is_first_policy and any(unusable_counts.values()):
+        parts = " and ".join(
+            f"{number} {pred}" for pred, number in unusable_counts.items() if number
+        )
         yield f"{name} has {parts} replies: see the worst and best bounds of its metrics."
-    if first and system.repeats > 1:
+    if is_first_policy and system.repeats > 1:
         yield (
             f"{name} answered each card {system.repeats} times: its counts are of replies, and its "
             "intervals resample all replies to the cards of a cluster together."
         )
-    if first and system.confidence and system.calibration and system.confidence.missing:
+    if is_first_policy and system.confidence and system.calibration and system.confidence.missing:
         yield f"Calibration of {name}: {system.confidence.reason}."
-    if policy == "published" and unread["INVALID"] + unread["ERROR"]:
+    if policy == "published" and unusable_counts["INVALID"] + unusable_counts["ERROR"]:
         yield f"Policy published counts the INVALID and ERROR replies of {name} as answers."
-    wide = [metric for metric in METRICS if _is_widened_by_clusters(system.metrics[metric])]
-    if wide:
+    widened = [metric for metric in METRICS if _is_widened_by_clusters(system.metrics[metric])]
+    if widened:
         yield (
-            f"Outcomes of {name} are correlated within clusters ({policy}: {', '.join(wide)}): "
+            f"Outcomes of {name} are correlated within clusters ({policy}: {', '.join(widened)}): "
             "Wilson intervals are too narrow there; use the cluster bootstrap intervals."
         )
 
 
 def _is_widened_by_clusters(value: MetricValue) -> bool:
-    """Whether the cluster bootstrap interval is much wider than the Wilson interval shown."""
+    """Whether Wilson's interval is shown and the cluster bootstrap interval is much wider."""
     resampled = value.intervals.get("bootstrap-percentile")
     if value.method != "wilson" or value.low is None or value.high is None or resampled is None:
         return False

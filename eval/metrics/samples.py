@@ -1,4 +1,7 @@
-"""Counts replies per cluster over the headline cards; resamples them once for all systems."""
+"""Counts replies per cluster over the headline cards, and resamples the clusters.
+
+All systems share the same resamples, so that differences between systems are paired.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ from eval.stats.bootstrap import (
 from kg.base.provenance import package_version
 
 _NO_DIFFICULTY = "none"
+"""Block of the cards whose difficulty is not recorded."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,10 @@ class Samples:
         self._difficulty = np.array(observations.difficulties, dtype=np.str_)[
             self._headline_indices
         ]
-        found = set(np.unique(self._difficulty).tolist())
-        self.difficulties = tuple(name for name in ("easy", "medium", "hard") if name in found)
+        headline_difficulties = set(np.unique(self._difficulty).tolist())
+        self.difficulties = tuple(
+            name for name in ("easy", "medium", "hard") if name in headline_difficulties
+        )
         self.resamples = ClusterResamples(self.n_clusters, self.plan.resamples, self.plan.seed)
         self._blocks = self._resample_counts()
 
@@ -124,8 +130,8 @@ class Samples:
 
         The shape is that of ``get_preds``; ``None`` if the system states no confidences.
         """
-        stated = self.observations.confidences.get(system)
-        return None if stated is None else stated[self._headline_indices]
+        confidences = self.observations.confidences.get(system)
+        return None if confidences is None else confidences[self._headline_indices]
 
     def difficulty_mask(self, difficulty: str) -> NDArray[np.bool_]:
         """Returns which headline cards have this difficulty; shape (n_cards,)."""
@@ -171,9 +177,10 @@ class Samples:
 
     def _resample_counts(self) -> dict[tuple[PolicyName, str, str], ResampledCounts]:
         observations, plan = self.observations, self.plan
-        same = bool(np.array_equal(observations.labels, observations.golds))
-        # Where labels and gold agree, as they should, both policies use the same cell counts.
-        tables: tuple[PolicyName, ...] = ("licensed",) if same else plan.policies
+        same_codes = bool(np.array_equal(observations.labels, observations.golds))
+        # Where labels and golds agree, as they should, both policies use the same cell counts.
+        # These are then computed for one policy only, and copied to the others below.
+        distinct_policies: tuple[PolicyName, ...] = ("licensed",) if same_codes else plan.policies
         masks = {name: self.difficulty_mask(name) for name in self.difficulties}
         # Cards without a known difficulty form a block too, so that the blocks sum to the whole.
         no_difficulty = np.ones(self.n_cards, dtype=np.bool_)
@@ -181,7 +188,7 @@ class Samples:
             no_difficulty &= ~mask
         if no_difficulty.any() or not masks:
             masks[_NO_DIFFICULTY] = no_difficulty
-        keys = [(policy, system) for policy in tables for system in observations.preds]
+        keys = [(policy, system) for policy in distinct_policies for system in observations.preds]
         blocks = [
             count_cluster_cells(
                 self.get_labels(policy)[mask],
@@ -192,14 +199,16 @@ class Samples:
             for policy, system in keys
             for mask in masks.values()
         ]
-        parts = iter(resample_blocks(blocks, self.resamples))
-        done: dict[tuple[PolicyName, str, str], ResampledCounts] = {}
+        resampled_blocks = iter(resample_blocks(blocks, self.resamples))
+        counts_by_key: dict[tuple[PolicyName, str, str], ResampledCounts] = {}
         for policy, system in keys:
-            own = {name: next(parts) for name in masks}
-            done[policy, system, ""] = merge_resampled(list(own.values()))
-            own.pop(_NO_DIFFICULTY, None)
-            done |= {(policy, system, name): part for name, part in own.items()}
-        if same:
+            by_difficulty = {name: next(resampled_blocks) for name in masks}
+            counts_by_key[policy, system, ""] = merge_resampled(list(by_difficulty.values()))
+            by_difficulty.pop(_NO_DIFFICULTY, None)
+            counts_by_key |= {(policy, system, name): part for name, part in by_difficulty.items()}
+        if same_codes:
             for policy in plan.policies:
-                done |= {(policy, *key[1:]): part for key, part in list(done.items())}
-        return done
+                counts_by_key |= {
+                    (policy, *key[1:]): part for key, part in list(counts_by_key.items())
+                }
+        return counts_by_key

@@ -38,8 +38,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
         if self.confidence != DEFAULT_CONFIDENCE:
             parts.append(f"conf:{self.confidence:g}")
         parts.append(f"v:{self.version}")
-        # Kinds come from card files that anyone may write: a "|" or line break in one must not
-        # pass for a separator.
+        # Kinds come from card files that anyone may write, so a "|" or line break in a kind is
+        # escaped. Otherwise it would look like a separator.
         return "|".join(_escape_part(part) for part in parts)
 
     def with_metric(self, metric: str, *, group: str = "") -> Signature:

@@ -41,7 +41,7 @@ def compute_metric_value(
     value = metric.compute_value(counts)
     worst, best = metric.compute_bounds(counts)
     intervals: dict[str, tuple[float, float]] = {}
-    chosen: IntervalMethod = "none"
+    method: IntervalMethod = "none"
     if value is not None and interval:
         proportion = metric.is_proportion(counts)
         if repeat_clusters and resampled is None:
@@ -52,18 +52,18 @@ def compute_metric_value(
                     )[:2]
                 )
             }
-            chosen = "wilson-edge"
+            method = "wilson-edge"
         else:
             proportion = proportion and not repeat_clusters
-            intervals, chosen = _compute_intervals(
+            intervals, method = _compute_intervals(
                 proportion, numerator, denominator, signature.confidence, resampled, column
             )
-    low, high = intervals.get(chosen, (None, None))
+    low, high = intervals.get(method, (None, None))
     return MetricValue(
         value=value,
         low=low,
         high=high,
-        method=chosen,
+        method=method,
         numerator=as_number(numerator),
         denominator=as_number(denominator),
         worst=worst,
@@ -91,15 +91,19 @@ def _compute_intervals(
         if not np.isnan(resampled.bca[:, column]).any():
             intervals["bootstrap-bca"] = _round_pair(resampled.bca[:, column])
     elif resampled is not None and not is_proportion:
-        # The resamples do not vary, so use Wilson's interval over the clusters that take part.
+        # All resamples have the same value, so the bootstrap has no interval. Use Wilson's
+        # interval over the clusters that the metric counts.
         support = float(resampled.support[column])
         intervals["wilson-edge"] = _round_pair(
             compute_edge_interval(numerator / denominator, support, confidence)[:2]
         )
-    order: tuple[IntervalMethod, ...] = (
-        *("wilson", "wilson-edge", "bootstrap-bca", "bootstrap-percentile"),
+    preferred: tuple[IntervalMethod, ...] = (
+        "wilson",
+        "wilson-edge",
+        "bootstrap-bca",
+        "bootstrap-percentile",
     )
-    return intervals, next(method for method in order if method in intervals)
+    return intervals, next(method for method in preferred if method in intervals)
 
 
 def _round_pair(interval: Sequence[float] | Floats) -> tuple[float, float]:

@@ -49,32 +49,32 @@ class Attempts:
         self.retries = 0
         self.timeouts = 0
 
-    def compute_wait(self, failure: Failure, *, reached: bool) -> RetryWait | None:
+    def compute_wait(self, failure: Failure, *, has_answered: bool) -> RetryWait | None:
         """Returns how long to wait after ``failure``, or None if there is no further attempt.
 
         Args:
             failure: the failure of the last attempt.
-            reached: whether the server has ever answered.
+            has_answered: whether the server has ever answered.
         """
         options = self._options
         max_retries = options.max_retries
-        if failure.kind is FailureKind.unreached and not reached:
+        if failure.kind is FailureKind.unreached and not has_answered:
             max_retries = min(max_retries, _MAX_UNREACHED_RETRIES)
         temporary = failure.kind in {FailureKind.temporary, FailureKind.unreached}
-        late = time.monotonic() - self._start >= options.deadline_s
-        if not temporary or late or self.retries >= max_retries:
+        is_late = time.monotonic() - self._start >= options.deadline_s
+        if not temporary or is_late or self.retries >= max_retries:
             return None
         # The exponent is capped so that 2.0 ** retries cannot overflow.
-        longest = min(options.backoff_s * 2.0 ** min(self.retries, 60), options.max_wait_s)
+        max_seconds = min(options.backoff_s * 2.0 ** min(self.retries, 60), options.max_wait_s)
         # Jitter over the upper half separates calls that failed at the same time.
-        seconds = longest * self._jitter.uniform(0.5, 1.0)
+        seconds = max_seconds * self._jitter.uniform(0.5, 1.0)
         self.retries += 1
-        requested = parse_retry_after(failure.retry_after, time.time())
-        if requested is None:
+        requested_s = parse_retry_after(failure.retry_after, time.time())
+        if requested_s is None:
             return RetryWait(seconds)
-        requested = min(requested, options.max_wait_s)
+        requested_s = min(requested_s, options.max_wait_s)
         jitter = min(seconds, options.backoff_s) * self._jitter.random()
-        return RetryWait(requested + jitter, requested)
+        return RetryWait(requested_s + jitter, requested_s)
 
 
 def parse_retry_after(header: str | None, now: float) -> float | None:

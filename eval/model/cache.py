@@ -2,11 +2,11 @@
 
 The key is a hash of everything that decides a reply: the server, the whole request as it is sent
 (model, sampling, messages, response format), the repeat and the sample. Errors, refusals and empty
-replies are never cached. Two processes may share the file; whichever stores a reply first wins, and
-the other uses that one too. An entry with a wrong checksum is deleted and requested again.
+replies are never cached. Two processes may share the file: if both request the same reply, the one
+stored first is used by both. An entry with a wrong checksum is deleted and requested again.
 
 A write takes about 25 µs, so it is done in the event loop, without a thread. With write-ahead
-logging and ``synchronous=NORMAL`` killing the process loses no stored reply.
+logging and ``synchronous=NORMAL``, no stored reply is lost if the process is killed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ KEY_VERSION = 1
 """Increased when the contents of a key change, so that older entries are no longer found."""
 
 _SUFFIXES = frozenset({".sqlite", ".sqlite3", ".db"})
-"""Only files with these suffixes are treated as damaged caches; others are the user's files."""
+"""A file that SQLite cannot open is treated as a damaged cache only if it has such a suffix.
+
+A file with any other suffix may be the user's, and is refused.
+"""
 
 _BUSY_S = 10.0
 """Seconds to wait for another process that is writing; a write takes microseconds."""
@@ -55,8 +58,8 @@ def reply_key(base_url: str, request: bytes, repeat: int, sample: int) -> bytes:
         repeat: number of the repeat of the question; each repeat is a separate entry.
         sample: number of the sample of one answer; each sample is a separate entry.
     """
-    head = f"{KEY_VERSION}\n{base_url}\n{repeat}\n{sample}\n".encode()
-    return hashlib.sha256(head + request).digest()
+    prefix = f"{KEY_VERSION}\n{base_url}\n{repeat}\n{sample}\n".encode()
+    return hashlib.sha256(prefix + request).digest()
 
 
 class ReplyCache:
@@ -66,7 +69,7 @@ class ReplyCache:
         path: the file; created with its folder if it does not exist.
 
     Raises:
-        WriteError: it cannot be created, or the path is a file that is not a cache.
+        WriteError: the file cannot be created, or it exists and is not a cache.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,7 +77,7 @@ class ReplyCache:
         self._failed = False
         with convert_write_errors(path):
             if path.exists() and not path.is_file():
-                raise _make_no_cache_error(path)
+                raise _make_foreign_file_error(path)
             path.parent.mkdir(parents=True, exist_ok=True)
         self._database = self._open_database()
 
@@ -100,11 +103,11 @@ class ReplyCache:
     def store_reply(self, key: bytes, reply: ReceivedReply) -> ReceivedReply:
         """Stores a reply, unless another process already has; returns the stored one."""
         raw = _encode(reply)
-        added = self._execute_write(
+        n_added = self._execute_write(
             "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)",
             (key, time.time(), zlib.crc32(key + raw), raw),
         )
-        return reply if added else self.get(key) or reply
+        return reply if n_added else self.get(key) or reply
 
     def read_refused_features(self, server: str) -> set[str]:
         """Returns the features that ``server`` refused in earlier runs with this file."""
@@ -132,14 +135,14 @@ class ReplyCache:
         except sqlite3.DatabaseError as error:
             with convert_write_errors(self._path):
                 if isinstance(error, sqlite3.OperationalError):
-                    # The path is a folder, no permission, a full disk: not a damaged file.
+                    # A cause outside the file, such as missing permission or a full disk.
                     raise OSError(str(error)) from error
                 if self._path.suffix not in _SUFFIXES:
-                    raise _make_no_cache_error(self._path) from error
-                renamed = self._rename_damaged_file()
+                    raise _make_foreign_file_error(self._path) from error
+                new_path = self._rename_damaged_file()
             print_warning(
-                f"{self._path} is damaged or no cache; it was renamed to {renamed.name} and a new "
-                "cache is used"
+                f"{self._path} is damaged or not a cache; it was renamed to {new_path.name} and a "
+                "new cache is used"
             )
             return self._connect_database()
 
@@ -155,6 +158,7 @@ class ReplyCache:
             database.execute("PRAGMA journal_mode=WAL")
             database.execute("PRAGMA synchronous=NORMAL")
             database.executescript(_SCHEMA)
+            # Fails if an existing table has other columns.
             database.execute("SELECT key, made, checksum, reply FROM replies LIMIT 1").fetchone()
         except BaseException:
             database.close()
@@ -165,20 +169,24 @@ class ReplyCache:
         """Refuses a database that is not a cache, before anything is written to it."""
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
         if tables and "replies" not in tables:
-            raise _make_no_cache_error(self._path)
+            raise _make_foreign_file_error(self._path)
 
     def _rename_damaged_file(self) -> Path:
         number = 1
-        while (renamed := self._path.with_name(f"{self._path.name}.damaged-{number}")).exists():
+        while (new_path := self._path.with_name(f"{self._path.name}.damaged-{number}")).exists():
             number += 1
-        self._path.rename(renamed)
-        # SQLite would apply the write-ahead log of the damaged file to the new one.
+        self._path.rename(new_path)
+        # Otherwise SQLite would apply the write-ahead log of the damaged file to the new file.
         for suffix in ("-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        return renamed
+        return new_path
 
     def _execute_write(self, statement: str, values: tuple[object, ...]) -> int:
-        """Returns the number of rows changed; also 1 if the write failed with a warning."""
+        """Executes a statement and returns the number of rows changed.
+
+        A failed write only causes a warning and returns 1, so that the caller continues as if the
+        reply had been stored.
+        """
         try:
             return self._database.execute(statement, values).rowcount
         except sqlite3.DatabaseError as error:
@@ -192,7 +200,7 @@ class ReplyCache:
             print_warning(f"{self._path}: {error}; replies are no longer cached")
 
 
-def _make_no_cache_error(path: Path) -> WriteError:
+def _make_foreign_file_error(path: Path) -> WriteError:
     return WriteError(
         "the file exists and is not a cache of replies",
         where=str(path),

@@ -1,4 +1,7 @@
-"""Counts the model calls of one part of a row, and adds them to the log of the whole row too."""
+"""Counts the model calls made for one part of a row.
+
+The calls are added to the log of the whole row too.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,7 @@ def _add_costs(first: float | None, second: float | None) -> float | None:
 
 
 def get_complete_usage(log: CallLog) -> Usage | None:
-    """Returns the tokens of a log, or None if a call was not counted and the sum is incomplete."""
+    """Returns the token sums of a log; None if there were no calls or the sums are incomplete."""
     usage = log.sum_usage()
+    # A server that reports no prompt tokens has not counted them.
     return None if usage is None or log.uncounted or not usage.prompt_tokens else usage

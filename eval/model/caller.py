@@ -47,7 +47,7 @@ class FeatureRefusedError(Exception):
 class Caller:
     """Sends requests to one server.
 
-    Created by ``get_shared_caller``, closed by ``release_caller``.
+    Create it with ``get_shared_caller``, and close it with ``release_caller``.
     """
 
     def __init__(self, endpoint: Endpoint, options: ClientOptions, variables: Variables) -> None:
@@ -98,14 +98,14 @@ class Caller:
         cached = self._cache.get(key)
         if cached is not None:
             return cached, True
-        done = self._pending[key] = asyncio.get_running_loop().create_future()
+        finished = self._pending[key] = asyncio.get_running_loop().create_future()
         try:
             received = await self._send_request(body, log, max_tokens, streamed)
             if _is_cacheable(received):
                 received = self._cache.store_reply(key, received)
         finally:
             del self._pending[key]
-            done.set_result(None)
+            finished.set_result(None)
         return received, False
 
     async def stream_chunks(
@@ -116,6 +116,7 @@ class Caller:
         Raises:
             ModelAccessError, ModelCallError: as ``fetch_reply``.
         """
+        # After the first chunk a retry would repeat text that the caller has already used.
         has_chunks = False
         attempts = self._start_attempts()
         while True:
@@ -142,14 +143,14 @@ class Caller:
         attempts = self._start_attempts()
         while True:
             try:
-                found = await self._connection.list_models()
+                names = await self._connection.list_models()
             except _get_expected_errors() as error:
                 await self._wait_or_raise(attempts, classify_error(error), error, CallLog())
             else:
                 self._has_answered = True
                 return [
-                    self._variables.redact_text(n) if self._contains_api_key(n) else n
-                    for n in found
+                    self._variables.redact_text(name) if self._contains_api_key(name) else name
+                    for name in names
                 ]
 
     async def aclose(self) -> None:
@@ -164,7 +165,7 @@ class Caller:
         attempts = self._start_attempts()
         while True:
             try:
-                received, reserved = await self._try_request(body, max_tokens, streamed)
+                received, reserved_tokens = await self._try_request(body, max_tokens, streamed)
             except _get_expected_errors() as error:
                 failure = classify_error(error)
                 if failure.kind is FailureKind.refused:
@@ -179,8 +180,8 @@ class Caller:
                 await self._wait_or_raise(attempts, failure, error, log)
                 continue
             if received.prompt_tokens is not None:
-                used = received.prompt_tokens + (received.completion_tokens or 0)
-                self._connection.correct_reservation(reserved, used)
+                used_tokens = received.prompt_tokens + (received.completion_tokens or 0)
+                self._connection.correct_reservation(reserved_tokens, used_tokens)
             received = msgspec.structs.replace(
                 received,
                 at_s=round(time.time(), 3),
@@ -218,8 +219,10 @@ class Caller:
         if not any(self._contains_api_key(text) for text in (*texts.values(), tokens)):
             return received
         # Log-probabilities are dropped, because their tokens spell out the hidden text.
-        hidden = {name: text and self._variables.redact_text(text) for name, text in texts.items()}
-        return msgspec.structs.replace(received, logprobs=None, **hidden)
+        redacted = {
+            name: text and self._variables.redact_text(text) for name, text in texts.items()
+        }
+        return msgspec.structs.replace(received, logprobs=None, **redacted)
 
     def _contains_api_key(self, text: str | None) -> bool:
         key = self.endpoint.key
@@ -238,7 +241,7 @@ class Caller:
         """
         log.timeouts += failure.timed_out
         attempts.timeouts += failure.timed_out
-        wait = attempts.compute_wait(failure, reached=self._has_answered)
+        wait = attempts.compute_wait(failure, has_answered=self._has_answered)
         if wait is None:
             self._raise_failure(failure, error, attempts.retries)
         if wait.pause_all_s:
@@ -258,23 +261,26 @@ class Caller:
                 where=where,
                 hint=self._build_access_hint(),
             ) from error
-        tried = f" after {retries} retries" if retries else ""
-        raise ModelCallError(f"a model call failed{tried}: {what}", where=where) from error
+        retry_note = f" after {retries} retries" if retries else ""
+        raise ModelCallError(f"a model call failed{retry_note}: {what}", where=where) from error
 
     def _build_access_hint(self) -> str:
         """Returns what to check if the model cannot be used, with the command that tests it."""
-        check = f"epoche test-connection --model {self.endpoint.name}"
+        command = f"epoche test-connection --model {self.endpoint.name}"
         if self._options.base_url is not None:
-            check = "epoche extract test-connection, with the same --config or --base-url"
-        key = PROVIDERS[self.endpoint.provider].key_variable
-        return f"Is the server running there, and is {key} set to its key? Check it with: {check}"
+            command = "epoche extract test-connection, with the same --config or --base-url"
+        key_variable = PROVIDERS[self.endpoint.provider].key_variable
+        question = f"Is the server running there, and is {key_variable} set to its key?"
+        return f"{question} Check it with: {command}"
 
 
 def _get_elapsed_seconds(error: Exception) -> float:
     """Returns the seconds that the server took to send an error that counts as its reply.
 
-    If these seconds were not counted, a server that fails often would seem fast. Returns 0 for an
-    error in the body of a reply, whose time was not measured.
+    If these seconds were not counted, a server that fails often would seem fast.
+
+    Returns:
+        The seconds; 0 for an error in the body of a reply, whose time was not measured.
     """
     from openai import APIStatusError
 
@@ -288,8 +294,8 @@ def _is_cacheable(received: ReceivedReply) -> bool:
 
     A reply that was cut off by ``max_tokens`` may be cached.
     """
-    refused = received.refusal is not None or received.finish_reason == "content_filter"
-    return bool(received.text.strip()) and not refused
+    is_refused = received.refusal is not None or received.finish_reason == "content_filter"
+    return bool(received.text.strip()) and not is_refused
 
 
 def _get_expected_errors() -> tuple[type[Exception], ...]:

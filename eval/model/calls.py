@@ -1,9 +1,9 @@
 """Records the model calls made while one question is answered, for usage, latency and cost.
 
-A system may call a model any number of times, and through helpers that do not know about cards.
-So that these need not return usage, latency and retries, the runner opens a ``CallLog`` around each
-question (``record_calls``), the client adds to the open log (``current_calls``), and asyncio copies
-the context into every task that the system starts.
+A system may call a model any number of times, also through helpers that know nothing of rows. To
+spare these from returning usage, latency and retries, the open log is a context variable: the
+runner opens a ``CallLog`` around each question (``record_calls``), the client adds to it
+(``current_calls``), and asyncio copies the context into every task that the system starts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CallLog:
         uncounted: number of replies without token counts, for which the sums are incomplete.
         prompt_tokens, completion_tokens: sums of the servers' counts.
         cost_usd: by the price table; None as soon as one call has no known price.
-        paid_usd: the part of ``cost_usd`` paid now, that is, without cached calls.
+        paid_usd: the part of ``cost_usd`` that this run paid, that is, without cached calls.
     """
 
     repeat: int = 0

@@ -33,9 +33,14 @@ class Capabilities:
         """Returns the required mode, or the strictest one that the server has not refused."""
         if self._required_mode is not None:
             return self._required_mode
+        # A server may refuse a whole mode, or a mode for the schema of this form only.
         refused = self._caller.refused_features
-        own = refused if form is None else {m for m in MODES if form.get_feature_name(m) in refused}
-        return next(mode for mode in MODES if mode not in own and mode not in refused)
+        refused_modes = (
+            refused
+            if form is None
+            else {candidate for candidate in MODES if form.get_feature_name(candidate) in refused}
+        )
+        return next(mode for mode in MODES if mode not in refused_modes and mode not in refused)
 
     @property
     def logprobs(self) -> bool:
@@ -53,12 +58,12 @@ class Capabilities:
         Every call that differs is described, not only the one that was refused, so that rows do not
         depend on which call came first.
         """
-        found = []
+        fallbacks = []
         if mode is not None and self._required_mode is None and mode != MODES[0]:
-            found.append(f"{mode} instead of {MODES[0]}")
+            fallbacks.append(f"{mode} instead of {MODES[0]}")
         if self.logprobs_refused:
-            found.append("no log-probabilities")
-        return found
+            fallbacks.append("no log-probabilities")
+        return fallbacks
 
     def record_refusal(
         self,
@@ -88,8 +93,9 @@ class Capabilities:
             if self._required_mode is None:
                 self._caller.add_refused_feature(feature)
                 return
-            kind = ModelAccessError if feature == mode else ModelCallError
-            raise kind(
+            # A feature named like the mode is refused for every schema, so no call can succeed.
+            error_class = ModelAccessError if feature == mode else ModelCallError
+            raise error_class(
                 f"the server refuses structured={mode}: {failure.what}",
                 where=model,
                 hint="Use --set structured=auto, or text.",

@@ -35,8 +35,9 @@ class Completion:
         refusal: the refusal of the model or server in words; None if it did not refuse.
         mode: how a structured reply was requested; None if none was.
         usage: tokens by the server's count, and their price; None if the server gives no count.
-        latency_s: seconds from sending the request to the last byte, without waiting for rate
-            limits, a free connection or a retry; a cached reply has that of its original call.
+        latency_s: seconds from sending the request to the last byte, without the time spent waiting
+            for rate limits, a free connection or a retry. A cached reply has the latency of its
+            original call.
         logprobs: tokens and their natural-log probabilities; None if the server gives none.
         cached: whether the reply came from the cache.
         ttft_s: seconds from sending the request to the first token; None unless the reply was

@@ -38,7 +38,7 @@ class Connection:
     def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
         self._endpoint = endpoint
         self._options = options
-        self._live: _LoopState | None = None
+        self._state: _LoopState | None = None
 
     async def request_chat(self, body: bytes, max_tokens: int) -> tuple[bytes, float, int]:
         """Makes one attempt at a chat completion.
@@ -56,13 +56,13 @@ class Connection:
         """
         import httpx2
 
-        live = self._get_live()
-        async with live.slots:
+        state = self._get_state()
+        async with state.slots:
             # After taking the slot, since a pause may have been requested while waiting for it.
-            reserved = await live.limits.wait_for_turn(len(body), max_tokens)
+            reserved = await state.limits.wait_for_turn(len(body), max_tokens)
             start = time.perf_counter()
             async with asyncio.timeout(self._options.timeout_s):
-                response = await live.client.post(
+                response = await state.client.post(
                     "/chat/completions", cast_to=httpx2.Response, content=body
                 )
             return response.content, time.perf_counter() - start, reserved
@@ -81,27 +81,27 @@ class Connection:
             the tokens reserved.
         """
         chunks: list[Any] = []
-        first: float | None = None
-        live = self._get_live()
-        async with live.slots:
-            reserved = await live.limits.wait_for_turn(len(body), max_tokens)
+        first_text_s: float | None = None
+        state = self._get_state()
+        async with state.slots:
+            reserved = await state.limits.wait_for_turn(len(body), max_tokens)
             start = time.perf_counter()
             async with asyncio.timeout(self._options.timeout_s):
-                stream = await self._open_stream(live, body)
+                stream = await self._open_stream(state, body)
                 async with stream:
                     async for chunk in stream:
                         chunks.append(chunk)
-                        if first is None and _has_text(chunk):
-                            first = time.perf_counter() - start
-            return chunks, time.perf_counter() - start, first, reserved
+                        if first_text_s is None and _has_text(chunk):
+                            first_text_s = time.perf_counter() - start
+            return chunks, time.perf_counter() - start, first_text_s, reserved
 
     async def stream_chat(self, body: bytes, max_tokens: int) -> AsyncGenerator[Any, None]:
         """Makes one attempt at a streamed chat completion, and yields its chunks on arrival."""
-        live = self._get_live()
-        async with live.slots:
-            await live.limits.wait_for_turn(len(body), max_tokens)
+        state = self._get_state()
+        async with state.slots:
+            await state.limits.wait_for_turn(len(body), max_tokens)
             async with asyncio.timeout(self._options.timeout_s):
-                stream = await self._open_stream(live, body)
+                stream = await self._open_stream(state, body)
             async with stream:
                 while True:
                     # The timeout is per chunk, since the reader (a guard) may be slow.
@@ -113,32 +113,32 @@ class Connection:
 
     async def list_models(self) -> list[str]:
         """Returns the names of the models the server lists."""
-        live = self._get_live()
-        async with live.slots, asyncio.timeout(self._options.timeout_s):
-            page = await live.client.models.list()
+        state = self._get_state()
+        async with state.slots, asyncio.timeout(self._options.timeout_s):
+            page = await state.client.models.list()
         # The OpenAI client does not validate what the server sent.
         return [model.id for model in page.data or () if isinstance(model.id, str)]
 
-    def correct_reservation(self, reserved: int, used: int) -> None:
-        """Corrects a reservation of tokens by the server's count."""
-        self._get_live().limits.correct_reservation(reserved, used)
+    def correct_reservation(self, reserved_tokens: int, used_tokens: int) -> None:
+        """Replaces a reservation of tokens by the number that the server counted."""
+        self._get_state().limits.correct_reservation(reserved_tokens, used_tokens)
 
     def pause_requests(self, seconds: float) -> None:
         """Starts no request for the given time."""
-        self._get_live().limits.pause_requests(seconds)
+        self._get_state().limits.pause_requests(seconds)
 
     async def aclose(self) -> None:
         """Closes all sockets; a later request opens new ones."""
-        live, self._live = self._live, None
-        if live is not None and live.loop is asyncio.get_running_loop():
-            await live.client.close()
+        state, self._state = self._state, None
+        if state is not None and state.loop is asyncio.get_running_loop():
+            await state.client.close()
 
     @staticmethod
-    async def _open_stream(live: _LoopState, body: bytes) -> AsyncStream[ChatCompletionChunk]:
+    async def _open_stream(state: _LoopState, body: bytes) -> AsyncStream[ChatCompletionChunk]:
         from openai import AsyncStream
         from openai.types.chat import ChatCompletionChunk
 
-        return await live.client.post(
+        return await state.client.post(
             "/chat/completions",
             cast_to=ChatCompletionChunk,
             content=body,
@@ -146,13 +146,13 @@ class Connection:
             stream_cls=AsyncStream[ChatCompletionChunk],
         )
 
-    def _get_live(self) -> _LoopState:
+    def _get_state(self) -> _LoopState:
         loop = asyncio.get_running_loop()
-        if self._live is None or self._live.loop is not loop:
+        if self._state is None or self._state.loop is not loop:
             # Sockets of an ended loop can be neither used nor closed in another one.
             slots = asyncio.Semaphore(self._options.concurrency)
-            self._live = _LoopState(loop, self._build_client(), slots, RateLimits(self._options))
-        return self._live
+            self._state = _LoopState(loop, self._build_client(), slots, RateLimits(self._options))
+        return self._state
 
     def _build_client(self) -> AsyncOpenAI:
         import httpx2
@@ -173,18 +173,20 @@ class Connection:
             # Use proxies and certificates of the environment, except for servers on this machine.
             trust_env=not self._endpoint.is_loopback,
         )
-        unwanted: dict[str, Any] = {}
+        omitted_headers: dict[str, Any] = {}
         if self._endpoint.provider != "openai":
             # Otherwise the library sends the OpenAI account named in the environment to any server.
-            account = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
-            names = [line.partition(":")[0].strip() for line in account if ":" in line]
-            unwanted = {name: Omit() for name in ("OpenAI-Organization", "OpenAI-Project", *names)}
+            header_lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
+            names = [line.partition(":")[0].strip() for line in header_lines if ":" in line]
+            omitted_headers = {
+                name: Omit() for name in ("OpenAI-Organization", "OpenAI-Project", *names)
+            }
         return AsyncOpenAI(
             base_url=self._endpoint.base_url,
             api_key=self._endpoint.key or "none",
             max_retries=0,
             timeout=timeout,
-            default_headers={**unwanted, "Accept-Encoding": "identity"},
+            default_headers={**omitted_headers, "Accept-Encoding": "identity"},
             http_client=http_client,
         )
 

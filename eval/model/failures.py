@@ -32,7 +32,8 @@ class Failure(NamedTuple):
 
     Attributes:
         kind: decides how the failure is handled.
-        what: description of the failure; may quote the server, so secrets must still be hidden.
+        what: description of the failure. It may quote the server, so secrets must be hidden before
+            it is shown.
         retry_after: the server's ``Retry-After`` header, unparsed.
         timed_out: whether the attempt timed out, by our clock or the server's.
     """
@@ -47,24 +48,26 @@ class ReplyTooLargeError(Exception):
     """The server's response is over the size limit; it was not read to its end."""
 
 
-_ABOUT_FORMAT = re.compile(
+# Servers word their errors freely, so these search the message for phrases of known servers.
+_FORMAT_ERROR = re.compile(
     r"response[_ ]?format|json[_ ](?:schema|object|mode)|structured[_ ]output|grammar|guided_", re.I
 )
-_ABOUT_LOGPROBS = re.compile(r"log[_ ]?probs?|log[_ ]probabilit", re.I)
-_NO_MODEL = re.compile(
+_LOGPROBS_ERROR = re.compile(r"log[_ ]?probs?|log[_ ]probabilit", re.I)
+_MISSING_MODEL = re.compile(
     r"model_not_found|invalid_model|(?:unknown|invalid|no such|unsupported|not a valid) model"
     r"|model[^.]{0,200}?(?:not found|not exist|not a valid|not available|not loaded|no such)",
     re.I,
 )
-_NO_QUOTA = re.compile(
+_QUOTA_EXCEEDED = re.compile(
     r"insufficient_quota|insufficient credits|billing|exceeded your current quota", re.I
 )
-_FILTERED = re.compile(r"content_filter|content management policy|flagged|moderation", re.I)
-_UNPARSED = re.compile(
+_CONTENT_FILTERED = re.compile(r"content_filter|content management policy|flagged|moderation", re.I)
+_REPLY_UNPARSED = re.compile(
     r"model produced output that does not match|failed to parse(?! grammar)", re.I
 )
 """Messages of llama.cpp, with status 500, for a reply that ends before its JSON is complete."""
 _TEMPORARY_STATUSES = frozenset({0, 408, 409, 425, 429})
+"""Statuses below 500 after which a retry may succeed; 0 means that no status was reported."""
 
 
 def classify_error(error: Exception) -> Failure:
@@ -115,19 +118,19 @@ def _classify_status(status: int, body: str, retry_after: str | None) -> Failure
     what = f"HTTP {status}: {_extract_message(body)}" if status else _extract_message(body)
     if 300 <= status < 400:
         return Failure(FailureKind.access, f"{what} (the server redirects; give the final address)")
-    if status in {400, 403, 422} and _FILTERED.search(body):
+    if status in {400, 403, 422} and _CONTENT_FILTERED.search(body):
         return Failure(FailureKind.refused, what)
-    if status == 500 and _UNPARSED.search(body):
+    if status == 500 and _REPLY_UNPARSED.search(body):
         return Failure(FailureKind.unreadable, what)
     if status in {400, 404, 422, 500, 501}:
         # Before the test for a missing model: servers word this as "not supported by this model".
-        if _ABOUT_FORMAT.search(body):
+        if _FORMAT_ERROR.search(body):
             return Failure(FailureKind.format, what)
-        if _ABOUT_LOGPROBS.search(body):
+        if _LOGPROBS_ERROR.search(body):
             return Failure(FailureKind.logprobs, what)
-    if status in {401, 402, 403, 404} or (status == 429 and _NO_QUOTA.search(body)):
+    if status in {401, 402, 403, 404} or (status == 429 and _QUOTA_EXCEEDED.search(body)):
         return Failure(FailureKind.access, what)
-    if status in {400, 422} and _NO_MODEL.search(body):
+    if status in {400, 422} and _MISSING_MODEL.search(body):
         return Failure(FailureKind.access, what)
     if status in _TEMPORARY_STATUSES or status >= 500:
         return Failure(FailureKind.temporary, what, retry_after, timed_out=status in {408, 504})
@@ -139,13 +142,13 @@ def _extract_message(body: str) -> str:
     import msgspec
 
     try:
-        found = msgspec.json.decode(body)
+        value = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
-        found = body
+        value = body
     for key in ("error", "message", "detail"):
-        if isinstance(found, dict) and found.get(key):
-            found = found[key]
-    text = found if isinstance(found, str) else str(found)
+        if isinstance(value, dict) and value.get(key):
+            value = value[key]
+    text = value if isinstance(value, str) else str(value)
     return " ".join(text.split())[:_MAX_QUOTED_CHARS] or "no message"
 
 

@@ -24,14 +24,16 @@ class RateLimits:
         self._requests: AsyncLimiter | None = None
         self._tokens: AsyncLimiter | None = None
         if rpm := options.requests_per_minute:
+            # The requests of one second may start at once, but at least one.
             burst = max(1.0, rpm / 60)
             self._requests = AsyncLimiter(burst, burst * 60 / rpm)
         if tpm := options.tokens_per_minute:
-            # A burst of ten seconds' worth, since one request may need more than a second's.
+            # The tokens of ten seconds may be used at once, since a single request may need more
+            # than the tokens of one second.
             self._tokens = AsyncLimiter(tpm / 6, 10)
-        # Tokens that were used but not yet taken from the limiter; negative if too many were taken.
+        # Tokens used but not yet acquired from the limiter; negative if too many were acquired.
         self._token_debt = 0.0
-        self._not_before = 0.0
+        self._paused_until = 0.0
 
     async def wait_for_turn(self, request_bytes: int, max_tokens: int) -> int:
         """Waits until one more request may start.
@@ -43,24 +45,25 @@ class RateLimits:
         Returns:
             The tokens reserved for the request, to be corrected with ``correct_reservation``.
         """
-        while (pause := self._not_before - time.monotonic()) > 0:
+        while (pause := self._paused_until - time.monotonic()) > 0:
             await asyncio.sleep(pause)
         if self._requests is not None:
             await self._requests.acquire()
         if self._tokens is None:
             return 0
         reserved = request_bytes // _CHARS_PER_TOKEN + max_tokens
-        # This request also pays the debt, as far as the limiter's capacity allows.
-        amount = min(max(reserved + self._token_debt, 0.0), self._tokens.max_rate)
-        self._token_debt += reserved - amount
-        if amount:
-            await self._tokens.acquire(amount)
+        # The request is charged for the debt too. The limiter cannot grant more than its capacity
+        # at once, so what exceeds the capacity remains as debt.
+        charged_tokens = min(max(reserved + self._token_debt, 0.0), self._tokens.max_rate)
+        self._token_debt += reserved - charged_tokens
+        if charged_tokens:
+            await self._tokens.acquire(charged_tokens)
         return reserved
 
-    def correct_reservation(self, reserved: int, used: int) -> None:
-        """Corrects a reservation by the server's count."""
-        self._token_debt += used - reserved
+    def correct_reservation(self, reserved_tokens: int, used_tokens: int) -> None:
+        """Replaces a reservation by the number of tokens that the server counted."""
+        self._token_debt += used_tokens - reserved_tokens
 
     def pause_requests(self, seconds: float) -> None:
         """Starts no request for the given time, because the server asked all calls to wait."""
-        self._not_before = max(self._not_before, time.monotonic() + seconds)
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)

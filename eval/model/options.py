@@ -67,7 +67,7 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
         no_cache: bool,
         prices: Path | None,
         out: Path,
-        written: Iterable[Path],
+        outputs: Iterable[Path],
     ) -> ClientOptions:
         """Creates the options from the flags of commands with a model (``kg.base.options``).
 
@@ -78,21 +78,21 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
             tpm: ``--tpm``, tokens per minute.
             timeout: ``--timeout``, seconds.
             retries: ``--retries``.
-            prices: ``--prices``.
             cache: ``--cache``, file of replies; by default in the folder of ``out``.
             no_cache: ``--no-cache``.
+            prices: ``--prices``.
             out: the command's output.
-            written: files that the command writes, which the cache must not overwrite.
+            outputs: files that the command writes, which the cache must not overwrite.
 
         Raises:
-            WriteError: the cache is one of these files.
+            WriteError: the cache is a file that the command writes.
             SettingError: a limit is not a finite number.
         """
-        replies = None if no_cache else cache or out.parent / CACHE_NAME
-        if replies is not None and replies.resolve() in {path.resolve() for path in written}:
+        cache_file = None if no_cache else cache or out.parent / CACHE_NAME
+        if cache_file is not None and cache_file.resolve() in {path.resolve() for path in outputs}:
             raise WriteError(
                 "the cache would overwrite a file that the command writes",
-                where=str(replies),
+                where=str(cache_file),
                 hint="Choose another --cache.",
             )
         return cls(
@@ -102,7 +102,7 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
             tokens_per_minute=tpm,
             timeout_s=timeout,
             max_retries=retries,
-            cache=replies,
+            cache=cache_file,
             prices=prices,
         )
 

@@ -13,6 +13,7 @@ from kg.base.errors import RecordError
 from kg.base.files import require_file
 
 _MAX_BYTES = 4 * 1024 * 1024
+"""Maximum size of a price table; a larger file is probably not one."""
 _Dollars = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -36,13 +37,13 @@ def find_price(name: str, file: Path | None, configured: Price | None = None) ->
         configured: a price from a configuration file, which takes precedence over the shipped one.
 
     Raises:
-        MissingFileError: no such file.
+        MissingFileError: ``file`` does not exist.
         RecordError: the file is not a price table.
     """
     if file is not None:
-        found = read_prices(require_file(file, "price file").read_bytes(), str(file)).get(name)
-        if found is not None:
-            return found
+        price = read_prices(require_file(file, "price file").read_bytes(), str(file)).get(name)
+        if price is not None:
+            return price
     return configured or _load_shipped_prices().get(name)
 
 

@@ -32,14 +32,14 @@ def compute_answer_probability(
     if not completion.logprobs:
         return None
     tokens = completion.logprobs
-    written = "".join(token for token, _ in tokens)
-    either = "|".join(re.escape(value) for value in values)
-    found = re.search(rf'"{re.escape(key)}"\s*:\s*"({either})"', written) or re.search(
-        rf"(?<!\w)({either})(?!\w)", written, re.IGNORECASE
+    text = "".join(token for token, _ in tokens)
+    alternatives = "|".join(re.escape(value) for value in values)
+    match = re.search(rf'"{re.escape(key)}"\s*:\s*"({alternatives})"', text) or re.search(
+        rf"(?<!\w)({alternatives})(?!\w)", text, re.IGNORECASE
     )
-    if found is None:
+    if match is None:
         return None
-    start, end = found.span(1)
+    start, end = match.span(1)
     total, position = 0.0, 0
     for token, logprob in tokens:
         if position < end and position + len(token) > start:

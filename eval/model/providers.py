@@ -86,7 +86,7 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             set, or the address is not a plain ``http(s)://host/path``.
     """
     name = (name or variables.get("EPOCHE_MODEL") or "").strip()
-    known = ", ".join(PROVIDERS)
+    provider_names = ", ".join(PROVIDERS)
     if not name:
         raise ModelAccessError(
             "no model is named",
@@ -101,7 +101,7 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
         raise ModelAccessError(
             f"model {name!r} {problem}",
             where="--model",
-            hint=f"Write provider/model; the providers are {known}.",
+            hint=f"Write provider/model; the providers are {provider_names}.",
         )
     if len(model) > MAX_MODEL_NAME_LENGTH or to_one_line(model) != model:
         raise ModelAccessError(
@@ -126,27 +126,27 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
         )
     if address is not None:
         return _build_configured_endpoint(name, provider, model, address, variables)
-    written = variables.get(server.url_variable) or server.default_url
-    if not written:
+    url = variables.get(server.url_variable) or server.default_url
+    if not url:
         raise ModelAccessError(
             f"provider {provider} needs an address",
             where=server.url_variable,
             hint=f"For example {server.url_variable}=http://127.0.0.1:8000/v1.",
         )
-    parts = _parse_address(written, server.url_variable)
+    url_parts = _parse_address(url, server.url_variable)
     if (
         key
         and variables.is_from_file(server.url_variable)
         and not variables.is_from_file(server.key_variable)
-        and not _is_loopback_host(parts.hostname or "")
+        and not _is_loopback_host(url_parts.hostname or "")
     ):
         # A downloaded folder may contain a .env that would send the user's key to any server.
         raise ModelAccessError(
-            f".env names the server {parts.hostname!r}, but the key comes from the environment",
+            f".env names the server {url_parts.hostname!r}, but the key comes from the environment",
             where=server.url_variable,
             hint=f"Set {server.url_variable} in the environment too, if it may get that key.",
         )
-    return Endpoint(name, provider, model, urlunsplit(parts), key)
+    return Endpoint(name, provider, model, urlunsplit(url_parts), key)
 
 
 def _build_configured_endpoint(
@@ -158,27 +158,29 @@ def _build_configured_endpoint(
     or to one that the environment names too.
 
     Raises:
-        ModelAccessError: the address is malformed, or is another one and would get a key.
+        ModelAccessError: the address is malformed, or would get a key without being trusted.
     """
     server = PROVIDERS[provider]
-    parts = _parse_address(address, "base_url")
+    url_parts = _parse_address(address, "base_url")
     key = variables.get(server.key_variable) or ""
     trusted_url = variables.get(server.url_variable) or server.default_url
     # An address in .env is trusted only with a key that is in .env too.
-    trusted = variables.is_from_file(server.key_variable) or not variables.is_from_file(
+    is_trusted = variables.is_from_file(server.key_variable) or not variables.is_from_file(
         server.url_variable
     )
-    same = (
-        trusted and bool(trusted_url) and _parse_address(trusted_url, server.url_variable) == parts
+    is_trusted_url = (
+        is_trusted
+        and bool(trusted_url)
+        and _parse_address(trusted_url, server.url_variable) == url_parts
     )
-    if key and not same and not _is_loopback_host(parts.hostname or ""):
+    if key and not is_trusted_url and not _is_loopback_host(url_parts.hostname or ""):
         raise ModelAccessError(
-            f"the configuration names the server {parts.hostname!r}, "
+            f"the configuration names the server {url_parts.hostname!r}, "
             "but the key comes from the environment",
             where="base_url",
             hint=f"Set {server.url_variable} to it in the environment, if it may get that key.",
         )
-    return Endpoint(name, provider, model, urlunsplit(parts), key)
+    return Endpoint(name, provider, model, urlunsplit(url_parts), key)
 
 
 def _parse_address(url: str, variable: str) -> SplitResult:
@@ -187,6 +189,10 @@ def _parse_address(url: str, variable: str) -> SplitResult:
     Accepts the forms in the servers' documentation: ``OLLAMA_HOST`` may be a bare ``host:port``; a
     URL without a path gets ``/v1``, where these servers have their API; ``0.0.0.0`` (listen on all
     interfaces) becomes 127.0.0.1.
+
+    Args:
+        url: the address as written.
+        variable: name of the variable or setting that it comes from, for error messages.
     """
     text = url if "://" in url else f"http://{url}"
 
@@ -199,26 +205,26 @@ def _parse_address(url: str, variable: str) -> SplitResult:
         )
 
     try:
-        parts = urlsplit(text)
-        port = parts.port
+        url_parts = urlsplit(text)
+        port = url_parts.port
     except ValueError as error:
         raise make_error("is not a URL") from error
-    if parts.username is not None or parts.password is not None:
+    if url_parts.username is not None or url_parts.password is not None:
         raise make_error("contains credentials")
-    if parts.scheme not in {"http", "https"}:
+    if url_parts.scheme not in {"http", "https"}:
         raise make_error("is neither http nor https")
-    if parts.query or parts.fragment:
+    if url_parts.query or url_parts.fragment:
         raise make_error("has a query or fragment")
-    host = parts.hostname or ""
+    host = url_parts.hostname or ""
     if not host or to_one_line(text) != text or " " in text:
         raise make_error("is not a URL")
     if host == "0.0.0.0":  # noqa: S104 - the address is replaced, nothing is bound to it
         host = "127.0.0.1"
-    if variable == "OLLAMA_HOST" and port is None and parts.scheme == "http":
+    if variable == "OLLAMA_HOST" and port is None and url_parts.scheme == "http":
         port = 11434
     bracketed = f"[{host}]" if ":" in host else host  # IPv6
     netloc = bracketed if port is None else f"{bracketed}:{port}"
-    return SplitResult(parts.scheme, netloc, parts.path.rstrip("/") or "/v1", "", "")
+    return SplitResult(url_parts.scheme, netloc, url_parts.path.rstrip("/") or "/v1", "", "")
 
 
 def _is_loopback_host(host: str) -> bool:

@@ -72,7 +72,7 @@ class TypedForm(Generic[T]):
         return render_format_part(self._formats[mode])
 
     def get_feature_name(self, mode: Mode) -> str:
-        """Returns the mode, since a server accepts a mode for every type or for none."""
+        """Returns the mode, since a server accepts a mode either for every type or for none."""
         return mode
 
     def add_instruction(self, messages: Sequence[Message]) -> list[Message]:
@@ -145,10 +145,10 @@ def build_strict_schema(reply: type[Any]) -> dict[str, Any]:
     properties required; no defaults.
     """
     schema = msgspec.json.schema(reply)
-    shared: dict[str, Any] = schema.get("$defs", {})
-    root: dict[str, Any] = shared.pop(reply.__name__)
-    if shared:
-        root["$defs"] = shared
+    definitions: dict[str, Any] = schema.get("$defs", {})
+    root: dict[str, Any] = definitions.pop(reply.__name__)
+    if definitions:
+        root["$defs"] = definitions
     _make_strict(root)
     return root
 

@@ -18,8 +18,8 @@ def build_request_head(
 ) -> bytes:
     """Builds the constant part of every request, as JSON without its closing brace."""
     # OpenAI's newer models refuse "max_tokens"; most other servers know only that name.
-    length = "max_completion_tokens" if endpoint.provider == "openai" else "max_tokens"
-    head: dict[str, Any] = {"model": endpoint.model, length: max_tokens}
+    length_key = "max_completion_tokens" if endpoint.provider == "openai" else "max_tokens"
+    head: dict[str, Any] = {"model": endpoint.model, length_key: max_tokens}
     if temperature is not None:
         head["temperature"] = temperature
     if top_p != 1.0:

@@ -29,9 +29,10 @@ async def limit_response(response: httpx2.Response) -> None:
         raise ReplyTooLargeError(
             f"the reply is compressed ({encoding[:20]}), which was not requested"
         )
-    announced = response.headers.get("content-length", "")
-    if announced.isdecimal():
-        if int(announced[:20]) > MAX_REPLY_BYTES:
+    content_length = response.headers.get("content-length", "")
+    if content_length.isdecimal():
+        # Only twenty digits are converted, since a hostile server may send very many.
+        if int(content_length[:20]) > MAX_REPLY_BYTES:
             raise ReplyTooLargeError(f"the reply is longer than {MAX_REPLY_BYTES} bytes")
     elif isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _LimitedStream(response.stream)

@@ -19,7 +19,10 @@ from eval.model.strict_reply import find_json_candidates, parse_reply
 from kg.words.plain_text import list_words
 
 MAX_REPLY_CHARS: Final = 2_000_000
-"""Close to the limit on the bytes of a server's response."""
+"""Maximum length of a reply that is parsed.
+
+It is close to ``response_limit.MAX_REPLY_BYTES``, since user schemas may require long replies.
+"""
 
 SCHEMA_NAME: Final = "extraction_result"
 
@@ -27,6 +30,7 @@ _SUBSCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "d
 """Keywords whose value maps names, which are data, to subschemas."""
 _DATA_KEYWORDS = ("enum", "const", "default", "examples")
 """Keywords whose value is data, even if it looks like a schema."""
+# The subset of JSON Schema that OpenAI's strict mode accepts (see ``allows_strict``).
 _STRICT_KEYWORDS = frozenset(
     list_words(
         """
@@ -122,25 +126,25 @@ def allows_strict(schema: Mapping[str, Any]) -> bool:
     """
     if schema.get("type") != "object" or "anyOf" in schema:
         return False
-    properties = 0
+    n_properties = 0
     for node, level in _iter_subschemas(schema, 0):
         if not isinstance(node, Mapping) or not _STRICT_KEYWORDS.issuperset(node):
             return False
         if level > _MAX_STRICT_LEVELS or isinstance(node.get("items"), list):
             return False
         node_properties = node.get("properties", {})
-        properties += len(node_properties)
-        named = node.get("type")
+        n_properties += len(node_properties)
+        types = node.get("type")
         if (
             "properties" in node
-            or named == "object"
-            or (isinstance(named, list) and "object" in named)
+            or types == "object"
+            or (isinstance(types, list) and "object" in types)
         ):
             if node.get("additionalProperties") is not False:
                 return False
             if set(node.get("required", ())) != set(node_properties):
                 return False
-    return properties <= _MAX_STRICT_PROPERTIES
+    return n_properties <= _MAX_STRICT_PROPERTIES
 
 
 def _iter_subschemas(schema: Mapping[str, Any], level: int) -> Iterator[tuple[Any, int]]:

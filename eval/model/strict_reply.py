@@ -11,7 +11,10 @@ MAX_DEPTH: Final = 256
 """Maximum number of nested objects and arrays in a reply; real schemas have far fewer."""
 
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+"""The reasoning that some models write before their reply."""
+
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
+"""A Markdown code block, with or without a language name; the group is its content."""
 
 
 def parse_reply(text: str, max_chars: int) -> Any:
@@ -33,6 +36,7 @@ def parse_reply(text: str, max_chars: int) -> Any:
         value = parse_json(text)
     except NotJsonError as error:
         raise ValueError(f"not JSON: {error.what}" if error.line else error.what) from error
+    # Counting brackets is quick, and few brackets rule out deep nesting.
     if text.count("{") + text.count("[") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
         raise ValueError("nested too deeply")
     return value
@@ -49,25 +53,28 @@ def find_json_candidates(text: str, *, arrays: bool = False) -> list[str]:
         arrays: whether the JSON may be an array as well as an object.
     """
     reply = _THOUGHT.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
-    found = [reply] if reply != text else []
+    candidates = [reply] if reply != text else []
     fences = _FENCE.findall(reply)
     if len(fences) == 1:
-        found.append(fences[0])
+        candidates.append(fences[0])
     if not fences:
         # With two values the span includes the text between them, so it is refused as not JSON.
-        spans = [(reply.find(opening), reply.rfind(end) + 1) for opening, end in ("{}", "[]")]
+        spans = [
+            (reply.find(opening), reply.rfind(closing) + 1) for opening, closing in ("{}", "[]")
+        ]
         spans = [(start, end) for start, end in spans[: 1 + arrays] if 0 <= start < end]
-        # The earliest span first, so that an array of objects is not read as one of its objects.
-        found += [reply[start:end] for start, end in sorted(spans)]
-    return found
+        # The earliest span comes first. Otherwise an array with one object would be read as that
+        # object.
+        candidates += [reply[start:end] for start, end in sorted(spans)]
+    return candidates
 
 
 def _is_deeper(value: Any, max_depth: int) -> bool:
     """Returns whether ``value`` has more than ``max_depth`` levels of objects and arrays."""
-    level = [value]
+    nodes = [value]
     for _ in range(max_depth + 1):
-        level = [node for node in level if isinstance(node, dict | list)]
-        level = [
-            child for node in level for child in (node.values() if isinstance(node, dict) else node)
+        nodes = [node for node in nodes if isinstance(node, dict | list)]
+        nodes = [
+            child for node in nodes for child in (node.values() if isinstance(node, dict) else node)
         ]
-    return bool(level)
+    return bool(nodes)

@@ -1,4 +1,4 @@
-"""Warms models up: one unmeasured call each, because a server loads its model on the first."""
+"""Warms up models with an unmeasured call each, because the first call makes a server load one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class WarmUp:
         self._lock: Lock | None = None
 
     async def ensure_warm(self) -> None:
-        """Warms the models up, or waits until another task has done so.
+        """Warms up the models, or waits until another task has done so.
 
         Raises:
             ModelAccessError: a model cannot be used.
@@ -66,7 +66,8 @@ class WarmUp:
                     options, max_tokens=_MAX_TOKENS, logprobs=False, price=self._price
                 ) as client:
                     await client.complete([{"role": "user", "content": _PROMPT}])
-            except ModelCallError as error:  # not fatal: if it persists, the rows will be ERROR
+            except ModelCallError as error:
+                # Not fatal: if the failure persists, the rows will be ERROR.
                 print_warning(f"the warm-up call of the model failed: {error.what}")
             finally:
                 self._on_calls(log)

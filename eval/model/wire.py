@@ -1,4 +1,8 @@
-"""Parses the bytes of a reply: lenient where servers differ, strict where it matters."""
+"""Parses the bytes of a reply.
+
+The text of a reply is required. Usage, log-probabilities and timings differ between servers, and
+are treated as absent if they have an unknown form.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +40,8 @@ class ReceivedReply(msgspec.Struct, frozen=True):
         served: the name of the model as reported by the server.
         ttft_s: seconds to the first token; null unless streamed or reported by the server.
         at_s: Unix time at which the reply was complete; null in caches of older versions.
-        retries: number of failed attempts before it.
-        timeouts: number of those that timed out.
+        retries: number of failed attempts before this reply.
+        timeouts: number of failed attempts that timed out.
     """
 
     text: str
@@ -149,28 +153,29 @@ def read_chunks(chunks: Sequence[Any], latency_s: float, ttft_s: float | None) -
     texts: list[str] = []
     refusals: list[str] = []
     tokens: list[Any] = []
-    finish: str | None = None
+    finish_reason: str | None = None
     usage: tuple[int | None, int | None, float | None] = (None, None, None)
     served: str | None = None
     for chunk in chunks:
         served = served or (chunk.model if isinstance(chunk.model, str) else None)
         if chunk.usage is not None:
             usage = read_usage(msgspec.json.encode(chunk.usage.model_dump()))
+        # Only one choice is requested; some chunks have none.
         for choice in (chunk.choices or ())[:1]:
-            finish = choice.finish_reason or finish
+            finish_reason = choice.finish_reason or finish_reason
             if choice.delta is not None:
                 texts.append(choice.delta.content or "")
                 refusals.append(getattr(choice.delta, "refusal", None) or "")
             if choice.logprobs is not None:
                 tokens += choice.logprobs.model_dump().get("content") or ()
-    if finish is None:
+    if finish_reason is None:
         raise UnreadableBodyError("the streamed reply was cut off")
-    if finish == "error":
+    if finish_reason == "error":
         raise UnreadableBodyError("the server broke the reply off")
     prompt, completion, cost = usage
     return ReceivedReply(
         text="".join(texts),
-        finish_reason=finish,
+        finish_reason=finish_reason,
         refusal="".join(refusals) or None,
         logprobs=_parse_logprobs(msgspec.Raw(msgspec.json.encode({"content": tokens}))),
         prompt_tokens=prompt,
@@ -193,8 +198,8 @@ def read_usage(raw: msgspec.Raw | bytes) -> tuple[int | None, int | None, float 
     if usage.prompt_tokens < 0 or usage.completion_tokens < 0:
         return None, None, None
     cost = usage.cost
-    sensible = cost is not None and math.isfinite(cost) and cost >= 0
-    return usage.prompt_tokens, usage.completion_tokens, cost if sensible else None
+    is_valid = cost is not None and math.isfinite(cost) and cost >= 0
+    return usage.prompt_tokens, usage.completion_tokens, cost if is_valid else None
 
 
 def _compute_ttft(raw: msgspec.Raw, latency_s: float) -> float | None:

@@ -41,7 +41,7 @@ class ClaimBuilder:
 
     def has_matching_unit(self, pred: str, question: Question) -> bool:
         """Whether the numbers of a question have the unit of the predicate."""
-        # "Is its length 766?" may mean miles, so a number must be given with the graph's unit.
+        # "Is its length 766?" may mean miles, so the question must state the graph's unit.
         return {m.unit for m in question.mentions if m.number} == {self.units[pred]}
 
     def build_claims(self, pred: str, subj: Mention, obj: Mention) -> tuple[Claim, ...]:
@@ -61,8 +61,8 @@ class ClaimBuilder:
     def resolve_homonyms(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         """Chooses the homonym that the graph relates to the other entity, if there is only one.
 
-        The question whether the Thames rises in the Cotswolds is about the Thames that the graph
-        relates to the Cotswolds. With numbers homonyms stay ambiguous.
+        "Does the Thames rise in the Cotswolds?" is about the Thames that the graph relates to the
+        Cotswolds. Homonyms of claims about a number stay ambiguous.
         """
         if len(claims) < 2 or claims[0].pred == RDF_TYPE or self.datatypes[claims[0].pred]:
             return claims
@@ -75,7 +75,7 @@ class ClaimBuilder:
         return tuple(related) if len(related) == 1 else claims
 
     def is_allowed(self, pred: str, subj: Mention, obj: Mention) -> bool:
-        """Whether any entities with these names have the classes that the predicate requires."""
+        """Whether any combination of homonyms has the classes that the predicate requires."""
         objects = obj.entities or (obj.number,)
         return any(
             self.has_matching_classes(Claim(s, pred, o)) for s in subj.entities for o in objects
@@ -90,14 +90,14 @@ class ClaimBuilder:
             return True
         return not range_ or not self._kb.verbaliser.collect_types(claim.obj).isdisjoint(range_)
 
-    def is_adjacent(self, iri: str, others: Sequence[str]) -> bool:
+    def is_adjacent(self, iri: str, candidates: Sequence[str]) -> bool:
         """Whether the graph relates an entity, as subject, to one of the others."""
         index, terms = self._index, self._index.terms
         node = terms.get(iri)
-        near = {terms.get(other) for other in others} - {None}
+        candidate_nodes = {terms.get(other) for other in candidates} - {None}
         if node is None:
             return False
-        return any(o in near for _, o in index.iter_out_edges(node))
+        return any(o in candidate_nodes for _, o in index.iter_out_edges(node))
 
     def _build_literal(self, subj: str, pred: str, digits: str) -> str:
         """Builds the literal of a number, in the graph's own spelling if it has that value."""
@@ -117,20 +117,23 @@ class ClaimBuilder:
     def _find_datatype(self, pred: str) -> str:
         """Finds the datatype of a predicate's values; empty when they are entities."""
         p = self._index.terms.get(pred)
-        first = None if p is None else next(iter(self._index.iter_pairs(p)), None)
-        text = "" if first is None else self._index.terms.get_text(first[1])
+        first_pair = None if p is None else next(iter(self._index.iter_pairs(p)), None)
+        text = "" if first_pair is None else self._index.terms.get_text(first_pair[1])
         return parse_literal(text).datatype if text.startswith('"') else ""
 
     def _find_classes(self, pred: str, constraint: str) -> frozenset[str]:
         """Finds the classes of a predicate's domain or range.
 
-        Without such a declaration, the classes of all its subjects or objects in the graph.
+        If the graph does not declare them, they are the classes of all subjects or objects that the
+        predicate has in the graph.
         """
         terms = self._index.terms
-        p, schema = terms.get(pred), terms.get(RDFS + constraint)
+        p, constraint_node = terms.get(pred), terms.get(RDFS + constraint)
         if p is None:
             return frozenset()
-        if schema is not None and (declared := self._index.find_objects(p, schema)):
+        if constraint_node is not None and (
+            declared := self._index.find_objects(p, constraint_node)
+        ):
             return frozenset(terms.get_text(cls) for cls in declared)
         if self.datatypes[pred]:
             return frozenset()

@@ -1,8 +1,8 @@
 """Finds the words of a question that a claim does not cover.
 
-"Is the mouth of the Rhine close to the mouth of the Elbe?" mentions mouths, but "close" makes it
-another question. So every word must belong to the predicate's own wording, name a type, or be a
-function word; otherwise the question is rejected.
+"Is the mouth of the Rhine close to the mouth of the Elbe?" mentions mouths, but it does not ask
+what the mouth is, because of the word "close". So every word must belong to the predicate's own
+wording, name a type, or be a function word; otherwise the question is rejected.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ class WordCoverage:
         Args:
             kb: provides the predicates' wording.
             cues: the cues of all predicates.
-            class_names: names of classes, as folded words: "river" after a name adds nothing.
+            class_names: names of classes, as folded words; they are neutral, because "river" in
+                "the river Rhine" adds nothing to what is asked.
         """
-        words_of_kinds = (
+        class_word_stems = (
             stem_word(word) for kind in class_names for word in kind if word not in CONJUNCTIONS
         )
-        self._class_stems = frozenset(words_of_kinds)
+        self._class_stems = frozenset(class_word_stems)
         self.predicate_stems: dict[str, set[str]] = {}
         """Predicate → stems of the words in its labels and templates."""
         for cue in cues:
@@ -68,24 +69,29 @@ class WordCoverage:
             words.update(stem_word(token.key) for text in texts for token in tokenise_text(text))
 
     def find_uncovered_words(
-        self, question: Question, pred: str, used: Sequence[Mention], match: CueMatch | None = None
+        self,
+        question: Question,
+        pred: str,
+        role_mentions: Sequence[Mention],
+        match: CueMatch | None = None,
     ) -> list[str]:
         """Finds the words that a claim with this predicate does not cover.
 
         Args:
             question: the question.
             pred: the predicate of the claim.
-            used: the mentions that became subject and object.
+            role_mentions: the mentions that became subject and object.
             match: the cue that was found; prepositions are covered only if they belong to it.
         """
         predicate_words = self.predicate_stems.get(pred, set())
         uncovered, earlier_words = [], set()
         for position, key in enumerate(question.keys):
             word = stem_word(key)
-            if key in (SLOT, POSSESSIVE) or (key == "itself" and len(set(used)) == 1):
+            # "itself" is covered if subject and object are the same entity.
+            if key in (SLOT, POSSESSIVE) or (key == "itself" and len(set(role_mentions)) == 1):
                 continue
             if match is not None and key in PREPOSITIONS:
-                covered = _belongs_to_cue(match, position, key) or (
+                is_covered = _belongs_to_cue(match, position, key) or (
                     word in _FUNCTION_STEMS and not _is_particle(match, position)
                 )
             else:
@@ -93,11 +99,13 @@ class WordCoverage:
                 is_neutral = word in _FUNCTION_STEMS or (
                     word in self._class_stems and not _is_possessed(question.keys, position)
                 )
-                covered = is_neutral or (word in predicate_words and word not in earlier_words)
-            if not covered:
+                is_covered = is_neutral or (word in predicate_words and word not in earlier_words)
+            if not is_covered:
                 uncovered.append(key)
             earlier_words.add(word)
-        numbers = {m.number for m in question.mentions if m.number} - {m.number for m in used}
+        numbers = {m.number for m in question.mentions if m.number} - {
+            m.number for m in role_mentions
+        }
         return uncovered + sorted(numbers - predicate_words)
 
 
@@ -114,6 +122,6 @@ def _is_particle(match: CueMatch, position: int) -> bool:
 
 
 def _is_possessed(keys: Sequence[str], position: int) -> bool:
-    """Whether a type word belongs to a name, and so is another entity: "the Inn's water"."""
-    after = [key for key in keys[position + 1 : position + 4] if key not in ARTICLES]
-    return keys[position - 1 : position] == (POSSESSIVE,) or (after[:2] == ["of", SLOT])
+    """Whether a name possesses the type word, which then means another entity: "Inn's water"."""
+    words_after = [key for key in keys[position + 1 : position + 4] if key not in ARTICLES]
+    return keys[position - 1 : position] == (POSSESSIVE,) or (words_after[:2] == ["of", SLOT])

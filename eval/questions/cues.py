@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 Role = Literal["subj", "obj"]
 
 SLOT = "⟨⟩"
+"""Stands for a name in the tokens of a sentence; no token of a text is equal to it."""
+
+# Made-up words that are filled into templates in place of names, to find the names' positions.
 _SUBJ, _OBJ = "zzsubjectzz", "zzobjectzz"
 _SLOTS: dict[str, Role] = {_SUBJ: "subj", _OBJ: "obj"}
+# Words that are ignored when cues are compared.
 FILLERS = frozenset(
     list_words("is are be was were been do does did will would can could directly really indeed "
                "also actually then please")
@@ -69,26 +73,26 @@ def are_similar_prepositions(preposition: str, other: str) -> bool:
 
 
 class Cue(NamedTuple):
-    """Words that indicate a predicate.
-
-    ``role`` is the role of one of the two names in the question, and ``kind`` says of which one:
-    for ``verb`` of the name before the cue ("S flows into"), for ``noun`` of the name that owns the
-    noun ("S's mouth", "mouth of S").
-    """
+    """Words that indicate a predicate."""
 
     stems: tuple[str, ...]
+    """Stems of the words."""
     pred: str
+    """The predicate that they indicate."""
     kind: Literal["verb", "noun"]
     role: Role
+    """Role of the name before a verb ("S flows into"), or of the owner of a noun ("S's mouth")."""
     passive: bool = False
     """Whether the cue's own phrase starts with a form of "be" ("is located in")."""
 
 
 class Pattern(NamedTuple):
-    """The predicate of a whole sentence with two slots, and the role of its first slot."""
+    """The meaning of a whole sentence with two slots."""
 
     pred: str
+    """The predicate of the sentence."""
     first: Role
+    """Role of the first slot."""
     weak: bool = False
     """Whether the pattern has no content word; then both slots must have the right classes."""
 
@@ -104,6 +108,7 @@ def stem_word(word: str) -> str:
                 break  # "spring" is not a form of "spr".
             word = word[: -len(ending)] + ("y" if ending in ("ies", "ied") else "")
             break
+    # "running" → "runn" → "run"; but "fall", "pass" and "buzz" keep both letters.
     if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "lsz":
         word = word[:-1]
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
@@ -126,34 +131,34 @@ def list_askable_predicates(kb: KnowledgeBase) -> list[str]:
 
 def build_patterns(kb: KnowledgeBase, preds: Iterable[str]) -> dict[tuple[str, ...], list[Pattern]]:
     """Builds patterns from all question and fact templates, keyed by their tokens with slots."""
-    found: dict[tuple[str, ...], list[Pattern]] = {}
+    patterns: dict[tuple[str, ...], list[Pattern]] = {}
     for pred in preds:
         for text in _list_sentences(kb.verbaliser, pred):
             key, roles = _replace_names_with_slots(text)
             if len(roles) == 2:
                 pattern = Pattern(pred, roles[0])
-                entries = found.setdefault(key, [])
+                entries = patterns.setdefault(key, [])
                 if pattern not in entries:
                     entries.append(pattern)
         for phrase in kb.verbaliser.get_wording(pred).synonyms:
-            # "Is in" is too weak as a cue, but as a whole sentence "Is S in O?" is unambiguous.
+            # "is in" alone indicates no predicate, but the whole sentence "Is S in O?" does.
             keys = [token.key for token in tokenise_text(phrase)]
             if keys and keys[0] in BE_FORMS and _is_weightless(map(stem_word, keys)):
                 key = build_pattern_key((keys[0], SLOT, *keys[1:], SLOT))
-                found.setdefault(key, []).append(Pattern(pred, "subj", weak=True))
-    return found
+                patterns.setdefault(key, []).append(Pattern(pred, "subj", weak=True))
+    return patterns
 
 
 def build_denial_patterns(
     kb: KnowledgeBase, preds: Iterable[str]
 ) -> dict[tuple[str, ...], list[Pattern]]:
     """Builds patterns as ``build_patterns`` does, from the sentences that deny a claim."""
-    found: dict[tuple[str, ...], list[Pattern]] = {}
+    patterns: dict[tuple[str, ...], list[Pattern]] = {}
     for pred in preds:
         key, roles = _replace_names_with_slots(kb.verbaliser.fill_denial(pred, _SUBJ, _OBJ))
         if len(roles) == 2:
-            found.setdefault(key, []).append(Pattern(pred, roles[0]))
-    return found
+            patterns.setdefault(key, []).append(Pattern(pred, roles[0]))
+    return patterns
 
 
 def build_pattern_key(keys: Iterable[str]) -> tuple[str, ...]:
@@ -164,48 +169,48 @@ def build_pattern_key(keys: Iterable[str]) -> tuple[str, ...]:
 def collect_cues(kb: KnowledgeBase, preds: Iterable[str]) -> list[Cue]:
     """Collects the distinct cues of all predicates, in a fixed order."""
     return list(
-        dict.fromkeys(cue for pred in preds for cue in _predicate_cues(kb.verbaliser, pred))
+        dict.fromkeys(cue for pred in preds for cue in _iter_predicate_cues(kb.verbaliser, pred))
     )
 
 
-def _predicate_cues(words: Phrasebook, pred: str) -> Iterator[Cue]:
+def _iter_predicate_cues(words: Phrasebook, pred: str) -> Iterator[Cue]:
     entry = words.get_wording(pred)
     for phrase in (words.get_label(pred), *entry.synonyms):
-        yield from _phrase_cues(phrase, pred, "subj")
+        yield from _iter_phrase_cues(phrase, pred, "subj")
     for phrase in entry.inverse_synonyms:
-        yield from _phrase_cues(phrase, pred, "obj")
+        yield from _iter_phrase_cues(phrase, pred, "obj")
     for text in _list_sentences(words, pred):
         key, roles = _replace_names_with_slots(text)
         if len(roles) != 2:
             continue
-        first, last = key.index(SLOT), len(key) - 1 - key[::-1].index(SLOT)
-        outside = [k for k in (*key[:first], *key[last + 1 :]) if k not in FILLERS]
-        between = [stem_word(k) for k in key[first + 1 : last] if k not in FILLERS]
-        if between and not outside and not _is_weightless(between):
-            passive = key[first + 1] in BE_FORMS
-            yield Cue(tuple(between), pred, "verb", roles[0], passive)
+        first_slot, last_slot = key.index(SLOT), len(key) - 1 - key[::-1].index(SLOT)
+        outer_words = [k for k in (*key[:first_slot], *key[last_slot + 1 :]) if k not in FILLERS]
+        inner_stems = [stem_word(k) for k in key[first_slot + 1 : last_slot] if k not in FILLERS]
+        if inner_stems and not outer_words and not _is_weightless(inner_stems):
+            is_passive = key[first_slot + 1] in BE_FORMS
+            yield Cue(tuple(inner_stems), pred, "verb", roles[0], is_passive)
 
 
-def _phrase_cues(phrase: str, pred: str, role_before: Role) -> Iterator[Cue]:
+def _iter_phrase_cues(phrase: str, pred: str, role_before: Role) -> Iterator[Cue]:
     """Yields the cues of a synonym, given the role of the name before it in a statement."""
-    after: Role = "obj" if role_before == "subj" else "subj"
+    role_after: Role = "obj" if role_before == "subj" else "subj"
     tokens = tokenise_text(phrase)
     stems = tuple(stem_tokens(tokens))
     if _is_weightless(stems):
         return
     parsed = parse_label(phrase)
-    copular = bool(tokens) and tokens[0].key in ("is", "are", "was", "were")
-    if parsed.kind == "noun" and not copular and stems[0] != "have":
+    is_copular = bool(tokens) and tokens[0].key in ("is", "are", "was", "were")
+    if parsed.kind == "noun" and not is_copular and stems[0] != "have":
         # A label or synonym that is a noun ("mouth"): the object is the mouth of the subject.
         yield Cue(stems, pred, "noun", role_before)
         return
-    if copular and stems[-1] == "of" and len(stems) > 1:
-        article = len(tokens) > 1 and tokens[1].key in ARTICLES
-        if article:
+    if is_copular and stems[-1] == "of" and len(stems) > 1:
+        has_article = len(tokens) > 1 and tokens[1].key in ARTICLES
+        if has_article:
             # "is a tributary of": the name after it owns the tributary.
-            yield Cue(stems[:-1], pred, "noun", after)
+            yield Cue(stems[:-1], pred, "noun", role_after)
             return
-    yield Cue(stems, pred, "verb", role_before, copular)
+    yield Cue(stems, pred, "verb", role_before, is_copular)
 
 
 def _is_weightless(stems: Iterable[str]) -> bool:
@@ -213,11 +218,11 @@ def _is_weightless(stems: Iterable[str]) -> bool:
     return all(weigh_stem(s) < 2 for s in stems)
 
 
-def weigh_stem(stem_: str) -> float:
-    """Returns how much a matched word of a cue counts."""
-    if stem_ in ("have", "be"):
+def weigh_stem(stem: str) -> float:
+    """Returns how much a matched word of a cue counts: auxiliaries least, content words most."""
+    if stem in ("have", "be"):
         return 0.5
-    return 1.0 if stem_ in PREPOSITIONS else 2.0
+    return 1.0 if stem in PREPOSITIONS else 2.0
 
 
 def _list_sentences(words: Phrasebook, pred: str) -> list[str]:

@@ -30,6 +30,7 @@ _PARTICLES = frozenset(
     )
 )
 _IRREGULAR = {"have": "has", "do": "does", "be": "is", "go": "goes"}
+# The start of a word of a name: a letter that is not a Latin lower-case one, or a bracket.
 _CAPITAL = re.compile(r"[^\w(]*\(?[^\W\d_a-zß-öø-ÿ]|\(")
 _NUMBER = re.compile(r"[-−+]?\d[\d.,]*")
 _WORD = re.compile(r"\S+")
@@ -52,9 +53,9 @@ def convert_to_statement(question: str) -> Declarative:
         question: in English; other text is quoted.
     """
     line = to_one_line(question[: MAX_QUESTION_LENGTH + 1])
-    turned = _convert_question(line) if len(line) <= MAX_QUESTION_LENGTH else ""
-    if turned:
-        return Declarative(turned, True)
+    statement = _convert_question(line) if len(line) <= MAX_QUESTION_LENGTH else ""
+    if statement:
+        return Declarative(statement, True)
     return Declarative(f"The answer to the question “{line[:MAX_QUESTION_LENGTH]}” is yes.", False)
 
 
@@ -86,10 +87,10 @@ def _convert_question(question: str) -> str:
         elif auxiliary == "did":
             predicate = ["did", *predicate]
     else:
-        own = _count_nouns_after_name(predicate)
-        if own < 0:
+        n_nouns = _count_nouns_after_name(predicate)
+        if n_nouns < 0:
             return ""
-        subject, predicate = words_after[: end + own], [auxiliary, *predicate[own:]]
+        subject, predicate = words_after[: end + n_nouns], [auxiliary, *predicate[n_nouns:]]
     text = " ".join((*subject, *predicate))
     return f"{text[0].upper()}{text[1:]}."
 
@@ -147,21 +148,24 @@ def _find_noun_phrase_end(words: list[str], start: int) -> int:
     """Returns the end of the noun phrase that begins at ``start``; ``start`` if there is none."""
     position = start
     if _NUMBER.fullmatch(words[position]):
-        unit = position + 1 < len(words) and words[position + 1] not in _DETERMINERS | PREPOSITIONS
-        return position + 1 + unit
-    determined = words[position].lower() in _DETERMINERS
-    position += determined
-    nouns = position
-    while position < len(words) and position - nouns < 3 and _is_plain_word(words[position]):
+        has_unit = (
+            position + 1 < len(words) and words[position + 1] not in _DETERMINERS | PREPOSITIONS
+        )
+        return position + 1 + has_unit
+    has_determiner = words[position].lower() in _DETERMINERS
+    position += has_determiner
+    first_noun = position
+    while position < len(words) and position - first_noun < 3 and _is_plain_word(words[position]):
         position += 1
-    if position < len(words) and position > nouns:
-        # "the mean discharge of …", "the river Main"; otherwise the phrase ends at the first noun.
-        if words[position] == "of" and position - nouns <= 2:
+    if position < len(words) and position > first_noun:
+        # The phrase goes on in "the mean discharge of …" and "the river Main". Otherwise it ends
+        # after its first noun.
+        if words[position] == "of" and position - first_noun <= 2:
             return position
-        if not (position - nouns == 1 and determined and _is_name(words[position])):
-            return nouns + 1 if determined else start
-    elif position > nouns:
-        return nouns + 1 if determined else start
+        if not (position - first_noun == 1 and has_determiner and _is_name(words[position])):
+            return first_noun + 1 if has_determiner else start
+    elif position > first_noun:
+        return first_noun + 1 if has_determiner else start
     end = position
     while end < len(words):
         if _is_name(words[end]):
@@ -180,14 +184,18 @@ def _find_noun_phrase_end(words: list[str], start: int) -> int:
 
 def _joins_names(words: list[str], position: int) -> bool:
     """Whether particles at this position lead to another part of the same name."""
-    ahead = position
-    while ahead < len(words) and words[ahead] in _PARTICLES | {"the"} and ahead - position < 3:
-        ahead += 1
+    next_position = position
+    while (
+        next_position < len(words)
+        and words[next_position] in _PARTICLES | {"the"}
+        and next_position - position < 3
+    ):
+        next_position += 1
     return (
-        ahead > position
+        next_position > position
         and words[position] != "the"
-        and ahead < len(words)
-        and _is_name(words[ahead])
+        and next_position < len(words)
+        and _is_name(words[next_position])
     )
 
 

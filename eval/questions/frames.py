@@ -1,6 +1,7 @@
 """Removes phrases that only frame a question: "Can you confirm that …", "…, isn't it?".
 
-A frame adds nothing to the claim, but it may invert the answer ("Is it false that …").
+A frame adds nothing to the claim, but it may invert the answer ("Is it false that …"). The patterns
+are matched against folded tokens joined by spaces, so "isn't it" is written ``isn t it``.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_ASKING = r"(?:true|correct|right|accurate|fair|so|the case|a fact)"
+_TRUE = r"(?:true|correct|right|accurate|fair|so|the case|a fact)"
 _FALSE = r"(?:false|untrue|wrong|incorrect|mistaken|a mistake|a myth)"
-_SAID = r"(?:that|to (?:say|state|claim|think|believe|assume)(?: that)?)"
-_VERB = r"(?:confirm|tell me|say|agree|know|think|believe|verify|check)"
-_THAT = r"(?:that|if|whether)"
-_CLAIM = r"is (?:the|this) (?:claim|statement|idea) that"
+_THAT_OR_TO_SAY = r"(?:that|to (?:say|state|claim|think|believe|assume)(?: that)?)"
+_CONFIRM = r"(?:confirm|tell me|say|agree|know|think|believe|verify|check)"
+_CONJUNCTION = r"(?:that|if|whether)"
+_CLAIM_LEAD = r"is (?:the|this) (?:claim|statement|idea) that"
 
 _LEADS = (
-    rf"(?:is|was|would|could) it (?:be )?(?:really |actually |indeed )?{_ASKING} {_SAID}",
-    rf"(?:can|could|would|will|do|does) (?:you|anyone|somebody|we) (?:please )?{_VERB} {_THAT}",
+    rf"(?:is|was|would|could) it (?:be )?(?:really |actually |indeed )?{_TRUE} {_THAT_OR_TO_SAY}",
+    r"(?:can|could|would|will|do|does) (?:you|anyone|somebody|we) (?:please )?"
+    rf"{_CONFIRM} {_CONJUNCTION}",
     # Without "that": "Would you say the Elbe is …?"
     r"(?:would you say|do you (?:think|believe))(?: that)?",
     r"am i (?:right|correct) (?:in (?:thinking|saying|believing|assuming)|to (?:think|say)) that",
@@ -29,7 +31,7 @@ _LEADS = (
     r"is this (?:true|right)",
     r"(?:please|so|well)",
 )
-_FALSE_LEADS = (rf"(?:is|was|would|could) it (?:be )?{_FALSE} {_SAID}",)
+_FALSE_LEADS = (rf"(?:is|was|would|could) it (?:be )?{_FALSE} {_THAT_OR_TO_SAY}",)
 _TAILS = (
     r"(?:is|was) (?:that|this|it) (?:true|correct|right|so)",
     r"(?:true or false|yes or no|or not|right|correct|please)",
@@ -40,8 +42,9 @@ _TAILS = (
 _LEAD = re.compile(rf"(?:{'|'.join(_LEADS)})(?= |$)")
 _FALSE_LEAD = re.compile(rf"(?:{'|'.join(_FALSE_LEADS)})(?= |$)")
 _TAIL = re.compile(rf"(?<= )(?:{'|'.join(_TAILS)})$")
-_WHOLE = re.compile(rf"{_CLAIM} (?P<claim>.+?) (?:(?P<false>{_FALSE})|{_ASKING})$")
-_MAX_LAYERS = 4
+_CLAIM_FRAME = re.compile(rf"{_CLAIM_LEAD} (?P<claim>.+?) (?:(?P<false>{_FALSE})|{_TRUE})$")
+_MAX_FRAMES = 4
+"""Maximum number of nested frames: "Can you confirm that it is true that …" has two."""
 
 
 class Frame(NamedTuple):
@@ -62,20 +65,20 @@ def find_frame(keys: Sequence[str]) -> Frame:
         keys: the folded tokens of the question.
     """
     start, end, inverted = 0, len(keys), False
-    for _ in range(_MAX_LAYERS):
+    for _ in range(_MAX_FRAMES):
         text = " ".join(keys[start:end])
-        match = _WHOLE.match(text)
+        match = _CLAIM_FRAME.match(text)
         if match:
             start += _count_words(text[: match.start("claim")])
             end = start + _count_words(match["claim"])
             inverted ^= match["false"] is not None
             continue
-        false = _FALSE_LEAD.match(text)
-        lead = false or _LEAD.match(text)
+        false_lead = _FALSE_LEAD.match(text)
+        lead = false_lead or _LEAD.match(text)
         tail = _TAIL.search(text)
         if lead is None and tail is None:
             break
-        inverted ^= false is not None
+        inverted ^= false_lead is not None
         start += _count_words(lead.group()) if lead else 0
         end -= _count_words(tail.group()) if tail else 0
         if end <= start:

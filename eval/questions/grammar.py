@@ -12,7 +12,7 @@ from kg.words.label_grammar import PREPOSITIONS, is_participle
 MAX_GAP = 3
 """Maximum number of words between two words of a cue; a name counts as one word."""
 
-_RELATIVES = frozenset(("where", "which", "what", "that", "whose", "whom"))
+_RELATIVE_PRONOUNS = frozenset(("where", "which", "what", "that", "whose", "whom"))
 
 
 class CueMatch(NamedTuple):
@@ -20,7 +20,9 @@ class CueMatch(NamedTuple):
 
     cue: Cue
     score: float
+    """Sum of the weights of the matched words; a replaced preposition counts less."""
     gaps: int
+    """Number of other words between the matched words, without articles."""
     start: int
     """Position of the first matched word."""
     end: int
@@ -35,7 +37,7 @@ def match_cue(cue: Cue, stems: Sequence[str], keys: Sequence[str]) -> CueMatch |
     for start in (i for i, s in enumerate(stems) if s == cue.stems[0]):
         position, gaps, missing = start, 0, ""
         for stem in cue.stems[1:]:
-            next_position = _find_next(stems, keys, position, stem)
+            next_position = _find_next_stem(stems, keys, position, stem)
             if next_position is None:
                 missing = stem
                 break
@@ -59,12 +61,16 @@ def match_cue(cue: Cue, stems: Sequence[str], keys: Sequence[str]) -> CueMatch |
     return best
 
 
-def _find_next(stems: Sequence[str], keys: Sequence[str], position: int, wanted: str) -> int | None:
+def _find_next_stem(
+    stems: Sequence[str], keys: Sequence[str], position: int, target: str
+) -> int | None:
     """Finds the position of the next word of a cue, if it is near enough."""
     # Articles do not count towards the gap, so the window is somewhat wider than the gap.
-    for here in range(position + 1, min(len(stems), position + 2 * MAX_GAP + 1)):
-        if stems[here] == wanted:
-            return here if _count_real_words(keys[position + 1 : here]) <= MAX_GAP else None
+    for candidate in range(position + 1, min(len(stems), position + 2 * MAX_GAP + 1)):
+        if stems[candidate] == target:
+            return (
+                candidate if _count_real_words(keys[position + 1 : candidate]) <= MAX_GAP else None
+            )
     return None
 
 
@@ -76,20 +82,21 @@ def _match_without_preposition(
     Returns:
         The credit for the missing preposition (0: no match), the last position of the match, and
         the position of a preposition before the verb ("into the sea flows the river"), else -1.
+        The credit is larger, the less likely it is that the words mean another predicate.
     """
-    following = keys[position + 1] if position + 1 < len(keys) else ""
-    if are_similar_prepositions(missing, following):
+    next_key = keys[position + 1] if position + 1 < len(keys) else ""
+    if are_similar_prepositions(missing, next_key):
         return 0.8, position + 1, -1
-    if following in PREPOSITIONS - {"of"}:
+    if next_key in PREPOSITIONS - {"of"}:
         return 0.0, position, -1
     if missing in ("by", "of", "from"):
         return 0.0, position, -1  # Without these prepositions the verb has another meaning.
-    if _RELATIVES.intersection(keys[:start]):
+    if _RELATIVE_PRONOUNS.intersection(keys[:start]):
         return (0.9 if missing in stems[:start] else 0.5), position, -1
     if missing in stems[:start]:
         fronted = stems.index(missing)
-        ahead = [key for key in keys[fronted + 1 : fronted + 3] if key not in ARTICLES]
-        if ahead[:1] == [SLOT]:
+        next_words = [key for key in keys[fronted + 1 : fronted + 3] if key not in ARTICLES]
+        if next_words[:1] == [SLOT]:
             return 0.7, position, fronted
     return 0.0, position, -1
 
@@ -103,23 +110,30 @@ def find_agent(
 ) -> Mention | None:
     """Finds the agent of the verb: the last name before it, or the one after "by"."""
     if match.fronted >= 0:
-        aim = next((position for position, _ in slots if position > match.fronted), -1)
-        return next((m for position, m in slots if position != aim), None) if aim >= 0 else None
+        object_position = next((position for position, _ in slots if position > match.fronted), -1)
+        return (
+            next((mention for position, mention in slots if position != object_position), None)
+            if object_position >= 0
+            else None
+        )
     if match.start == 0:
-        return slots[0][1]  # "Has S got O as …": the verb itself opens the question.
-    # "Water from S reaches O": a name may stand inside the cue.
-    before = [m for position, m in slots if position < match.start] or [
-        m for position, m in slots if position < match.end
+        return slots[0][1]  # "Has S got O as …": the question begins with the verb itself.
+    # A name may also stand inside the cue: "Water from S reaches O".
+    names_before = [mention for position, mention in slots if position < match.start] or [
+        mention for position, mention in slots if position < match.end
     ]
-    by = is_participle(keys[match.end]) and keys[match.end + 1 : match.end + 2] == ("by",)
-    if not match.cue.passive and (by or _is_passive(keys, match.start)):
-        after = [k for k in keys[match.end + 1 : match.end + 3] if k not in ARTICLES]
-        names_after = [m for position, m in slots if position > match.end]
-        if after[:1] == ["by"]:
+    has_by = is_participle(keys[match.end]) and keys[match.end + 1 : match.end + 2] == ("by",)
+    if not match.cue.passive and (has_by or _is_passive(keys, match.start)):
+        words_after = [k for k in keys[match.end + 1 : match.end + 3] if k not in ARTICLES]
+        names_after = [mention for position, mention in slots if position > match.end]
+        if words_after[:1] == ["by"]:
             return names_after[0] if names_after else None
         # "is included in": the name before the verb is its object.
-        return next((m for _, m in slots if before and m is not before[-1]), None)
-    return before[-1] if before else None
+        return next(
+            (mention for _, mention in slots if names_before and mention is not names_before[-1]),
+            None,
+        )
+    return names_before[-1] if names_before else None
 
 
 def _is_passive(keys: Sequence[str], position: int) -> bool:
@@ -127,8 +141,10 @@ def _is_passive(keys: Sequence[str], position: int) -> bool:
     if not is_participle(keys[position]):
         return False
     # A name and adverbs may stand between the two, but not the relative clause of another verb.
-    ahead = keys[max(0, position - 4) : position]
-    return bool(BE_FORMS.intersection(ahead)) and not _RELATIVES.intersection(ahead)
+    words_before = keys[max(0, position - 4) : position]
+    return bool(BE_FORMS.intersection(words_before)) and not _RELATIVE_PRONOUNS.intersection(
+        words_before
+    )
 
 
 def find_owner(
@@ -141,20 +157,22 @@ def find_owner(
         for position in range(after_noun + 1, min(len(keys), after_noun + 5)):
             if position in by_position:
                 return by_position[position]
-    possessed = [i for i in range(max(0, match.start - 4), match.start) if keys[i] == POSSESSIVE]
-    if possessed and possessed[-1] - 1 in by_position:
-        return by_position[possessed[-1] - 1]
-    before = [(position, m) for position, m in slots if position < match.start]
-    having = [i for i in range(match.start) if keys[i] in ("has", "have", "having", "with")]
-    if having:
-        owners = [m for position, m in before if position < having[-1]]
-        if owners or having[-1] == 0:
+    possessive_positions = [
+        i for i in range(max(0, match.start - 4), match.start) if keys[i] == POSSESSIVE
+    ]
+    if possessive_positions and possessive_positions[-1] - 1 in by_position:
+        return by_position[possessive_positions[-1] - 1]
+    names_before = [(position, m) for position, m in slots if position < match.start]
+    have_positions = [i for i in range(match.start) if keys[i] in ("has", "have", "having", "with")]
+    if have_positions:
+        owners = [m for position, m in names_before if position < have_positions[-1]]
+        if owners or have_positions[-1] == 0:
             return owners[-1] if owners else slots[0][1]
-    if "whose" in keys[max(0, match.start - 2) : match.start] and before:
-        return before[-1][1]
-    if "its" in keys[max(0, match.start - 3) : match.start] and before:
+    if "whose" in keys[max(0, match.start - 2) : match.start] and names_before:
+        return names_before[-1][1]
+    if "its" in keys[max(0, match.start - 3) : match.start] and names_before:
         # "S counts O among its tributaries", but "O is where S reaches its mouth".
-        return before[-1 if _RELATIVES.intersection(keys[: match.start]) else 0][1]
+        return names_before[-1 if _RELATIVE_PRONOUNS.intersection(keys[: match.start]) else 0][1]
     if match.start - 1 in by_position:
         return by_position[match.start - 1]
     return None

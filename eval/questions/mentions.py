@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_QUESTION_LENGTH = 2_000
 """Maximum length in characters; the rest is ignored: no question about a single fact is so long."""
 MAX_NAME_TOKENS = 12
+"""Maximum number of tokens of a name; longer names are not indexed."""
 
 ARTICLES = frozenset(("the", "a", "an"))
 POSSESSIVE = "'s"
@@ -31,16 +32,19 @@ _AUXILIARIES = frozenset(
 )
 # Vowel signs and the like that `\w` does not match: of Hebrew, Arabic, Indic scripts, Thai, Lao,
 # Tibetan, Burmese and Khmer. Without them names that differ only in a vowel would be equal.
-_SIGNS = (
+_COMBINING_SIGNS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e8\u0900-\u0963\u0966-\u096f\u0971-\u0df3\u0e31\u0e34-\u0e3a"
     "\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f18-\u0f84\u102b-\u103e\u17b4-\u17d3"
 )
+# A number may have thousands separators, decimals, an exponent and a unit without a space ("8km").
+# A possessive is "'s", or an apostrophe after a final "s". A word is any other run of letters,
+# digits and underscores.
 _TOKEN = re.compile(
     r"(?P<number>(?<![\w.])[-−+]?(?:\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+|\d+)(?:\.\d+)?"
     r"(?:[eE][+-]?\d+)?(?:(?!\w)|(?=(?:km|m|mi|ft)\b)))"
     r"|(?P<possessive>['’ʼ]s\b|(?<=s)['’ʼ](?=\s|$))"
-    rf"|(?P<word>\w[\w{_SIGNS}]*)"
+    rf"|(?P<word>\w[\w{_COMBINING_SIGNS}]*)"
 )
 
 # Spellings of units, as tokens joined by spaces, by the unit as a domain writes it. Any other unit
@@ -62,7 +66,7 @@ _UNITS: dict[str, tuple[str, ...]] = {
 
 
 # Rank of a name: a label takes precedence over an alias, and both over a shortened label.
-_LABEL, _ALIAS, _SHORT = range(3)
+_LABEL_RANK, _ALIAS_RANK, _SHORT_RANK = range(3)
 # Words that cannot be short names: "the North" does not mean the North Sea.
 _NOT_SHORT_NAMES = frozenset(
     list_words(
@@ -73,6 +77,7 @@ _NOT_SHORT_NAMES = frozenset(
 
 
 _INDIVIDUAL_TYPES = ("#Thing", "#NamedIndividual", "#Resource")
+"""Ends of the OWL and RDFS classes whose instances are ordinary entities."""
 
 
 class Token(NamedTuple):
@@ -100,17 +105,17 @@ class Mention(NamedTuple):
 
 def tokenise_text(text: str) -> list[Token]:
     """Splits a text into words, numbers and possessives, up to ``MAX_QUESTION_LENGTH``."""
-    found = []
+    tokens = []
     for match in _TOKEN.finditer(clean_text(text, MAX_QUESTION_LENGTH)):
         word = match.group()
         if match.lastgroup == "number":
             digits = re.sub(r"[^\d.eE+-]", "", word.replace("−", "-"))
-            found.append(Token(word, digits.lstrip("+"), number=True))
+            tokens.append(Token(word, digits.lstrip("+"), number=True))
         elif match.lastgroup == "possessive":
-            found.append(Token(word, POSSESSIVE))
+            tokens.append(Token(word, POSSESSIVE))
         else:
-            found.append(Token(word, fold_text(word)))
-    return found
+            tokens.append(Token(word, fold_text(word)))
+    return tokens
 
 
 def build_name_key(name: str) -> tuple[str, ...]:
@@ -134,37 +139,42 @@ class MentionIndex:
         self.classes: dict[tuple[str, ...], str] = {}
         """Name of a class → its IRI."""
         schema = _collect_schema_terms(kb)
-        kinds: dict[str, tuple[str, ...]] = {}
+        class_nouns: dict[str, tuple[str, ...]] = {}
         other_nouns = _collect_other_nouns(kb)
         for iri in _list_nodes(kb):
             if iri in schema:
                 continue
             names = kb.labels.list_names(iri)
             label = kb.labels.get_label(iri)
-            # The name used in generated sentences may be extended to be unambiguous, so it must
-            # be found too.
+            # Generated sentences may use a longer name that is unambiguous. It is indexed too.
             for name in dict.fromkeys((label, kb.verbaliser.render_term(iri), *names)):
-                self._add_name(build_name_key(name), iri, _LABEL if name == label else _ALIAS)
+                self._add_name(
+                    build_name_key(name), iri, _LABEL_RANK if name == label else _ALIAS_RANK
+                )
             nouns = []
             for cls in sorted(kb.verbaliser.collect_types(iri)):
-                if cls not in kinds:
-                    kinds[cls] = build_name_key(kb.verbaliser.get_class_noun(cls))
-                nouns.append(kinds[cls])
-            for short in _list_short_forms(build_name_key(label), nouns, other_nouns):
-                self._add_name(short, iri, _SHORT)
+                if cls not in class_nouns:
+                    class_nouns[cls] = build_name_key(kb.verbaliser.get_class_noun(cls))
+                nouns.append(class_nouns[cls])
+            for short_name in _list_short_forms(build_name_key(label), nouns, other_nouns):
+                self._add_name(short_name, iri, _SHORT_RANK)
         for iri in schema:
             if schema[iri] == "class":
                 self.classes.setdefault(build_name_key(kb.verbaliser.get_class_noun(iri)), iri)
-        written = (build_unit_key(words.unit) for words in kb.domain.predicates.values())
-        spellings = {unit: (unit,) for unit in written if unit} | _UNITS
-        units = [(tuple(s.split()), unit) for unit, all_ in spellings.items() for s in all_]
+        domain_units = (build_unit_key(words.unit) for words in kb.domain.predicates.values())
+        spellings = {unit: (unit,) for unit in domain_units if unit} | _UNITS
+        units = [
+            (tuple(s.split()), unit)
+            for unit, unit_spellings in spellings.items()
+            for s in unit_spellings
+        ]
         self._units = sorted(units, key=lambda pair: -len(pair[0]))
         self._max_unit_length = len(self._units[0][0])
 
-    def _add_name(self, key: tuple[str, ...], iri: str, tier: int) -> None:
+    def _add_name(self, key: tuple[str, ...], iri: str, rank: int) -> None:
         if key and len(key) <= MAX_NAME_TOKENS:
             ranks = self._names.setdefault(key, {})
-            ranks[iri] = min(ranks.get(iri, tier), tier)
+            ranks[iri] = min(ranks.get(iri, rank), rank)
             self._max_lengths[key[0]] = max(self._max_lengths.get(key[0], 0), len(key))
 
     def find_entities(self, key: tuple[str, ...]) -> tuple[str, ...]:
@@ -172,8 +182,8 @@ class MentionIndex:
         ranks = self._names.get(key)
         if not ranks:
             return ()
-        best = min(ranks.values())
-        return tuple(iri for iri, tier in ranks.items() if tier == best)
+        best_rank = min(ranks.values())
+        return tuple(iri for iri, rank in ranks.items() if rank == best_rank)
 
     def find_mentions(self, tokens: Sequence[Token]) -> list[Mention]:
         """Finds the mentions in order, without overlaps.
@@ -181,9 +191,9 @@ class MentionIndex:
         If the question uses capitals, names written in lower case ("main", "lot") count only if
         the question would otherwise mention fewer than two entities or numbers.
         """
-        capitals = any(token.text[:1].isupper() for token in tokens[1:])
-        strong: list[Mention] = []
-        weak: list[Mention] = []
+        uses_capitals = any(token.text[:1].isupper() for token in tokens[1:])
+        mentions: list[Mention] = []
+        lower_case_mentions: list[Mention] = []
         position = 0
         while position < len(tokens):
             mention = self._match_number(tokens, position) if tokens[position].number else None
@@ -191,21 +201,27 @@ class MentionIndex:
             if mention is None:
                 position += 1
                 continue
-            lower = capitals and not is_capitalised(tokens[mention.start : mention.end])
-            (weak if lower and mention.entities else strong).append(mention)
-            # A weak name must not hide a strong one that starts inside it.
-            position = mention.start + 1 if lower and mention.entities else mention.end
-        used_positions = {i for mention in strong for i in range(mention.start, mention.end)}
-        for mention in weak if len(strong) < 2 else ():
+            is_lower_case = uses_capitals and not is_capitalised(
+                tokens[mention.start : mention.end]
+            )
+            (lower_case_mentions if is_lower_case and mention.entities else mentions).append(
+                mention
+            )
+            # A name in lower case must not hide a capitalised name that starts inside it.
+            position = mention.start + 1 if is_lower_case and mention.entities else mention.end
+        used_positions = {i for mention in mentions for i in range(mention.start, mention.end)}
+        for mention in lower_case_mentions if len(mentions) < 2 else ():
             if used_positions.isdisjoint(range(mention.start, mention.end)):
-                strong.append(mention)
+                mentions.append(mention)
                 used_positions.update(range(mention.start, mention.end))
-        return sorted(strong)
+        return sorted(mentions)
 
     def _match_longest_name(self, tokens: Sequence[Token], position: int) -> Mention | None:
-        first = tokens[position].key
-        for length in range(min(self._max_lengths.get(first, 0), len(tokens) - position), 0, -1):
-            if length == 1 and position == 0 and first in _AUXILIARIES:
+        first_key = tokens[position].key
+        for length in range(
+            min(self._max_lengths.get(first_key, 0), len(tokens) - position), 0, -1
+        ):
+            if length == 1 and position == 0 and first_key in _AUXILIARIES:
                 return None
             entities = self.find_entities(
                 tuple(token.key for token in tokens[position : position + length])
@@ -225,11 +241,11 @@ class MentionIndex:
         digits = tokens[position].key
         if position > 0 and tokens[position - 1].key == "minus" and not digits.startswith("-"):
             digits, start = f"-{digits}", position - 1
-        following = tuple(
+        next_keys = tuple(
             token.key for token in tokens[position + 1 : position + 1 + self._max_unit_length]
         )
         for spelling, unit in self._units:
-            if following[: len(spelling)] == spelling:
+            if next_keys[: len(spelling)] == spelling:
                 return Mention(start, position + 1 + len(spelling), number=digits, unit=unit)
         return Mention(start, position + 1, number=digits)
 
@@ -239,7 +255,10 @@ def _list_short_forms(
     nouns: Iterable[tuple[str, ...]],
     other_nouns: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]],
 ) -> Iterable[tuple[str, ...]]:
-    """Yields a name without its type word, or with another one: the Baltic, the Danube basin."""
+    """Yields a name without its type word, or with another one.
+
+    For example "the Baltic" for the Baltic Sea, or "the Danube basin" for the Danube river system.
+    """
     for noun in nouns:
         size = len(noun)
         if 0 < size < len(name) and name[-size:] == noun:
@@ -258,12 +277,12 @@ def _collect_other_nouns(kb: KnowledgeBase) -> dict[tuple[str, ...], list[tuple[
     If a predicate's label names the type of its values ("river system"), then so do its synonyms
     that are nouns ("basin").
     """
-    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    nouns_by_type: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for pred in kb.domain.predicates:
         phrases = kb.verbaliser.get_wording(pred).synonyms
         nouns = [build_name_key(phrase) for phrase in phrases if parse_label(phrase).kind == "noun"]
-        found.setdefault(build_name_key(kb.verbaliser.get_label(pred)), []).extend(nouns)
-    return found
+        nouns_by_type.setdefault(build_name_key(kb.verbaliser.get_label(pred)), []).extend(nouns)
+    return nouns_by_type
 
 
 def is_capitalised(tokens: Iterable[Token]) -> bool:
@@ -281,40 +300,45 @@ def _list_nodes(kb: KnowledgeBase) -> Iterable[str]:
     for s, _, o in kb.graph.index.iter_triples():
         nodes.setdefault(s)
         nodes.setdefault(o)
-    text = kb.graph.index.terms.get_text
+    get_text = kb.graph.index.terms.get_text
     for term in nodes:
-        iri = text(term)
+        iri = get_text(term)
         if not iri.startswith(('"', "_:")):
             yield iri
 
 
 def _collect_schema_terms(kb: KnowledgeBase) -> dict[str, str]:
-    """Collects predicates, classes and the terms of RDF, RDFS, OWL, SHACL and SKOS, with kind."""
+    """Collects the terms that are not entities.
+
+    Returns:
+        IRI → ``class``, ``predicate``, or ``vocabulary`` for terms of RDF, RDFS, OWL, SHACL and
+        SKOS.
+    """
     from kg.terms import OWL, RDF, RDF_TYPE, RDFS
     from kg.vocabulary import is_vocabulary
 
     index = kb.oracle.closure.index
     terms = index.terms
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     rdf_type, sub_class = terms.get(RDF_TYPE), terms.get(RDFS + "subClassOf")
     if rdf_type is not None:
         for _, cls in index.iter_pairs(rdf_type):
-            found.setdefault(terms.get_text(cls), "class")
+            kinds.setdefault(terms.get_text(cls), "class")
     if sub_class is not None:
         for pair in index.iter_pairs(sub_class):
             for cls in pair:
-                found.setdefault(terms.get_text(cls), "class")
+                kinds.setdefault(terms.get_text(cls), "class")
     for pred in kb.predicates:
-        found[pred] = "predicate"
-    for iri in list(found):
+        kinds[pred] = "predicate"
+    for iri in list(kinds):
         if is_vocabulary(iri):
-            found[iri] = "vocabulary"
+            kinds[iri] = "vocabulary"
     if rdf_type is not None:
         for s, o in index.iter_pairs(rdf_type):
             kind = terms.get_text(o)
             # Nodes that only represent an axiom (a negative property assertion) are not entities.
             if kind.startswith((OWL, RDF, RDFS)) and not kind.endswith(_INDIVIDUAL_TYPES):
-                found.setdefault(
+                kinds.setdefault(
                     terms.get_text(s), "class" if kind.endswith("#Class") else "predicate"
                 )
-    return found
+    return kinds

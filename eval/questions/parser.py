@@ -1,9 +1,10 @@
 """Parses a yes-no question as a claim: predicate, subject and object.
 
 First the question, with its names replaced by slots, is compared with the domain's own sentences;
-a match decides the claim. Otherwise the parser looks for words that indicate a predicate (cues),
-and assigns the roles by grammar: the name before a verb, the owner of a noun, "by" and "its".
-Where anything remains unclear it returns the reason instead of a claim, and never guesses.
+a match decides the claim. Otherwise the parser looks for words that indicate a predicate (cues).
+It then uses grammar to decide which name is the subject and which is the object: the name before a
+verb, the owner of a noun, "by" and "its". If anything remains unclear, it returns the reason
+instead of a claim.
 """
 
 from __future__ import annotations
@@ -92,14 +93,19 @@ class ClaimParser:
             return ParseFailure("the question holds no words")
         mentions = self.mention_index.find_mentions(tokens)
         question = replace_mentions(tokens, mentions)
-        named = replace_mentions(tokens, [mention for mention in mentions if mention.entities])
-        # A domain's sentences may contain numbers of their own ("on 1 January 2020").
-        claims = self._parse_type_claim(question) or self._parse_by_pattern(question, named)
+        entity_question = replace_mentions(
+            tokens, [mention for mention in mentions if mention.entities]
+        )
+        # In the second version of the question numbers remain words, because a domain's sentences
+        # may contain numbers of their own ("on 1 January 2020").
+        claims = self._parse_type_claim(question) or self._parse_by_pattern(
+            question, entity_question
+        )
         if not claims:
-            question = question if any(self._builder.datatypes.values()) else named
-            refused = explain_refusal(question)
-            if refused:
-                return ParseFailure(refused)
+            question = question if any(self._builder.datatypes.values()) else entity_question
+            refusal = explain_refusal(question)
+            if refusal:
+                return ParseFailure(refusal)
             outcome = self._parse_by_cues(question)
             if isinstance(outcome, ParseFailure):
                 return outcome
@@ -113,9 +119,11 @@ class ClaimParser:
         """Parses one of the domain's sentences that deny a claim; empty if it is not one."""
         tokens = tokenise_text(text)
         mentions = self.mention_index.find_mentions(tokens)
-        named = [mention for mention in mentions if mention.entities]
-        for cut in (mentions, named):
-            if claims := self._match_patterns(replace_mentions(tokens, cut), self._denials):
+        entity_mentions = [mention for mention in mentions if mention.entities]
+        for slot_mentions in (mentions, entity_mentions):
+            if claims := self._match_patterns(
+                replace_mentions(tokens, slot_mentions), self._denials
+            ):
                 return self._builder.resolve_homonyms(tuple(dict.fromkeys(claims)))
         return ()
 
@@ -124,31 +132,31 @@ class ClaimParser:
         stems = [SLOT if key == SLOT else stem_word(key) for key in question.keys]
         return any(
             match_cue(cue, stems, question.keys) is not None
-            for present in dict.fromkeys(stems)
-            for cue in self._cues_by_stem.get(present, ())
+            for stem in dict.fromkeys(stems)
+            for cue in self._cues_by_stem.get(stem, ())
         )
 
     # -- whole sentences -----------------------------------------------------------------------
 
     def _parse_by_pattern(self, *questions: Question) -> tuple[Claim, ...]:
         """Returns the claims of the first version of a question that matches a pattern."""
-        found = (self._match_patterns(question, self._patterns) for question in questions)
-        return next(filter(None, found), ())
+        claims = (self._match_patterns(question, self._patterns) for question in questions)
+        return next(filter(None, claims), ())
 
     def _match_patterns(
         self, question: Question, patterns: Mapping[tuple[str, ...], Sequence[Pattern]]
     ) -> tuple[Claim, ...]:
         if len(question.mentions) != 2:
             return ()
-        found: list[Claim] = []
+        claims: list[Claim] = []
         for pattern in patterns.get(build_pattern_key(question.keys), ()):
             first, second = question.mentions
             subj, obj = (first, second) if pattern.first == "subj" else (second, first)
-            weak = pattern.weak and not self._builder.is_allowed(pattern.pred, subj, obj)
-            if not weak and self._builder.fits_predicate(pattern.pred, subj, obj):
-                found += self._builder.build_claims(pattern.pred, subj, obj)
+            is_excluded = pattern.weak and not self._builder.is_allowed(pattern.pred, subj, obj)
+            if not is_excluded and self._builder.fits_predicate(pattern.pred, subj, obj):
+                claims += self._builder.build_claims(pattern.pred, subj, obj)
                 break
-        return tuple(found)
+        return tuple(claims)
 
     def _parse_type_claim(self, question: Question) -> tuple[Claim, ...]:
         """Parses "Is the Rhine a river?"."""
@@ -156,7 +164,7 @@ class ClaimParser:
         if len(question.mentions) != 1 or keys[:2] != ["is", SLOT]:
             return ()
         kind = self.mention_index.classes.get(tuple(keys[2:]))
-        # "Is the Rhine river ...?" names no class; an article must come before it.
+        # An article must come before the class: "Is the Rhine river …?" does not ask for a type.
         if kind is None or question.keys[question.slots[0] + 1] not in ARTICLES:
             return ()
         return tuple(Claim(iri, RDF_TYPE, kind) for iri in question.mentions[0].entities)
@@ -167,33 +175,33 @@ class ClaimParser:
         entities = [m for m in question.mentions if m.entities]
         if not entities:
             return ParseFailure("nothing the question mentions is known to the graph")
-        ranked = sorted(
-            self._find_matches(question), key=lambda found: (-found.score, found.gaps, found.start)
+        matches = sorted(
+            self._find_matches(question), key=lambda match: (-match.score, match.gaps, match.start)
         )
-        if not ranked:
-            by_unit = self._parse_by_unit(question)
-            return by_unit or ParseFailure(
+        if not matches:
+            unit_claims = self._parse_by_unit(question)
+            return unit_claims or ParseFailure(
                 "no words of the question point to a predicate of the graph"
             )
-        chosen: dict[tuple[Claim, ...], CueMatch] = {}
+        readings: dict[tuple[Claim, ...], CueMatch] = {}
         reason = ""
-        for _, group in itertools.groupby(ranked, key=lambda found: found.score):
-            chosen, why, weaker = self._read_candidates(question, group)
-            reason = reason or why
+        for _, group in itertools.groupby(matches, key=lambda match: match.score):
+            readings, group_reason, may_try_weaker = self._read_candidates(question, group)
+            reason = reason or group_reason
             # If these cues give no claim, try weaker ones; they still must cover every word.
-            if chosen or not weaker:
+            if readings or not may_try_weaker:
                 break
-        if not chosen:
-            by_unit = self._parse_by_unit(question)
-            return by_unit or ParseFailure(reason)
-        if len(chosen) > 1:
-            chosen = self._filter_by_class(chosen)
-        if len(chosen) > 1:
+        if not readings:
+            unit_claims = self._parse_by_unit(question)
+            return unit_claims or ParseFailure(reason)
+        if len(readings) > 1:
+            readings = self._filter_by_class(readings)
+        if len(readings) > 1:
             labels = dict.fromkeys(
-                self._kb.verbaliser.get_label(m.cue.pred) for m in chosen.values()
+                self._kb.verbaliser.get_label(m.cue.pred) for m in readings.values()
             )
             return ParseFailure(f"ambiguous: the question may ask for {' or '.join(labels)}")
-        return next(iter(chosen))
+        return next(iter(readings))
 
     def _read_candidates(
         self, question: Question, candidates: Iterable[CueMatch]
@@ -204,8 +212,8 @@ class ClaimParser:
             Claims with their cues; the reason why the first unsuccessful cue gave no claim;
             whether weaker cues may be tried.
         """
-        chosen: dict[tuple[Claim, ...], CueMatch] = {}
-        reason, weaker = "", False
+        readings: dict[tuple[Claim, ...], CueMatch] = {}
+        reason, may_try_weaker = "", False
         for candidate in candidates:
             pred = candidate.cue.pred
             roles = self._assign_roles(question, candidate)
@@ -214,30 +222,32 @@ class ClaimParser:
             elif not roles:
                 reason = reason or "the question names only one thing the graph knows"
             elif not self._builder.is_allowed(pred, *roles):
-                weaker = True
+                may_try_weaker = True
                 reason = reason or "a thing is not of the kind the predicate is about"
-            elif unplaced := self._coverage.find_uncovered_words(question, pred, roles, candidate):
-                weaker = True
-                reason = reason or _describe_uncovered_words(unplaced)
+            elif uncovered_words := self._coverage.find_uncovered_words(
+                question, pred, roles, candidate
+            ):
+                may_try_weaker = True
+                reason = reason or _describe_uncovered_words(uncovered_words)
             else:
-                chosen.setdefault(self._builder.build_claims(pred, *roles), candidate)
-        return chosen, reason, weaker
+                readings.setdefault(self._builder.build_claims(pred, *roles), candidate)
+        return readings, reason, may_try_weaker
 
     def _find_matches(self, question: Question) -> Iterator[CueMatch]:
         stems = [SLOT if key == SLOT else stem_word(key) for key in question.keys]
-        numbers = any(m.number for m in question.mentions)
+        has_numbers = any(m.number for m in question.mentions)
         earlier_matches = set()
-        for present in dict.fromkeys(stems):
-            for cue in self._cues_by_stem.get(present, ()):
-                literal = bool(self._builder.datatypes[cue.pred])
-                if literal != numbers and literal:
+        for stem in dict.fromkeys(stems):
+            for cue in self._cues_by_stem.get(stem, ()):
+                has_literals = bool(self._builder.datatypes[cue.pred])
+                if has_literals != has_numbers and has_literals:
                     continue
-                if numbers and not literal and len(question.mentions) < 3:
+                if has_numbers and not has_literals and len(question.mentions) < 3:
                     continue
                 match = match_cue(cue, stems, question.keys)
                 if match is not None and match not in earlier_matches:
                     earlier_matches.add(match)
-                    if not numbers or self._builder.has_matching_unit(cue.pred, question):
+                    if not has_numbers or self._builder.has_matching_unit(cue.pred, question):
                         yield match
 
     def _assign_roles(
@@ -253,8 +263,8 @@ class ClaimParser:
             return () if not numbers else None
         slots = list(zip(question.slots, question.mentions, strict=True))
         slots = [(position, m) for position, m in slots if m.entities]
-        reflexive = "itself" in question.keys
-        if len(slots) == 1 and reflexive:
+        is_reflexive = "itself" in question.keys
+        if len(slots) == 1 and is_reflexive:
             return slots[0][1], slots[0][1]
         if len(slots) == 3:
             slots = self._drop_context(question, slots)
@@ -270,40 +280,48 @@ class ClaimParser:
         self, pred: str, first: Mention, second: Mention
     ) -> tuple[Mention, Mention] | None:
         """Assigns the roles by domain and range, if these allow only one direction."""
-        forth, back = (
+        forward, backward = (
             self._builder.is_allowed(pred, first, second),
             self._builder.is_allowed(pred, second, first),
         )
-        if forth == back:
+        if forward == backward:
             return None
-        return (first, second) if forth else (second, first)
+        return (first, second) if forward else (second, first)
 
     def _drop_context(
         self, question: Question, slots: list[tuple[int, Mention]]
     ) -> list[tuple[int, Mention]]:
-        """Drops "in Argentina" after a homonym, having used it to choose among the entities."""
+        """Drops a context such as "in Argentina" that chooses among the homonyms of a name.
+
+        Returns:
+            The slots without the context, and with the chosen entities; or ``slots`` unchanged.
+        """
         for (position, mention), (next_position, context) in itertools.pairwise(slots):
-            between = [k for k in question.keys[position + 1 : next_position] if k not in ARTICLES]
-            if len(mention.entities) < 2 or between not in (["in"], ["of"], ["from"], []):
+            words_between = [
+                k for k in question.keys[position + 1 : next_position] if k not in ARTICLES
+            ]
+            if len(mention.entities) < 2 or words_between not in (["in"], ["of"], ["from"], []):
                 continue
-            near = [
+            related = [
                 iri for iri in mention.entities if self._builder.is_adjacent(iri, context.entities)
             ]
-            if near:
-                chosen = mention._replace(entities=tuple(near))
-                return [(a, chosen if m is mention else m) for a, m in slots if m is not context]
+            if related:
+                narrowed = mention._replace(entities=tuple(related))
+                return [
+                    (slot, narrowed if m is mention else m) for slot, m in slots if m is not context
+                ]
         return slots
 
     def _filter_by_class(
-        self, chosen: dict[tuple[Claim, ...], CueMatch]
+        self, readings: dict[tuple[Claim, ...], CueMatch]
     ) -> dict[tuple[Claim, ...], CueMatch]:
         """Keeps the readings whose subject and object have the classes the predicate requires."""
         fitting = {
             claims: match
-            for claims, match in chosen.items()
+            for claims, match in readings.items()
             if any(self._builder.has_matching_classes(claim) for claim in claims)
         }
-        return fitting or chosen
+        return fitting or readings
 
     def _parse_by_unit(self, question: Question) -> tuple[Claim, ...]:
         """Parses a question by the unit of its number and, if ambiguous, words of the cues."""
@@ -317,19 +335,21 @@ class ClaimParser:
             if self._builder.datatypes[p] and unit == numbers[0].unit
         ]
         if len(preds) > 1:
-            # Several predicates share the unit. Require a word that all of them have, which names
-            # the dimension ("elevation"), and one that only one of them has. "rises 8 m" alone may
-            # be about a flood.
+            # Several predicates share the unit. The question must have a word that all of them
+            # have, which names the dimension ("elevation"), and a word that only one of them has.
+            # "rises 8 m" alone may be about a flood.
             stems = {stem_word(key) for key in question.keys}
-            shared = [self._collect_cue_stems(pred) & stems for pred in preds]
-            common = set.intersection(*shared)
+            shared_stems = [self._collect_cue_stems(pred) & stems for pred in preds]
+            common_stems = set.intersection(*shared_stems)
             preds = [
-                pred for pred, own in zip(preds, shared, strict=True) if common and own - common
+                pred
+                for pred, pred_stems in zip(preds, shared_stems, strict=True)
+                if common_stems and pred_stems - common_stems
             ]
-        used = (entities[0], numbers[0])
-        if len(preds) != 1 or self._coverage.find_uncovered_words(question, preds[0], used):
+        roles = (entities[0], numbers[0])
+        if len(preds) != 1 or self._coverage.find_uncovered_words(question, preds[0], roles):
             return ()
-        return self._builder.build_claims(preds[0], *used)
+        return self._builder.build_claims(preds[0], *roles)
 
     def _collect_cue_stems(self, pred: str) -> set[str]:
         return {

@@ -1,9 +1,10 @@
 """Reads claims that a model proposes in words: names of subject, predicate and object.
 
 The names are linked as in questions (``eval.questions.mentions``, or else by the graph's labels),
-the predicate by the domain's wording. The claim is then compared with the question: it may only be
-about entities that the question mentions, and if the question itself can be parsed it must be the
-same claim. Otherwise a model could get a wrong answer licensed by proposing some other true claim.
+the predicate by the domain's wording. The claim is then compared with the question. If the question
+itself can be parsed, both claims must be the same; if not, the claim may only be about entities
+that the question mentions. Without this check a model could get a wrong answer licensed by
+proposing some other true claim.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kg.words.plain_text import add_article, clean_text
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
-_KIND = re.compile(
+_TYPE_PREDICATE = re.compile(
     r"(?:rdf:)?type|(?:is |are |was |has )?(?:an? )?(?:kind|type|instance)(?: of)?|is|is an?|isa|a",
     re.IGNORECASE,
 )
@@ -107,7 +108,7 @@ class ProposalReader:
         subject, object_ = self._link_name(subject), self._link_name(object_)
         if not self._find_entities(subject):
             return ParseFailure(f"“{subject}” names nothing in the graph")
-        for sentence in self._candidate_sentences(subject, predicate, object_):
+        for sentence in self._iter_candidate_sentences(subject, predicate, object_):
             reading = self._parser.parse_question(sentence)
             if isinstance(reading, Reading) and self._is_about(reading, subject, object_):
                 return reading.claims
@@ -125,19 +126,19 @@ class ProposalReader:
             if set(claims) & set(question.reading.claims):
                 return ""
             return "the question asks something else"
-        things = set(question.entities)
+        entities = set(question.entities)
         for claim in claims:
-            if claim.subj not in things:
+            if claim.subj not in entities:
                 return (
                     f"the question does not mention {self._kb.verbaliser.render_term(claim.subj)}"
                 )
-            literal = claim.obj.startswith('"')
-            if literal and not self._mentions_number(claim, question):
+            is_literal = claim.obj.startswith('"')
+            if is_literal and not self._mentions_number(claim, question):
                 return (
                     "the question does not name the value "
                     f"{self._kb.verbaliser.render_term(claim.obj)}"
                 )
-            if not literal and claim.pred != RDF_TYPE and claim.obj not in things:
+            if not is_literal and claim.pred != RDF_TYPE and claim.obj not in entities:
                 return f"the question does not mention {self._kb.verbaliser.render_term(claim.obj)}"
         return ""
 
@@ -148,19 +149,23 @@ class ProposalReader:
         claims cover the whole question.
         """
         claims = tuple(claims)
-        used = {term for claim in claims for term in (claim.subj, claim.obj)}
+        claim_terms = {term for claim in claims for term in (claim.subj, claim.obj)}
         values = {parse_number(claim.obj) for claim in claims}
         # Numbers may belong to the predicate's own sentence: "on 1 January 2020".
-        own = {
+        predicate_numbers = {
             token.key
             for pred in dict.fromkeys(claim.pred for claim in claims)
             for token in tokenise_text(self._kb.verbaliser.fill_clause(pred, "", ""))
             if token.number
         }
         for mention in question.mentions:
-            if mention.entities and used.isdisjoint(mention.entities):
+            if mention.entities and claim_terms.isdisjoint(mention.entities):
                 return self._kb.verbaliser.render_term(mention.entities[0])
-            if mention.number and mention.number not in own and float(mention.number) not in values:
+            if (
+                mention.number
+                and mention.number not in predicate_numbers
+                and float(mention.number) not in values
+            ):
                 return mention.number
         return ""
 
@@ -180,39 +185,41 @@ class ProposalReader:
         """Returns a name that the question parser knows: itself, or one the label index finds."""
         if self._find_entities(name):
             return name
-        found = self._kb.labels.find_entities(name)
-        return self._kb.verbaliser.render_term(found[0]) if len(found) == 1 else name
+        entities = self._kb.labels.find_entities(name)
+        return self._kb.verbaliser.render_term(entities[0]) if len(entities) == 1 else name
 
     def _find_entities(self, name: str) -> tuple[str, ...]:
         return self._parser.mention_index.find_entities(build_name_key(name))
 
-    def _candidate_sentences(self, subject: str, predicate: str, object_: str) -> Iterator[str]:
+    def _iter_candidate_sentences(
+        self, subject: str, predicate: str, object_: str
+    ) -> Iterator[str]:
         """Yields sentences that the claim may be parsed from, the most likely first."""
-        if _KIND.fullmatch(predicate):
+        if _TYPE_PREDICATE.fullmatch(predicate):
             noun = re.sub(r"^(?:an?|the)\s+", "", object_, flags=re.IGNORECASE)
             yield f"Is {subject} {add_article(noun)}?"
         # A model may repeat the whole listed sentence: "X flows into Y".
-        bare = re.sub(r"\b[XY]\b", " ", predicate)
-        for phrase in dict.fromkeys((predicate, bare, split_name(iri_tail(predicate)))):
-            found = self._predicates.get(tuple(stem_tokens(tokenise_text(phrase))), set())
-            # A phrase of several predicates is left to the parser, which checks the classes.
-            if len(found) == 1:
-                ((pred, swapped),) = found
+        without_slots = re.sub(r"\b[XY]\b", " ", predicate)
+        for phrase in dict.fromkeys((predicate, without_slots, split_name(iri_tail(predicate)))):
+            preds = self._predicates.get(tuple(stem_tokens(tokenise_text(phrase))), set())
+            # If several predicates share the phrase, the parser decides: it checks the classes.
+            if len(preds) == 1:
+                ((pred, swapped),) = preds
                 first, second = (object_, subject) if swapped else (subject, object_)
                 yield self._kb.verbaliser.fill_clause(pred, first, second)
         yield f"{subject} {predicate} {object_}"
 
     def _is_about(self, reading: Reading, subject: str, object_: str) -> bool:
-        """Whether the parsed claims are only about the two names."""
+        """Whether each parsed claim relates the two names, in either order."""
         if reading.inverted:
             return False
         subjects, objects = set(self._find_entities(subject)), set(self._find_entities(object_))
         for claim in reading.claims:
-            literal = claim.obj.startswith('"')
-            straight = claim.subj in subjects and (
-                literal or claim.pred == RDF_TYPE or claim.obj in objects
+            is_literal = claim.obj.startswith('"')
+            is_in_order = claim.subj in subjects and (
+                is_literal or claim.pred == RDF_TYPE or claim.obj in objects
             )
-            if not straight and not (claim.subj in objects and claim.obj in subjects):
+            if not is_in_order and not (claim.subj in objects and claim.obj in subjects):
                 return False
         return True
 

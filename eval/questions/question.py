@@ -59,19 +59,19 @@ def replace_mentions(tokens: list[Token], mentions: list[Mention]) -> Question:
 
 
 def explain_refusal(question: Question) -> str:
-    """Explains why a question that matches no known sentence must not be parsed by its words.
+    """Explains why a question that matches no sentence of the domain must not be parsed by cues.
 
     Returns an empty string if it may be parsed.
     """
     keys = question.keys
-    found = [m for m in question.mentions if m.entities]
-    if not found:
+    entities = [m for m in question.mentions if m.entities]
+    if not entities:
         return "nothing the question mentions is known to the graph"
     if _NEGATIONS.intersection(keys):
         return "the question is negated, and a yes or no to it could mean either"
     if any(m.number for m in question.mentions) and _COMPARISONS.intersection(keys):
         return "the question asks for a comparison or an estimate, not for a stated value"
-    if "or" in keys and len(found) > 2:
+    if "or" in keys and len(entities) > 2:
         return "the question offers alternatives"
     if "than" in keys:
         return "the question compares, and the graph states no comparisons"
@@ -81,12 +81,17 @@ def explain_refusal(question: Question) -> str:
 
 
 def explain_qualification(question: Question) -> str:
-    """Explains why no plain claim can answer a question that could not be parsed.
+    """Explains why no single claim can answer a question that could not be parsed.
 
-    A word such as "only" makes it another question: that the Rhine flows into the North Sea does
-    not answer whether *only* the Rhine does. Returns an empty string if there is no such word.
+    A word such as "only" changes the question: the fact that the Rhine flows into the North Sea
+    does not answer whether *only* the Rhine does.
+
+    Returns:
+        The reason; an empty string if there is none.
     """
     if reason := explain_refusal(question):
         return reason
-    found = [key for key in question.keys if key in _QUANTIFIERS]
-    return f"the question says “{found[0]}”, which no claim accounts for" if found else ""
+    quantifiers = [key for key in question.keys if key in _QUANTIFIERS]
+    return (
+        f"the question says “{quantifiers[0]}”, which no claim accounts for" if quantifiers else ""
+    )

@@ -1,4 +1,4 @@
-"""Reads statements in running text of a model, with the question parser.
+"""Reads the claims of statements in a model's running text, with the question parser.
 
 A statement differs from a question in four ways: a negation clearly denies the claim, it may begin
 with connecting words ("However, it is well known that …"), it may leave out a subject that was just
@@ -27,7 +27,7 @@ _TRUE = (
     r"(?:true|correct|a fact|clear|well known|known|certain|the case|worth noting|"
     r"important to note)"
 )
-_INVERTING = re.compile(rf"(?:it is|it's) {_FALSE} (?:that|to say that)\s+", re.IGNORECASE)
+_FALSE_LEAD = re.compile(rf"(?:it is|it's) {_FALSE} (?:that|to say that)\s+", re.IGNORECASE)
 _LEADS = re.compile(
     # "First Creek flows …", "No Name Creek …": these words begin names too, so they only count as
     # connecting words before a comma or a lower-case letter.
@@ -41,11 +41,11 @@ _LEADS = re.compile(
     r"(?![\w'])\s*,?\s*)+",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(
+_NEGATED_VERB = re.compile(
     r"\b(does|do|did|is|are|was|were|has|have|had|can|could|will|would) not\b|\bnever\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(r"\bcannot\b|(?<=\w)n['’]t\b", re.IGNORECASE)
+_JOINED_NOT = re.compile(r"\bcannot\b|(?<=\w)n['’]t\b", re.IGNORECASE)
 _PRONOUN = re.compile(
     r"(?P<it>it|which|who)(?:\s+also)?(?=\s)|(?P<its>its|whose)(?=\s)", re.IGNORECASE
 )
@@ -62,8 +62,9 @@ class Statement(NamedTuple):
 
     claims: tuple[tuple[Claim, ...], ...]
     negated: bool
+    """Whether the statement denies its claims."""
     subject: str
-    """IRI of the entity named first, which the next clause may leave out; or empty."""
+    """IRI of the entity named first, which the next clause may leave out; empty if unclear."""
 
 
 class StatementReader:
@@ -77,14 +78,15 @@ class StatementReader:
 
         Args:
             text: one clause.
-            subject: name that "it", "which" or a missing subject refers to, or empty.
+            subject: name of the entity that "it" or "which" refers to, or that is left out; else
+                empty.
         """
-        clean = _clean_clause(text)
-        clean = _LEADS.sub("", clean, count=1) if _LEADS.match(clean) else clean
-        if denied := self._parser.parse_denial(clean):
-            mentions = self._parser.mention_index.find_mentions(tokenise_text(clean))
-            return self._build_statement((Reading(denied),), True, mentions)
-        positive, negated = _remove_negation(clean)
+        clause = _clean_clause(text)
+        clause = _LEADS.sub("", clause, count=1) if _LEADS.match(clause) else clause
+        if denied_claims := self._parser.parse_denial(clause):
+            mentions = self._parser.mention_index.find_mentions(tokenise_text(clause))
+            return self._build_statement((Reading(denied_claims),), True, mentions)
+        positive, negated = _remove_negation(clause)
         if positive is None:
             return ParseFailure("it is negated more than once")
         if subject:
@@ -98,39 +100,48 @@ class StatementReader:
                 return reading
         else:
             readings = (reading,)
-        claims = [claim for found in readings for claim in found.claims]
-        if kind := self._parser.type_mentions.find_wrong_type(tokens, mentions, claims):
-            return ParseFailure(f"nothing in the graph says that what it calls “{kind}” is one")
+        claims = [claim for parsed_reading in readings for claim in parsed_reading.claims]
+        if wrong_type := self._parser.type_mentions.find_wrong_type(tokens, mentions, claims):
+            return ParseFailure(
+                f"nothing in the graph says that what it calls “{wrong_type}” is one"
+            )
         return self._build_statement(readings, negated, mentions)
 
     def find_last_entity(self, text: str) -> str:
-        """Finds the entity that a clause ends with, which a following "which" refers to."""
+        """Finds the entity that a clause ends with, to which a "which" after it refers.
+
+        Returns an empty string if the clause does not end with the name of exactly one entity.
+        """
         tokens = tokenise_text(_clean_clause(text))
-        last = next(
+        last_mention = next(
             (m for m in reversed(self._parser.mention_index.find_mentions(tokens)) if m.entities),
             None,
         )
-        unique = last is not None and last.end == len(tokens) and len(last.entities) == 1
-        return last.entities[0] if last is not None and unique else ""
+        is_unique = (
+            last_mention is not None
+            and last_mention.end == len(tokens)
+            and len(last_mention.entities) == 1
+        )
+        return last_mention.entities[0] if last_mention is not None and is_unique else ""
 
-    def concerns_graph(self, text: str, *, continues: bool) -> bool:
+    def concerns_graph(self, text: str, *, may_omit_subject: bool) -> bool:
         """Whether a clause may make a claim about the graph, even one that cannot be parsed.
 
-        That is so if it names an entity of the graph, if it mentions a type of a left-out subject
-        ("…, a lake"), or if it has the words of a predicate together with a proper name, a number,
-        or a left-out subject.
+        It may do so in three cases: it names an entity of the graph; it mentions a type of a
+        left-out subject ("…, a lake"); or it has the words of a predicate together with a proper
+        name, a number or a left-out subject.
 
         Args:
             text: one clause.
-            continues: the clause before it had a subject that this one may have left out.
+            may_omit_subject: whether the clause before it had a subject that this one may omit.
         """
         tokens = tokenise_text(_clean_clause(text))
         mentions = self._parser.mention_index.find_mentions(tokens)
         if any(m.entities and is_capitalised(tokens[m.start : m.end]) for m in mentions):
             return True
-        if continues and self._parser.type_mentions.has_type_word(tokens):
+        if may_omit_subject and self._parser.type_mentions.has_type_word(tokens):
             return True
-        has_subject = continues or any(m.number for m in mentions)
+        has_subject = may_omit_subject or any(m.number for m in mentions)
         has_subject = has_subject or any(is_capitalised((t,)) and t.key != "i" for t in tokens[1:])
         return has_subject and self._parser.has_predicate_words(replace_mentions(tokens, mentions))
 
@@ -138,16 +149,22 @@ class StatementReader:
         self, readings: Sequence[Reading], negated: bool, mentions: Sequence[Mention]
     ) -> Statement:
         claims = tuple(reading.claims for reading in readings)
-        ends = {end for group in claims for claim in group for end in (claim.subj, claim.obj)}
-        first = next((m for m in mentions if m.entities), None)
-        known = [iri for iri in first.entities if iri in ends] if first else []
-        inverted = negated ^ readings[0].inverted
-        return Statement(claims, inverted, known[0] if len(known) == 1 else "")
+        claim_terms = {
+            term for group in claims for claim in group for term in (claim.subj, claim.obj)
+        }
+        first_mention = next((m for m in mentions if m.entities), None)
+        claimed_entities = (
+            [iri for iri in first_mention.entities if iri in claim_terms] if first_mention else []
+        )
+        is_denial = negated ^ readings[0].inverted
+        return Statement(
+            claims, is_denial, claimed_entities[0] if len(claimed_entities) == 1 else ""
+        )
 
     def _read_as_question(
         self, tokens: Sequence[Token], mentions: Sequence[Mention]
     ) -> tuple[Reading, ...]:
-        """Reads "The Rhine is a river" as the question that begins with its verb."""
+        """Reads "The Rhine is a river" as the question "Is the Rhine a river"."""
         start = next((m.start for m in mentions if m.entities), -1)
         end = next((m.end for m in mentions if m.entities), -1)
         if start < 0 or not {token.key for token in tokens[:start]} <= ARTICLES:
@@ -162,15 +179,15 @@ class StatementReader:
         self, tokens: Sequence[Token], mentions: Sequence[Mention]
     ) -> tuple[Reading, ...]:
         """Reads a statement once for each entity of its only list; empty if that fails."""
-        run = _find_list(tokens, mentions)
-        if not 2 <= len(run) <= MAX_LISTED_ENTITIES:
+        listed_indices = _find_list(tokens, mentions)
+        if not 2 <= len(listed_indices) <= MAX_LISTED_ENTITIES:
             return ()
         readings = []
-        first, last = mentions[run[0]].start, mentions[run[-1]].end
-        for index in run:
-            own = tokens[mentions[index].start : mentions[index].end]
-            reduced = [*tokens[:first], *own, *tokens[last:]]
-            words = [token.text for token in reduced if token.key != "both"]
+        list_start, list_end = mentions[listed_indices[0]].start, mentions[listed_indices[-1]].end
+        for index in listed_indices:
+            entity_tokens = tokens[mentions[index].start : mentions[index].end]
+            statement_tokens = [*tokens[:list_start], *entity_tokens, *tokens[list_end:]]
+            words = [token.text for token in statement_tokens if token.key != "both"]
             reading = self._parser.parse_question(" ".join(words))
             if isinstance(reading, ParseFailure) or len(reading.claims) > MAX_READINGS:
                 return ()
@@ -184,19 +201,24 @@ def _clean_clause(text: str) -> str:
         text = unicodedata.normalize("NFKC", text)
         text = "".join(char for char in text if unicodedata.category(char) != "Cf")
     text = _MARKUP.sub("", _LIST_MARK.sub("", text, count=1) if _LIST_MARK.match(text) else text)
-    text = _NOT.sub(lambda match: "can not" if match.group() == "cannot" else " not", text)
+    text = _JOINED_NOT.sub(lambda match: "can not" if match.group() == "cannot" else " not", text)
     return text.strip(' \t\r\n.,;:!"“”«»„()[]')
 
 
 def _remove_negation(text: str) -> tuple[str | None, bool]:
-    """Removes the negation and returns whether there was one; None if there were several."""
-    inverting = _INVERTING.match(text)
-    text, count = _NEGATED.subn(
-        lambda match: match[1] or "", text[inverting.end() :] if inverting else text
+    """Removes the negation of a statement.
+
+    Returns:
+        The statement without it, and whether it was negated; None and False if it was negated more
+        than once.
+    """
+    false_lead = _FALSE_LEAD.match(text)
+    text, count = _NEGATED_VERB.subn(
+        lambda match: match[1] or "", text[false_lead.end() :] if false_lead else text
     )
-    if count + bool(inverting) > 1:
+    if count + bool(false_lead) > 1:
         return None, False
-    return text, bool(count or inverting)
+    return text, bool(count or false_lead)
 
 
 def _insert_subject(text: str, subject: str) -> str:
@@ -209,11 +231,15 @@ def _insert_subject(text: str, subject: str) -> str:
 
 
 def _find_list(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[int]:
-    """Finds the mentions of the only list, "A, B and C", in a statement; empty if not unique."""
+    """Finds the only list of entities ("A, B and C") in a statement.
+
+    Returns:
+        Indices of its entities in ``mentions``; empty if there are no lists or several.
+    """
     runs: list[list[int]] = []
     for index, (first, second) in enumerate(itertools.pairwise(mentions)):
-        between = {token.key for token in tokens[first.end : second.start]} - ARTICLES
-        if between <= {"and"} and first.entities and second.entities:
+        words_between = {token.key for token in tokens[first.end : second.start]} - ARTICLES
+        if words_between <= {"and"} and first.entities and second.entities:
             if runs and runs[-1][-1] == index:
                 runs[-1].append(index + 1)
             else:

@@ -41,7 +41,8 @@ class TypeMentions:
     Args:
         kb: the graph with the types of entities.
         classes: name of a class, as folded words → its IRI.
-        predicate_stems: predicate → stems of the predicate's own wording, which mention no type.
+        predicate_stems: predicate → stems of the predicate's own wording. Words with these stems
+            are not checked as types.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class TypeMentions:
         classes: Mapping[tuple[str, ...], str],
         predicate_stems: Mapping[str, set[str]],
     ) -> None:
-        self._types_of = kb.verbaliser.collect_types
+        self._collect_types = kb.verbaliser.collect_types
         self._predicate_stems = predicate_stems
         self._classes_by_stem: dict[str, set[str]] = {}
         for name, iri in classes.items():
@@ -64,49 +65,62 @@ class TypeMentions:
     def find_wrong_type(
         self, tokens: Sequence[Token], mentions: Sequence[Mention], claims: Sequence[Claim]
     ) -> str:
-        """Finds the first type that the entity next to it is not known to have; empty if none.
+        """Finds the first mentioned type that the entity next to it does not have in the graph.
 
-        A type without a name next to it ("the river flows …") must be the type of some entity that
-        the statement names.
+        If there is no name next to a type ("the river flows …"), some entity that the statement
+        names must have it.
 
         Args:
             tokens: the tokens of the statement.
             mentions: the entities and numbers that it names.
-            claims: the claims it was read as; a class that it claims is not a mere mention.
+            claims: the claims that it was read as. A type that one of them asserts is not checked
+                here.
+
+        Returns:
+            The word of the type; empty if every type is right.
         """
-        named = [mention for mention in mentions if mention.entities]
-        inside = {position for mention in named for position in range(mention.start, mention.end)}
+        names = [mention for mention in mentions if mention.entities]
+        name_positions = {
+            position for mention in names for position in range(mention.start, mention.end)
+        }
         predicate_words = set().union(
             *(self._predicate_stems.get(claim.pred, ()) for claim in claims)
         )
-        claimed = {claim.obj for claim in claims if claim.pred == RDF_TYPE}
+        claimed_types = {claim.obj for claim in claims if claim.pred == RDF_TYPE}
         for position, token in enumerate(tokens):
             word = stem_word(token.key)
-            kinds = self._classes_by_stem.get(word)
-            if kinds is None or position in inside or word in predicate_words or kinds & claimed:
+            types = self._classes_by_stem.get(word)
+            if (
+                types is None
+                or position in name_positions
+                or word in predicate_words
+                or types & claimed_types
+            ):
                 continue
-            nearby = _find_adjacent_names(tokens, named, position) or named
-            if not any(kinds & self._types_of(iri) for name in nearby for iri in name.entities):
+            adjacent_names = _find_adjacent_names(tokens, names, position) or names
+            if not any(
+                types & self._collect_types(iri) for name in adjacent_names for iri in name.entities
+            ):
                 return token.text
         return ""
 
 
 def _find_adjacent_names(
-    tokens: Sequence[Token], named: Sequence[Mention], position: int
+    tokens: Sequence[Token], names: Sequence[Mention], position: int
 ) -> list[Mention]:
     """Returns the names directly before and after a type at a position."""
 
     def contains_only(start: int, end: int, words: frozenset[str] | set[str]) -> bool:
         return all(token.key in words for token in tokens[start:end])
 
-    before = [
+    names_before = [
         name
-        for name in named
+        for name in names
         if name.end <= position and contains_only(name.end, position, _WORDS_AFTER_NAME)
     ]
-    after = [
+    names_after = [
         name
-        for name in named
+        for name in names
         if name.start > position and contains_only(position + 1, name.start, _WORDS_BEFORE_NAME)
     ]
-    return [*before[-1:], *after[:1]]
+    return [*names_before[-1:], *names_after[:1]]

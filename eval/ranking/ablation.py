@@ -28,9 +28,9 @@ class ComponentVariant:
     """A variant of a component.
 
     Attributes:
-        component: the component that it replaces.
-        rankings: its rankings.
-        question: the question that the comparison of the two answers.
+        component: name of the component that the variant replaces.
+        rankings: rankings of the variant.
+        question: the question that a comparison of component and variant answers.
     """
 
     component: str
@@ -54,15 +54,15 @@ class RankingFuser:
 
     def fuse_rankings(
         self,
-        parts: Sequence[Rankings],
+        rankings: Sequence[Rankings],
         name: str,
         weights: Sequence[float] | None = None,
         method: Method = "rrf",
     ) -> Rankings:
         """Fuses several rankings into one; weights are equal if omitted."""
-        recorded = [RecordedRetriever(part, self.questions) for part in parts]
+        retrievers = [RecordedRetriever(part, self.questions) for part in rankings]
         ranker = EnsembleRanker(
-            self.passages, recorded, weights, method=method, pool=self.depth, name=name
+            self.passages, retrievers, weights, method=method, pool=self.depth, name=name
         )
         ids = [passage.id for passage in self.passages]
         return rank_questions(ranker, self.questions, ids, name=name, depth=self.depth)
@@ -81,27 +81,28 @@ def iter_ablations(
         component_variants: variants of single components.
 
     Yields:
-        The comparison, with the ensemble (or the component) first and the variant second, and the
-        rankings of the variant.
+        A comparison and the rankings of its variant. ``first`` is the ensemble or the component,
+        ``second`` is the variant.
     """
-    for left_out in components:
-        remaining = [part for name, part in components.items() if name != left_out]
-        fused = fuser.fuse_rankings(remaining, f"{ENSEMBLE} without {left_out}")
-        yield Ablation(ENSEMBLE, fused.name, f"What does {left_out} add?"), fused
-    text = [part for name, part in components.items() if name in TEXT_COMPONENTS]
-    # With only one other component this would repeat a variant from above.
-    if 0 < len(text) < len(components) - 1:
-        fused = fuser.fuse_rankings(text, f"{ENSEMBLE} without graph")
+    for omitted in components:
+        remaining = [rankings for name, rankings in components.items() if name != omitted]
+        fused = fuser.fuse_rankings(remaining, f"{ENSEMBLE} without {omitted}")
+        yield Ablation(ENSEMBLE, fused.name, f"What does {omitted} add?"), fused
+    text_rankings = [rankings for name, rankings in components.items() if name in TEXT_COMPONENTS]
+    # If only one component uses the graph, this would repeat the variant without that component.
+    if 0 < len(text_rankings) < len(components) - 1:
+        fused = fuser.fuse_rankings(text_rankings, f"{ENSEMBLE} without graph")
         question = "What do the concept graph and the section tree add together?"
         yield Ablation(ENSEMBLE, fused.name, question), fused
     fused = fuser.fuse_rankings(list(components.values()), f"{ENSEMBLE} linear", method="linear")
     yield Ablation(ENSEMBLE, fused.name, "Is fusing ranks better than fusing scores?"), fused
-    for other in component_variants:
-        if other.component not in components:
+    for variant in component_variants:
+        if variant.component not in components:
             continue
-        yield Ablation(other.component, other.rankings.name, other.question), other.rankings
-        exchanged = [
-            other.rankings if name == other.component else part for name, part in components.items()
+        yield Ablation(variant.component, variant.rankings.name, variant.question), variant.rankings
+        with_variant = [
+            variant.rankings if name == variant.component else rankings
+            for name, rankings in components.items()
         ]
-        fused = fuser.fuse_rankings(exchanged, f"{ENSEMBLE} with {other.rankings.name}")
-        yield Ablation(ENSEMBLE, fused.name, other.question), fused
+        fused = fuser.fuse_rankings(with_variant, f"{ENSEMBLE} with {variant.rankings.name}")
+        yield Ablation(ENSEMBLE, fused.name, variant.question), fused

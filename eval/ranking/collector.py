@@ -34,10 +34,10 @@ ProgressWrapper = Callable[[Sequence[Question], str], Iterable[Question]]
 
 
 class RankingCollector:
-    """The rankings of one run's retrievers.
+    """Ranks the chunks of one run with its retrievers.
 
     Args:
-        run: what is searched.
+        run: the run whose chunks are searched.
         embedder: model of ``dense``; empty for the default model.
         progress: shows progress.
     """
@@ -56,8 +56,8 @@ class RankingCollector:
         The section tree is omitted if the run was built without sections.
         """
         if name == ENSEMBLE:
-            without = () if self.run.sections is not None else ("section_tree",)
-            return tuple(part for part in ENSEMBLE_COMPONENTS if part not in without)
+            omitted = () if self.run.sections is not None else ("section_tree",)
+            return tuple(component for component in ENSEMBLE_COMPONENTS if component not in omitted)
         return HYBRID_COMPONENTS if name == "hybrid" else (name,)
 
     def collect_rankings(
@@ -69,34 +69,42 @@ class RankingCollector:
             Name → rankings, in the order of ``names``.
 
         Raises:
-            EpocheError: a part of the run or a model cannot be opened.
+            EpocheError: a file of the run or a model cannot be opened.
         """
         unique_names = list(dict.fromkeys(names))
-        parts = dict.fromkeys(part for name in unique_names for part in self.list_components(name))
-        recorded = {part: self._rank_questions(part, questions) for part in parts}
+        components = dict.fromkeys(
+            component for name in unique_names for component in self.list_components(name)
+        )
+        component_rankings = {
+            component: self._rank_questions(component, questions) for component in components
+        }
         fuser = RankingFuser(self.passages, questions)
         return {
-            name: fuser.fuse_rankings([recorded[part] for part in self.list_components(name)], name)
+            name: fuser.fuse_rankings(
+                [component_rankings[component] for component in self.list_components(name)], name
+            )
             if self.list_components(name) != (name,)
-            else recorded[name]
+            else component_rankings[name]
             for name in unique_names
         }
 
     def use_pagerank(
         self, components: Mapping[str, Rankings], questions: Sequence[Question]
     ) -> dict[str, Rankings]:
-        """Returns the components with ``kg`` replaced by its PageRank variant."""
-        by_pagerank = self._rank_questions(
+        """Returns the rankings of the components, with ``kg`` replaced by its PageRank variant."""
+        pagerank_rankings = self._rank_questions(
             "kg", questions, KG_BY_PAGERANK, RetrieverOptions(walk="ppr")
         )
         return {
-            (KG_BY_PAGERANK if name == "kg" else name): (by_pagerank if name == "kg" else part)
-            for name, part in components.items()
+            (KG_BY_PAGERANK if name == "kg" else name): (
+                pagerank_rankings if name == "kg" else rankings
+            )
+            for name, rankings in components.items()
         }
 
     def rank_variants(self, questions: Sequence[Question]) -> list[ComponentVariant]:
         """Ranks with variants of the components that use the graph or the sections."""
-        others = [
+        variants = [
             (
                 "kg",
                 KG_BY_PAGERANK,
@@ -124,9 +132,9 @@ class RankingCollector:
         ]
         return [
             ComponentVariant(
-                component, self._rank_questions(component, questions, name, choices), question
+                component, self._rank_questions(component, questions, name, options), question
             )
-            for component, name, choices, question in others
+            for component, name, options, question in variants
             if component in self.list_components(ENSEMBLE)
             and (name != _KG_WITHOUT_LOOKUP or self.run.table is not None)
         ]
@@ -145,12 +153,12 @@ class RankingCollector:
                 where=str(other.run.folder),
                 hint="Build both runs from the same documents with the same --chunk-size.",
             )
-        shared = [
-            part
-            for part in self.list_components(ENSEMBLE)
-            if part in other.list_components(ENSEMBLE)
+        shared_components = [
+            component
+            for component in self.list_components(ENSEMBLE)
+            if component in other.list_components(ENSEMBLE)
         ]
-        names = [part for part in shared if part not in HYBRID_COMPONENTS]
+        names = [component for component in shared_components if component not in HYBRID_COMPONENTS]
         return [
             ComponentVariant(
                 name,
@@ -167,7 +175,7 @@ class RankingCollector:
         name: str = "",
         options: RetrieverOptions | None = None,
     ) -> Rankings:
-        """Ranks with one retriever, which is opened only once."""
+        """Ranks with one retriever; it is opened on first use and kept for later calls."""
         name = name or retriever
         if name not in self._retrievers:
             self._retrievers[name] = open_retriever(

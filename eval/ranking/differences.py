@@ -28,8 +28,9 @@ Pair = tuple[str, str]
 def compare_retrievers(scores: QuestionScores, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
     """Compares pairs of retrievers by every metric and group of questions.
 
-    p-values are adjusted by Holm's method: for all questions over the pairs of each metric; for
-    the kinds of questions over pairs and kinds together of each metric.
+    p-values are adjusted by Holm's method, for each metric separately. The tests on all questions
+    are one family, with one test per pair. The tests by kind are another, with one test per pair
+    and kind.
 
     Args:
         scores: the retrievers' scores.
@@ -96,29 +97,33 @@ def _test_difference(
     )
     if measure in STATISTICS:
         return _add_bootstrap_test(difference, scores, distribution, intervals, column)
-    both = [scores.get_values(name, group)[:, METRIC_NAMES.index(measure)] for name in pair]
-    paired_differences = both[0] - both[1]
-    flipped = sign_flip_test(paired_differences, seed=scores.resamples.seed)
+    paired_values = [
+        scores.get_values(name, group)[:, METRIC_NAMES.index(measure)] for name in pair
+    ]
+    paired_differences = paired_values[0] - paired_values[1]
+    flip_test = sign_flip_test(paired_differences, seed=scores.resamples.seed)
     difference = _add_interval(difference, choose_interval(intervals, column))
     # If no resample varies, the computed standard error is only rounding error.
-    error = (
+    standard_error = (
         0.0
         if difference.method == "none"
         else float(distribution.compute_standard_errors()[column])
     )
-    if difference.method == "none" and (flipped.n_differ or measure == ALL_GOLD):
-        table = measure == ALL_GOLD
-        interval = compute_edge_difference(both[0], both[1], scores.confidence, is_binary=table)
+    if difference.method == "none" and (flip_test.n_differ or measure == ALL_GOLD):
+        is_binary = measure == ALL_GOLD
+        interval = compute_edge_difference(
+            paired_values[0], paired_values[1], scores.confidence, is_binary=is_binary
+        )
         difference = _add_interval(difference, interval)
     n = len(paired_differences)
-    effect = minimum_detectable_effect(error, n if measure == ALL_GOLD else None)
+    effect = minimum_detectable_effect(standard_error, n if measure == ALL_GOLD else None)
     return msgspec.structs.replace(
         difference,
-        test="mcnemar" if flipped.is_mcnemar else "sign-flip",
-        exact=flipped.is_exact,
-        p=round_significant(flipped.p_value),
+        test="mcnemar" if flip_test.is_mcnemar else "sign-flip",
+        exact=flip_test.is_exact,
+        p=round_significant(flip_test.p_value),
         n=n,
-        n_differ=flipped.n_differ,
+        n_differ=flip_test.n_differ,
         minimum_detectable_effect=None if effect is None else round_significant(effect),
     )
 
@@ -130,10 +135,10 @@ def _add_bootstrap_test(
     intervals: BootstrapIntervals,
     column: int,
 ) -> Difference:
-    """Tests a difference by the bootstrap.
+    """Tests a difference of one of the ``STATISTICS`` by the bootstrap.
 
-    For the ``STATISTICS``, which have no value per question because their threshold is estimated
-    from all questions.
+    Paired tests need a value per question, which these do not have: they compare the scores of
+    different questions.
     """
     difference = _add_interval(difference, choose_interval(intervals, column))
     effect = minimum_detectable_effect(float(distribution.compute_standard_errors()[column]))
@@ -167,13 +172,13 @@ def _add_verdict(difference: Difference, p_holm: float | None) -> Difference:
         and p_holm is not None
         and p_holm < ALPHA
     ):
-        higher, lower = difference.first, difference.second
+        better_if_positive, better_if_negative = difference.first, difference.second
         if difference.measure == FALSE_POSITIVES:
-            higher, lower = lower, higher
+            better_if_positive, better_if_negative = better_if_negative, better_if_positive
         if difference.low > 0:
-            better = higher
+            better = better_if_positive
         elif difference.high < 0:
-            better = lower
+            better = better_if_negative
     return msgspec.structs.replace(
         difference, p_holm=None if p_holm is None else round_significant(p_holm), better=better
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_BASELINES = ("bm25", "dense", "hybrid")
 DEFAULT_RETRIEVERS = ("kg", "section_tree", "ensemble")
 _PIPE_WIDTH = 160
+"""Columns of a table that is written to a file or pipe, where the terminal's width is unknown."""
 
 
 class SplitChoice(StrEnum):
@@ -67,7 +68,8 @@ def main(
         typer.Option(help="With --ablate: another run of the same chunks to compare with."),
     ] = None,
     embedder: Annotated[
-        str, typer.Option(help="Model of dense: a folder or hub name; default MiniLM.")
+        str,
+        typer.Option(help="Model of the retriever dense: a folder or hub name; default MiniLM."),
     ] = "",
     resamples: Resamples = 2000,
     seed: ResampleSeed = 12345,
@@ -104,28 +106,28 @@ def main(
     for name in OUTPUT_FILES:
         check_output(out / name, [questions])
     collector = RankingCollector(open_run(run), embedder, _show_progress)
-    other = (
+    other_collector = (
         None
         if other_run is None
         else RankingCollector(open_run(other_run), embedder, _show_progress)
     )
-    labelled = read_questions(questions, collector.ids)
-    selected = select_split(labelled, split.value, questions)
+    all_questions = read_questions(questions, collector.ids)
+    selected = select_split(all_questions, split.value, questions)
     if ablate or tune:
         names += [*collector.list_components(ENSEMBLE), ENSEMBLE]
     rankings = collector.collect_rankings(names, selected)
     ablations: list[tuple[Ablation, Rankings]] = []
     tuning: dict[str, Tuning] = {}
     if tune:
-        dev = select_split(labelled, "dev", questions)
-        tuning, tuned = _tune_fusions(collector, dev, selected, rankings)
-        rankings |= tuned
+        dev = select_split(all_questions, "dev", questions)
+        tuning, tuned_rankings = _tune_fusions(collector, dev, selected, rankings)
+        rankings |= tuned_rankings
         tuned_pair = Ablation(
             TUNED_ENSEMBLE, TUNED_HYBRID, "What does the graph add where both are tuned?"
         )
-        ablations.append((tuned_pair, tuned[TUNED_HYBRID]))
+        ablations.append((tuned_pair, tuned_rankings[TUNED_HYBRID]))
     if ablate:
-        ablations += _rank_ablations(collector, other, selected, rankings)
+        ablations += _rank_ablations(collector, other_collector, selected, rankings)
     report = build_report(
         selected,
         rankings,
@@ -155,13 +157,13 @@ def _tune_fusions(
     questions: Sequence[Question],
     rankings: Mapping[str, Rankings],
 ) -> tuple[dict[str, Tuning], dict[str, Rankings]]:
-    """Tunes the ensemble and hybrid on the dev questions, and ranks the test questions with both.
+    """Tunes ``ensemble`` and ``hybrid`` on the dev questions, and ranks the test questions.
 
     Args:
         collector: ranks questions.
         dev: the dev questions.
-        questions: the questions to evaluate on.
-        rankings: the components' rankings of these questions, by name.
+        questions: the test questions.
+        rankings: the components' rankings of the test questions, by name.
 
     Returns:
         The chosen settings and the rankings of the tuned retrievers, by their names.
@@ -172,54 +174,58 @@ def _tune_fusions(
     from eval.ranking.ablation import ENSEMBLE, TUNED_ENSEMBLE, TUNED_HYBRID, RankingFuser
     from eval.ranking.tuner import tune_fusion
 
-    parts = collector.list_components(ENSEMBLE)
-    on_dev = collector.collect_rankings(parts, dev)
+    ensemble_components = collector.list_components(ENSEMBLE)
+    dev_rankings = collector.collect_rankings(ensemble_components, dev)
     fuser = RankingFuser(collector.passages, questions)
     tuning: dict[str, Tuning] = {}
     tuned_rankings: dict[str, Rankings] = {}
-    for name, either_walk, names in (
+    for name, tries_pagerank, names in (
         (TUNED_HYBRID, False, collector.list_components("hybrid")),
-        (TUNED_ENSEMBLE, True, parts),
+        (TUNED_ENSEMBLE, True, ensemble_components),
     ):
-        sets = [{part: on_dev[part] for part in names}]
-        sets_asked = [{part: rankings[part] for part in names}]
-        if either_walk:
-            sets.append(collector.use_pagerank(sets[0], dev))
-            sets_asked.append(collector.use_pagerank(sets_asked[0], questions))
-        tuned = tune_fusion(
+        # The sets of components to choose from, with their rankings of the dev and test questions.
+        dev_component_sets = [{component: dev_rankings[component] for component in names}]
+        test_component_sets = [{component: rankings[component] for component in names}]
+        if tries_pagerank:
+            dev_component_sets.append(collector.use_pagerank(dev_component_sets[0], dev))
+            test_component_sets.append(collector.use_pagerank(test_component_sets[0], questions))
+        best_tuning = tune_fusion(
             RankingFuser(collector.passages, dev),
-            sets,
-            lambda tried: track_progress(tried, what="settings", total=len(tried)),
+            dev_component_sets,
+            lambda settings: track_progress(settings, what="settings", total=len(settings)),
         )
-        used = next(
+        chosen_rankings = next(
             list(components.values())
-            for components in sets_asked
-            if tuple(components) == tuned.components
+            for components in test_component_sets
+            if tuple(components) == best_tuning.components
         )
-        method: Method = "linear" if tuned.fusion == "linear" else "rrf"
-        tuning[name] = tuned
-        tuned_rankings[name] = fuser.fuse_rankings(used, name, tuned.weights, method)
+        method: Method = "linear" if best_tuning.fusion == "linear" else "rrf"
+        tuning[name] = best_tuning
+        tuned_rankings[name] = fuser.fuse_rankings(
+            chosen_rankings, name, best_tuning.weights, method
+        )
     return tuning, tuned_rankings
 
 
 def _rank_ablations(
     collector: RankingCollector,
-    other: RankingCollector | None,
+    other_collector: RankingCollector | None,
     questions: Sequence[Question],
     rankings: Mapping[str, Rankings],
 ) -> list[tuple[Ablation, Rankings]]:
     """Makes the variants of the ensemble and of its components."""
     from eval.ranking.ablation import ENSEMBLE, RankingFuser, iter_ablations
 
-    alternatives = collector.rank_variants(questions)
-    if other is not None:
-        alternatives += collector.rank_other_run(other, questions)
+    component_variants = collector.rank_variants(questions)
+    if other_collector is not None:
+        component_variants += collector.rank_other_run(other_collector, questions)
     components = {name: rankings[name] for name in collector.list_components(ENSEMBLE)}
     fuser = RankingFuser(collector.passages, questions)
-    total = len(components) + 2 + 2 * len(alternatives)
+    # As many as ``iter_ablations`` yields at most; needed only for the progress display.
+    total = len(components) + 2 + 2 * len(component_variants)
     return list(
         track_progress(
-            iter_ablations(fuser, components, alternatives), what="ablations", total=total
+            iter_ablations(fuser, components, component_variants), what="ablations", total=total
         )
     )
 

@@ -1,12 +1,14 @@
 """Computes the metrics of rankings with ir_measures, whose metric names are used.
 
-``R@k``: share of the gold chunks among the first k. ``nDCG@10``: discounted gain, log₂ (Järvelin &
-Kekäläinen, ACM TOIS 2002, 20:422). ``RR``: 1 / rank of the first gold chunk (its mean is MRR).
-``AllGold@10``: 1 if every gold chunk is among the first ten, for questions that need several
-chunks; ir_measures has no such metric, but it is 1 exactly if ``R@10`` = 1.
+* ``R@k``: share of the gold chunks that are among the first k.
+* ``nDCG@10``: normalised discounted cumulative gain with log₂ (Järvelin & Kekäläinen, ACM TOIS
+  2002, 20:422).
+* ``RR``: 1 / rank of the first gold chunk; its mean is MRR.
+* ``AllGold@10``: 1 if every gold chunk is among the first ten, else 0; for questions that need
+  several chunks. ir_measures does not have it, so it is computed as ``R@10`` = 1.
 
-S. MacAvaney, C. Macdonald, I. Ounis, Streamlining Evaluation with ir-measures, ECIR 2022; the
-values are computed by pytrec_eval, and are the same as those of trec_eval.
+ir_measures computes the values with pytrec_eval, and they are the same as those of trec_eval. See
+S. MacAvaney, C. Macdonald, I. Ounis, Streamlining Evaluation with ir-measures, ECIR 2022.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ HEADLINE_METRIC = "nDCG@10"
 """The metric that tuning maximises."""
 _IR_MEASURES_NAMES = ("R@1", "R@5", "R@10", HEADLINE_METRIC, "RR")
 METRIC_NAMES = (*_IR_MEASURES_NAMES, ALL_GOLD)
-"""The columns, all in [0, 1], higher is better."""
+"""The columns of the scores. All are in [0, 1], and higher is better."""
 
 
 def score_questions(rankings: Rankings, questions: Sequence[Question]) -> Floats:
@@ -53,9 +55,9 @@ def score_questions(rankings: Rankings, questions: Sequence[Question]) -> Floats
             run[str(i)] = {chunk_id: float(-rank) for rank, chunk_id in enumerate(ranking)}
     values[answerable] = 0.0
     if run:
-        column = {str(measure): METRIC_NAMES.index(str(measure)) for measure in requested}
+        columns = {str(measure): METRIC_NAMES.index(str(measure)) for measure in requested}
         for metric in ir_measures.iter_calc(requested, qrels, run):
-            values[int(metric.query_id), column[str(metric.measure)]] = metric.value
+            values[int(metric.query_id), columns[str(metric.measure)]] = metric.value
     all_gold = values[answerable, METRIC_NAMES.index("R@10")] == 1.0
     values[answerable, METRIC_NAMES.index(ALL_GOLD)] = all_gold
     return values

@@ -51,23 +51,25 @@ def build_question_rows(
     """Yields a row for each retriever and question."""
     for name, rankings in retrievers.items():
         values = score_questions(rankings, questions)
-        for question, row in zip(questions, values, strict=True):
+        for question, question_values in zip(questions, values, strict=True):
             ranking = rankings.by_question[question.id]
             ranks = {chunk_id: rank for rank, chunk_id in enumerate(ranking, start=1)}
-            scored = list(ranking.items())
+            scored_chunks = list(ranking.items())
             yield QuestionRow(
                 id=question.id,
                 retriever=name,
                 kind=question.kind,
                 gold=question.gold,
-                measures=dict(zip(METRIC_NAMES, map(round_significant, row.tolist()), strict=True))
+                measures=dict(
+                    zip(METRIC_NAMES, map(round_significant, question_values.tolist()), strict=True)
+                )
                 if question.answerable
                 else None,
-                best_score=round_significant(scored[0][1]) if scored else None,
+                best_score=round_significant(scored_chunks[0][1]) if scored_chunks else None,
                 ranks={chunk_id: ranks.get(chunk_id) for chunk_id in question.gold},
                 found=tuple(
                     (chunk_id, round_significant(score))
-                    for chunk_id, score in scored[:_MAX_LISTED_CHUNKS]
+                    for chunk_id, score in scored_chunks[:_MAX_LISTED_CHUNKS]
                 ),
             )
 
@@ -84,9 +86,9 @@ def render_outputs(
     Args:
         folder: the output folder.
         report: the report.
-        questions: the questions evaluated.
-        retrievers: name → rankings.
-        variants: name → rankings, of the ablations.
+        questions: the questions that were evaluated.
+        retrievers: name of a retriever → its rankings.
+        variants: name of an ablation variant → its rankings.
 
     Returns:
         Path → content.

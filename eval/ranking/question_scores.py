@@ -50,7 +50,7 @@ class QuestionScores:
         self.resamples = resamples
         self.confidence = confidence
         self._values = {
-            name: score_questions(ranked, questions) for name, ranked in rankings.items()
+            name: score_questions(ranking, questions) for name, ranking in rankings.items()
         }
         self._distribution_cache: dict[tuple[str, str], Distribution] = {}
 
@@ -67,9 +67,9 @@ class QuestionScores:
         """
         groups = {ALL_QUESTIONS: self.answerable}
         for kind in KINDS:
-            of_kind = np.array([question.kind == kind for question in self.questions])
-            if kind != UNANSWERABLE and of_kind.any():
-                groups[kind] = of_kind
+            has_kind = np.array([question.kind == kind for question in self.questions])
+            if kind != UNANSWERABLE and has_kind.any():
+                groups[kind] = has_kind
         return groups
 
     def list_metrics(self, group: str) -> tuple[str, ...]:
@@ -83,10 +83,10 @@ class QuestionScores:
     def get_distribution(self, name: str, group: str) -> Distribution:
         """Returns the bootstrap distribution of a retriever's metrics over a group's questions."""
         if (name, group) not in self._distribution_cache:
-            parts = [self._bootstrap_means(name, group)]
+            distributions = [self._bootstrap_means(name, group)]
             if group == ALL_QUESTIONS:
-                parts.append(self._bootstrap_answerability(name))
-            self._distribution_cache[name, group] = _concatenate_distributions(parts)
+                distributions.append(self._bootstrap_answerability(name))
+            self._distribution_cache[name, group] = _concatenate_distributions(distributions)
         return self._distribution_cache[name, group]
 
     def build_record(self, name: str) -> RetrieverMetrics:
@@ -107,31 +107,31 @@ class QuestionScores:
         )
 
     def _bootstrap_means(self, name: str, group: str) -> Distribution:
-        # A mean over the group is the ratio of two sums: of the values, and of membership in the
-        # group (the last column), which varies between resamples.
-        inside = self.groups[group]
+        # A mean over the group is the ratio of two sums: the sum of the values, and the number of
+        # questions of the group (the last column). This number differs between resamples.
+        in_group = self.groups[group]
         per_cluster = np.zeros((len(self.questions), len(METRIC_NAMES) + 1))
-        per_cluster[inside, :-1] = self._values[name][inside]
-        per_cluster[inside, -1] = 1.0
+        per_cluster[in_group, :-1] = self._values[name][in_group]
+        per_cluster[in_group, -1] = 1.0
         resampled = ResampledCounts(
             per_cluster, compute_resampled_sums(per_cluster, self.resamples)
         )
-        width = len(METRIC_NAMES)
-        denominators = np.zeros((width, width + 1))
+        n_metrics = len(METRIC_NAMES)
+        denominators = np.zeros((n_metrics, n_metrics + 1))
         denominators[:, -1] = 1.0
-        return compute_ratio_distribution(resampled, np.eye(width, width + 1), denominators)
+        return compute_ratio_distribution(resampled, np.eye(n_metrics, n_metrics + 1), denominators)
 
     def _bootstrap_answerability(self, name: str) -> Distribution:
         if name not in COMPARABLE_RETRIEVERS:
-            width, count = len(STATISTICS), len(self.questions)
+            n_statistics, n_questions = len(STATISTICS), len(self.questions)
             return Distribution(
-                values=np.full(width, np.nan),
-                replicates=np.full((self.resamples.n_resamples, width), np.nan),
-                jackknife=np.full((count, width), np.nan),
-                support=np.zeros(width),
+                values=np.full(n_statistics, np.nan),
+                replicates=np.full((self.resamples.n_resamples, n_statistics), np.nan),
+                jackknife=np.full((n_questions, n_statistics), np.nan),
+                support=np.zeros(n_statistics),
             )
-        best = np.array(self.rankings[name].get_best_scores(self.questions))
-        return bootstrap_answerability(best, self.answerable, self.resamples)
+        best_scores = np.array(self.rankings[name].get_best_scores(self.questions))
+        return bootstrap_answerability(best_scores, self.answerable, self.resamples)
 
     def _estimate_metrics(self, name: str, group: str) -> list[MetricEstimate]:
         distribution = self.get_distribution(name, group)
@@ -142,8 +142,8 @@ class QuestionScores:
             value = float(distribution.values[column])
             n = n_unanswerable if measure in STATISTICS else n_group
             if np.isnan(value):
-                why = self._explain_missing_value(name, measure, n, n_group)
-                estimates.append(MetricEstimate(value=None, n=n, why=why))
+                reason = self._explain_missing_value(name, measure, n, n_group)
+                estimates.append(MetricEstimate(value=None, n=n, why=reason))
                 continue
             if measure == ALL_GOLD:
                 low, high = wilson_interval(value * n, n, self.confidence)
@@ -175,11 +175,15 @@ class QuestionScores:
         return "nothing was found for more than a tenth of the answerable questions"
 
 
-def _concatenate_distributions(parts: Sequence[Distribution]) -> Distribution:
+def _concatenate_distributions(distributions: Sequence[Distribution]) -> Distribution:
     """Concatenates the columns of distributions over the same resamples."""
     return Distribution(
-        values=np.concatenate([part.values for part in parts]),
-        replicates=np.concatenate([part.replicates for part in parts], axis=1),
-        jackknife=np.concatenate([part.jackknife for part in parts], axis=1),
-        support=np.concatenate([part.support for part in parts]),
+        values=np.concatenate([distribution.values for distribution in distributions]),
+        replicates=np.concatenate(
+            [distribution.replicates for distribution in distributions], axis=1
+        ),
+        jackknife=np.concatenate(
+            [distribution.jackknife for distribution in distributions], axis=1
+        ),
+        support=np.concatenate([distribution.support for distribution in distributions]),
     )

@@ -1,7 +1,7 @@
 """Reads labelled questions: their texts, and which chunks are needed to answer them.
 
-One JSON object per line. ``gold`` lists the chunks, *all* of which are needed; a question that the
-text does not answer has the kind ``unanswerable`` and no gold.
+A file has one JSON object per line. ``gold`` lists the chunks that are needed, *all* of them. A
+question that the text does not answer has the kind ``unanswerable`` and no gold.
 """
 
 from __future__ import annotations
@@ -57,11 +57,12 @@ def read_questions(path: Path | str, chunk_ids: Collection[str]) -> tuple[Questi
 
     Raises:
         MissingFileError: there is no such file.
-        RecordError: a line is not a valid question, or its gold is wrong: a chunk that does not
-            exist or is named twice, gold on an unanswerable question, or none on another.
+        RecordError: a line is not a valid question, or its gold is wrong. Gold is wrong if a chunk
+            does not exist or is named twice, if an unanswerable question has gold, or if another
+            question has none.
         DuplicateIdError: two questions have the same id.
     """
-    known = frozenset(chunk_ids)
+    valid_ids = frozenset(chunk_ids)
     decode = msgspec.json.Decoder(Question).decode
     questions: list[Question] = []
     lines: dict[str, int] = {}
@@ -74,7 +75,9 @@ def read_questions(path: Path | str, chunk_ids: Collection[str]) -> tuple[Questi
                 hint=f"It first occurs in line {lines[question.id]}; ids must be unique.",
             )
         lines[question.id] = number
-        if (fault := _find_text_fault(question) or _find_gold_fault(question, known)) is not None:
+        if (
+            fault := _find_text_fault(question) or _find_gold_fault(question, valid_ids)
+        ) is not None:
             problem, hint = fault
             raise RecordError(f"question {question.id!r}: {problem}", where=where, hint=hint)
         questions.append(question)
@@ -117,7 +120,7 @@ def _find_text_fault(question: Question) -> tuple[str, str] | None:
     return None
 
 
-def _find_gold_fault(question: Question, known: frozenset[str]) -> tuple[str, str] | None:
+def _find_gold_fault(question: Question, valid_ids: frozenset[str]) -> tuple[str, str] | None:
     """Returns what is wrong with the gold, and what to do; None if it is valid."""
     if not question.answerable and question.gold:
         return (
@@ -129,13 +132,13 @@ def _find_gold_fault(question: Question, known: frozenset[str]) -> tuple[str, st
             f"its kind is {question.kind}, but it has no gold",
             "Name every chunk needed to answer it.",
         )
-    previous: set[str] = set()
+    earlier_ids: set[str] = set()
     for chunk_id in question.gold:
-        if chunk_id in previous:
+        if chunk_id in earlier_ids:
             return f"gold chunk {chunk_id!r} is named twice", "Name each chunk once."
-        previous.add(chunk_id)
-        if chunk_id not in known:
-            similar = difflib.get_close_matches(chunk_id, known, n=1)
+        earlier_ids.add(chunk_id)
+        if chunk_id not in valid_ids:
+            similar = difflib.get_close_matches(chunk_id, valid_ids, n=1)
             suggestion = f"Did you mean {similar[0]!r}? " if similar else ""
             return (
                 f"the run has no chunk {chunk_id!r}",

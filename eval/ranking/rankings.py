@@ -62,27 +62,27 @@ def rank_questions(
         ValueError: a ranking is too long or not best first, or contains a score that is not finite
             or an unknown chunk, so that its metrics would be wrong.
     """
-    known = frozenset(chunk_ids)
+    valid_ids = frozenset(chunk_ids)
     name = name or retriever.name
     rankings: dict[str, Scores] = {}
     for question in questions:
         ranking = retriever.get_scores(question.question, depth)
-        if fault := _describe_fault(ranking, known, depth):
+        if fault := _describe_fault(ranking, valid_ids, depth):
             raise ValueError(f"{name}, question {question.id!r}: {fault}")
         rankings[question.id] = ranking
     return Rankings(name, describe_retriever(retriever), rankings)
 
 
-def _describe_fault(found: Scores, known: frozenset[str], depth: int) -> str:
+def _describe_fault(ranking: Scores, valid_ids: frozenset[str], depth: int) -> str:
     """Returns why a ranking is not valid; empty if it is valid."""
-    scores = list(found.values())
-    if len(found) > depth:
-        return f"{len(found)} chunks where {depth} were requested"
+    scores = list(ranking.values())
+    if len(ranking) > depth:
+        return f"{len(ranking)} chunks where {depth} were requested"
     if not all(map(math.isfinite, scores)):
         return "a score is not finite"
     if any(first < second for first, second in itertools.pairwise(scores)):
         return "the scores are not in descending order"
-    unknown = [chunk_id for chunk_id in found if chunk_id not in known]
+    unknown = [chunk_id for chunk_id in ranking if chunk_id not in valid_ids]
     return f"{unknown[0]!r} is not a chunk of the corpus" if unknown else ""
 
 

@@ -1,6 +1,6 @@
 """Defines the record of a retrieval evaluation, which is written to ``metrics.json``.
 
-Null means that a value is undefined, and ``why`` gives the reason; 0 is always a computed value.
+Null means that a value is undefined, and ``why`` gives the reason. A 0 is always a computed value.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     minimum_detectable_effect: float | None = None
     """The smallest true difference that this number of questions detects with 80 % power."""
     better: str | None = None
-    """The better one, if the interval excludes 0 *and* the Holm-adjusted p is below alpha."""
+    """Name of the better retriever; null unless the interval excludes 0 *and* the Holm-adjusted p
+    is below alpha."""
 
 
 class Ablation(msgspec.Struct, frozen=True):
@@ -75,7 +76,7 @@ class Ablation(msgspec.Struct, frozen=True):
     first: str
     second: str
     question: str
-    """Such as ``What does kg add?``; the answer is a gain if the difference is above 0."""
+    """Such as ``What does kg add?``. If the difference is above 0, it is a gain."""
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):

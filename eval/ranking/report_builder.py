@@ -35,7 +35,7 @@ class ResamplingPlan:
 
     Attributes:
         resamples: number of bootstrap resamples.
-        seed: seeds the resamples and the random signs.
+        seed: seeds the resamples and the random signs of the sign-flip test.
         confidence: nominal coverage of the intervals.
     """
 
@@ -65,15 +65,15 @@ def build_report(
         corpus: description of what was searched, for the report.
         questions_record: description of the questions, for the report.
         plan: resamples, seed, confidence.
-        ablations: each comparison, with the rankings of its second side.
+        ablations: each comparison, with the rankings of its ``second`` side.
         tuning: name → how it was tuned, for the report.
         depth: chunks used of each ranking, for the report.
     """
-    variants = {ranked.name: ranked for _, ranked in ablations if ranked.name not in retrievers}
+    variants = {ranking.name: ranking for _, ranking in ablations if ranking.name not in retrievers}
     resamples = ClusterResamples(len(questions), plan.resamples, plan.seed)
     scores = QuestionScores(questions, {**retrievers, **variants}, resamples, plan.confidence)
-    compared = compare_retrievers(scores, list(_pair_with_baselines(retrievers, baselines)))
-    ablated = compare_retrievers(
+    comparisons = compare_retrievers(scores, list(_pair_with_baselines(retrievers, baselines)))
+    ablation_comparisons = compare_retrievers(
         scores, [(ablation.first, ablation.second) for ablation, _ in ablations]
     )
     version = package_version()
@@ -93,12 +93,12 @@ def build_report(
         measures=METRIC_NAMES,
         baselines=tuple(baselines),
         retrievers={name: scores.build_record(name) for name in retrievers},
-        comparisons=compared,
+        comparisons=comparisons,
         variants={name: scores.build_record(name) for name in variants},
         ablations=tuple(ablation for ablation, _ in ablations),
-        ablation_comparisons=ablated,
+        ablation_comparisons=ablation_comparisons,
         tuning=dict(tuning or {}),
-        notes=tuple(_write_notes(questions_record, compared, plan)),
+        notes=tuple(_write_notes(questions_record, comparisons, plan)),
     )
 
 
@@ -128,10 +128,10 @@ def describe_questions(
     for question in questions:
         words = set(extract_content_words(question.question))
         if question.gold and words:
-            in_gold = {
+            gold_words = {
                 word for gold_id in question.gold for word in extract_content_words(texts[gold_id])
             }
-            shares.setdefault(question.kind, []).append(len(words & in_gold) / len(words))
+            shares.setdefault(question.kind, []).append(len(words & gold_words) / len(words))
     return QuestionSet(
         sha256=sha256,
         split=split,
@@ -146,13 +146,15 @@ def describe_questions(
 
 
 def _write_notes(
-    questions_record: QuestionSet, compared: Sequence[Difference], plan: ResamplingPlan
+    questions_record: QuestionSet, comparisons: Sequence[Difference], plan: ResamplingPlan
 ) -> Iterator[str]:
     """Yields caveats that a reader must know before quoting a number."""
-    few = [kind for kind, count in questions_record.kinds.items() if count < MIN_QUESTIONS_PER_KIND]
-    if few:
+    rare_kinds = [
+        kind for kind, count in questions_record.kinds.items() if count < MIN_QUESTIONS_PER_KIND
+    ]
+    if rare_kinds:
         yield (
-            f"Fewer than {MIN_QUESTIONS_PER_KIND} questions of the kinds {', '.join(few)}: "
+            f"Fewer than {MIN_QUESTIONS_PER_KIND} questions of the kinds {', '.join(rare_kinds)}: "
             "differences by kind are only indicative."
         )
     if questions_record.split != "test":
@@ -162,7 +164,7 @@ def _write_notes(
     largest_effect = max(
         (
             difference.minimum_detectable_effect
-            for difference in compared
+            for difference in comparisons
             if difference.measure == HEADLINE_METRIC
             and difference.group == ALL_QUESTIONS
             and difference.minimum_detectable_effect is not None

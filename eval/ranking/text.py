@@ -35,9 +35,9 @@ def build_table(report: RetrievalReport) -> Table:
     table.add_column("retriever")
     for measure in (*METRIC_NAMES, *STATISTICS):
         table.add_column(measure, justify="right")
-    for name, measured in report.retrievers.items():
-        values = measured.measures[ALL_QUESTIONS]
-        cells = (_format_stacked(values[measure]) for measure in (*METRIC_NAMES, *STATISTICS))
+    for name, record in report.retrievers.items():
+        values = record.measures[ALL_QUESTIONS]
+        cells = (_format_on_two_lines(values[measure]) for measure in (*METRIC_NAMES, *STATISTICS))
         table.add_row(Text(clean_text(name)), *map(Text, cells))
     return table
 
@@ -63,14 +63,14 @@ def describe_difference(difference: Difference) -> str:
     """Describes one difference in a sentence, such as ``RR: a is better; a − b = +0.128.``."""
     first, second = clean_text(difference.first), clean_text(difference.second)
     if difference.difference is None:
-        without = [
+        names_without_value = [
             name
             for name, value in ((first, difference.value_first), (second, difference.value_second))
             if value is None
         ]
         return (
-            f"{difference.measure}: no value for {' and '.join(without)}, so there is nothing to "
-            "compare."
+            f"{difference.measure}: no value for {' and '.join(names_without_value)}, "
+            "so there is nothing to compare."
         )
     equation = f"{first} − {second} = {_format_difference(difference)}"
     if difference.p_holm is not None:
@@ -129,12 +129,13 @@ def _render_page(report: RetrievalReport) -> Iterator[str]:
     yield from ("", "## Comparison with the baselines", "")
     yield from _render_differences(d for d in report.comparisons if d.group == ALL_QUESTIONS)
     yield from ("", "## Comparison with the baselines, by kind", "")
-    by_kind = [d for d in report.comparisons if d.group != ALL_QUESTIONS]
-    significant = [d for d in by_kind if d.better is not None]
-    yield f"{len(significant)} of {len(by_kind)} differences by kind and metric are significant."
+    kind_differences = [d for d in report.comparisons if d.group != ALL_QUESTIONS]
+    significant = [d for d in kind_differences if d.better is not None]
+    counts = f"{len(significant)} of {len(kind_differences)}"
+    yield f"{counts} differences by kind and metric are significant."
     if significant:
         yield ""
-        yield from _render_differences(significant, kinds=True)
+        yield from _render_differences(significant, shows_kind=True)
     if report.ablations:
         yield from ("", "## What each part adds", "")
         for ablation in report.ablations:
@@ -157,46 +158,48 @@ def _render_values(
 ) -> Iterator[str]:
     metrics = list(metrics)
     groups = list(groups)
-    kinds = groups != [ALL_QUESTIONS]
-    yield f"| {'kind | ' if kinds else ''}retriever | {' | '.join(metrics)} |"
-    yield "|" + "---|" * (len(metrics) + 1 + kinds)
+    shows_kind = groups != [ALL_QUESTIONS]
+    yield f"| {'kind | ' if shows_kind else ''}retriever | {' | '.join(metrics)} |"
+    yield "|" + "---|" * (len(metrics) + 1 + shows_kind)
     for group in groups:
-        for name, measured in retrievers.items():
+        for name, record in retrievers.items():
             values = " | ".join(
-                _format_with_interval(measured.measures[group][key]) for key in metrics
+                _format_with_interval(record.measures[group][key]) for key in metrics
             )
-            yield f"| {f'{group} | ' if kinds else ''}{clean_text(name)} | {values} |"
+            yield f"| {f'{group} | ' if shows_kind else ''}{clean_text(name)} | {values} |"
 
 
 def _render_answerability(retrievers: Mapping[str, RetrieverMetrics]) -> Iterator[str]:
     yield f"| retriever | {' | '.join(STATISTICS)} | found nothing: answerable | unanswerable |"
     yield "|---|---|---|---|---|"
-    whys: dict[str, list[str]] = {}
-    for name, measured in retrievers.items():
-        values = [measured.measures[ALL_QUESTIONS][key] for key in STATISTICS]
+    names_by_reason: dict[str, list[str]] = {}
+    for name, record in retrievers.items():
+        values = [record.measures[ALL_QUESTIONS][key] for key in STATISTICS]
         cells = " | ".join(map(_format_with_interval, values))
-        nothing = measured.found_nothing
+        n_empty = record.found_nothing
         yield (
-            f"| {clean_text(name)} | {cells} | {nothing['answerable']} | "
-            f"{nothing['unanswerable']} |"
+            f"| {clean_text(name)} | {cells} | {n_empty['answerable']} | "
+            f"{n_empty['unanswerable']} |"
         )
-        for why in dict.fromkeys(value.why for value in values if value.why):
-            whys.setdefault(why, []).append(clean_text(name))
-    for why, names in whys.items():
-        yield from ("", f"No value for {', '.join(names)}: {why}.")
+        for reason in dict.fromkeys(value.why for value in values if value.why):
+            names_by_reason.setdefault(reason, []).append(clean_text(name))
+    for reason, names in names_by_reason.items():
+        yield from ("", f"No value for {', '.join(names)}: {reason}.")
 
 
-def _render_differences(differences: Iterable[Difference], *, kinds: bool = False) -> Iterator[str]:
+def _render_differences(
+    differences: Iterable[Difference], *, shows_kind: bool = False
+) -> Iterator[str]:
     yield (
-        f"| {'kind | ' if kinds else ''}metric | first | second | difference | test | p | "
+        f"| {'kind | ' if shows_kind else ''}metric | first | second | difference | test | p | "
         "p (Holm) | differ on | min. detectable effect | better |"
     )
-    yield "|" + "---|" * (10 + kinds)
+    yield "|" + "---|" * (10 + shows_kind)
     for d in differences:
         if d.measure not in _PAGE_METRICS or d.difference is None:
             continue
         cells = (
-            *((d.group,) if kinds else ()),
+            *((d.group,) if shows_kind else ()),
             d.measure,
             f"{clean_text(d.first)} ({format_value(d.value_first)})",
             f"{clean_text(d.second)} ({format_value(d.value_second)})",
@@ -224,7 +227,7 @@ def _format_with_interval(value: MetricEstimate) -> str:
     return f"{format_value(value.value)} [{value.low:.3f}, {value.high:.3f}]"
 
 
-def _format_stacked(value: MetricEstimate) -> str:
+def _format_on_two_lines(value: MetricEstimate) -> str:
     return _format_with_interval(value).replace(" ", "\n", 1)
 
 

@@ -1,8 +1,8 @@
 """Renders rankings and labels in TREC formats, so that other tools can evaluate them too.
 
 ``trec_eval`` ignores the ranks in a run file: it sorts by score, and breaks ties by id. Retrievers
-break ties differently, so the scores written here are ranks counted from the end; other tools then
-see the same order as this evaluation.
+break ties differently. So the score written here is the rank counted from the end, which has no
+ties and gives other tools the same order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from eval.ranking.questions import Question
 from eval.ranking.rankings import Rankings
 
-_UNSAFE = re.compile(r"[\s%]|[^\x20-\x7e\u00a0-\U0010ffff]")
+_UNSAFE_CHAR = re.compile(r"[\s%]|[^\x20-\x7e\u00a0-\U0010ffff]")
 
 
 def render_qrels(questions: Sequence[Question]) -> str:
@@ -39,7 +39,7 @@ def render_run(rankings: Rankings, questions: Sequence[Question]) -> str:
 
 
 def _escape_field(text: str) -> str:
-    """Percent-encodes whitespace and control characters, as in URLs: fields contain no spaces."""
-    return _UNSAFE.sub(
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), text
+    """Percent-encodes whitespace, ``%`` and control characters, since spaces separate fields."""
+    return _UNSAFE_CHAR.sub(
+        lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), text
     )

@@ -17,23 +17,26 @@ from kg.base.errors import RecordError
 from retrieval.ensemble import Method
 
 WEIGHT_STEPS = 5
+"""Number of equal steps into which the total weight is split."""
 
 Shares = tuple[int, ...]
+"""Number of steps that each component gets; the weights are proportional to these."""
 
 
 class FusionSetting(NamedTuple):
     """One setting of a fusion."""
 
     shares: Shares
-    """Fifths of the weight, for each component."""
+    """Weights of the components, in steps."""
     method: Method
+    """How the rankings are fused."""
     component_set: int
     """Index of the set of components."""
 
 
 def tune_fusion(
     fuser: RankingFuser,
-    sets: Sequence[Mapping[str, Rankings]],
+    component_sets: Sequence[Mapping[str, Rankings]],
     progress: Callable[[Sequence[FusionSetting]], Iterable[FusionSetting]] = iter,
 ) -> Tuning:
     """Finds the setting with the greatest mean ``nDCG@10``.
@@ -43,7 +46,7 @@ def tune_fusion(
 
     Args:
         fuser: fuses rankings of the dev questions.
-        sets: sets of components, each name → rankings; all of the same size, at least one.
+        component_sets: at least one set of components, each name → rankings, of equal sizes.
         progress: wraps the settings to show progress.
 
     Raises:
@@ -61,45 +64,47 @@ def tune_fusion(
         )
 
     def score_setting(setting: FusionSetting) -> float:
-        parts = list(sets[setting.component_set].values())
-        fused = fuser.fuse_rankings(parts, "tuned", _compute_weights(setting), setting.method)
-        scores = score_questions(fused, fuser.questions)
+        components = list(component_sets[setting.component_set].values())
+        ranking = fuser.fuse_rankings(
+            components, "tuned", _compute_weights(setting), setting.method
+        )
+        scores = score_questions(ranking, fuser.questions)
         return float(scores[:, METRIC_NAMES.index(HEADLINE_METRIC)].mean())
 
-    tried = list(iter_settings(len(sets[0]), len(sets)))
-    best, chosen = -1.0, tried[0]
-    for setting in progress(tried):
+    settings = list(iter_settings(len(component_sets[0]), len(component_sets)))
+    best_score, best_setting = -1.0, settings[0]
+    for setting in progress(settings):
         score = score_setting(setting)
         # The tolerance keeps rounding errors from overriding the order of preference.
-        if score > best + 1e-12:
-            best, chosen = score, setting
-    untuned = FusionSetting((1,) * len(sets[0]), "rrf", 0)
+        if score > best_score + 1e-12:
+            best_score, best_setting = score, setting
+    untuned = FusionSetting((1,) * len(component_sets[0]), "rrf", 0)
     return Tuning(
         measure=HEADLINE_METRIC,
         n=len(fuser.questions),
-        tried=len(tried),
-        components=tuple(sets[chosen.component_set]),
-        weights=_compute_weights(chosen),
-        fusion=chosen.method,
-        value=best,
+        tried=len(settings),
+        components=tuple(component_sets[best_setting.component_set]),
+        weights=_compute_weights(best_setting),
+        fusion=best_setting.method,
+        value=best_score,
         value_untuned=score_setting(untuned),
     )
 
 
-def iter_settings(components: int, sets: int) -> Iterator[FusionSetting]:
+def iter_settings(n_components: int, n_sets: int) -> Iterator[FusionSetting]:
     """Yields every setting to try, the most equal weights first.
 
     Args:
-        components: number of components.
-        sets: number of sets of components.
+        n_components: number of components.
+        n_sets: number of sets of components.
     """
-    by_evenness = sorted(
-        iter_shares(WEIGHT_STEPS, components),
+    sorted_shares = sorted(
+        iter_shares(WEIGHT_STEPS, n_components),
         key=lambda shares: (sum(share * share for share in shares), shares),
     )
-    for shares in by_evenness:
+    for shares in sorted_shares:
         for method in get_args(Method):
-            for set_index in range(sets):
+            for set_index in range(n_sets):
                 yield FusionSetting(shares, method, set_index)
 
 
@@ -108,9 +113,9 @@ def iter_shares(total: int, count: int) -> Iterator[Shares]:
     if count == 1:
         yield (total,)
         return
-    for first in range(total + 1):
-        for remaining in iter_shares(total - first, count - 1):
-            yield (first, *remaining)
+    for first_share in range(total + 1):
+        for remaining in iter_shares(total - first_share, count - 1):
+            yield (first_share, *remaining)
 
 
 def _compute_weights(setting: FusionSetting) -> tuple[float, ...]:

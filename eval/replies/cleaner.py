@@ -6,11 +6,12 @@ import re
 import unicodedata
 
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
-_THOUGHT = re.compile(
+"""Control tokens with which OpenAI's gpt-oss models mark their reply after their thoughts."""
+_THOUGHT_TAG = re.compile(
     r"<(?P<close>/?)\s*(?:think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)\s*>",
     re.IGNORECASE,
 )
-_CONTROL = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|\[/?INST\]|<(?:end|start)_of_turn>")
+_CONTROL_TOKEN = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|\[/?INST\]|<(?:end|start)_of_turn>")
 _LATEX_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s{0,3}\{([^{}\n]{0,100})\}")
 # A quotation is the text between quotation marks of one kind on one line.
 _QUOTATIONS = re.compile(
@@ -38,26 +39,27 @@ def normalise_text(text: str) -> str:
 def remove_thoughts(text: str) -> str:
     """Removes the thoughts of reasoning models, and control tokens.
 
-    If a model marks a final channel, everything before it is removed.
-    A closing tag without an opening one ends a thought that began in the prompt. An opening tag
-    without a closing one begins a thought that was cut off, so everything after it is removed.
+    If a model marks a final channel, everything before it is removed. A closing tag without an
+    opening one ends a thought that began in the prompt, so everything before it is removed. An
+    opening tag without a closing one begins a thought that was cut off, so everything after it is
+    removed.
     """
     channel = text.rfind(_FINAL_CHANNEL)
     if channel >= 0:
         text = text[channel + len(_FINAL_CHANNEL) :]
     parts: list[str] = []
-    start, thinking = 0, False
-    for tag in _THOUGHT.finditer(text):
+    start, in_thought = 0, False
+    for tag in _THOUGHT_TAG.finditer(text):
         if tag["close"]:
-            if not thinking:
+            if not in_thought:
                 parts.clear()
-            start, thinking = tag.end(), False
-        elif not thinking:
+            start, in_thought = tag.end(), False
+        elif not in_thought:
             parts.append(text[start : tag.start()])
-            thinking = True
-    if not thinking:
+            in_thought = True
+    if not in_thought:
         parts.append(text[start:])
-    return _CONTROL.sub(" ", "\n".join(parts))
+    return _CONTROL_TOKEN.sub(" ", "\n".join(parts))
 
 
 def remove_quotations(text: str) -> str:
@@ -66,10 +68,10 @@ def remove_quotations(text: str) -> str:
 
 
 def _replace_quotation(match: re.Match[str]) -> str:
-    inside = match.group(match.lastindex or 0)
-    if len(inside.split()) > _MAX_QUOTED_WORDS or any(mark in inside for mark in "?？؟"):
+    quoted_text = match.group(match.lastindex or 0)
+    if len(quoted_text.split()) > _MAX_QUOTED_WORDS or any(mark in quoted_text for mark in "?？؟"):
         return " … "
-    return f" {inside} "
+    return f" {quoted_text} "
 
 
 def remove_markup(text: str) -> str:

@@ -3,9 +3,9 @@
 The data are in ``languages.toml``, with two kinds of entries:
 
 * *whole clauses* (``yes``, ``no``, ``unknown``, ``doubt``): they match only a whole clause, so that
-  no part of "know" or "yesterday" can be read as a verdict. ``(a|b)`` stands for either word,
-  ``(a|b)?`` for either or none. ``yes_alone`` and ``no_alone`` match only a whole sentence
-  ("True.", but not "True, but …").
+  "no" in "no one" is not read as a verdict. ``(a|b)`` stands for either word, ``(a|b)?`` for either
+  or none. ``yes_alone`` and ``no_alone`` match only a whole sentence ("True.", but not
+  "True, but …").
 * *phrases* (``abstain``, ``silent``, ``chat``): they match anywhere in a sentence. Besides
   alternatives, ``~`` stands for up to three words and ``deter*`` for any word with that beginning.
   In languages written without spaces ``~`` stands for up to six characters.
@@ -33,37 +33,48 @@ _CLAUSE_FIELDS: tuple[tuple[str, Sign], ...] = (
     ("doubt", "DOUBT"),
 )
 _SENTENCE_FIELDS: tuple[tuple[str, Sign], ...] = (("yes_alone", "YES"), ("no_alone", "NO"))
-# Means "if" in Italian and Portuguese, but is a reflexive pronoun in Spanish and Romanian, so it
-# does not mark a condition at the start of a clause.
-_REFLEXIVE = frozenset(("se",))
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-_GROUP = re.compile(r"\((?P<words>[^()]*)\)(?P<optional>\?)?|(?P<word>[^\s()]+)")
+# "se" means "if" in Italian and Portuguese, but is a reflexive pronoun in Spanish and Romanian. So
+# it does not mark a condition at the start of a clause.
+_AMBIGUOUS_CONDITIONS = frozenset(("se",))
+# A character of Japanese, Chinese or Korean.
+_UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+# One word of a phrase, or a group of alternatives in brackets.
+_PHRASE_PART = re.compile(r"\((?P<words>[^()]*)\)(?P<optional>\?)?|(?P<word>[^\s()]+)")
 
 
 class Phrases:
-    """Phrases that are searched anywhere in a sentence."""
+    """Phrases that are searched anywhere in a sentence.
+
+    Args:
+        spaced: phrases of languages that separate words by spaces.
+        unspaced: phrases of languages written without spaces.
+    """
 
     def __init__(self, spaced: Iterable[str], unspaced: Iterable[str]) -> None:
-        heads: dict[str, list[str]] = {}
+        patterns_by_word: dict[str, list[str]] = {}
         for phrase in spaced:
-            for head, pattern in _build_spaced_patterns(phrase):
-                heads.setdefault(head, []).append(pattern)
-        self._heads = {head: re.compile("|".join(patterns)) for head, patterns in heads.items()}
-        joined = "|".join(dict.fromkeys(map(_build_unspaced_pattern, unspaced)))
-        self._joined = re.compile(joined) if joined else None
+            for first_word, pattern in _build_spaced_patterns(phrase):
+                patterns_by_word.setdefault(first_word, []).append(pattern)
+        self._patterns_by_word = {
+            first_word: re.compile("|".join(patterns))
+            for first_word, patterns in patterns_by_word.items()
+        }
+        unspaced_patterns = "|".join(dict.fromkeys(map(_build_unspaced_pattern, unspaced)))
+        self._unspaced_pattern = re.compile(unspaced_patterns) if unspaced_patterns else None
 
     def occur_in(self, words: list[str]) -> bool:
         """Returns whether any of the phrases occurs in a sentence of these folded words."""
+        # Each pattern is tried only after its first word, so the search takes linear time.
         text = " ".join(words) + " "
         offset = 0
         for word in words:
-            pattern = self._heads.get(word)
+            pattern = self._patterns_by_word.get(word)
             offset += len(word) + 1
             if pattern is not None and pattern.match(text, offset):
                 return True
-        if self._joined is None or not _UNSPACED.search(text):
+        if self._unspaced_pattern is None or not _UNSPACED_SCRIPT.search(text):
             return False
-        return self._joined.search(text.replace(" ", "")) is not None
+        return self._unspaced_pattern.search(text.replace(" ", "")) is not None
 
 
 class Lexicon(NamedTuple):
@@ -112,11 +123,13 @@ def load_lexicon() -> Lexicon:
         for particle, words in entry.get("follows", {}).items():
             follows.setdefault(split_words(particle), set()).update(map(fold_word, words))
     clauses = _collect_signs(languages.values(), _CLAUSE_FIELDS)
-    conditions_of: dict[tuple[str, ...], frozenset[str]] = {}
+    conditions_by_verdict: dict[tuple[str, ...], frozenset[str]] = {}
     for entry in languages.values():
-        own = frozenset(map(fold_word, entry.get("if", ())))
+        condition_words = frozenset(map(fold_word, entry.get("if", ())))
         for verdict in _collect_signs([entry], (*_CLAUSE_FIELDS, *_SENTENCE_FIELDS)):
-            conditions_of[verdict] = conditions_of.get(verdict, frozenset()) | own
+            conditions_by_verdict[verdict] = (
+                conditions_by_verdict.get(verdict, frozenset()) | condition_words
+            )
 
     def list_entries(field: str) -> list[str]:
         return [phrase for entry in languages.values() for phrase in entry.get(field, ())]
@@ -135,8 +148,8 @@ def load_lexicon() -> Lexicon:
         ),
         follows={particle: frozenset(words) for particle, words in follows.items()},
         alternatives=frozenset(map(fold_word, list_entries("or"))),
-        conditions=frozenset(map(fold_word, list_entries("if"))) - _REFLEXIVE,
-        conditions_by_verdict=conditions_of,
+        conditions=frozenset(map(fold_word, list_entries("if"))) - _AMBIGUOUS_CONDITIONS,
+        conditions_by_verdict=conditions_by_verdict,
         abstain=build_phrases("abstain"),
         silent=build_phrases("silent"),
         chat=build_phrases("chat"),
@@ -151,19 +164,19 @@ def _collect_signs(
     languages: Iterable[dict[str, Any]], fields: Iterable[tuple[str, Sign]]
 ) -> dict[tuple[str, ...], Sign]:
     """Returns the signs of the entries of some fields, by their words."""
-    found: dict[tuple[str, ...], Sign] = {}
+    signs: dict[tuple[str, ...], Sign] = {}
     for entry, (field, sign) in itertools.product(languages, fields):
         for phrase in entry.get(field, ()):
             for words in _expand_clause(phrase):
-                # If two languages gave one clause two signs, their order would decide silently.
-                if found.setdefault(words, sign) != sign:
-                    raise ValueError(f"languages.toml: {words} is both {found[words]} and {sign}")
-    return found
+                # Otherwise the order of the languages would decide between two signs, unnoticed.
+                if signs.setdefault(words, sign) != sign:
+                    raise ValueError(f"languages.toml: {words} is both {signs[words]} and {sign}")
+    return signs
 
 
 def _split_phrase(phrase: str) -> Iterator[tuple[list[str], bool]]:
     """Yields each word of a phrase as its alternatives, and whether it may be left out."""
-    for part in _GROUP.finditer(phrase):
+    for part in _PHRASE_PART.finditer(phrase):
         if part["word"] is not None:
             yield [part["word"]], False
         else:
@@ -173,23 +186,23 @@ def _split_phrase(phrase: str) -> Iterator[tuple[list[str], bool]]:
 def _expand_clause(phrase: str) -> Iterator[tuple[str, ...]]:
     """Yields every alternative of a whole clause, as folded words."""
     choices = [[*words, ""] if optional else words for words, optional in _split_phrase(phrase)]
-    for chosen in itertools.product(*choices):
-        words = split_words(" ".join(chosen))
+    for combination in itertools.product(*choices):
+        words = split_words(" ".join(combination))
         yield words
-        if _UNSPACED.search(phrase) and len(words) > 1:
+        if _UNSPACED_SCRIPT.search(phrase) and len(words) > 1:
             yield ("".join(words),)
 
 
 def _build_spaced_patterns(phrase: str) -> Iterator[tuple[str, str]]:
     """Yields the possible first words of a phrase, each with a pattern for the words after it."""
     parts = list(_split_phrase(phrase))
-    for index, (heads, optional) in enumerate(parts):
-        following = "".join(itertools.starmap(_build_part_pattern, parts[index + 1 :]))
-        for head in heads:
-            first, *more = split_words(head)
-            if "*" in head or "~" in head:
+    for index, (alternatives, optional) in enumerate(parts):
+        rest_pattern = "".join(itertools.starmap(_build_part_pattern, parts[index + 1 :]))
+        for alternative in alternatives:
+            first_word, *more_words = split_words(alternative)
+            if "*" in alternative or "~" in alternative:
                 raise ValueError(f"languages.toml: a phrase must begin with whole words: {phrase}")
-            yield first, "".join(f"{re.escape(word)} " for word in more) + following
+            yield first_word, "".join(f"{re.escape(word)} " for word in more_words) + rest_pattern
         if not optional:
             break
 
@@ -198,17 +211,19 @@ def _build_part_pattern(words: list[str], optional: bool) -> str:
     """Returns one part of a phrase as a pattern that ends with a space."""
     if words == ["~"]:
         return r"(?:\S+ ){0,3}"
-    either = "|".join(
+    alternatives = "|".join(
         re.escape(" ".join(split_words(word.replace("*", "")))) + (r"\S*" if "*" in word else "")
         for word in words
     )
-    return f"(?:(?:{either}) )" + ("?" if optional else "")
+    return f"(?:(?:{alternatives}) )" + ("?" if optional else "")
 
 
 def _build_unspaced_pattern(phrase: str) -> str:
     """Returns the pattern of a phrase in a language written without spaces."""
     pattern = ""
     for words, optional in _split_phrase(phrase):
-        either = "|".join(re.escape(fold_word(word)).replace("\\~", ".{0,6}") for word in words)
-        pattern += f"(?:{either})" + ("?" if optional else "")
+        alternatives = "|".join(
+            re.escape(fold_word(word)).replace("\\~", ".{0,6}") for word in words
+        )
+        pattern += f"(?:{alternatives})" + ("?" if optional else "")
     return pattern

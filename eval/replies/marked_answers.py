@@ -9,17 +9,25 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from eval.replies.lexicon import load_lexicon
-from eval.replies.prose import Pred, classify_signs, find_bare_sign, find_signs
+from eval.replies.prose import Pred, classify_signs, find_clause_sign, find_signs
 from eval.replies.sentences import split_words
 
 RANK_FINAL, RANK_ANSWER, RANK_SENTENCE = 3, 2, 1
-"""Ranks of marks. Of several final answers the last one counts; those of lower rank must agree."""
+"""Ranks of marks: "Final answer: NO", "Answer: NO", and "The answer is NO".
+
+If several answers in words have the rank ``RANK_FINAL``, the last one counts. Answers of a lower
+rank must agree.
+"""
 
 _JSON_TOKEN = re.compile(r'\\.|["{}]', re.DOTALL)
 _MAX_DEPTH = 20
-_MAX_TOPIC = 100
+"""Maximum number of braces, and of brackets, in a JSON object that is parsed.
+
+This limits its depth, so that parsing cannot exceed the recursion limit.
+"""
+_MAX_TOPIC_LENGTH = 100
 """Maximum length of the topic in "the answer to … is", and of a line with one verdict."""
-_MAX_BEFORE = 300
+_MAX_CONTEXT_LENGTH = 300
 """Number of characters before "the answer is" that are searched for words that negate it."""
 _SENTENCE_START = re.compile(r"[.!?\n。！？]")
 _CLAUSE_START = re.compile(
@@ -44,19 +52,24 @@ class MarkedAnswer(NamedTuple):
 
 def find_json_answers(text: str) -> list[MarkedAnswer]:
     """Returns the answers in the JSON objects of a text, in order."""
-    found = []
-    for start, end in _find_objects(text):
+    answers = []
+    for start, end in _find_json_objects(text):
         value = _get_answer_field(text[start:end])
         if value is not _MISSING:
-            found.append(MarkedAnswer(RANK_FINAL, start, end, _read_json_pred(value)))
-    return found
+            answers.append(MarkedAnswer(RANK_FINAL, start, end, _read_json_pred(value)))
+    return answers
 
 
 def find_boxed_answers(text: str) -> list[MarkedAnswer]:
     """Returns the answers in LaTeX boxes or answer tags, in order."""
     return [
-        MarkedAnswer(RANK_FINAL, m.start(), m.end(), classify_signs(find_signs(m[1] or m[2])).pred)
-        for m in _BOXED.finditer(text)
+        MarkedAnswer(
+            RANK_FINAL,
+            match.start(),
+            match.end(),
+            classify_signs(find_signs(match[1] or match[2])).pred,
+        )
+        for match in _BOXED.finditer(text)
     ]
 
 
@@ -66,39 +79,39 @@ def find_worded_answers(text: str) -> list[MarkedAnswer]:
     Args:
         text: the reply without quotations and markup.
     """
-    found = list(_find_bare_lines(text))
+    answers = list(_find_verdict_lines(text))
     marks = list(_compile_mark_pattern().finditer(text))
     for index, mark in enumerate(marks):
-        limit = marks[index + 1].start() if index + 1 < len(marks) else len(text)
-        colon = mark["colon"] is not None
+        next_mark = marks[index + 1].start() if index + 1 < len(marks) else len(text)
+        has_colon = mark["colon"] is not None
         rank = (
             (RANK_FINAL if mark["final"] or mark["behind"] else RANK_ANSWER)
-            if colon
+            if has_colon
             else RANK_SENTENCE
         )
         if rank == RANK_SENTENCE and _is_overturned(
-            text[max(0, mark.start() - _MAX_BEFORE) : mark.start()]
+            text[max(0, mark.start() - _MAX_CONTEXT_LENGTH) : mark.start()]
         ):
             continue
-        answer = _read_value(text, mark.end(), limit, rank)
+        answer = _read_value(text, mark.end(), next_mark, rank)
         if answer is not None:
-            found.append(answer._replace(start=mark.start()))
-    return sorted(found, key=lambda marked: marked.start)
+            answers.append(answer._replace(start=mark.start()))
+    return sorted(answers, key=lambda marked: marked.start)
 
 
-def _is_overturned(before: str) -> bool:
+def _is_overturned(text_before: str) -> bool:
     """Returns whether "the answer is …" is doubted, denied, asked or supposed.
 
     Args:
-        before: the text before it.
+        text_before: the text before "the answer is".
     """
-    words = load_lexicon()
-    sentence = split_words(_SENTENCE_START.split(before)[-1])
-    clause = split_words(_CLAUSE_START.split(before)[-1])
+    lexicon = load_lexicon()
+    sentence = split_words(_SENTENCE_START.split(text_before)[-1])
+    clause = split_words(_CLAUSE_START.split(text_before)[-1])
     return bool(
-        words.overturns.intersection(clause)
-        or words.conditions.intersection(clause)
-        or words.conditions.intersection(sentence[:1])
+        lexicon.overturns.intersection(clause)
+        or lexicon.conditions.intersection(clause)
+        or lexicon.conditions.intersection(sentence[:1])
     )
 
 
@@ -106,26 +119,30 @@ def _read_value(text: str, start: int, limit: int, rank: int) -> MarkedAnswer | 
     """Reads the marked answer: the rest of the line, or the next line that is not empty."""
     while start < limit and text[start].isspace():
         start += 1
-    stop = text.find("\n", start, limit)
-    stop = limit if stop < 0 else stop
+    value_end = text.find("\n", start, limit)
+    value_end = limit if value_end < 0 else value_end
     if rank == RANK_SENTENCE:
         # Only up to the end of the sentence: "the answer is no, since …".
-        ends = [e for e in (text.find(mark, start, stop) for mark in (". ", "!", "?")) if e >= 0]
-        stop = min(ends, default=stop)
-    pred = classify_signs(find_signs(text[start:stop])).pred
+        sentence_ends = [
+            end
+            for end in (text.find(mark, start, value_end) for mark in (". ", "!", "?"))
+            if end >= 0
+        ]
+        value_end = min(sentence_ends, default=value_end)
+    pred = classify_signs(find_signs(text[start:value_end])).pred
     if pred == "INVALID":
         if rank == RANK_SENTENCE:
             return None
-        pred, stop = classify_signs(find_signs(text[start:limit])).pred, limit
-    return MarkedAnswer(rank, start, stop, pred)
+        pred, value_end = classify_signs(find_signs(text[start:limit])).pred, limit
+    return MarkedAnswer(rank, start, value_end, pred)
 
 
-def _find_bare_lines(text: str) -> Iterator[MarkedAnswer]:
+def _find_verdict_lines(text: str) -> Iterator[MarkedAnswer]:
     start = 0
     for line in text.splitlines(keepends=True):
         end = start + len(line)
-        if len(line) <= _MAX_TOPIC:
-            sign = find_bare_sign(line)
+        if len(line) <= _MAX_TOPIC_LENGTH:
+            sign = find_clause_sign(line)
             if sign in ("YES", "NO", "UNKNOWN") and "?" not in line:
                 yield MarkedAnswer(RANK_ANSWER, start, end, sign)
         start = end
@@ -133,17 +150,22 @@ def _find_bare_lines(text: str) -> Iterator[MarkedAnswer]:
 
 @lru_cache(maxsize=1)
 def _compile_mark_pattern() -> re.Pattern[str]:
-    words = load_lexicon()
+    """Compiles the pattern of "answer:", "final answer:", "the answer to … is" in all languages.
+
+    Group ``final`` is "final" before the noun, ``behind`` is "final" after it, and ``colon`` is the
+    colon or equals sign.
+    """
+    lexicon = load_lexicon()
 
     def join_choices(choices: tuple[str, ...]) -> str:
         return "|".join(sorted(map(re.escape, choices), key=len, reverse=True))
 
     noun, copula, final = (
-        join_choices(words.markers),
-        join_choices(words.copulas),
-        join_choices(words.finals),
+        join_choices(lexicon.markers),
+        join_choices(lexicon.copulas),
+        join_choices(lexicon.finals),
     )
-    topic = rf"\s+(?:to|auf|à|a|на|alla|op|till)\s[^.:\n]{{1,{_MAX_TOPIC}}}?"
+    topic = rf"\s+(?:to|auf|à|a|на|alla|op|till)\s[^.:\n]{{1,{_MAX_TOPIC_LENGTH}}}?"
     # CJK characters are excluded: those scripts do not separate words by spaces.
     letter = r"[^\W\u3040-\u9fff\uac00-\ud7a3]"
     return re.compile(
@@ -154,17 +176,17 @@ def _compile_mark_pattern() -> re.Pattern[str]:
     )
 
 
-def _find_objects(text: str) -> Iterator[tuple[int, int]]:
-    """Yields the spans of the outermost balanced braces, in one pass; braces in strings ignored."""
-    depth, start, quoted = 0, 0, False
+def _find_json_objects(text: str) -> Iterator[tuple[int, int]]:
+    """Yields the spans of the outermost balanced braces; braces in strings are ignored."""
+    depth, start, in_string = 0, 0, False
     for token in _JSON_TOKEN.finditer(text):
         mark = token.group()
         if not depth:
             if mark == "{":
-                depth, start, quoted = 1, token.start(), False
+                depth, start, in_string = 1, token.start(), False
         elif mark == '"':
-            quoted = not quoted
-        elif quoted:
+            in_string = not in_string
+        elif in_string:
             continue
         elif mark == "{":
             depth += 1

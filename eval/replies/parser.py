@@ -52,34 +52,37 @@ def read_reply(text: str) -> ParsedReply:
     reply = remove_latex(remove_thoughts(normalise_text(text)))
     if not reply.strip():
         return ParsedReply("INVALID", "empty, or only a chain of thought")
-    for marked, where in ((find_json_answers(reply), "JSON"), (find_boxed_answers(reply), "box")):
-        if marked:
-            return _combine_marks(marked, reply, where)
+    for answers, mark_kind in (
+        (find_json_answers(reply), "JSON"),
+        (find_boxed_answers(reply), "box"),
+    ):
+        if answers:
+            return _combine_marks(answers, reply, mark_kind)
     unquoted = remove_markup(remove_quotations(reply))
-    marked = find_worded_answers(unquoted)
-    if marked:
-        return _combine_marks(marked, unquoted, "marked answer")
+    answers = find_worded_answers(unquoted)
+    if answers:
+        return _combine_marks(answers, unquoted, "marked answer")
     return ParsedReply(*classify_signs(find_signs(unquoted)))
 
 
-def _combine_marks(marked: list[MarkedAnswer], text: str, where: str) -> ParsedReply:
-    """Returns the last answer among those with the highest-ranked mark.
+def _combine_marks(answers: list[MarkedAnswer], text: str, mark_kind: str) -> ParsedReply:
+    """Returns the last of the answers with the highest rank.
 
-    The reply is INVALID if these answers disagree; only of several "final answers" in words the
-    last one counts. It is also INVALID if the text after the last answer contradicts it.
+    The reply is INVALID if these answers disagree. Final answers in words are an exception: the
+    last of them counts. The reply is also INVALID if the text after the last answer contradicts it.
     """
-    rank = max(mark.rank for mark in marked)
-    strongest = [mark for mark in marked if mark.rank == rank]
-    last = strongest[-1]
-    agree = len({mark.pred for mark in strongest}) == 1
-    if not agree and (rank < RANK_FINAL or where != "marked answer"):
-        return ParsedReply("INVALID", f"{where}: two answers that disagree")
-    after = find_signs(remove_markup(remove_quotations(text[last.end :])))
-    opposed = (
-        (after.yes and last.pred != "YES")
-        or (after.no and last.pred != "NO")
-        or (after.abstains and last.pred != "UNKNOWN")
+    rank = max(answer.rank for answer in answers)
+    top_answers = [answer for answer in answers if answer.rank == rank]
+    last_answer = top_answers[-1]
+    all_agree = len({answer.pred for answer in top_answers}) == 1
+    if not all_agree and (rank < RANK_FINAL or mark_kind != "marked answer"):
+        return ParsedReply("INVALID", f"{mark_kind}: two answers that disagree")
+    later_signs = find_signs(remove_markup(remove_quotations(text[last_answer.end :])))
+    is_contradicted = (
+        (later_signs.yes and last_answer.pred != "YES")
+        or (later_signs.no and last_answer.pred != "NO")
+        or (later_signs.abstains and last_answer.pred != "UNKNOWN")
     )
-    if opposed:
-        return ParsedReply("INVALID", f"{where}: contradicted by the text after it")
-    return ParsedReply(last.pred, f"{where}: {last.pred}")
+    if is_contradicted:
+        return ParsedReply("INVALID", f"{mark_kind}: contradicted by the text after it")
+    return ParsedReply(last_answer.pred, f"{mark_kind}: {last_answer.pred}")

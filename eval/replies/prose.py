@@ -10,6 +10,7 @@ from eval.replies.sentences import Clause, Sentence, split_sentences
 Pred = Literal["YES", "NO", "UNKNOWN", "INVALID"]
 _VERDICTS = ("YES", "NO")
 _MAX_LEADS = 4
+"""Maximum number of introductory phrases before a verdict: "So, I would say, yes" has two."""
 _STRONG_SEPARATORS = frozenset((":", "(", "-", "--", "‒", "–", "—", "―"))
 """Separators after which a clause is read on its own."""
 
@@ -18,11 +19,17 @@ class Signs(NamedTuple):
     """The signs that a text contains about the question."""
 
     yes: bool = False
+    """It affirms."""
     no: bool = False
+    """It denies."""
     abstains: bool = False
+    """It states that the answer is not known."""
     silent: bool = False
+    """It states that the sources do not contain the answer."""
     doubts: bool = False
+    """It says "maybe" or the like."""
     conditional: bool = False
+    """Its verdict depends on a condition."""
 
     def merge_with(self, other: Signs) -> Signs:
         """Returns the union of both sets of signs."""
@@ -61,60 +68,63 @@ def classify_signs(signs: Signs) -> ProseVerdict:
     return ProseVerdict("YES", "it affirms") if signs.yes else ProseVerdict("NO", "it denies")
 
 
-def find_bare_sign(text: str) -> Sign | None:
+def find_clause_sign(text: str) -> Sign | None:
     """Returns the sign of a text that consists of exactly one whole clause, or None."""
-    found = [sentence for sentence in split_sentences(text) if sentence.clauses]
-    if len(found) != 1 or len(found[0].clauses) != 1:
+    sentences = [sentence for sentence in split_sentences(text) if sentence.clauses]
+    if len(sentences) != 1 or len(sentences[0].clauses) != 1:
         return None
-    return load_lexicon().sentences.get(found[0].clauses[0].words)
+    return load_lexicon().sentences.get(sentences[0].clauses[0].words)
 
 
-def _read_sentence(sentence: Sentence, words: Lexicon) -> Signs:
+def _read_sentence(sentence: Sentence, lexicon: Lexicon) -> Signs:
     clauses = sentence.clauses
     if not clauses:
         return Signs()
-    signs = [_read_clause(clause, index, sentence, words) for index, clause in enumerate(clauses)]
+    signs = [_read_clause(clause, index, sentence, lexicon) for index, clause in enumerate(clauses)]
     # Conditional clauses are left out: "If you do not know" is not an abstention of the writer.
-    asserted = [
+    asserted_words = [
         word
         for clause in clauses
-        if clause.words[0] not in words.conditions
+        if clause.words[0] not in lexicon.conditions
         for word in clause.words
     ]
-    abstains = "UNKNOWN" in signs or words.abstain.occur_in(asserted)
-    if _lists_alternatives(clauses, signs, words) or words.chat.occur_in(asserted):
-        return Signs(abstains=words.abstain.occur_in(asserted))
+    abstains = "UNKNOWN" in signs or lexicon.abstain.occur_in(asserted_words)
+    if _lists_alternatives(clauses, signs, lexicon) or lexicon.chat.occur_in(asserted_words):
+        return Signs(abstains=lexicon.abstain.occur_in(asserted_words))
     verdicts = [index for index, sign in enumerate(signs) if sign in _VERDICTS]
     return Signs(
         yes="YES" in signs,
         no="NO" in signs,
         abstains=abstains,
-        silent=words.silent.occur_in(asserted),
+        silent=lexicon.silent.occur_in(asserted_words),
         doubts="DOUBT" in signs,
-        conditional=bool(verdicts) and _is_conditional(clauses, verdicts[0], words),
+        conditional=bool(verdicts) and _is_conditional(clauses, verdicts[0], lexicon),
     )
 
 
-def _read_clause(clause: Clause, index: int, sentence: Sentence, words: Lexicon) -> Sign | None:
+def _read_clause(clause: Clause, index: int, sentence: Sentence, lexicon: Lexicon) -> Sign | None:
     """Returns the sign of a clause that is a whole verdict or begins with one, else None."""
     remaining = clause.words
     # "Correct: the Tiber …" means the same as "Correct.".
     is_sentence = index == 0 and all(
-        other.separator in _STRONG_SEPARATORS for other in sentence.clauses[1:2]
+        next_clause.separator in _STRONG_SEPARATORS for next_clause in sentence.clauses[1:2]
     )
-    known = words.sentences if is_sentence else words.clauses
+    signs_by_words = lexicon.sentences if is_sentence else lexicon.clauses
     for _ in range(_MAX_LEADS):
-        sign = known.get(remaining)
+        sign = signs_by_words.get(remaining)
         if sign is not None:
-            last = index == len(sentence.clauses) - 1
-            return None if last and sentence.is_numbered and len(remaining) == 1 else sign
+            is_last = index == len(sentence.clauses) - 1
+            # "No. 5" is a number, not a verdict.
+            return None if is_last and sentence.is_numbered and len(remaining) == 1 else sign
         if index == 0 or clause.separator in _STRONG_SEPARATORS:
-            for size in range(min(words.max_clause_words, len(remaining) - 1), 0, -1):
+            for size in range(min(lexicon.max_clause_words, len(remaining) - 1), 0, -1):
                 particle = remaining[:size]
-                if particle in words.clauses and remaining[size] in words.follows.get(particle, ()):
-                    return words.clauses[particle]
+                if particle in lexicon.clauses and remaining[size] in lexicon.follows.get(
+                    particle, ()
+                ):
+                    return lexicon.clauses[particle]
         size = next(
-            (n for n in (4, 3, 2, 1) if remaining[:n] in words.leads and n < len(remaining)), 0
+            (n for n in (4, 3, 2, 1) if remaining[:n] in lexicon.leads and n < len(remaining)), 0
         )
         if not size:
             return None
@@ -123,26 +133,30 @@ def _read_clause(clause: Clause, index: int, sentence: Sentence, words: Lexicon)
 
 
 def _lists_alternatives(
-    clauses: tuple[Clause, ...], signs: list[Sign | None], words: Lexicon
+    clauses: tuple[Clause, ...], signs: list[Sign | None], lexicon: Lexicon
 ) -> bool:
     """Returns whether a sentence only lists the possible answers: "YES, NO, or UNKNOWN"."""
     for index, clause in enumerate(clauses):
-        if clause.words[0] in words.alternatives and clause.words[1:] in words.clauses:
+        if clause.words[0] in lexicon.alternatives and clause.words[1:] in lexicon.clauses:
             return True
         if index and clause.separator in ("/", "|") and signs[index] and signs[index - 1]:
             return True
     return False
 
 
-def _is_conditional(clauses: tuple[Clause, ...], verdict: int, words: Lexicon) -> bool:
+def _is_conditional(clauses: tuple[Clause, ...], verdict_index: int, lexicon: Lexicon) -> bool:
     """Returns whether the verdict depends on a condition: "yes if …", "no, unless …"."""
-    clause_words = clauses[verdict].words
+    clause_words = clauses[verdict_index].words
     prefixes = (clause_words[: size + 1] for size in range(len(clause_words)))
     conditions = next(
-        (found for prefix in prefixes if (found := words.conditions_by_verdict.get(prefix))),
-        words.conditions,
+        (
+            verdict_conditions
+            for prefix in prefixes
+            if (verdict_conditions := lexicon.conditions_by_verdict.get(prefix))
+        ),
+        lexicon.conditions,
     )
-    following = clauses[verdict + 1 : verdict + 2]
+    next_clauses = clauses[verdict_index + 1 : verdict_index + 2]
     return bool(conditions.intersection(clause_words[1:])) or any(
-        clause.words[0] in conditions for clause in following
+        clause.words[0] in conditions for clause in next_clauses
     )

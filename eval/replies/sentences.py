@@ -14,9 +14,10 @@ _SEPARATORS = (
     r"\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\U0001f000-\U0001faff"
 )
 _WORD = re.compile(rf"[^{_SEPARATORS}]+")
-# A full stop inside a number does not end a sentence.
+# A full stop inside a number does not end a sentence, but one before a number may ("No. 5").
 _SENTENCE_END = re.compile(r"\.(?!\d)|[!?\n;。！？؟।॥۔]|\.(?=\d)(?<!\d\.)")
-_CLAUSE_END = re.compile(r"[,:()|/،、「」『』\[\]\u2012-\u2015]|\s--?\s")
+# Punctuation between clauses: commas, colons, brackets, slashes and dashes.
+_CLAUSE_BOUNDARY = re.compile(r"[,:()|/،、「」『』\[\]\u2012-\u2015]|\s--?\s")
 _QUESTION_MARKS = frozenset("?？؟")
 _CONTRACTIONS = {
     "cannot": "can not",
@@ -71,45 +72,45 @@ def fold_word(word: str) -> str:
 
 def split_words(text: str) -> tuple[str, ...]:
     """Returns the folded words of a text, with English contractions written out."""
-    found: list[str] = []
+    words: list[str] = []
     for match in _WORD.finditer(text):
         word = fold_word(match.group())
         if word in _CONTRACTIONS:
-            found += _CONTRACTIONS[word].split()
+            words += _CONTRACTIONS[word].split()
         elif word.endswith("n't") and len(word) > 3:
-            found += [word[:-3], "not"]
+            words += [word[:-3], "not"]
         elif word:
-            found.append(word)
-    return tuple(found)
+            words.append(word)
+    return tuple(words)
 
 
 def split_sentences(text: str) -> Iterator[Sentence]:
     """Yields the sentences of a cleaned text in order, without questions."""
     start = 0
-    for stop in _SENTENCE_END.finditer(text):
-        if stop.start() > start and stop.group() not in _QUESTION_MARKS:
-            following = text[stop.end() : stop.end() + 2].lstrip(" ")
+    for boundary in _SENTENCE_END.finditer(text):
+        if boundary.start() > start and boundary.group() not in _QUESTION_MARKS:
+            next_chars = text[boundary.end() : boundary.end() + 2].lstrip(" ")
             yield Sentence(
-                tuple(_split_clauses(text[start : stop.start()])),
-                stop.group(),
-                stop.group() == "." and following[:1].isdigit(),
+                tuple(_split_clauses(text[start : boundary.start()])),
+                boundary.group(),
+                boundary.group() == "." and next_chars[:1].isdigit(),
             )
-        start = stop.end()
+        start = boundary.end()
     if text[start:].strip():
         yield Sentence(tuple(_split_clauses(text[start:])), "", False)
 
 
 def _split_clauses(text: str) -> Iterator[Clause]:
-    start, before = 0, ""
-    for stop in _CLAUSE_END.finditer(text):
-        words = split_words(text[start : stop.start()])
+    start, last_separator = 0, ""
+    for boundary in _CLAUSE_BOUNDARY.finditer(text):
+        words = split_words(text[start : boundary.start()])
         if words:
-            yield Clause(words, before)
-            before = ""
+            yield Clause(words, last_separator)
+            last_separator = ""
         # Of several separators in a row, "/" or "|" is kept: it shows a list of alternatives.
-        mark = stop.group().strip()
-        before = before if before in ("/", "|") else mark
-        start = stop.end()
+        separator = boundary.group().strip()
+        last_separator = last_separator if last_separator in ("/", "|") else separator
+        start = boundary.end()
     words = split_words(text[start:])
     if words:
-        yield Clause(words, before)
+        yield Clause(words, last_separator)

@@ -11,10 +11,11 @@ from eval.running.totals import CallTotals
 
 
 class FolderManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields common to all run manifests; they decide whether a run may be resumed.
+    """The fields common to all run manifests.
 
-    It is written before the first row and again at the end. A benchmark's own manifest adds the
-    parameters that decide its rows. It never contains an absolute path or a secret.
+    A manifest is written before the first row and again at the end. A run may be resumed only if
+    its data set and settings are still those of its manifest. A benchmark's own manifest adds the
+    parameters that decide its rows. No manifest contains an absolute path or a secret.
     """
 
     kind: str

@@ -1,8 +1,8 @@
 """SKN against JSON: the notation, the extraction formats that are compared, and their benchmark.
 
 The public modules are ``notation`` (parses and serialises SKN), ``pipelines`` (the formats),
-``extractors`` and ``agent`` (the two steps a model takes), ``metrics`` and ``benchmark`` (the
-whole run). They use these packages, each of which imports only those before it: ``grammar``,
-``formats``, ``rules`` and ``judges``, ``running``, ``scoring``, ``published``. ``commands`` holds
-the commands that work on SKN files.
+``extractors`` and ``agent`` (the two steps that call a model), ``metrics`` and ``benchmark`` (the
+whole run). They use the packages ``grammar``, ``formats``, ``rules`` and ``judges``, ``running``,
+``scoring`` and ``published``; in this order, each imports only those before it. ``commands``
+contains the commands that work on SKN files.
 """

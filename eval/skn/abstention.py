@@ -1,11 +1,12 @@
 """Decides whether an answer in free text abstains: by our rules, or by the published phrases.
 
-Used only if a reply has no field for abstention. An answer abstains if a part of it declines
-to answer (the writer cannot tell, the sources do not say) and no part of it answers. Parts are
-separated by full stops, semicolons, ``but`` and ``so``. Quotations, code, questions and conditions
-are ignored, because they do not describe what the writer knows. A denial such as "it is not true
-that the cause is unknown" is not an abstention. "The compiler cannot determine the type" is an
-answer too: only what the writer, everyone or the sources do not know is an abstention.
+Both methods are used only for replies without a field for abstention. By our rules an answer
+abstains if a part of it declines to answer (the writer cannot tell, the sources do not say) and no
+part of it answers. Parts are separated by full stops, semicolons, ``but`` and ``so``. Quotations,
+code, questions and conditions are ignored, because they do not describe what the writer knows. A
+denial such as "it is not true that the cause is unknown" is not an abstention. Neither is "The
+compiler cannot determine the type": an abstention says that the writer, everyone or the sources do
+not know the answer.
 The labelled answers are in ``tests/data/skn_abstentions.jsonl``; ``docs/metrics.md`` gives the
 error rates of both methods on them.
 """
@@ -16,7 +17,7 @@ import re
 from collections.abc import Iterator
 
 from eval.replies.cleaner import normalise_text, remove_latex, remove_markup, remove_thoughts
-from eval.replies.prose import find_bare_sign, find_signs
+from eval.replies.prose import find_clause_sign, find_signs
 from eval.replies.sentences import Sentence, split_sentences
 
 PUBLISHED_PHRASES = (
@@ -55,8 +56,11 @@ PUBLISHED_PHRASES = (
 """The 31 substrings by which the published benchmark recognises an abstention."""
 
 MAX_CHARS_READ = 20_000
-"""Characters of an answer that are read; a longer text is not an abstention anyway."""
+"""Maximum number of characters of an answer that are read; a longer text is not an abstention
+anyway."""
 
+# Code blocks, code spans, JSON objects, quotations in any quotes, and quoted lines in Markdown.
+# The length limits keep the time linear if a closing quote is missing.
 _QUOTATION = re.compile(
     r"```.{0,4000}?(?:```|\Z)|`[^`\n]{1,600}`|\{[^{}]{1,600}\}"
     r"|\"[^\"\n]{1,600}\"|“[^“”\n]{1,600}”|«[^«»\n]{1,600}»|(?<!\w)'[^'\n]{1,600}'(?!\w)"
@@ -64,12 +68,15 @@ _QUOTATION = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _UNDERSCORE = re.compile(r"(?<=[A-Za-z])_(?=[A-Za-z])")
+"""An underscore inside a word, as in ``insufficient_information``."""
 _MIN_WORDS_OUTSIDE = 4
 """Quotations are removed only if at least this many words are left; otherwise the whole answer is
 probably in quotes."""
 _MAX_FILLER_WORDS = 3
 """A part of at most this many words does not answer anything: "Sorry", "Short answer"."""
 
+# Building blocks of ``_ABSTENTION``. The texts that it is applied to are in lower case, with
+# contractions resolved ("can not") and every pause written as " , ".
 _SOURCE = (
     r"(?:context|contexts|source|sources|text|texts|results|documents|fact|facts|information|info"
     r"|material|materials|article|articles|passage|passages|excerpt|excerpts|snippet|snippets"
@@ -79,6 +86,7 @@ _SOURCE = (
 _INFORMATION = (
     r"(?:information|info|data|details|detail|evidence|context|documentation|knowledge|facts)"
 )
+# What sources do, as a verb ("does not mention") and as a participle ("is not mentioned").
 _SAY = (
     r"(?:mention|mentions|say|says|state|states|specify|specifies|contain|contains|include|includes"
     r"|provide|provides|cover|covers|describe|describes|address|addresses|give|gives|tell|tells"
@@ -91,6 +99,7 @@ _SAID = (
     r"|revealed|disclosed|listed|indicated|explained|documented|known|recorded|reported|included"
     r"|available|present|found)"
 )
+# What writers do, as a verb ("cannot tell") and as a participle ("cannot be told").
 _KNOW = (
     r"(?:know|tell|say|determine|decide|answer|identify|infer|establish|conclude|find|locate"
     r"|provide|confirm|verify|judge|ascertain|deduce|name|give|state|specify|guess)"
@@ -100,6 +109,7 @@ _KNOWN = (
     r"|drawn|given|confirmed|verified|judged|ascertained|deduced|stated|specified|found)"
 )
 _END = r"(?: ,|$| (?:in|from|by|with|without|based|because|since|as|here|using|on|for|at all)\b)"
+"""The end of a clause, or a word that begins an addition to it."""
 _WORD = r"(?: [^ ,]+)"
 """Any one word, with the space before it."""
 
@@ -201,16 +211,17 @@ _REVERSAL = re.compile(
     r"|\bno lack of\b|\bnot lack\b|\bnot unknown\b|\bnot unclear\b|\bno means\b|\bhardly unknown\b"
     r"|\bnot (?:silent|missing)\b"
 )
-"""Phrases that reverse a statement of not knowing."""
+"""Phrases that deny that something is unknown; a text with one of them is not an abstention."""
 
 _SUBORDINATORS = (
     r"(?:although|though|even though|while|whereas|even if|despite|since|because|as|if|when|unless"
     r"|where|whenever|once|without)"
 )
+# Subordinate clauses are removed; they are not the answer: "Although it is unknown why, it works".
 _LEADING_CLAUSE = re.compile(rf"^{_SUBORDINATORS}\b[^,]*,\s*(?=\S)")
 _TRAILING_CLAUSE = re.compile(r"\s,\s(?:although|though|even though|whereas|while)\s.*$")
 _CONDITION = re.compile(r"^(?:if|when|unless|whenever|once|where)\b")
-_PART_BREAK = re.compile(
+_CLAUSE_BREAK = re.compile(
     r"\s(?:but|however|yet|nevertheless|nonetheless)\s|\s,\s(?:so|therefore|thus|hence|and so)\s"
 )
 _ABOUT_SOURCES = re.compile(
@@ -224,6 +235,7 @@ _ENGLISH = re.compile(
     r"\b(?:the|is|are|of|to|and|not|it|i|no|can|in|this|for|a|an|do|does|unknown|information|info"
     r"|answer|insufficient)\b"
 )
+"""A text without any of these words is taken to be in another language."""
 
 
 def has_published_phrase(answer: str) -> bool:
@@ -235,7 +247,7 @@ def has_published_phrase(answer: str) -> bool:
 def is_abstention(answer: str) -> bool:
     """Returns whether an answer in free text declines to answer, and no part of it answers.
 
-    Takes time linear in the length of the text, of which ``MAX_CHARS_READ`` characters are read.
+    At most ``MAX_CHARS_READ`` characters are read, in time linear in their number.
 
     Args:
         answer: the answer, in English; in other languages only plain words for not knowing are
@@ -249,24 +261,24 @@ def is_abstention(answer: str) -> bool:
     unquoted = remove_markup(_strip_quotations(text))
     if not unquoted.strip():
         return False
-    if find_bare_sign(unquoted) == "UNKNOWN":
+    if find_clause_sign(unquoted) == "UNKNOWN":
         return True
     if not _ENGLISH.search(unquoted.casefold()):
         signs = find_signs(unquoted)
         return (signs.abstains or signs.silent) and not (signs.yes or signs.no)
-    declines = False
+    has_abstention = False
     for part in _split_main_clauses(unquoted):
         if _REVERSAL.search(part):
             return False
         if (
             part in _BARE_ABSTENTIONS
-            or find_bare_sign(part) == "UNKNOWN"
+            or find_clause_sign(part) == "UNKNOWN"
             or _ABSTENTION.search(part)
         ):
-            declines = True
+            has_abstention = True
         elif _gives_answer(part):
             return False
-    return declines
+    return has_abstention
 
 
 def _strip_quotations(text: str) -> str:
@@ -277,7 +289,7 @@ def _strip_quotations(text: str) -> str:
 def _split_main_clauses(text: str) -> Iterator[str]:
     """Yields the main clauses of a text as case-folded words, with ``,`` for each pause."""
     for sentence in split_sentences(text):
-        for part in _PART_BREAK.split(f" {_join_clauses(sentence)} "):
+        for part in _CLAUSE_BREAK.split(f" {_join_clauses(sentence)} "):
             main_clause = _LEADING_CLAUSE.sub("", _TRAILING_CLAUSE.sub("", part.strip(" ,")))
             if main_clause and not _CONDITION.match(main_clause):
                 yield main_clause

@@ -1,8 +1,8 @@
 """The agent: answers a question from an extraction, in the same way for every format.
 
-Its reply is typed: an answer, a confidence, the reasoning, and whether it abstains. A reply of any
-other form (a list instead of a text, a missing field, "eight" for a number, a refusal) is
-unreadable, which is neither an abstention nor an error.
+The reply is typed: an answer, a confidence, the reasoning, and whether the agent abstains. A reply
+of any other form (a list instead of a text, a missing field, "eight" for a number, a refusal) is
+unreadable. An unreadable reply is neither an abstention nor an error.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
         answer: the answer; empty if the reply is unreadable.
         confidence: stated probability that the answer is right, 0 to 1; null if none is stated.
         reasoning: the agent's explanation of its answer.
-        abstained: whether the agent declines to answer; null if the prompt does not request this
-            (as published) or the reply is unreadable.
+        abstained: whether the agent declines to answer; null if the reply is unreadable, or if the
+            prompt does not request this field (as the published prompt does not).
         raw: the reply before parsing.
-        problem: the problem of the reply, in words; empty if it has none.
+        problem: what is wrong with the reply, in words; empty if nothing is.
         readable: whether the reply could be parsed.
         latency_s: total seconds of the calls; null if no call was made.
         usage: total tokens of the calls; null if a server does not count them.
@@ -114,7 +114,7 @@ class ModelAgent:
             response = await (
                 self._ask_as_published(context, question)
                 if self._setting.published
-                else self._ask_fairly(context, question)
+                else self._ask_in_fair_setting(context, question)
             )
         return msgspec.structs.replace(
             response,
@@ -122,7 +122,7 @@ class ModelAgent:
             usage=get_complete_usage(log),
         )
 
-    async def _ask_fairly(self, context: str, question: str) -> Response:
+    async def _ask_in_fair_setting(self, context: str, question: str) -> Response:
         reply = await self._client.ask(
             AGENT_PROMPT.build_messages(notes=context, question=question), AgentReply
         )
@@ -154,41 +154,42 @@ class ModelAgent:
 def _parse_published_reply(text: str) -> Response:
     """Parses a reply as the published agent does, if that yields an answer.
 
-    As there, a confidence may be missing or a text, and is clipped to [0, 1]. Two cases are
-    errors here: replies that crashed the published run (the answer is a list), and replies that
-    it silently used as an answer (an empty text, or the raw text of a reply that is not JSON).
-    Those are recorded in ``raw``, and no judge sees them.
+    As in the published code, the confidence may be missing or may be a text, and it is clipped to
+    [0, 1]. Two kinds of replies are errors here only: those that crashed the published run (the
+    answer is a list), and those that it silently used as an answer (an empty text, or the raw text
+    of a reply that is not JSON). They are recorded in ``raw``, and no judge sees them.
 
     Raises:
         ValueError: the reply is not a JSON object with an answer.
     """
     value = json.loads(text)
     if not isinstance(value, dict) or not isinstance(value.get("answer"), str):
-        raise ValueError("no JSON object with an answer that is text")  # noqa: TRY004 - of a text
+        # TRY004 suggests a TypeError, but the fault is in the reply, not in the caller's types.
+        raise ValueError("no JSON object with an answer that is text")  # noqa: TRY004
     reasoning = value.get("reasoning", "")
     explanation = reasoning if isinstance(reasoning, str) else json.dumps(reasoning)
-    for part in (value["answer"], explanation):
-        part.encode()  # raises a ValueError for a lone surrogate, which could not be written
+    for text_field in (value["answer"], explanation):
+        text_field.encode()  # raises a ValueError for a lone surrogate, which no file can store
     try:
         confidence = float(value["confidence"])
     except (KeyError, TypeError, ValueError, OverflowError):
         confidence = math.nan
-    share = confidence if math.isnan(confidence) else max(0.0, min(1.0, confidence))
-    return _build_response(text, value["answer"], share, explanation, None)
+    clipped_confidence = confidence if math.isnan(confidence) else max(0.0, min(1.0, confidence))
+    return _build_response(text, value["answer"], clipped_confidence, explanation, None)
 
 
 def _build_response(
     raw: str, answer: str, confidence: float, reasoning: str, abstained: bool | None
 ) -> Response:
-    share = 0.0 <= confidence <= 1.0
+    is_probability = 0.0 <= confidence <= 1.0
     return Response(
         answer=answer,
-        confidence=confidence if share else None,
+        confidence=confidence if is_probability else None,
         reasoning=reasoning,
         abstained=abstained,
         readable=True,
         raw=raw,
-        problem="" if share else "the stated confidence is not a number from 0 to 1",
+        problem="" if is_probability else "the stated confidence is not a number from 0 to 1",
     )
 
 
@@ -216,8 +217,8 @@ def agent_reason(
     """Answers a question from an extraction, in one blocking call.
 
     Args:
-        context: an extraction as text, or as JSON values, which are written as compact JSON (as
-            published: pretty-printed).
+        context: an extraction as text, or as JSON values. JSON values are written compactly, or
+            indented if ``published``.
         question: the question.
         model: ``provider/model``; None means ``EPOCHE_MODEL``.
         published: use the prompt and parsing of the published agent.

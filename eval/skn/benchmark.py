@@ -34,7 +34,8 @@ def run_benchmark(
         client: options for calling models; by default with a cache of replies in ``output_dir``.
         as_published: use the prompts and settings of the published benchmark (``docs/skn.md``).
         resamples: bootstrap resamples of the intervals.
-        run_fields: the other fields of ``RunOptions``: ``offline``, ``judge_models``, ``search`` …
+        run_fields: other fields of ``RunOptions``, such as ``offline``, ``judge_models`` and
+            ``search``.
 
     Returns:
         The content of ``metrics.json``: the published keys by pipeline, ``efficiency`` and

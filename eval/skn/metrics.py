@@ -1,4 +1,4 @@
-"""Computes every metric of an SKN benchmark run, under the seed's names and under ours."""
+"""Computes every metric of an SKN benchmark run, under the published names and under our own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eval.skn.pipelines import DEFAULT_PIPELINES, PIPELINES
 from eval.skn.published.efficiency import compute_efficiency
 from eval.skn.published.missing_verdicts import judge_rows
 from eval.skn.published.published_metrics import bootstrap_ci, compute_published_keys
-from eval.skn.published.seed_keys import select_seed_keys
+from eval.skn.published.seed_keys import select_published_keys
 from eval.skn.published.wide_reader import read_wide_rows, require_ids
 from eval.skn.scoring.differences import compare_pipelines
 from eval.skn.scoring.notes import list_notes, list_published_notes
@@ -52,14 +52,15 @@ def measure_run(
 
     Args:
         rows: rows of any number of pipelines, in any order. A sample without a row of a pipeline
-            counts as a failure of that pipeline: the denominator is always every sample.
+            counts as a failure of that pipeline, so that all are measured on the same samples.
         plan: settings of the resampling.
         agreement: agreement of the judges; copied into the report.
-        mode: definitions that the keys next to the report follow; copied into the report.
+        mode: the definitions of the published keys that are written next to the report; copied
+            into the report.
 
     Raises:
-        RecordError: no rows, or two rows that contradict each other about a sample.
-        DuplicateIdError: two rows of one sample, pipeline and repeat.
+        RecordError: there are no rows, or two rows contradict each other about a sample.
+        DuplicateIdError: there are two rows of one sample, pipeline and repeat.
     """
     return measure_observations(
         [build_observation(row) for row in rows], plan, agreement=agreement, mode=mode
@@ -76,7 +77,7 @@ def measure_observations(
     """Does what ``measure_run`` does, from observations of any source.
 
     Raises:
-        RecordError, DuplicateIdError: see ``measure``.
+        RecordError, DuplicateIdError: see ``measure_run``.
     """
     plan = plan or MeasurementPlan()
     rows_by_pipeline = _group_by_pipeline(rows)
@@ -84,22 +85,24 @@ def measure_observations(
     pipelines = {name: build_pipeline_report(samples, name) for name in rows_by_pipeline}
     pairs = select_pairs(list(rows_by_pipeline))
     comparisons = compare_pipelines(samples, pairs)
-    first = {row.sample: row for row in next(iter(rows_by_pipeline.values()))}
-    categories = dict(sorted(Counter(row.category for row in first.values()).items()))
-    answerable = sum(row.answerable for row in first.values())
-    known = [[row.sample, row.category, row.answerable] for _, row in sorted(first.items())]
-    digest = sha256_bytes(msgspec.json.encode(known))[:12]
+    row_by_sample = {row.sample: row for row in next(iter(rows_by_pipeline.values()))}
+    categories = dict(sorted(Counter(row.category for row in row_by_sample.values()).items()))
+    answerable = sum(row.answerable for row in row_by_sample.values())
+    described_samples = [
+        [row.sample, row.category, row.answerable] for _, row in sorted(row_by_sample.items())
+    ]
+    digest = sha256_bytes(msgspec.json.encode(described_samples))[:12]
     version = package_version()
     return SknReport(
         version=version,
         signature=(
-            f"accuracy|samples:{digest}|n:{len(first)}|repeats:{samples.repeats}|"
+            f"accuracy|samples:{digest}|n:{len(row_by_sample)}|repeats:{samples.repeats}|"
             f"pipelines:{len(rows_by_pipeline)}|boot:{plan.resamples}|seed:{plan.seed}|"
             f"conf:{plan.confidence:g}|judge:{plan.judge_kind}|v:{version}"
         ),
         mode=mode,
         samples=digest,
-        n_samples=len(first),
+        n_samples=len(row_by_sample),
         n_answerable=answerable,
         repeats=samples.repeats,
         categories=categories,
@@ -138,7 +141,7 @@ def calculate_metrics(
         mode: ``published`` computes exactly what the published code does, including its faults
             and rounding; ``corrected`` computes what ``measure_run`` does, with null for a value
             that is undefined.
-        plan: settings of the resampling, used by ``corrected``.
+        plan: settings of the resampling; only the mode ``corrected`` uses them.
 
     Returns:
         Pipeline → key → value.
@@ -155,18 +158,18 @@ def calculate_metrics(
         return {name: compute_published_keys(results, name) for name in names}
     rows_by_pipeline = _group_by_pipeline(list(read_wide_rows(results, names)))
     samples = SampleCounts(rows_by_pipeline, plan or MeasurementPlan())
-    return {name: select_seed_keys(build_pipeline_report(samples, name)) for name in names}
+    return {name: select_published_keys(build_pipeline_report(samples, name)) for name in names}
 
 
 def _group_by_pipeline(rows: Sequence[Observation]) -> dict[str, list[Observation]]:
     """Groups rows by pipeline in a fixed order and adds a failed row for each missing one."""
     if not rows:
         raise RecordError("no rows to measure", hint="Run the benchmark first.")
-    about: dict[str, Observation] = {}
+    first_rows: dict[str, Observation] = {}
     observations: dict[tuple[str, str, int], Observation] = {}
     for row in rows:
-        same = about.setdefault(row.sample, row)
-        if (same.category, same.answerable) != (row.category, row.answerable):
+        first_row = first_rows.setdefault(row.sample, row)
+        if (first_row.category, first_row.answerable) != (row.category, row.answerable):
             raise RecordError(
                 f"two rows of sample {row.sample!r} differ in category or answerability",
                 hint="Measure the rows of one run together.",
@@ -178,14 +181,17 @@ def _group_by_pipeline(rows: Sequence[Observation]) -> dict[str, list[Observatio
                 hint="Measure each run by itself.",
             )
         observations[key] = row
-    order = {name: place for place, name in enumerate(PIPELINES)}
-    names = sorted({row.pipeline for row in rows}, key=lambda n: (order.get(n, len(order)), n))
+    order = {name: position for position, name in enumerate(PIPELINES)}
+    names = sorted(
+        {row.pipeline for row in rows},
+        key=lambda pipeline: (order.get(pipeline, len(order)), pipeline),
+    )
     repeats = 1 + max(row.repeat for row in rows)
     return {
         name: [
             observations.get((name, sample, repeat))
-            or _build_missing_row(about[sample], name, repeat)
-            for sample in sorted(about)
+            or _build_missing_row(first_rows[sample], name, repeat)
+            for sample in sorted(first_rows)
             for repeat in range(repeats)
         ]
         for name in names
@@ -201,5 +207,5 @@ def _build_missing_row(sample: Observation, pipeline: str, repeat: int) -> Obser
         repeat=repeat,
         outcome="ERROR",
         stage=MISSING_STAGE,
-        to_judge=False,
+        has_answer_text=False,
     )

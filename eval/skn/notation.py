@@ -31,12 +31,12 @@ def parse(text: str, *, strict: bool = True) -> Document:
     parsed = try_parse(text, strict=strict)
     if parsed.document is not None:
         return parsed.document
-    first = parsed.loss or parsed.problems[0]
-    others = len(parsed.problems) - 1
-    more = f" (and {others} more)" if others else ""
+    problem = parsed.loss or parsed.problems[0]
+    n_more = len(parsed.problems) - 1
+    suffix = f" (and {n_more} more)" if n_more else ""
     raise NotationError(
-        f"not SKN: {first.what}{more}",
-        where=f"line {first.line}, column {first.column}",
+        f"not SKN: {problem.what}{suffix}",
+        where=f"line {problem.line}, column {problem.column}",
         hint="The grammar is in docs/skn.md.",
     )
 
@@ -60,7 +60,7 @@ def try_parse(text: str, *, strict: bool = True) -> ParseResult:
 
 
 def serialize(document: Document) -> str:
-    """Returns the canonical text of ``document``, without blank lines and final line break.
+    """Returns the canonical text of ``document``, without blank lines or a final line break.
 
     Raises:
         NotationError: the text would be too long to be parsed again.

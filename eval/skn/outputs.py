@@ -1,7 +1,7 @@
-"""Writes the output files of a finished run: the six of the published benchmark, from the rows.
+"""Writes the output files of a finished run: the six files of the published benchmark.
 
-They are computed from the rows, samples and searches alone, without clock times and in the same
-order, so that a resumed run writes the same bytes as an uninterrupted one. All are written to
+They are computed from the rows, samples and searches alone, in a fixed order and without clock
+times, so that a resumed run writes the same bytes as an uninterrupted one. All are written to
 temporary files before the first one replaces an existing file.
 """
 
@@ -37,15 +37,15 @@ from kg.base.files import to_json_bytes, write_files_atomic
 
 
 def list_output_paths(folder: Path) -> list[Path]:
-    """Returns the path of every file that a run in ``folder`` writes, except cache and report."""
+    """Returns the paths of all files that a run in ``folder`` writes, except cache and report."""
     return [folder / name for name in (ROWS, ANCHORS, MANIFEST, RECORDED, *OUTPUTS)]
 
 
-def write_outputs(done: Done, *, resamples: int = 2000) -> tuple[dict[str, Any], SknReport]:
+def write_outputs(finished_run: Done, *, resamples: int = 2000) -> tuple[dict[str, Any], SknReport]:
     """Computes the metrics of a finished run and writes its output files.
 
     Args:
-        done: the finished run.
+        finished_run: what the run returned.
         resamples: bootstrap resamples of the intervals.
 
     Returns:
@@ -54,8 +54,8 @@ def write_outputs(done: Done, *, resamples: int = 2000) -> tuple[dict[str, Any],
     Raises:
         WriteError: a file cannot be written; all files are then left unchanged.
     """
-    manifest = done.manifest
-    rows = list(read_rows(done.folder / ROWS))
+    manifest = finished_run.manifest
+    rows = list(read_rows(finished_run.folder / ROWS))
     plan = MeasurementPlan(
         resamples=resamples,
         seed=manifest.seed,
@@ -63,12 +63,14 @@ def write_outputs(done: Done, *, resamples: int = 2000) -> tuple[dict[str, Any],
         by_rules=manifest.offline,
     )
     row_verdicts = (row.verdicts for row in rows if row.verdicts is not None)
-    judge_agreement = measure_agreement(row_verdicts, read_anchors(done.folder / ANCHORS))
+    judge_agreement = measure_agreement(row_verdicts, read_anchors(finished_run.folder / ANCHORS))
     mode: Mode = "published" if manifest.mode == "as-published" else "corrected"
-    measured = measure_run(rows, plan, agreement=judge_agreement, mode=mode)
-    report = msgspec.structs.replace(measured, notes=(*_list_run_notes(manifest), *measured.notes))
-    wide = WideRows(done.samples, done.found, rows, manifest.pipelines)
-    details = wide.build_details()
+    measured_report = measure_run(rows, plan, agreement=judge_agreement, mode=mode)
+    report = msgspec.structs.replace(
+        measured_report, notes=(*_list_run_notes(manifest), *measured_report.notes)
+    )
+    wide_rows = WideRows(finished_run.samples, finished_run.found, rows, manifest.pipelines)
+    details = wide_rows.build_details()
     seed_keys = calculate_metrics(details, list(manifest.pipelines), mode=mode)
     costs = compute_efficiency(rows, mode=mode)
     metrics: dict[str, Any] = {
@@ -77,17 +79,19 @@ def write_outputs(done: Done, *, resamples: int = 2000) -> tuple[dict[str, Any],
         "report": report,
     }
     json_files = {
-        SEARCHES: wide.build_searches(),
-        EXTRACTIONS: wide.build_extractions(),
-        RESPONSES: wide.build_responses(),
+        SEARCHES: wide_rows.build_searches(),
+        EXTRACTIONS: wide_rows.build_extractions(),
+        RESPONSES: wide_rows.build_responses(),
         DETAILS: details,
         METRICS: metrics,
     }
     contents = {
-        done.folder / name: to_json_bytes(value, indent=2) + b"\n"
+        finished_run.folder / name: to_json_bytes(value, indent=2) + b"\n"
         for name, value in json_files.items()
     }
-    contents[done.folder / SUMMARY] = render_summary(manifest, report, metrics, rows).encode()
+    contents[finished_run.folder / SUMMARY] = render_summary(
+        manifest, report, metrics, rows
+    ).encode()
     write_files_atomic(contents)
     return round_trip_json(metrics), report
 

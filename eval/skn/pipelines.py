@@ -1,8 +1,8 @@
 """Defines the eight pipelines: the notation of an extraction and its permitted content.
 
-Six are those of the published benchmark. Its ablation confounds notation and content, because only
-SKN carries metadata. ``json_meta`` (typed JSON with the same content as SKN) and ``skn_min``
-(SKN with source and facts only) separate the two.
+Six pipelines are those of the published benchmark. Its ablation confounds notation and content,
+because only SKN carries metadata. The other two pipelines separate them: ``json_meta`` (typed JSON
+with the same content as SKN) and ``skn_min`` (SKN with source and facts only).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         return {**msgspec.to_builtins(self), "sections": sorted(self.sections)}
 
 
-def _skn_pipeline(name: str, sections: frozenset[Section]) -> Pipeline:
+def _make_skn_pipeline(name: str, sections: frozenset[Section]) -> Pipeline:
     return Pipeline(name=name, notation="skn", sections=sections)
 
 
@@ -50,17 +50,17 @@ PIPELINES: dict[str, Pipeline] = {
         Pipeline(name="json", notation="json", confidence=False, typed=False),
         Pipeline(name="json_conf", notation="json", typed=False),
         Pipeline(name="json_meta", notation="json", sections=ALL_SECTIONS),
-        _skn_pipeline("skn_min", frozenset()),
-        _skn_pipeline("skn_no_gaps", ALL_SECTIONS - {"gaps"}),
-        _skn_pipeline("skn_no_causal", ALL_SECTIONS - {"causal"}),
-        _skn_pipeline("skn_no_risk", ALL_SECTIONS - {"risk"}),
-        _skn_pipeline("skn", ALL_SECTIONS),
+        _make_skn_pipeline("skn_min", frozenset()),
+        _make_skn_pipeline("skn_no_gaps", ALL_SECTIONS - {"gaps"}),
+        _make_skn_pipeline("skn_no_causal", ALL_SECTIONS - {"causal"}),
+        _make_skn_pipeline("skn_no_risk", ALL_SECTIONS - {"risk"}),
+        _make_skn_pipeline("skn", ALL_SECTIONS),
     )
 }
 """All pipelines by name."""
 
 DEFAULT_PIPELINES = ("json", "skn")
 ABLATION_PIPELINES = ("json", "json_conf", "skn_no_gaps", "skn_no_causal", "skn_no_risk", "skn")
-"""The published ablation, in its order."""
+"""The pipelines of the published ablation, in its order."""
 FAIR_ABLATION_PIPELINES = (*ABLATION_PIPELINES, "json_meta", "skn_min")
 """The published ablation and the two pipelines that separate notation from content."""

@@ -33,7 +33,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
             ``as_published``.
         show_question: whether the extractors see the question: either all of them or none.
         words: the budget of an extraction in words, the same number in every prompt.
-        max_tokens: most tokens of a reply, the same for every format.
+        max_tokens: maximum number of tokens of a reply, the same for every format.
         constrained: whether the server may constrain JSON replies to their schema, which it
             cannot do for SKN. The prompt stays the same.
     """

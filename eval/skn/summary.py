@@ -2,7 +2,7 @@
 
 The layout is that of the published summary: the settings of the run, a block for each pipeline, and
 the comparison of JSON and SKN. It does not name the format that "wins" a metric: it gives each
-difference with its interval and test, and states if the difference is not significant.
+difference with its interval and test, and says when the difference is not significant.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def render_summary(
     published: Mapping[str, Mapping[str, Any]],
     rows: Sequence[SknRow],
 ) -> str:
-    """Renders the whole summary.
+    """Renders the complete text of ``summary.txt``.
 
     Args:
         manifest: manifest of the run.
@@ -69,12 +69,12 @@ def render_summary(
 
 
 def render_table(report: SknReport) -> Iterator[str]:
-    """Yields a header and one line per pipeline: the outcomes of its rows and headline metrics."""
-    heads = "".join(f"{title:>{width}}" for title, _, width in _COLUMNS)
-    yield f"{'pipeline':<{_NAME_WIDTH}}{'ans/abst/inv/err':>{_OUTCOME_WIDTH}}{heads}"
+    """Yields a header, then one line per pipeline: the outcomes of its rows, and metrics."""
+    header = "".join(f"{title:>{width}}" for title, _, width in _COLUMNS)
+    yield f"{'pipeline':<{_NAME_WIDTH}}{'ans/abst/inv/err':>{_OUTCOME_WIDTH}}{header}"
     for name, pipeline in report.pipelines.items():
-        ends = pipeline.outcomes
-        counts = f"{ends.answered}/{ends.abstained}/{ends.invalid}/{ends.error}"
+        outcomes = pipeline.outcomes
+        counts = f"{outcomes.answered}/{outcomes.abstained}/{outcomes.invalid}/{outcomes.error}"
         cells = "".join(
             f"{_format_cell(pipeline.metrics[key], width):>{width}}" for _, key, width in _COLUMNS
         )
@@ -123,13 +123,13 @@ def _describe_run(
 
 def _render_pipeline(name: str, report: SknReport, published: Mapping[str, Any]) -> Iterator[str]:
     pipeline = report.pipelines[name]
-    ends = pipeline.outcomes
+    outcomes = pipeline.outcomes
     yield from (_DOTS, f"  {name.upper()}", _DOTS)
     yield (
-        f"    {'Rows':<18}{ends.rows}: {ends.answered} answered, {ends.abstained} abstained, "
-        f"{ends.invalid} invalid, {ends.error} error"
+        f"    {'Rows':<18}{outcomes.rows}: {outcomes.answered} answered, "
+        f"{outcomes.abstained} abstained, {outcomes.invalid} invalid, {outcomes.error} error"
     )
-    for title, key, percent in (
+    for title, key, as_percent in (
         ("Accuracy", "accuracy", True),
         ("ECE", "ece", False),
         ("Hallucination", "hallucination_rate", True),
@@ -137,7 +137,7 @@ def _render_pipeline(name: str, report: SknReport, published: Mapping[str, Any])
         ("Groundedness", "groundedness", False),
         ("Abstention F1", "abstention_f1", False),
     ):
-        yield f"    {title:<18}{_format_value(pipeline.metrics[key], percent)}"
+        yield f"    {title:<18}{_format_value(pipeline.metrics[key], as_percent)}"
     yield f"    {'Avg Tokens':<18}{_format_tokens(published)}"
     latency = published.get("avg_total_latency_s")
     yield f"    {'Avg Latency':<18}{'n/a' if latency is None else f'{latency:.2f}s'}"
@@ -152,16 +152,16 @@ def _format_tokens(published: Mapping[str, Any]) -> str:
     return text if counted is None else f"{text}, {counted:.0f} in the agent's prompt (counted)"
 
 
-def _format_value(value: Estimate, percent: bool) -> str:
+def _format_value(value: Estimate, as_percent: bool) -> str:
     if value.value is None:
         return f"n/a  ({clean_text(value.why)})" if value.why else "n/a"
-    form = ".2%" if percent else ".4f"
-    text = f"{value.value:{form}}"
+    number_format = ".2%" if as_percent else ".4f"
+    text = f"{value.value:{number_format}}"
     if value.low is not None and value.high is not None:
-        text += f"  (95% CI: [{value.low:{form}}, {value.high:{form}}])"
+        text += f"  (95% CI: [{value.low:{number_format}}, {value.high:{number_format}}])"
     if value.worst is not None and value.best is not None and value.worst != value.best:
         low, high = sorted((value.worst, value.best))
-        text += f"  bounds over failed rows: [{low:{form}}, {high:{form}}]"
+        text += f"  bounds over failed rows: [{low:{number_format}}, {high:{number_format}}]"
     return text
 
 
@@ -190,8 +190,10 @@ def _describe_difference(difference: Difference) -> str:
     p = "" if difference.p_holm is None else f", Holm-adjusted p {difference.p_holm:.3g}"
     interval = f"{difference.difference:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
     # Paired tests use only the samples on which both pipelines have a value, so n is stated.
-    on = "" if difference.test not in ("mcnemar", "sign-flip") else f" on {difference.n} samples"
-    statement = f"{sides} = {interval}{on}{p}"
+    sample_note = (
+        "" if difference.test not in ("mcnemar", "sign-flip") else f" on {difference.n} samples"
+    )
+    statement = f"{sides} = {interval}{sample_note}{p}"
     return (
         f"{clean_text(difference.better)} is better; {statement}"
         if difference.better

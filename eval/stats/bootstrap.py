@@ -1,4 +1,6 @@
-"""The cluster bootstrap, for ratios with random denominators (plain proportions use Wilson).
+"""The cluster bootstrap, for ratios with random denominators.
+
+Plain proportions use Wilson's interval instead (``kg.base.proportions``).
 
 The bootstrap works on sufficient statistics: counts per cluster and cell, computed once. The same
 resamples, ``default_rng(seed).integers(0, clusters, (resamples, clusters))``, are used for all
@@ -32,12 +34,16 @@ MIN_CLUSTERS = 10
 
 _NORMAL = NormalDist()
 _MAX_WEIGHTS_PER_BATCH = 4_000_000
+"""Maximum number of weights of one batch, which bounds the memory of a batch (four bytes each)."""
 _MAX_DRAWS_PER_STEP = 100_000
-"""Small enough for the processor's cache while the resamples are counted."""
+"""Maximum number of draws counted at once, so that they fit into the processor's cache."""
 _MAX_CACHED_WEIGHTS = 32_000_000
-"""Maximum number of weights cached in memory, four bytes each; more are sampled again each time."""
+"""Maximum number of weights kept in memory, four bytes each. If there are more, they are sampled
+again whenever they are needed."""
 _MAX_EXACT_FLOAT32 = 2**24
+"""Single precision represents all whole numbers up to this one."""
 _MAX_UNDEFINED_SHARE = 0.05
+"""Maximum share of resamples without a value; with more, the resamples are degenerate."""
 
 
 def round_significant(number: float) -> float:
@@ -66,50 +72,53 @@ class ClusterResamples:
         self._transposed: Weights | None = None
 
     def iter_weights(self) -> Iterator[tuple[slice, Weights]]:
-        """Yields consecutive resamples and their weights, shape (resamples in batch, clusters).
+        """Yields batches of consecutive resamples: their slice of all resamples, and their weights.
 
-        Weights are whole numbers. If there are few enough, they are sampled once and cached.
+        The weights of a batch have shape (resamples in batch, clusters) and are whole numbers. If
+        there are few enough, they are sampled once and cached.
         """
         if self.n_resamples * self.n_clusters > _MAX_CACHED_WEIGHTS:
             yield from self._draw_weights()
             return
         if self._weights is None:
             self._weights = np.empty((self.n_resamples, self.n_clusters), dtype=np.float32)
-            for rows, piece in self._draw_weights():
-                self._weights[rows] = piece
+            for batch, weights in self._draw_weights():
+                self._weights[batch] = weights
         yield slice(0, self.n_resamples), self._weights
 
     def iter_transposed_weights(self) -> Iterator[tuple[slice, Weights]]:
         """Yields the same weights transposed, shape (clusters, resamples in batch), in C order."""
-        for rows, piece in self.iter_weights():
-            if piece is not self._weights:
-                yield rows, np.ascontiguousarray(piece.T)
+        for batch, weights in self.iter_weights():
+            if weights is not self._weights:
+                yield batch, np.ascontiguousarray(weights.T)
                 continue
             if self._transposed is None:
-                self._transposed = np.ascontiguousarray(piece.T)
-            yield rows, self._transposed
+                self._transposed = np.ascontiguousarray(weights.T)
+            yield batch, self._transposed
 
     def _draw_weights(self) -> Iterator[tuple[slice, Weights]]:
+        """Yields the same as ``iter_weights``, newly sampled."""
         if not self.n_clusters:
             return
         rng = np.random.default_rng(self.seed)
-        step = max(1, _MAX_WEIGHTS_PER_BATCH // self.n_clusters)
-        few = max(1, _MAX_DRAWS_PER_STEP // self.n_clusters)
-        for start in range(0, self.n_resamples, step):
-            piece = np.empty(
-                (min(step, self.n_resamples - start), self.n_clusters), dtype=np.float32
+        batch_size = max(1, _MAX_WEIGHTS_PER_BATCH // self.n_clusters)
+        step = max(1, _MAX_DRAWS_PER_STEP // self.n_clusters)
+        for start in range(0, self.n_resamples, batch_size):
+            weights = np.empty(
+                (min(batch_size, self.n_resamples - start), self.n_clusters), dtype=np.float32
             )
-            for first in range(0, len(piece), few):
-                rows = piece[first : first + few]
+            for first in range(0, len(weights), step):
+                rows = weights[first : first + step]
                 # numpy gives the same numbers in several calls as in one (a test checks this).
                 draws = rng.integers(0, self.n_clusters, rows.shape)
+                # Each row gets its own range of numbers, so that one call counts all rows.
                 draws += (np.arange(len(rows)) * self.n_clusters)[:, None]
                 rows[:] = np.bincount(draws.ravel(), minlength=rows.size).reshape(rows.shape)
-            yield slice(start, start + len(piece)), piece
+            yield slice(start, start + len(weights)), weights
 
 
 def compute_resampled_sums(per_cluster: Floats, resamples: ClusterResamples) -> Floats:
-    """Computes column sums over the clusters in each resample.
+    """Computes the sum of each column over the clusters, in each resample.
 
     Args:
         per_cluster: shape (clusters, columns).
@@ -120,17 +129,17 @@ def compute_resampled_sums(per_cluster: Floats, resamples: ClusterResamples) -> 
     """
     clusters, columns = per_cluster.shape
     sums = np.zeros((resamples.n_resamples, columns))
-    used = np.flatnonzero(per_cluster.any(axis=0))
-    if clusters == 0 or used.size == 0:
+    used_columns = np.flatnonzero(per_cluster.any(axis=0))
+    if clusters == 0 or used_columns.size == 0:
         return sums
-    dense = per_cluster[:, used]
+    used_values = per_cluster[:, used_columns]
     # Single precision is twice as fast and exact for whole numbers as long as no sum reaches 2**24.
-    is_integral = bool((dense == np.floor(dense)).all())
-    exact = is_integral and float(np.abs(dense).max()) * clusters < _MAX_EXACT_FLOAT32
-    kind: type[np.floating[Any]] = np.float32 if exact else np.float64
-    values = dense.astype(kind)
-    for rows, times in resamples.iter_weights():
-        sums[rows, used] = times.astype(kind, copy=False) @ values
+    is_integral = bool((used_values == np.floor(used_values)).all())
+    is_exact = is_integral and float(np.abs(used_values).max()) * clusters < _MAX_EXACT_FLOAT32
+    dtype: type[np.floating[Any]] = np.float32 if is_exact else np.float64
+    values = used_values.astype(dtype)
+    for batch, weights in resamples.iter_weights():
+        sums[batch, used_columns] = weights.astype(dtype, copy=False) @ values
     return sums
 
 
@@ -161,7 +170,7 @@ def resample_blocks(blocks: Sequence[Floats], resamples: ClusterResamples) -> li
         resamples: number of times that each cluster occurs in each resample.
 
     Returns:
-        One per block.
+        The resampled counts of each block.
     """
     if not blocks:
         return []
@@ -172,7 +181,7 @@ def resample_blocks(blocks: Sequence[Floats], resamples: ClusterResamples) -> li
 
 
 def merge_resampled(parts: Sequence[ResampledCounts]) -> ResampledCounts:
-    """Merges parts that count different items in the same columns, by summing them."""
+    """Sums counts of different items in the same columns and clusters."""
     if len(parts) == 1:
         return parts[0]
     return ResampledCounts(
@@ -188,10 +197,10 @@ class BootstrapIntervals:
     Attributes:
         percentile: lower bounds in row 0, upper bounds in row 1, shape (2, m); nan where no
             resample has a value.
-        bca: the same; nan also where BCa is undefined (no variation in the jackknife, or all
-            replicates on one side of the value).
-        degenerate: where the resamples do not reflect the uncertainty, shape (m,); the intervals
-            must not be shown there.
+        bca: the BCa bounds in the same form; nan also where BCa is undefined (no variation in the
+            jackknife, or all replicates on one side of the value).
+        degenerate: mask of the ratios whose resamples do not reflect the uncertainty, shape (m,);
+            their intervals must not be shown.
         support: number of clusters that contribute to each denominator, shape (m,).
     """
 
@@ -211,7 +220,8 @@ class Distribution:
         jackknife: statistics with one cluster left out, shape (clusters, m); nan where undefined.
             Clusters with equal rows may share one row (see ``row_counts``).
         support: number of clusters that contribute to each denominator, shape (m,).
-        row_counts: number of clusters that share each row of ``jackknife``; ``None``: one each.
+        row_counts: number of clusters that share each row of ``jackknife``; ``None`` if every
+            cluster has its own row.
     """
 
     values: Floats
@@ -243,8 +253,8 @@ class Distribution:
     @cached_property
     def _n_defined(self) -> NDArray[np.int64]:
         """Number of replicates that have a value, shape (m,)."""
-        known: NDArray[np.int64] = (~np.isnan(self.replicates)).sum(axis=0)
-        return known
+        n_defined: NDArray[np.int64] = (~np.isnan(self.replicates)).sum(axis=0)
+        return n_defined
 
     @property
     def undefined_share(self) -> Floats:
@@ -256,13 +266,15 @@ class Distribution:
     def degenerate(self) -> NDArray[np.bool_]:
         """Mask of the statistics whose resamples do not reflect the uncertainty, shape (m,).
 
-        Either they do not vary (for instance because every item is right), or so few
+        Either the resamples do not vary (for instance because every item is right), or so few
         clusters contribute that more than one resample in twenty has no value.
         """
-        last = np.maximum(self._n_defined - 1, 0)
+        last_index = np.maximum(self._n_defined - 1, 0)
         column = np.arange(self.values.size)
-        still = ~(self._sorted_replicates[last, column] > self._sorted_replicates[0])
-        return np.asarray(still | (self.undefined_share > _MAX_UNDEFINED_SHARE), dtype=np.bool_)
+        is_constant = ~(self._sorted_replicates[last_index, column] > self._sorted_replicates[0])
+        return np.asarray(
+            is_constant | (self.undefined_share > _MAX_UNDEFINED_SHARE), dtype=np.bool_
+        )
 
     def compute_standard_errors(self) -> Floats:
         """Computes the standard deviation of the replicates, shape (m,); nan for fewer than two."""
@@ -290,11 +302,11 @@ class Distribution:
         )
 
     def _compute_bca_levels(self, tails: Floats) -> Floats:
-        """Computes which quantiles of the replicates are the BCa bounds, shape (2, m)."""
-        known = np.maximum(self._n_defined, 1)
-        below = (self.replicates < self.values).sum(axis=0)
-        equal = (self.replicates == self.values).sum(axis=0)
-        shares = (below + equal / 2) / known
+        """Computes the levels of the quantiles that are the BCa bounds, shape (2, m)."""
+        n_defined = np.maximum(self._n_defined, 1)
+        n_below = (self.replicates < self.values).sum(axis=0)
+        n_equal = (self.replicates == self.values).sum(axis=0)
+        shares = (n_below + n_equal / 2) / n_defined
         levels = np.full((tails.size, shares.size), np.nan)
         if not len(self.jackknife):
             return levels
@@ -319,11 +331,11 @@ def compute_ratio_distribution(
     Args:
         data: the resampled columns.
         numerators: weights, shape (m, columns).
-        denominators: the same.
+        denominators: weights of the denominators, shape (m, columns).
         merge: compute the jackknife once for all clusters with equal counts. Much faster, but the
             result cannot be subtracted from another.
     """
-    rows, times = _merge_equal_rows(data.per_cluster) if merge else (data.per_cluster, None)
+    rows, row_counts = _merge_equal_rows(data.per_cluster) if merge else (data.per_cluster, None)
     row_numerators, row_denominators = rows @ numerators.T, rows @ denominators.T
     totals = data.totals
     numerator, denominator = totals @ numerators.T, totals @ denominators.T
@@ -332,23 +344,24 @@ def compute_ratio_distribution(
         values=_divide_or_nan(numerator, denominator),
         replicates=_divide_or_nan(data.sums @ numerators.T, data.sums @ denominators.T),
         jackknife=_divide_or_nan(numerator - row_numerators, denominator - row_denominators),
-        support=(contributes if times is None else contributes * times[:, None])
+        support=(contributes if row_counts is None else contributes * row_counts[:, None])
         .sum(axis=0)
         .astype(np.float64),
-        row_counts=times,
+        row_counts=row_counts,
     )
 
 
 def _merge_equal_rows(rows: Floats) -> tuple[Floats, Floats | None]:
     """Returns distinct rows and how often each occurs, or all rows if they cannot be encoded."""
-    used = np.flatnonzero(rows.any(axis=0))
+    used_columns = np.flatnonzero(rows.any(axis=0))
     base = float(rows.max(initial=0)) + 1
-    if not used.size or base**used.size >= 2**53:
+    # Double precision represents whole numbers exactly below 2**53.
+    if not used_columns.size or base**used_columns.size >= 2**53:
         return rows, None
     # Each row is encoded as one number in this base: comparing numbers is much faster than rows.
-    keys = rows[:, used] @ (base ** np.arange(used.size))
-    _, first, times = np.unique(keys, return_index=True, return_counts=True)
-    return rows[first], times.astype(np.float64)
+    keys = rows[:, used_columns] @ (base ** np.arange(used_columns.size))
+    _, first_indexes, counts = np.unique(keys, return_index=True, return_counts=True)
+    return rows[first_indexes], counts.astype(np.float64)
 
 
 def _compute_moments(jackknife: Floats, row_counts: Floats | None) -> tuple[Floats, Floats]:
@@ -357,10 +370,10 @@ def _compute_moments(jackknife: Floats, row_counts: Floats | None) -> tuple[Floa
         deviations = np.nanmean(jackknife, axis=0) - jackknife
         squares = deviations * deviations
         return np.nansum(squares, axis=0), np.nansum(squares * deviations, axis=0)
-    known = ~np.isnan(jackknife)
-    values = np.where(known, jackknife, 0.0)
-    count = row_counts @ known
-    deviations = np.where(known, (row_counts @ values) / np.maximum(count, 1) - values, 0.0)
+    is_defined = ~np.isnan(jackknife)
+    values = np.where(is_defined, jackknife, 0.0)
+    count = row_counts @ is_defined
+    deviations = np.where(is_defined, (row_counts @ values) / np.maximum(count, 1) - values, 0.0)
     squares = deviations * deviations
     return row_counts @ squares, row_counts @ (squares * deviations)
 
@@ -372,8 +385,8 @@ def _divide_or_nan(numerator: Floats, denominator: Floats) -> Floats:
 
 def _zero_nan_columns(values: Floats) -> Floats:
     """Sets columns that are nan throughout to zero, so that numpy does not warn."""
-    empty = np.isnan(values).all(axis=0)
-    return np.where(empty, 0.0, values) if empty.any() else values
+    is_all_nan = np.isnan(values).all(axis=0)
+    return np.where(is_all_nan, 0.0, values) if is_all_nan.any() else values
 
 
 def _compute_column_quantiles(ordered: Floats, levels: Floats) -> Floats:
@@ -386,10 +399,10 @@ def _compute_column_quantiles(ordered: Floats, levels: Floats) -> Floats:
     Returns:
         Shape (k, m).
     """
-    known = (~np.isnan(ordered)).sum(axis=0)
-    position = np.where(np.isnan(levels), 0.0, levels) * np.maximum(known - 1, 0)
-    below = np.floor(position).astype(np.int64)
-    above = np.minimum(below + 1, np.maximum(known - 1, 0))
+    n_defined = (~np.isnan(ordered)).sum(axis=0)
+    position = np.where(np.isnan(levels), 0.0, levels) * np.maximum(n_defined - 1, 0)
+    lower_index = np.floor(position).astype(np.int64)
+    upper_index = np.minimum(lower_index + 1, np.maximum(n_defined - 1, 0))
     column = np.arange(ordered.shape[1])
-    low, high = ordered[below, column], ordered[above, column]
-    return np.where(np.isnan(levels), np.nan, low + (high - low) * (position - below))
+    low, high = ordered[lower_index, column], ordered[upper_index, column]
+    return np.where(np.isnan(levels), np.nan, low + (high - low) * (position - lower_index))

@@ -20,7 +20,9 @@ N_BINS = 10
 N_SIMULATIONS = 1000
 
 _MIN_NORMAL_VARIANCE = 25.0
+"""Minimum variance of the number of right replies of a bin for the normal approximation."""
 _MAX_GROUPS = 2000
+"""Maximum number of groups of equal probability that a bin is divided into for simulation."""
 
 Bins = NDArray[np.int64]
 """The bin of each reply."""
@@ -44,10 +46,10 @@ def equal_width_bins(confidences: Floats, bins: int = N_BINS) -> Bins:
 
 
 def equal_mass_bins(confidences: Floats, bins: int = N_BINS) -> Bins:
-    """Assigns replies to bins with numbers of replies as equal as ties allow.
+    """Assigns replies to bins that are as equal in size as ties allow.
 
-    Equal confidences share the bin that the middle of their ranks falls into. Empty bins are left
-    out, and the others numbered without gaps.
+    Replies of equal confidence share the bin that the middle of their ranks falls into. Empty bins
+    are left out, and the others are numbered without gaps.
 
     Args:
         confidences: shape (n,).
@@ -57,10 +59,10 @@ def equal_mass_bins(confidences: Floats, bins: int = N_BINS) -> Bins:
         Bin numbers from 0, ascending with confidence, shape (n,).
     """
     _, level, counts = np.unique(confidences, return_inverse=True, return_counts=True)
-    below = np.cumsum(counts) - counts
-    middle = (2 * below + counts) * bins // (2 * max(len(confidences), 1))
-    dense: Bins = np.unique(middle, return_inverse=True)[1].astype(np.int64)
-    return dense[level]
+    n_below = np.cumsum(counts) - counts
+    bin_of_level = (2 * n_below + counts) * bins // (2 * max(len(confidences), 1))
+    gapless: Bins = np.unique(bin_of_level, return_inverse=True)[1].astype(np.int64)
+    return gapless[level]
 
 
 def calibration_error(confidences: Floats, right: Floats, bins: Bins) -> float:
@@ -87,7 +89,14 @@ def brier_score(confidences: Floats, right: Floats) -> float:
 
 @dataclass(frozen=True)
 class BrierPartition:
-    """Brier score = reliability - resolution + uncertainty + within."""
+    """The terms of Brier score = reliability - resolution + uncertainty + within.
+
+    Attributes:
+        reliability: mean squared difference between mean confidence and accuracy of a bin.
+        resolution: mean squared difference between the accuracy of a bin and that of all replies.
+        uncertainty: variance of being right, over all replies.
+        within: the rest, caused by different confidences in one bin.
+    """
 
     reliability: float
     resolution: float
@@ -104,14 +113,14 @@ def brier_partition(confidences: Floats, right: Floats, bins: Bins) -> BrierPart
         bins: shape (n,).
     """
     count = np.bincount(bins)
-    used = count > 0
-    share = count[used] / len(bins)
-    mean_confidence = np.bincount(bins, weights=confidences)[used] / count[used]
-    accuracy = np.bincount(bins, weights=right)[used] / count[used]
-    base = float(right.mean())
+    is_used = count > 0
+    share = count[is_used] / len(bins)
+    mean_confidence = np.bincount(bins, weights=confidences)[is_used] / count[is_used]
+    accuracy = np.bincount(bins, weights=right)[is_used] / count[is_used]
+    base_rate = float(right.mean())
     reliability = float((share * (mean_confidence - accuracy) ** 2).sum())
-    resolution = float((share * (accuracy - base) ** 2).sum())
-    uncertainty = base * (1 - base)
+    resolution = float((share * (accuracy - base_rate) ** 2).sum())
+    uncertainty = base_rate * (1 - base_rate)
     within = brier_score(confidences, right) - (reliability - resolution + uncertainty)
     return BrierPartition(reliability, resolution, uncertainty, within)
 
@@ -121,10 +130,10 @@ class ChanceError:
     """The calibration errors that perfectly calibrated systems have by chance.
 
     Attributes:
-        mean: their mean.
-        high: their quantile at the requested level.
-        p_value: share of them that is at least the observed error, with one added to numerator and
-            denominator.
+        mean: mean of the simulated errors.
+        high: quantile of the simulated errors at the requested level.
+        p_value: share of simulated errors that are at least the observed error, with one added to
+            numerator and denominator.
     """
 
     mean: float
@@ -157,15 +166,15 @@ def simulate_chance_error(
     """
     rng = np.random.default_rng(seed)
     total = np.zeros(simulations)
-    for number in range(int(bins.max()) + 1):
-        inside = confidences[bins == number]
-        total += np.abs(_simulate_gaps(inside, simulations, rng))
+    for bin_number in range(int(bins.max()) + 1):
+        bin_confidences = confidences[bins == bin_number]
+        total += np.abs(_simulate_gaps(bin_confidences, simulations, rng))
     errors = total / len(confidences)
-    reached = int((errors >= observed - 1e-12).sum())
+    n_reached = int((errors >= observed - 1e-12).sum())
     return ChanceError(
         mean=float(errors.mean()),
         high=float(np.quantile(errors, confidence)),
-        p_value=(reached + 1) / (simulations + 1),
+        p_value=(n_reached + 1) / (simulations + 1),
     )
 
 
@@ -176,7 +185,8 @@ def _simulate_gaps(confidences: Floats, simulations: int, rng: np.random.Generat
         return np.zeros(simulations)
     if variance >= _MIN_NORMAL_VARIANCE:
         expected = float(confidences.sum())
-        # Numbers of right replies are whole: without rounding, p would be too small by half a step.
+        # The number of right replies is whole: without rounding, p would be too small by half a
+        # step.
         hits = np.rint(rng.normal(expected, math.sqrt(variance), simulations))
         return np.clip(hits, 0, confidences.size) - expected
     ordered = np.sort(confidences)

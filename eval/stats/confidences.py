@@ -29,7 +29,9 @@ STATISTICS = ("ece", "ece_equal_mass", "brier", "aurc", "augrc")
 """The columns of the distribution. Lower is better in all of them."""
 
 _MAX_LEVELS = 256
-_EMPTY_RESAMPLE = 0.5
+"""Maximum number of distinct confidences for which replicates are exact."""
+_LESS_THAN_ONE_REPLY = 0.5
+"""A number between 0 and 1: smaller counts are 0, and as a divisor it avoids 0 / 0."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,13 @@ class ConfidentReplies:
 
     def compute_values(self) -> Floats:
         """Computes the ``STATISTICS``, shape (5,)."""
-        sure, right = self.confidences, self.right
-        curve = compute_risk_coverage(sure, right)
+        confidences, right = self.confidences, self.right
+        curve = compute_risk_coverage(confidences, right)
         return np.array(
             [
-                calibration_error(sure, right, self.equal_width),
-                calibration_error(sure, right, self.equal_mass),
-                brier_score(sure, right),
+                calibration_error(confidences, right, self.equal_width),
+                calibration_error(confidences, right, self.equal_mass),
+                brier_score(confidences, right),
                 curve.compute_aurc(),
                 curve.compute_augrc(),
             ]
@@ -79,52 +81,55 @@ class ConfidentReplies:
         """
         levels = _ConfidenceLevels(self)
         replicates = np.full((resamples.n_resamples, len(STATISTICS)), np.nan)
-        for rows, times in resamples.iter_transposed_weights():
-            replicates[rows] = levels.compute_statistics(times)
+        for batch, weights in resamples.iter_transposed_weights():
+            replicates[batch] = levels.compute_statistics(weights)
         values = self.compute_values()
-        once = np.ones((resamples.n_clusters, 1), dtype=np.float32)
+        unit_weights = np.ones((resamples.n_clusters, 1), dtype=np.float32)
         return Distribution(
             values=values,
-            replicates=replicates + (values - levels.compute_statistics(once)[0]),
+            replicates=replicates + (values - levels.compute_statistics(unit_weights)[0]),
             jackknife=self._compute_jackknife(resamples.n_clusters, values),
             support=np.full(len(STATISTICS), float(np.unique(self.clusters).size)),
         )
 
     def _compute_jackknife(self, n_clusters: int, values: Floats) -> Floats:
-        """Computes values - influence of each cluster (infinitesimal jackknife).
+        """Computes the values minus the influence of each cluster, shape (clusters, 5).
 
-        Shape (clusters, 5).
+        This is the infinitesimal jackknife. The columns of the calibration errors are nan.
         """
         n = len(self.confidences)
         squares = (self.confidences - self.right) ** 2
         areas = compute_area_influences(self.confidences, self.right)
         influences = np.column_stack([squares - squares.mean(), areas])
-        out = np.full((n_clusters, len(STATISTICS)), np.nan)
+        jackknife = np.full((n_clusters, len(STATISTICS)), np.nan)
         for column, influence in enumerate(influences.T, start=2):
-            own = np.bincount(self.clusters, weights=influence, minlength=n_clusters)
-            out[:, column] = values[column] - own / n
-        return out
+            cluster_influences = np.bincount(self.clusters, weights=influence, minlength=n_clusters)
+            jackknife[:, column] = values[column] - cluster_influences / n
+        return jackknife
 
 
 class _ConfidenceLevels:
     """Replies grouped by confidence level, so that resamples only need to count them."""
 
     def __init__(self, replies: ConfidentReplies) -> None:
-        sure, right = replies.confidences, replies.right
+        confidences, right = replies.confidences, replies.right
         width, mass = replies.equal_width, replies.equal_mass
-        level = _assign_levels(sure, width, mass)
+        level = _assign_levels(confidences, width, mass)
         self.n_levels = int(level.max()) + 1
         self.level = level
         self.clusters = replies.clusters
         self.wrong = np.flatnonzero(right == 0)
         size = np.bincount(level).astype(np.float64)
-        self.mean_confidence = np.bincount(level, weights=sure) / size
+        self.mean_confidence = np.bincount(level, weights=confidences) / size
         # Mean squared error of a right and of a wrong reply at each level, for the Brier score.
-        self.error_if_right = np.bincount(level, weights=(1 - sure) ** 2) / size
-        self.error_if_wrong = np.bincount(level, weights=sure**2) / size
-        first = np.zeros(self.n_levels, dtype=np.int64)
-        first[level] = np.arange(len(level))
-        self.bin_starts = [np.unique(bins[first], return_index=True)[1] for bins in (width, mass)]
+        self.error_if_right = np.bincount(level, weights=(1 - confidences) ** 2) / size
+        self.error_if_wrong = np.bincount(level, weights=confidences**2) / size
+        # Any reply of a level tells the bin of the level, because no level crosses an edge.
+        example_index = np.zeros(self.n_levels, dtype=np.int64)
+        example_index[level] = np.arange(len(level))
+        self.bin_starts = [
+            np.unique(bins[example_index], return_index=True)[1] for bins in (width, mass)
+        ]
 
     def compute_statistics(self, weights: NDArray[np.float32]) -> Floats:
         """Computes the ``STATISTICS`` of some resamples.
@@ -138,32 +143,34 @@ class _ConfidenceLevels:
         replies = self._sum_by_level(np.arange(len(self.level)), weights)
         wrong = self._sum_by_level(self.wrong, weights)
         total = replies.sum(axis=0, dtype=np.float64)
-        n = np.where(total < _EMPTY_RESAMPLE, np.nan, total)
+        n = np.where(total < _LESS_THAN_ONE_REPLY, np.nan, total)
         gaps = replies * (self.mean_confidence - 1)[:, None]
         gaps += wrong
         # The levels of a bin are adjacent, so ``reduceat`` sums each bin from its first level.
         errors = [
-            np.abs(np.add.reduceat(gaps, start, axis=0)).sum(axis=0) / n
-            for start in self.bin_starts
+            np.abs(np.add.reduceat(gaps, starts, axis=0)).sum(axis=0) / n
+            for starts in self.bin_starts
         ]
         brier = self.error_if_right @ replies + (self.error_if_wrong - self.error_if_right) @ wrong
         # Cumulated from the highest confidence down; sums of whole numbers are exact in floats.
-        new, failed = replies[::-1], wrong[::-1]
-        accepted, failures = np.cumsum(new, axis=0), np.cumsum(failed, axis=0)
-        np.maximum(accepted, _EMPTY_RESAMPLE, out=accepted)
-        augrc = np.einsum("lr,lr->r", new, 2 * failures - failed) / 2 / n**2
-        failures /= accepted
-        aurc = np.einsum("lr,lr->r", new, failures) / n
+        new_replies, new_wrong = replies[::-1], wrong[::-1]
+        accepted, cumulated_wrong = np.cumsum(new_replies, axis=0), np.cumsum(new_wrong, axis=0)
+        np.maximum(accepted, _LESS_THAN_ONE_REPLY, out=accepted)
+        augrc = np.einsum("lr,lr->r", new_replies, 2 * cumulated_wrong - new_wrong) / 2 / n**2
+        cumulated_wrong /= accepted
+        aurc = np.einsum("lr,lr->r", new_replies, cumulated_wrong) / n
         return np.stack([*errors, brier / n, aurc, augrc], axis=1)
 
-    def _sum_by_level(self, chosen: NDArray[np.int64], weights: NDArray[np.float32]) -> Floats:
-        """Counts the chosen replies by level in each resample, shape (levels, resamples)."""
+    def _sum_by_level(
+        self, reply_indexes: NDArray[np.int64], weights: NDArray[np.float32]
+    ) -> Floats:
+        """Counts the replies with these indexes by level, shape (levels, resamples)."""
         from scipy.sparse import csr_array
 
-        ones = np.ones(chosen.size, dtype=np.float32)
-        cells = (self.level[chosen], self.clusters[chosen])
-        summed: Floats = csr_array((ones, cells), shape=(self.n_levels, len(weights))) @ weights
-        return summed.astype(np.float64)
+        ones = np.ones(reply_indexes.size, dtype=np.float32)
+        cells = (self.level[reply_indexes], self.clusters[reply_indexes])
+        sums: Floats = csr_array((ones, cells), shape=(self.n_levels, len(weights))) @ weights
+        return sums.astype(np.float64)
 
 
 def _assign_levels(confidences: Floats, width: Bins, mass: Bins) -> NDArray[np.int64]:

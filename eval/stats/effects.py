@@ -40,12 +40,17 @@ class SignedRanks:
 def wilcoxon_test(differences: Floats) -> SignedRanks:
     """Computes Wilcoxon's signed-rank test that differences are symmetric about zero.
 
-    Zeros are ranked with the others and then left out, as Pratt proposed: dropping them first can
-    reverse the result when most differences are zero. Equal sizes share their mean rank. Up to 200
-    non-zero differences the distribution is exact, ties included (all signs equally likely, given
-    the ranks); with more, it is normal with the variance of these ranks. Sizes that differ by less
-    than 1e-12 of the largest count as equal: means over repeats have rounding errors (1 - 1/3 is
-    not 2/3), which must neither break a tie nor turn a zero into a difference.
+    Differences are ranked by size; equal sizes share their mean rank. Zeros are ranked with the
+    others and then left out, as Pratt proposed: dropping them first can reverse the result when
+    most differences are zero.
+
+    With up to 200 non-zero differences, the distribution of the rank sum is exact, ties included:
+    given the ranks, all signs are equally likely. With more, it is normal with the variance of
+    these ranks.
+
+    Sizes that differ by less than 1e-12 of the largest count as equal. Means over repeats have
+    rounding errors (1 - 1/3 is not 2/3), which must neither break a tie nor turn a zero into a
+    difference.
 
     Args:
         differences: one per item, shape (n,).
@@ -58,27 +63,32 @@ def wilcoxon_test(differences: Floats) -> SignedRanks:
     if largest:
         sizes = np.round(sizes / largest, 12)
     _, group, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-    # Twice the mean rank of each group of equal sizes, a whole number.
-    twice = 2 * np.cumsum(counts) - counts + 1
-    ranks = twice[group][sizes > 0]
-    positive = int(ranks[differences[sizes > 0] > 0].sum())
+    # Twice the mean rank of each group of equal sizes, which is a whole number.
+    doubled_ranks = 2 * np.cumsum(counts) - counts + 1
+    ranks = doubled_ranks[group][sizes > 0]
+    positive_sum = int(ranks[differences[sizes > 0] > 0].sum())
     n_zero = int((sizes == 0).sum())
     if not ranks.size:
         return SignedRanks(0.0, 1.0, is_exact=True, n_zero=n_zero)
     if ranks.size <= _MAX_EXACT_DIFFERENCES:
-        chances = np.ones(1)
+        # Index = sum of the doubled ranks of positive differences. Each rank is added to the sum
+        # with probability 1/2.
+        probabilities = np.ones(1)
         for rank in ranks.tolist():
-            longer = np.zeros(chances.size + rank)
-            longer[: chances.size] = chances / 2
-            longer[rank:] += chances / 2
-            chances = longer
-        tails = float(chances[: positive + 1].sum()), float(chances[positive:].sum())
-        p, exact = min(1.0, 2 * min(tails)), True
+            extended = np.zeros(probabilities.size + rank)
+            extended[: probabilities.size] = probabilities / 2
+            extended[rank:] += probabilities / 2
+            probabilities = extended
+        tails = (
+            float(probabilities[: positive_sum + 1].sum()),
+            float(probabilities[positive_sum:].sum()),
+        )
+        p, is_exact = min(1.0, 2 * min(tails)), True
     else:
         deviation = math.sqrt(float((ranks.astype(np.float64) ** 2).sum()) / 4)
-        z = (positive - float(ranks.sum()) / 2) / deviation
-        p, exact = min(1.0, 2 * _NORMAL.cdf(-abs(z))), False
-    return SignedRanks(positive / 2, p, exact, n_zero)
+        z = (positive_sum - float(ranks.sum()) / 2) / deviation
+        p, is_exact = min(1.0, 2 * _NORMAL.cdf(-abs(z))), False
+    return SignedRanks(positive_sum / 2, p, is_exact, n_zero)
 
 
 @dataclass(frozen=True)

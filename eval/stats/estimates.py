@@ -1,4 +1,4 @@
-"""Estimates: values of statistics with their interval, its method, and their bounds."""
+"""Estimates: values of statistics with their intervals, the methods of these, and bounds."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ IntervalMethod = Literal[
 
 ``bootstrap-union`` is used for calibration errors (union of percentile and basic). ``wilson-edge``
 and, for differences, the two ``newcombe`` methods replace the bootstrap where the resamples are
-degenerate: all have the same value, so that the bootstrap would claim certainty, or more than one
-in twenty has none. ``none`` means that there is no interval: the value is null, or it belongs to a
-control, which is not a sample."""
+degenerate. Either all resamples have the same value, so that the bootstrap would claim certainty,
+or more than one in twenty has no value. ``none`` means that there is no interval: the value is
+null, or it belongs to a control, which is not a sample."""
 
 _ROUNDING = 1e-12
+"""Maximum relative difference of two values that counts as rounding error."""
 
 
 class Interval(NamedTuple):
@@ -97,16 +98,26 @@ def compute_edge_interval(value: float, support: float, confidence: float) -> In
 
 
 def add_interval(
-    estimate: Estimate, value: float, interval: Interval | None, error: float = float("nan")
+    estimate: Estimate,
+    value: float,
+    interval: Interval | None,
+    standard_error: float = float("nan"),
 ) -> Estimate:
-    """Returns the estimate with its value and, unless it is None, its interval."""
+    """Returns the estimate with its value, standard error and interval.
+
+    Args:
+        estimate: the estimate's other fields.
+        value: the value.
+        interval: the interval; None for none.
+        standard_error: standard deviation over the resamples; nan for none.
+    """
     return msgspec.structs.replace(
         estimate,
         value=round_significant(value),
         low=None if interval is None else round_significant(interval.low),
         high=None if interval is None else round_significant(interval.high),
         method="none" if interval is None else interval.method,
-        std=None if np.isnan(error) else round_significant(error),
+        std=None if np.isnan(standard_error) else round_significant(standard_error),
     )
 
 
@@ -154,5 +165,6 @@ def compute_ratios(data: ResampledCounts, numerators: Floats, denominators: Floa
 
 
 def _snap_to_values(replicates: Floats, values: Floats) -> Floats:
-    same = np.abs(replicates - values) <= _ROUNDING * np.maximum(1.0, np.abs(values))
-    return np.where(same, values, replicates)
+    """Replaces replicates that differ from the value by rounding errors only with the value."""
+    is_same = np.abs(replicates - values) <= _ROUNDING * np.maximum(1.0, np.abs(values))
+    return np.where(is_same, values, replicates)

@@ -21,11 +21,11 @@ def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float
 
     Args:
         first: the first rater's category of each item; shape (n,).
-        second: the second's.
+        second: the second rater's categories in the same form.
 
     Returns:
-        At most 1, 0 at chance; None without items, or where both raters use the same single
-        category throughout (p_e = 1).
+        κ: 1 for full agreement, 0 for agreement as by chance. None if there are no items, or if
+        both raters use the same single category throughout (p_e = 1).
 
     Raises:
         ValueError: the raters rated different numbers of items.
@@ -34,12 +34,12 @@ def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float
         raise ValueError(f"{len(first)} ratings against {len(second)}")
     n = len(first)
     first_counts, second_counts = Counter(first), Counter(second)
-    # In whole numbers of pairs, so that the comparison for p_e = 1 is exact.
-    by_chance = sum(count * second_counts[category] for category, count in first_counts.items())
-    if by_chance == n * n:
+    # p_e · n², a whole number, so that the comparison for p_e = 1 is exact.
+    chance_pairs = sum(count * second_counts[category] for category, count in first_counts.items())
+    if chance_pairs == n * n:
         return None
-    agreed = sum(a == b for a, b in zip(first, second, strict=True))
-    return (agreed * n - by_chance) / (n * n - by_chance)
+    n_agreed = sum(a == b for a, b in zip(first, second, strict=True))
+    return (n_agreed * n - chance_pairs) / (n * n - chance_pairs)
 
 
 def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> float | None:
@@ -52,7 +52,8 @@ def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> float | None:
         items: the ratings of each item; shape (n, raters).
 
     Returns:
-        At most 1, 0 at chance; None without items, or where all ratings are one category.
+        κ: 1 for full agreement, 0 for agreement as by chance. None if there are no items, or if all
+        ratings are of one category.
 
     Raises:
         ValueError: fewer than two raters, or different numbers of ratings per item.
@@ -67,9 +68,9 @@ def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> float | None:
     if len(totals) == 1:
         return None
     pairs = sum(count * (count - 1) for item in counts for count in item.values())
-    agreed = pairs / (len(items) * raters * (raters - 1))
+    observed = pairs / (len(items) * raters * (raters - 1))
     expected = fsum((total / (len(items) * raters)) ** 2 for total in totals.values())
-    return (agreed - expected) / (1 - expected)
+    return (observed - expected) / (1 - expected)
 
 
 def phi_coefficient(first: Sequence[bool], second: Sequence[bool]) -> float | None:
@@ -78,21 +79,21 @@ def phi_coefficient(first: Sequence[bool], second: Sequence[bool]) -> float | No
     φ = (n₁₁n₀₀ - n₁₀n₀₁) / √(n₁.n₀.n.₁n.₀)
 
     Args:
-        first: shape (n,).
-        second: shape (n,).
+        first: values of one variable, shape (n,).
+        second: values of the other variable, shape (n,).
 
     Returns:
-        -1 to 1; None where one of them does not vary.
+        φ, from -1 to 1; None if a variable does not vary.
 
     Raises:
-        ValueError: they have different lengths.
+        ValueError: the two have different lengths.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values against {len(second)}")
     n, n_first, n_second = len(first), sum(first), sum(second)
-    both = sum(a and b for a, b in zip(first, second, strict=True))
+    n_both = sum(a and b for a, b in zip(first, second, strict=True))
     margins = n_first * (n - n_first) * n_second * (n - n_second)
     if not margins:
         return None
     # n₁₁n₀₀ - n₁₀n₀₁ = n·n₁₁ - n₁.n.₁
-    return (n * both - n_first * n_second) / sqrt(margins)
+    return (n * n_both - n_first * n_second) / sqrt(margins)

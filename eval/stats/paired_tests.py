@@ -42,7 +42,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
 
     Args:
         only_a: items on which only the first system is right.
-        only_b: items on which only the second is.
+        only_b: items on which only the second system is right.
 
     Returns:
         p = min(1, 2·P(X ≤ min)) with X ~ Binomial(only_a + only_b, ½); 1 without discordant items.
@@ -57,7 +57,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
         return 1.0
     # The tail is summed from its largest term downwards, each term computed from the previous one,
     # so that large counts neither overflow nor need many terms.
-    largest = (
+    log_largest_term = (
         math.lgamma(trials + 1)
         - math.lgamma(fewer + 1)
         - math.lgamma(trials - fewer + 1)
@@ -69,7 +69,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
         total += term
         if term < total * 1e-17:
             break
-    return min(1.0, 2 * math.exp(largest) * total)
+    return min(1.0, 2 * math.exp(log_largest_term) * total)
 
 
 def count_discordant(right_a: Floats, right_b: Floats) -> Discordant:
@@ -79,9 +79,9 @@ def count_discordant(right_a: Floats, right_b: Floats) -> Discordant:
         right_a: 1 where the first system is right, else 0; shape (items,).
         right_b: the same for the second system.
     """
-    both = int((right_a * right_b).sum())
-    only_a, only_b = int(right_a.sum()) - both, int(right_b.sum()) - both
-    return Discordant(both, only_a, only_b, right_a.size - both - only_a - only_b)
+    n_both = int((right_a * right_b).sum())
+    only_a, only_b = int(right_a.sum()) - n_both, int(right_b.sum()) - n_both
+    return Discordant(n_both, only_a, only_b, right_a.size - n_both - only_a - only_b)
 
 
 def newcombe_paired_interval(counts: Discordant, confidence: float = 0.95) -> tuple[float, float]:
@@ -101,6 +101,7 @@ def newcombe_paired_interval(counts: Discordant, confidence: float = 0.95) -> tu
     n = a + b + c + d
     margins = (a + b) * (c + d) * (a + c) * (b + d)
     cross = float(a * d - b * c)
+    # Newcombe's continuity correction of the correlation.
     if cross > 0:
         cross = max(cross - n / 2, 0.0)
     return square_and_add(
@@ -117,14 +118,19 @@ def square_and_add(
 ) -> tuple[float, float]:
     """Computes Newcombe's interval for a difference from both values and their intervals.
 
-    Without a correlation it is the interval for independent values, which is conservative (too
-    wide) for positively correlated ones.
+    Args:
+        first: the first value, and its interval.
+        second: the second value, and its interval.
+        correlation: correlation of the two. With 0 the interval is the one for independent values,
+            which is conservative (too wide) for positively correlated ones.
     """
     (value_1, (low_1, high_1)), (value_2, (low_2, high_2)) = first, second
     difference = value_1 - value_2
 
-    def combine_widths(one: float, other: float) -> float:
-        return math.sqrt(max(0.0, one * one - 2 * correlation * one * other + other * other))
+    def combine_widths(width_1: float, width_2: float) -> float:
+        return math.sqrt(
+            max(0.0, width_1 * width_1 - 2 * correlation * width_1 * width_2 + width_2 * width_2)
+        )
 
     return (
         difference - combine_widths(value_1 - low_1, high_2 - value_2),
@@ -135,15 +141,15 @@ def square_and_add(
 def compute_edge_difference(
     first: Floats, second: Floats, confidence: float, *, is_binary: bool
 ) -> Interval:
-    """Computes Newcombe's interval, for use where all samples have the same difference.
+    """Computes Newcombe's interval, used where all samples have the same difference.
 
-    The bootstrap is degenerate there, because no resample varies.
+    The bootstrap is degenerate in that case, because its resamples do not vary.
 
     Args:
         first: one value per sample, in [0, 1], shape (n,), n at least 1.
         second: the second system's values of the same samples.
         confidence: nominal coverage of the interval.
-        is_binary: whether each value is 0 or 1. Otherwise the interval is that for independent
+        is_binary: whether each value is 0 or 1. If not, the interval is the one for independent
             proportions, which is too wide.
     """
     if is_binary:
@@ -152,26 +158,26 @@ def compute_edge_difference(
             "newcombe-paired",
         )
     n = first.size
-    parts = [
-        (float(v.mean()), wilson_interval(min(float(v.sum()), n), n, confidence))
-        for v in (first, second)
+    values_and_intervals = [
+        (float(values.mean()), wilson_interval(min(float(values.sum()), n), n, confidence))
+        for values in (first, second)
     ]
-    return Interval(*square_and_add(parts[0], parts[1]), "newcombe")
+    return Interval(*square_and_add(values_and_intervals[0], values_and_intervals[1]), "newcombe")
 
 
 def compute_bootstrap_p(difference: Distribution) -> Floats:
     """Computes two-sided p-values of no difference, by inverting the percentile interval.
 
-    Twice the share of replicates on the other side of zero, with one added to numerator and
+    p is twice the share of replicates on the other side of zero, with one added to numerator and
     denominator so that no finite number of resamples gives p = 0 (Davison & Hinkley 1997, §4.4).
 
     Returns:
         Shape (m,); nan where no replicate has a value.
     """
-    known = ~np.isnan(difference.replicates)
-    total = known.sum(axis=0)
-    not_above = ((difference.replicates <= 0) & known).sum(axis=0)
-    not_below = ((difference.replicates >= 0) & known).sum(axis=0)
+    is_defined = ~np.isnan(difference.replicates)
+    total = is_defined.sum(axis=0)
+    not_above = ((difference.replicates <= 0) & is_defined).sum(axis=0)
+    not_below = ((difference.replicates >= 0) & is_defined).sum(axis=0)
     p = 2 * (np.minimum(not_above, not_below) + 1) / (total + 1)
     return np.where(total > 0, np.minimum(p, 1.0), np.nan)
 
@@ -181,11 +187,11 @@ def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:
 
     ``None`` (no test was possible) does not count as a member of the family and stays ``None``.
     """
-    known = [(p, index) for index, p in enumerate(p_values) if p is not None]
+    tested = [(p, index) for index, p in enumerate(p_values) if p is not None]
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for rank, (p, index) in enumerate(sorted(known)):
-        highest = max(highest, min(1.0, p * (len(known) - rank)))
+    for rank, (p, index) in enumerate(sorted(tested)):
+        highest = max(highest, min(1.0, p * (len(tested) - rank)))
         adjusted[index] = highest
     return adjusted
 
@@ -199,8 +205,8 @@ def minimum_detectable_effect(
 ) -> float | None:
     """Computes the smallest true difference that a comparison detects with the given power.
 
-    (z₁₋α/₂ + z_power) standard errors, but never below the effect that exact McNemar needs even
-    if all discordant items favour one system.
+    The difference is (z₁₋α/₂ + z_power) standard errors, but at least the effect that exact McNemar
+    needs even if all discordant items favour one system.
 
     Args:
         standard_error: standard error of the difference, from the paired bootstrap.
@@ -209,8 +215,8 @@ def minimum_detectable_effect(
         power: probability of detecting the effect.
 
     Returns:
-        The effect on the metric's scale, or ``None`` where no effect can be detected or nothing is
-        known (standard error of zero and no McNemar test).
+        The effect on the metric's scale. ``None`` if no effect can be detected, or if the standard
+        error is zero and there is no McNemar test, so that nothing is known.
     """
     deviation = 0.0 if math.isnan(standard_error) else standard_error
     effect = (normal_quantile(1 - alpha / 2) + normal_quantile(power)) * deviation
@@ -226,21 +232,23 @@ def mcnemar_minimum_effect(
 ) -> float | None:
     """Computes the smallest effect that exact McNemar detects if all discordance is one-sided.
 
-    With fewer than k discordant items, six for α = .05, p is never below α, however one-sided they
-    are. The minimum is the share e of discordant items with P(Binomial(n_items, e) ≥ k) = power.
+    With fewer than k discordant items (k = 6 for α = .05), p is never below α, however one-sided
+    they are. The smallest effect is the share e of discordant items for which at least k items are
+    discordant with the given power: P(Binomial(n_items, e) ≥ k) = power.
 
     Returns:
         The share, or ``None`` when there are fewer than k items.
     """
-    fewest = math.floor(1 - math.log2(alpha)) + 1
-    if n_items < fewest:
+    # The smallest k with 2 · 2**-k < alpha, which is p if all k items favour one system.
+    min_discordant = math.floor(1 - math.log2(alpha)) + 1
+    if n_items < min_discordant:
         return None
 
     def compute_power(share: float) -> float:
         concordant = 1 - share
         terms = (
             math.comb(n_items, k) * share**k * math.exp((n_items - k) * math.log(concordant))
-            for k in range(fewest)
+            for k in range(min_discordant)
         )
         return 1 - math.fsum(terms)
 

@@ -1,8 +1,8 @@
 """Compares two systems by one value per sample: difference, interval and test.
 
-The interval is that of the bootstrap over samples; where all samples have the same difference, so
-that no resample varies, it is Newcombe's for values in [0, 1]. The test is the sign-flip test,
-which equals the exact McNemar test where each value is 0 or 1.
+The interval is that of the bootstrap over samples. Where all samples have the same difference, the
+resamples do not vary, and values in [0, 1] get Newcombe's interval instead. The test is the
+sign-flip test, which equals the exact McNemar test where each value is 0 or 1.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from eval.stats.paired_tests import (
 from eval.stats.permutation import N_FLIPS, sign_flip_test
 
 _MAX_SIGNS = 4_000_000
+"""Maximum number of random signs, patterns times samples: with more than 200 samples, fewer than
+``N_FLIPS`` patterns are tried, but at least ``_MIN_FLIPS``."""
 _MIN_FLIPS = 4_000
-"""With more than 200 samples fewer sign patterns are tried, but enough for p < 0.001."""
+"""Minimum number of random sign patterns; enough for p < 0.001."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +71,9 @@ class PairedValues:
 
 
 def build_difference_block(first: Floats, second: Floats) -> Floats:
-    """Builds the columns to resample for a pair: each sample's difference, and whether it has one.
+    """Builds the columns to resample for a pair of systems.
+
+    The first column is each sample's difference (0 for none), the second whether it has one.
 
     Args:
         first: one value per sample, nan where there is none, shape (samples,).
@@ -78,8 +82,8 @@ def build_difference_block(first: Floats, second: Floats) -> Floats:
     Returns:
         Shape (samples, 2).
     """
-    shared = _both_defined(first, second)
-    return np.column_stack([np.where(shared, first - second, 0.0), shared.astype(np.float64)])
+    is_shared = _both_defined(first, second)
+    return np.column_stack([np.where(is_shared, first - second, 0.0), is_shared.astype(np.float64)])
 
 
 def compare_values(
@@ -97,15 +101,15 @@ def compare_values(
     Args:
         first: one value per sample, nan where there is none, shape (samples,).
         second: the values of the other system in the same form.
-        data: ``build_difference_block`` of the two, resampled.
+        data: the resampled counts of ``build_difference_block(first, second)``.
         confidence: nominal coverage of the interval.
         seed: seed of the random sign patterns, used if there are too many to try all.
         is_binary: whether each value is 0 or 1.
         is_share: whether values lie in [0, 1].
     """
-    both = _both_defined(first, second)
-    first, second = first[both], second[both]
-    n = int(both.sum())
+    is_shared = _both_defined(first, second)
+    first, second = first[is_shared], second[is_shared]
+    n = int(is_shared.sum())
     if not n:
         return PairedValues()
     distribution = compute_ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
@@ -124,25 +128,25 @@ def compare_values(
             method=interval.method,
         )
     flips = min(N_FLIPS, max(_MIN_FLIPS, _MAX_SIGNS // n))
-    flipped = sign_flip_test(first - second, flips=flips, seed=seed)
+    flip_test = sign_flip_test(first - second, flips=flips, seed=seed)
     # Where no resample varies, the standard error is only rounding error.
-    error = 0.0 if interval is None else float(distribution.compute_standard_errors()[0])
-    if interval is None and is_share and (flipped.n_differ or is_binary):
-        edge = compute_edge_difference(first, second, confidence, is_binary=is_binary)
+    standard_error = 0.0 if interval is None else float(distribution.compute_standard_errors()[0])
+    if interval is None and is_share and (flip_test.n_differ or is_binary):
+        edge_interval = compute_edge_difference(first, second, confidence, is_binary=is_binary)
         comparison = replace(
             comparison,
-            low=round_significant(edge.low),
-            high=round_significant(edge.high),
-            method=edge.method,
+            low=round_significant(edge_interval.low),
+            high=round_significant(edge_interval.high),
+            method=edge_interval.method,
         )
-    effect = minimum_detectable_effect(error, n if is_binary else None)
+    effect = minimum_detectable_effect(standard_error, n if is_binary else None)
     return replace(
         comparison,
         test="mcnemar" if is_binary else "sign-flip",
-        exact=flipped.is_exact,
-        p=round_significant(flipped.p_value),
+        exact=flip_test.is_exact,
+        p=round_significant(flip_test.p_value),
         discordant=count_discordant(first, second) if is_binary else None,
-        n_differ=flipped.n_differ,
+        n_differ=flip_test.n_differ,
         minimum_detectable_effect=None if effect is None else round_significant(effect),
     )
 
@@ -154,7 +158,9 @@ def choose_better(
     *,
     higher_is_better: bool,
 ) -> str | None:
-    """Returns the better of two systems: the interval excludes 0 *and* the adjusted p < alpha.
+    """Returns the better of two systems, if their difference is significant.
+
+    It is significant if the interval excludes 0 *and* the adjusted p is below ``ALPHA``.
 
     Args:
         names: names of the first and the second system.
@@ -173,4 +179,5 @@ def choose_better(
 
 
 def _both_defined(first: Floats, second: Floats) -> Any:
+    """Returns the mask of the samples for which both systems have a value."""
     return ~np.isnan(first) & ~np.isnan(second)

@@ -18,8 +18,12 @@ DEFAULT_DISCORDANT_SHARE = 0.2
 """Default for the share of cards that only one of two systems gets right."""
 
 MAX_CARDS = 10_000_000
+"""Maximum number of cards that the search for a sample size tries."""
 _NEGLIGIBLE_DEVIATIONS = 6.5
+"""Standard deviations from the mean beyond which numbers of discordant cards are not summed: their
+total probability is about 1e-10."""
 _LOOK_AHEAD = 50
+"""How many larger numbers of cards are checked, because the power of an exact test oscillates."""
 _MIN_SMOOTH_CARDS = 20_000
 """Number of cards above which the power changes by less than 0.001 from one n to the next."""
 
@@ -53,8 +57,8 @@ def mcnemar_power(n: int, effect: float, discordant: float, alpha: float = ALPHA
         n, math.ceil(centre + _NEGLIGIBLE_DEVIATIONS * deviation + _NEGLIGIBLE_DEVIATIONS)
     )
     d = np.arange(max(1, lowest), highest + 1)
-    # The critical value: the largest smaller side with p < alpha, -1 where there is none. The
-    # inverse is not exact for whole numbers, so start one above it and step down.
+    # The critical value: the largest number on the smaller side with p < alpha, -1 if there is
+    # none. ``bdtrik`` is not exact for whole numbers, so start one above its result and step down.
     critical = np.floor(np.nan_to_num(bdtrik(alpha / 2, d.astype(np.float64), 0.5), nan=-1.0))
     critical = np.clip(critical + 1, -1, (d - 1) // 2)
     while (
@@ -63,15 +67,15 @@ def mcnemar_power(n: int, effect: float, discordant: float, alpha: float = ALPHA
         critical -= too_high
     share = 0.5 + effect / discordant / 2
     with np.errstate(invalid="ignore"):
-        rejected = bdtr(np.maximum(critical, 0), d, share) + bdtrc(d - critical - 1, d, share)
-    chance = np.exp(
+        rejection = bdtr(np.maximum(critical, 0), d, share) + bdtrc(d - critical - 1, d, share)
+    probability = np.exp(
         gammaln(n + 1)
         - gammaln(d + 1)
         - gammaln(n - d + 1)
         + xlogy(d, discordant)
         + xlog1py(n - d, -discordant)
     )
-    return min(1.0, float((chance * np.where(critical >= 0, rejected, 0.0)).sum()))
+    return min(1.0, float((probability * np.where(critical >= 0, rejection, 0.0)).sum()))
 
 
 def compute_cards_needed(
@@ -80,11 +84,11 @@ def compute_cards_needed(
     """Computes the number of cards from which exact McNemar detects an effect with this power.
 
     The power of an exact test is not monotonic: one more card may reduce it a little. Below 20,000
-    cards, the number returned is such that none of the next fifty numbers falls short either.
+    cards, the power is therefore also enough for the fifty numbers of cards after the one returned.
 
     Args:
         effect: true difference of the shares of right cards, above 0.
-        discordant: share of cards that only one of the systems gets right.
+        discordant: share of cards that only one of the systems gets right; at least ``effect``.
         alpha: two-sided level.
         power: probability of detecting the effect.
 
@@ -97,6 +101,7 @@ def compute_cards_needed(
     def has_enough_power(n: int) -> bool:
         return mcnemar_power(n, effect, discordant, alpha) >= power
 
+    # Connor's approximation is where the search starts.
     z = normal_quantile(1 - alpha / 2) * math.sqrt(discordant)
     z += normal_quantile(power) * math.sqrt(max(0.0, discordant - effect * effect))
     high = max(1, math.ceil((z / effect) ** 2))
@@ -110,8 +115,8 @@ def compute_cards_needed(
         low, high = (low, middle) if has_enough_power(middle) else (middle, high)
     if high >= _MIN_SMOOTH_CARDS:
         return high
-    short = [n for n in range(high, high + _LOOK_AHEAD) if not has_enough_power(n)]
-    return short[-1] + 1 if short else high
+    too_few = [n for n in range(high, high + _LOOK_AHEAD) if not has_enough_power(n)]
+    return too_few[-1] + 1 if too_few else high
 
 
 def compute_detectable_effect(
@@ -145,7 +150,7 @@ def wilson_half_width(n: int, expected_share: float = 0.5, confidence: float = 0
 
 
 def compute_cards_for_half_width(width: float, share: float = 0.5, confidence: float = 0.95) -> int:
-    """Computes the smallest number of cards with Wilson's interval no wider than ± ``width``.
+    """Computes the smallest number of cards for which Wilson's interval is at most ± ``width``.
 
     Args:
         width: half the width, above 0.
@@ -172,7 +177,7 @@ def compute_cards_for_half_width(width: float, share: float = 0.5, confidence: f
 def design_effect(cluster_size: float, correlation: float) -> float:
     """Computes the factor by which clusters inflate the number of cards needed.
 
-    1 + (size - 1) · correlation.
+    The factor is 1 + (size - 1) · correlation.
 
     Args:
         cluster_size: average number of cards per cluster.

@@ -1,9 +1,9 @@
 """Bootstrap distributions of quantiles, used for latencies.
 
-The quantile at level q is the smallest value that at least a share q of the rows does not exceed
-(the inverse of the empirical distribution function; type 1 of Hyndman & Fan, The American
-Statistician 1996, 50:361), so it is always an observed value. The jackknife is inconsistent for
-quantiles, so BCa is not valid and the percentile interval is used.
+The quantile at level q is the smallest observed value that at least a share q of the rows does not
+exceed: the inverse of the empirical distribution function (type 1 of Hyndman & Fan, The American
+Statistician 1996, 50:361). The jackknife is inconsistent for quantiles, so BCa is not valid and the
+percentile interval is used.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from eval.stats.bootstrap import ClusterResamples, Distribution, Floats
 
 QUANTILE_LEVELS = (0.5, 0.95)
 _ROUNDING = 1e-9
+"""Subtracted from the number of rows to reach, because ``level * total`` has rounding errors."""
 
 
 def bootstrap_quantiles(
@@ -34,13 +35,15 @@ def bootstrap_quantiles(
         levels: levels of the quantiles, each in (0, 1].
 
     Returns:
-        A column per level; the jackknife is nan.
+        The distribution, with a column per level; its jackknife is nan.
     """
     order = np.argsort(values, kind="stable")
-    ordered, owner = values[order], clusters[order]
+    ordered, row_clusters = values[order], clusters[order]
     replicates = np.full((resamples.n_resamples, len(levels)), np.nan)
-    for rows, times in resamples.iter_weights():
-        replicates[rows] = _weighted_quantiles(ordered, times[:, owner].astype(np.float64), levels)
+    for batch, weights in resamples.iter_weights():
+        replicates[batch] = _weighted_quantiles(
+            ordered, weights[:, row_clusters].astype(np.float64), levels
+        )
     return Distribution(
         values=_weighted_quantiles(ordered, np.ones((1, len(ordered))), levels)[0],
         replicates=replicates,
@@ -50,11 +53,11 @@ def bootstrap_quantiles(
 
 
 def _weighted_quantiles(ordered: Floats, weights: Floats, levels: Sequence[float]) -> Floats:
-    """Computes weighted quantiles, shape (rows of weights, levels); nan without rows."""
-    reached = np.cumsum(weights, axis=1)
-    total = reached[:, -1]
-    found = np.full((len(weights), len(levels)), np.nan)
+    """Computes weighted quantiles, shape (rows of weights, levels); nan if all weights are 0."""
+    cumulated = np.cumsum(weights, axis=1)
+    total = cumulated[:, -1]
+    quantiles = np.full((len(weights), len(levels)), np.nan)
     for column, level in enumerate(levels):
-        first = (reached >= (level * total - _ROUNDING)[:, None]).argmax(axis=1)
-        found[:, column] = np.where(total > 0, ordered[first], np.nan)
-    return found
+        first_index = (cumulated >= (level * total - _ROUNDING)[:, None]).argmax(axis=1)
+        quantiles[:, column] = np.where(total > 0, ordered[first_index], np.nan)
+    return quantiles

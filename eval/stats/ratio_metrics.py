@@ -3,8 +3,8 @@
 Each row is a vector of named columns; a metric is a weighted sum of columns divided by another
 weighted sum. All metrics are therefore resampled by one matrix product.
 
-Plain proportions of samples that were asked once have Wilson's interval. All other metrics have
-that of the cluster bootstrap over samples: BCa, or percentile where BCa is undefined. Where the
+Plain proportions of samples that were asked once have Wilson's interval. All other metrics have the
+interval of the cluster bootstrap over samples: BCa, or percentile where BCa is undefined. Where the
 resamples are degenerate (all have the same value, or too many have none), metrics in [0, 1] have
 Wilson's interval instead, because an interval of width zero would claim certainty.
 """
@@ -32,6 +32,7 @@ Counts = Mapping[str, float]
 """Sums over the rows, by column name."""
 
 Bounds = tuple[float | None, float | None]
+"""The lowest and the highest value attainable; ``None`` for both if a metric has no bounds."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,17 @@ class RatioMetric:
     """A metric that is a ratio of weighted sums of columns.
 
     Attributes:
-        name: as in the record.
+        name: its name in the record.
         numerator: columns whose weighted sum is the numerator, with weights.
         denominator: the same for the denominator.
         higher_is_better: ``None`` for descriptive metrics.
         is_binary: whether each row is 0 or 1, so that the metric is a plain proportion.
         in_unit_interval: whether values lie in [0, 1].
         missing: column that counts rows which should be included and are not.
-        worst_case: columns, with weights, that failed or missing rows would add to the
-            denominator, and at most to the numerator.
-        failed: column of rows that are in the denominator as failures and could have been hits.
+        worst_case: columns, with weights, of the amount that failed or missing rows would add to
+            the denominator; to the numerator they would add between nothing and this amount.
+        failed: column of rows that the denominator includes as failures, but that could have been
+            hits.
         bounds: computes (lowest, highest) attainable value, for a metric with its own bounds.
         rows: column that counts the rows of the metric, if that is not the denominator.
         undefined_reason: why there is no value when the denominator is 0.
@@ -69,44 +71,44 @@ class RatioMetric:
 
     def build_weights(self, columns: Sequence[str]) -> tuple[Floats, Floats]:
         """Builds weights of numerator and denominator over ``columns``, shape (columns,) each."""
-        index = {name: number for number, name in enumerate(columns)}
+        column_index = {name: index for index, name in enumerate(columns)}
         weights = np.zeros((2, len(columns)))
         for row, side in enumerate((self.numerator, self.denominator)):
             for name, weight in side.items():
-                weights[row, index[name]] = weight
+                weights[row, column_index[name]] = weight
         return weights[0], weights[1]
 
     @property
     def columns(self) -> set[str]:
         """Every column the metric needs, except those that only ``bounds`` uses."""
-        named = {name for name in (self.rows, self.missing, self.failed) if name}
-        return {*self.numerator, *self.denominator, *self.worst_case, *named}
+        optional_columns = {name for name in (self.rows, self.missing, self.failed) if name}
+        return {*self.numerator, *self.denominator, *self.worst_case, *optional_columns}
 
     def compute_bounds(self, counts: Counts) -> Bounds:
-        """Computes the lowest and highest value attainable by the missing and failed rows.
+        """Computes the lowest and highest value attainable if missing and failed rows had outcomes.
 
-        ``None`` for both if the metric has no bounds, or if no row could give it a value.
+        Both are ``None`` if the metric has no bounds, or if no row could give it a value.
         """
         if self.bounds is not None:
             return self.bounds(counts)
         if not self.worst_case and not self.failed:
             return None, None
-        numerator, denominator, added = (
+        numerator, denominator, worst_case_rows = (
             _weighted_sum(side, counts)
             for side in (self.numerator, self.denominator, self.worst_case)
         )
-        total = denominator + added
+        total = denominator + worst_case_rows
         if total <= 0:
             return None, None
         failed = counts[self.failed] if self.failed else 0.0
-        return numerator / total, (numerator + failed + added) / total
+        return numerator / total, (numerator + failed + worst_case_rows) / total
 
 
 def build_weight_matrices(
     metrics: Sequence[RatioMetric], columns: Sequence[str]
 ) -> tuple[Floats, Floats]:
     """Builds weights of all numerators and denominators, shape (metrics, columns) each."""
-    weights = np.array([measure.build_weights(columns) for measure in metrics])
+    weights = np.array([metric.build_weights(columns) for metric in metrics])
     return weights[:, 0], weights[:, 1]
 
 
@@ -128,7 +130,7 @@ def compute_estimates(
     Args:
         metrics: the metrics.
         columns: the names of the columns of ``data``.
-        data: sums by sample, and resampled.
+        data: the sums by sample, and their resampled sums.
         confidence: nominal coverage of the intervals.
         repeated: whether samples were asked more than once, so that rows are not independent.
     """
@@ -136,31 +138,31 @@ def compute_estimates(
     totals = dict(zip(columns, data.totals.tolist(), strict=True))
     intervals = distribution.compute_intervals(confidence)
     errors = distribution.compute_standard_errors()
-    found: dict[str, Estimate] = {}
-    for column, measure in enumerate(metrics):
-        counted = _build_estimate(measure, totals)
-        denominator = counted.denominator or 0.0
+    estimates: dict[str, Estimate] = {}
+    for column, metric in enumerate(metrics):
+        estimate = _build_estimate(metric, totals)
+        denominator = estimate.denominator or 0.0
         if denominator <= 0:
-            found[measure.name] = msgspec.structs.replace(counted, why=measure.undefined_reason)
+            estimates[metric.name] = msgspec.structs.replace(estimate, why=metric.undefined_reason)
             continue
-        value = (counted.numerator or 0.0) / denominator
-        if measure.is_binary and not repeated:
-            low, high = wilson_interval(counted.numerator or 0.0, denominator, confidence)
+        value = (estimate.numerator or 0.0) / denominator
+        if metric.is_binary and not repeated:
+            low, high = wilson_interval(estimate.numerator or 0.0, denominator, confidence)
             interval: Interval | None = Interval(low, high, "wilson")
         else:
             interval = choose_interval(intervals, column)
-            if interval is None and measure.in_unit_interval:
+            if interval is None and metric.in_unit_interval:
                 interval = compute_edge_interval(
                     value, float(intervals.support[column]), confidence
                 )
-        found[measure.name] = add_interval(counted, value, interval, float(errors[column]))
-    return found
+        estimates[metric.name] = add_interval(estimate, value, interval, float(errors[column]))
+    return estimates
 
 
 def _build_estimate(metric: RatioMetric, totals: Mapping[str, float]) -> Estimate:
     lowest, highest = metric.compute_bounds(totals)
-    ends = (lowest, highest) if metric.higher_is_better is not False else (highest, lowest)
-    worst, best = (None if end is None else round_significant(end) for end in ends)
+    bounds = (lowest, highest) if metric.higher_is_better is not False else (highest, lowest)
+    worst, best = (None if bound is None else round_significant(bound) for bound in bounds)
     denominator = _weighted_sum(metric.denominator, totals)
     return Estimate(
         value=None,

@@ -1,14 +1,15 @@
 """Selective prediction: how well confidence ranks right replies above wrong ones.
 
 Replies are accepted in order of falling confidence; replies of equal confidence are accepted
-together, because no threshold separates them. With N(t) replies accepted at threshold t and E(t)
-wrong ones among them, of n in all:
+together, because no threshold separates them. Of n replies, let N(t) be those accepted at threshold
+t, and E(t) the wrong ones among these:
 
 * selective risk E(t)/N(t), generalised risk E(t)/n, coverage N(t)/n;
 * AURC, the area under the risk–coverage curve: the mean, over all replies, of the selective risk at
   the reply's own confidence (Geifman, Uziel & El-Yaniv, ICLR 2019, arXiv:1805.08206);
-* AUGRC, the area under the generalised one (Traub et al., NeurIPS 2024, arXiv:2407.01032), by
-  trapezoids, which equals (1 - AUROC) · acc · (1 - acc) + (1 - acc)² / 2 if ties count half.
+* AUGRC, the area under the generalised risk–coverage curve (Traub et al., NeurIPS 2024,
+  arXiv:2407.01032), by trapezoids. It equals (1 - AUROC) · acc · (1 - acc) + (1 - acc)² / 2 for
+  accuracy acc, if ties count half in AUROC.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class RiskCoverageCurve:
     Attributes:
         thresholds: the confidences, descending, shape (k,).
         accepted: number of replies of at least that confidence, shape (k,).
-        wrong: number of wrong ones among them, shape (k,).
+        wrong: number of wrong replies among the accepted ones, shape (k,).
     """
 
     thresholds: Floats
@@ -54,14 +55,14 @@ class RiskCoverageCurve:
 
     def compute_aurc(self) -> float:
         """Computes the area under the risk–coverage curve."""
-        new = np.diff(self.accepted, prepend=0)
-        return float((new * self.risk).sum() / self.accepted[-1])
+        n_new = np.diff(self.accepted, prepend=0)
+        return float((n_new * self.risk).sum() / self.accepted[-1])
 
     def compute_augrc(self) -> float:
         """Computes the area under the generalised risk–coverage curve."""
-        new = np.diff(self.accepted, prepend=0)
-        before = self.wrong - np.diff(self.wrong, prepend=0)
-        return float((new * (before + self.wrong)).sum() / 2 / self.accepted[-1] ** 2)
+        n_new = np.diff(self.accepted, prepend=0)
+        wrong_before = self.wrong - np.diff(self.wrong, prepend=0)
+        return float((n_new * (wrong_before + self.wrong)).sum() / 2 / self.accepted[-1] ** 2)
 
 
 def compute_risk_coverage(confidences: Floats, right: Floats) -> RiskCoverageCurve:
@@ -97,10 +98,11 @@ class ReferenceAreas:
 
 def compute_reference_areas(n: int, n_wrong: int) -> ReferenceAreas:
     """Computes the areas of the best and of a random order of ``n`` replies."""
-    last = np.arange(1, n_wrong + 1)
+    # In the best order, the wrong replies are accepted last: this is the rank of each among them.
+    wrong_rank = np.arange(1, n_wrong + 1)
     error = n_wrong / n
     return ReferenceAreas(
-        aurc_best=float((last / (n - n_wrong + last)).sum()) / n,
+        aurc_best=float((wrong_rank / (n - n_wrong + wrong_rank)).sum()) / n,
         aurc_random=error,
         augrc_best=error * error / 2,
         augrc_random=error / 2,
@@ -108,11 +110,11 @@ def compute_reference_areas(n: int, n_wrong: int) -> ReferenceAreas:
 
 
 def compute_area_influences(confidences: Floats, right: Floats) -> Floats:
-    """Computes the influence of each reply on AURC and AUGRC: derivatives by its weight, times n.
+    """Computes the influence of each reply on AURC and AUGRC.
 
-    This is the empirical influence function (Efron, "The Jackknife, the Bootstrap and Other
-    Resampling Plans", 1982, ch. 6), computed in one pass instead of leaving out one reply at a
-    time.
+    The influence is n times the derivative by the reply's weight: the empirical influence function
+    (Efron, "The Jackknife, the Bootstrap and Other Resampling Plans", 1982, ch. 6). It is computed
+    in one pass instead of leaving out one reply at a time.
 
     Args:
         confidences: shape (n,), n at least 1.
@@ -124,18 +126,20 @@ def compute_area_influences(confidences: Floats, right: Floats) -> Floats:
     curve = compute_risk_coverage(confidences, right)
     n, accepted, wrong = curve.accepted[-1], curve.accepted, curve.wrong
     group = len(accepted) - 1 - np.unique(confidences, return_inverse=True)[1]
-    new = np.diff(accepted, prepend=0)
+    n_new = np.diff(accepted, prepend=0)
     error = 1 - right
 
     def cumulate_from_end(values: Floats) -> Floats:
         return np.cumsum(values[::-1])[::-1]
 
     aurc = (
-        (curve.risk - cumulate_from_end(new * wrong / accepted**2))[group]
-        + error * cumulate_from_end(new / accepted)[group]
+        (curve.risk - cumulate_from_end(n_new * wrong / accepted**2))[group]
+        + error * cumulate_from_end(n_new / accepted)[group]
         - curve.compute_aurc()
     )
-    before = wrong - np.diff(wrong, prepend=0)
-    weight = 2 * cumulate_from_end(new) - new
-    augrc = ((before + wrong)[group] + error * weight[group]) / (2 * n) - 2 * curve.compute_augrc()
+    wrong_before = wrong - np.diff(wrong, prepend=0)
+    weight = 2 * cumulate_from_end(n_new) - n_new
+    augrc = ((wrong_before + wrong)[group] + error * weight[group]) / (
+        2 * n
+    ) - 2 * curve.compute_augrc()
     return np.stack([aurc, augrc], axis=1)

@@ -16,10 +16,14 @@ from kg.words.plain_text import clean_text
 
 SHIPPED_CATALOG: Final = Path(__file__).parent / "data" / "catalog.jsonl"
 _HINT: Final = "See docs/synthlink.md for the layout."
+# A catalogue can come from anywhere: these limits bound the memory and time that it takes.
 _MAX_FILE_BYTES: Final = 4 * 1024 * 1024
+"""Maximum size of one Markdown file."""
 _MAX_QUESTIONS: Final = 10_000
 _MAX_STEPS: Final = 8
+"""Maximum number of steps of one question."""
 _MAX_TEXT_LENGTH: Final = 20_000
+"""Maximum number of characters of a question or an answer."""
 _MAX_QUESTION_BYTES: Final = 256 * 1024
 """Maximum size of one question as JSON, in bytes."""
 
@@ -48,15 +52,15 @@ def read_catalog(path: str | Path | None = None) -> Catalog:
 
     Args:
         path: a folder with a subfolder per category, each with Markdown files ``SynthLink_*.md``;
-            or a JSONL file; by default the shipped one.
+            or a JSONL file. By default the shipped catalogue.
 
     Returns:
-        A catalogue of at least one question, with a note on missing categories.
+        A catalogue of at least one question, with notes on what it lacks.
 
     Raises:
         MissingFileError: there is no such file, or no category folder in the folder.
         RecordError: a file does not have the catalogue's layout, or a row is not a question.
-        DuplicateIdError: two rows have the same id; the error gives the position of both.
+        DuplicateIdError: two rows have the same id; the error gives the locations of both.
     """
     path = Path(path) if path is not None else SHIPPED_CATALOG
     rows = _read_folder(path) if path.is_dir() else _read_jsonl(path)
@@ -80,9 +84,10 @@ def read_catalog(path: str | Path | None = None) -> Catalog:
 
 
 def _list_notes(catalog: Catalog) -> Iterator[str]:
-    missing = [name for name in CATEGORIES if name not in catalog.categories]
-    if missing:
-        yield f"no questions of {', '.join(missing)}: scores cover the other categories only"
+    missing_categories = [name for name in CATEGORIES if name not in catalog.categories]
+    if missing_categories:
+        names = ", ".join(missing_categories)
+        yield f"no questions of {names}: scores cover the other categories only"
     without_facts = sum(
         not any(step.fact for step in question.steps) for question in catalog.questions
     )
@@ -175,8 +180,8 @@ def render_catalog(
 
     Args:
         questions: questions in order.
-        paragraphs: category → the paragraph under the heading of its file; a generated one by
-            default.
+        paragraphs: category → the paragraph under the heading of its file; by default, the
+            paragraphs are generated.
 
     Returns:
         Path relative to the catalogue's folder → text of the file.
@@ -196,7 +201,7 @@ def render_catalog(
 
 
 def category_file_name(category: str) -> str:
-    """Returns the name of a category's file, as in the published catalogue: without "and"."""
+    """Returns the name of a category's file: its words except "and", as in the published files."""
     words = [word for word in CATEGORIES[category].split() if word != "and"]
     return f"SynthLink_{'_'.join(words)}.md"
 

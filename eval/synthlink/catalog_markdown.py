@@ -22,14 +22,18 @@ HEADINGS: Final = (
 )
 _TITLE_PREFIX: Final = "SynthLink60 Catalog: "
 _TOPICS_PREFIX: Final = "Topics:"
+# A cell of the row of dashes under the table's header, with or without alignment colons.
 _RULE_CELL = re.compile(r":?-+:?")
+# A pipe that separates cells; an escaped one is part of a cell.
 _PIPE = re.compile(r"(?<!\\)\|")
-# Not ``splitlines``, which also splits at characters that word processors leave in a cell (U+2028,
-# U+000B).
+# Used instead of ``splitlines``, which also splits at characters that word processors leave in a
+# cell (U+2028, U+000B).
 _LINE_END = re.compile(r"\r\n?|\n")
+# The number of a step: "1. " at the start of the cell or after a space.
 _STEP_NUMBER = re.compile(r"(?:^|(?<=\s))(\d{1,2})\. ")
 # A comma without a space after it is part of a title ("1,001 Nights").
 _TOPIC_SEPARATOR = re.compile(r",\s+")
+# A link to a page, [title](<address>), with brackets and backslashes of the title escaped.
 _LINK = re.compile(r"\[(?P<title>(?:[^\[\]\\]|\\.)*)\]\(<(?P<url>[^<>\s]*)>\)")
 
 
@@ -56,19 +60,19 @@ def read_category(text: str) -> list[tuple[int, Question]]:
     lines = _LINE_END.split(text.removeprefix("\ufeff").removesuffix("\n"))
     titles = [number for number, line in enumerate(lines, 1) if re.match(r"# +\S", line)]
     if len(titles) != 1:
-        faulty = titles[1] if titles else 1
-        raise LayoutError(f"{len(titles)} first-level headings, not one", faulty)
+        faulty_line = titles[1] if titles else 1
+        raise LayoutError(f"{len(titles)} first-level headings, not one", faulty_line)
     rows = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.startswith("|")]
     if len(rows) < 2:
         raise LayoutError("no table of questions", len(lines) or 1)
-    for (before, _), (number, _) in itertools.pairwise(rows):
-        if number != before + 1:
+    for (previous, _), (number, _) in itertools.pairwise(rows):
+        if number != previous + 1:
             raise LayoutError("a second table", number)
-    (first, head), (second, rule) = rows[:2]
-    if tuple(_split_cells(head, first)) != HEADINGS:
-        raise LayoutError(f"the table's columns are not {', '.join(HEADINGS)}", first)
-    if not all(_RULE_CELL.fullmatch(cell) for cell in _split_cells(rule, second)):
-        raise LayoutError("no row of dashes under the table's header", second)
+    (header_line, header), (dashes_line, dashes) = rows[:2]
+    if tuple(_split_cells(header, header_line)) != HEADINGS:
+        raise LayoutError(f"the table's columns are not {', '.join(HEADINGS)}", header_line)
+    if not all(_RULE_CELL.fullmatch(cell) for cell in _split_cells(dashes, dashes_line)):
+        raise LayoutError("no row of dashes under the table's header", dashes_line)
     return [
         (number, _parse_question(_split_cells(row, number), number)) for number, row in rows[2:]
     ]
@@ -100,36 +104,38 @@ def _parse_question(cells: Sequence[str], line: int) -> Question:
 
 
 def _parse_sources(cell: str, question_id: str, line: int) -> tuple[Source, ...]:
-    """Parses the sources of a cell: topics, which are titles or links to pages."""
+    """Parses the sources in a cell: topics, each of which is a title or a link to a page."""
     if not cell.startswith(_TOPICS_PREFIX):
         raise LayoutError(
             f"the sources of {question_id} do not begin with {_TOPICS_PREFIX!r}", line
         )
     links: list[Source] = []
 
-    # Links may contain commas, so they are replaced by placeholders before splitting at commas.
-    def replace_link(found: re.Match[str]) -> str:
-        links.append(Source(re.sub(r"\\(.)", r"\1", found["title"]), found["url"]))
+    # Links may contain commas, so they are replaced by placeholders before the split at commas. A
+    # placeholder is the link's index between null characters, which are removed from the cell.
+    def replace_link(match: re.Match[str]) -> str:
+        links.append(Source(re.sub(r"\\(.)", r"\1", match["title"]), match["url"]))
         return f"\0{len(links) - 1}\0"
 
     topics = _TOPIC_SEPARATOR.split(
         _LINK.sub(replace_link, cell.removeprefix(_TOPICS_PREFIX).replace("\0", ""))
     )
-    found = tuple(
+    sources = tuple(
         links[int(topic.strip("\0"))] if topic.startswith("\0") else Source(topic)
         for topic in (topic.strip() for topic in topics)
         if topic
     )
-    if not found:
+    if not sources:
         raise LayoutError(f"{question_id} has no sources", line)
-    return found
+    return sources
 
 
 def _parse_steps(cell: str, question_id: str, line: int) -> tuple[Step, ...]:
-    """Parses the steps of a cell, which starts a new step only at the next number in sequence.
+    """Parses the steps in a cell, such as "1. Find the inventor. 2. Find the year.".
 
-    "Basel III. 3. Link" starts one new step, "in 1972. 10. …" in a list of four steps starts none:
-    a number that is not the next one is part of its step's text.
+    A new step starts only at the next number in sequence; any other number is part of a step's
+    text. After step 2, "Basel III. 3. Link" therefore starts step 3, but "in 1972. 10. …" does not
+    start a step.
     """
     markers: list[tuple[int, int]] = []
     for match in _STEP_NUMBER.finditer(cell):
@@ -148,10 +154,10 @@ def render_category(category: str, questions: Iterable[Question], paragraph: str
     """Renders the Markdown file of one category, which ``read_category`` can read.
 
     Facts, keywords, triples and hops are not part of this layout; only the JSONL file has them. A
-    source with an address becomes a link; the published files have no links.
+    source with an address becomes a link, although the published files have no links.
 
     Args:
-        category: letters of the category.
+        category: the category, such as ``HIA``.
         questions: questions in order; those of other categories are left out.
         paragraph: the paragraph under the heading.
 

@@ -18,10 +18,11 @@ from eval.stats.paired_tests import adjust_holm
 from eval.stats.paired_values import build_difference_block, choose_better, compare_values
 from eval.synthlink.metrics import METRICS, Mode
 from eval.synthlink.record import Difference, SynthLinkReport
-from eval.synthlink.scores import metric_values
+from eval.synthlink.scores import collect_metric_values
 from kg.base.errors import CardSetMismatchError
 
 ALL_GROUP: Final = "all"
+"""Name of the group of all questions; the other groups are the categories."""
 
 
 def compare_reports(reports: Mapping[str, SynthLinkReport]) -> tuple[Difference, ...]:
@@ -35,11 +36,13 @@ def compare_reports(reports: Mapping[str, SynthLinkReport]) -> tuple[Difference,
             graph and corpus.
 
     Returns:
-        Differences by mode (those that all reports have), then by other report, then by group (all
-        questions, then each category), then by metric. p-values are adjusted with Holm's method.
-        Within a mode, all tests over the whole catalogue form one family; tests over categories
-        form one family per metric, because a category has only ten questions, too few to reach
-        significance in a larger family.
+        Differences sorted by mode, then by the file compared with the first, then by group (all
+        questions, then each category), then by metric. Only modes that all reports have are
+        compared.
+
+        p-values are adjusted with Holm's method. Within a mode, all tests over the whole catalogue
+        form one family; tests over categories form one family per metric, because a category has
+        only ten questions, too few to reach significance in a larger family.
 
     Raises:
         CardSetMismatchError: the reports differ in questions, thresholds, graph or corpus, or have
@@ -111,12 +114,14 @@ def _compare_in_group(
     resamples: ClusterResamples,
 ) -> list[Difference]:
     settings = reports[pair[0]]
-    both = [reports[name].modes[mode].questions for name in pair]
-    in_group = np.array([group in (ALL_GROUP, row.category) for row in both[0]])
+    pair_of_rows = [reports[name].modes[mode].questions for name in pair]
+    in_group = np.array([group in (ALL_GROUP, row.category) for row in pair_of_rows[0]])
     # Every column has a row per question, whatever the group: resamples are of all questions, and
     # those outside the group are nan, which counts as not measured.
     columns = [
-        tuple(np.where(in_group, metric_values(rows, metric), np.nan) for rows in both)
+        tuple(
+            np.where(in_group, collect_metric_values(rows, metric), np.nan) for rows in pair_of_rows
+        )
         for metric in METRICS
     ]
     resampled: list[ResampledCounts] = resample_blocks(
@@ -134,7 +139,7 @@ def _compare_in_group(
             is_share=True,
         )
         fields = values.to_dict()
-        # Only defined for metrics that are true or false, which none of these is.
+        # The 2×2 table is only defined for metrics that are true or false, which none of these is.
         del fields["discordant"]
         differences.append(
             Difference(

@@ -1,4 +1,4 @@
-"""Scores files of predictions: reads what they are scored against, and builds all outputs."""
+"""Scores files of predictions: reads catalogue, graph and corpus, and builds all outputs."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SHIPPED_DOMAIN: Final = "synthlink"
 """Domain of the shipped catalogue."""
 SHIPPED_NAME: Final = "shipped"
+"""Name of the shipped catalogue and corpus in the manifest."""
 
 
 class ScoringResult(msgspec.Struct, frozen=True):
@@ -100,12 +101,12 @@ def score_files(
     )
     predictions = read_predictions(options.predictions, catalog.ids)
     report = score_with_options(predictions)
-    others = {
+    other_reports = {
         name: score_with_options(read_predictions(file, catalog.ids))
         for name, file in zip(names[1:], options.compare, strict=True)
     }
     hashes = dict(zip(names, map(sha256_file, files), strict=True))
-    differences = compare_reports({names[0]: report, **others}) if others else ()
+    differences = compare_reports({names[0]: report, **other_reports}) if other_reports else ()
     scored = ScoredPredictions(
         name=names[0],
         report=report,
@@ -113,12 +114,12 @@ def score_files(
             ComparedScores(
                 name=name,
                 sha256=hashes[name],
-                modes={mode: scores.overall for mode, scores in other.modes.items()},
+                modes={mode: scores.overall for mode, scores in other_report.modes.items()},
                 differences=tuple(
                     difference for difference in differences if difference.second == name
                 ),
             )
-            for name, other in others.items()
+            for name, other_report in other_reports.items()
         ),
     )
     manifest = _build_manifest(options, references, report, hashes, judged)
@@ -135,11 +136,11 @@ def _name_files(files: Sequence[Path]) -> list[str]:
             hint="Give each file once.",
         )
     max_parts = max(len(path.parts) for path in paths)
-    tails = [
+    name_lists = [
         [escape_file_name("/".join(path.parts[-n:])) for path in paths]
         for n in range(1, max_parts + 1)
     ]
-    return next(names for names in tails if len(set(names)) == len(names))
+    return next(names for names in name_lists if len(set(names)) == len(names))
 
 
 def _open_knowledge(options: ScoreOptions) -> KnowledgeBase | None:
@@ -207,12 +208,12 @@ def _build_manifest(
         catalog_name = make_relative_name(options.catalog, options.output_dir)
     if options.pages is not None:
         corpus_name = make_relative_name(options.pages, options.output_dir)
-    first, *compared_names = hashes
+    main_name, *compared_names = hashes
     mode_settings = (options.thresholds, options.readings)
-    signed = {
+    signature_parts = {
         "mode": "+".join(report.modes),
         "cat": catalog_sha256[:12],
-        "pred": hashes[first][:12],
+        "pred": hashes[main_name][:12],
         "graph": (graph or NO_RESOURCE)[:12],
         "pages": NO_RESOURCE if pages is None else pages.sha256[:12],
         "correct": "/".join(dict.fromkeys(f"{settings.correct:g}" for settings in mode_settings)),
@@ -223,10 +224,13 @@ def _build_manifest(
     judge = None if judged is None else judged.to_manifest()
     if judge is not None:
         # A model need not repeat its verdicts, so the signature includes a hash of them too.
-        signed |= {"judge": judge["sha256"][:12], "verdicts": judge["verdicts_sha256"][:12]}
+        signature_parts |= {
+            "judge": judge["sha256"][:12],
+            "verdicts": judge["verdicts_sha256"][:12],
+        }
     return SynthLinkManifest(
         predictions=make_relative_name(options.predictions, options.output_dir),
-        predictions_sha256=hashes[first],
+        predictions_sha256=hashes[main_name],
         compared=tuple(
             ComparedFile(
                 name=name, file=make_relative_name(file, options.output_dir), sha256=hashes[name]
@@ -248,6 +252,8 @@ def _build_manifest(
         confidence=options.confidence,
         resamples=options.resamples,
         seed=options.seed,
-        signature="|".join(["SynthLink", *(f"{key}:{value}" for key, value in signed.items())]),
+        signature="|".join(
+            ["SynthLink", *(f"{key}:{value}" for key, value in signature_parts.items())]
+        ),
         versions=library_versions(),
     )

@@ -1,7 +1,7 @@
 """The literal scores: the specification's five formulas exactly as written.
 
-Where a formula is ambiguous, a setting selects how it is read. These scores serve for comparison
-with the corrected ones only: ``docs/synthlink.md`` shows how easily they can be gamed.
+Where a formula is ambiguous, a setting selects one of its meanings. These scores only serve for
+comparison with the corrected ones: ``docs/synthlink.md`` shows how easily they can be gamed.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from eval.synthlink.question import Question, Source
 from kg.text.normaliser import FUNCTION_WORDS, split_words
 
 _CUTOFF = 5
+"""Number of documents that P@5 scores."""
 
 
 class SpecReadings(msgspec.Struct, frozen=True, kw_only=True):
-    """How the ambiguous parts of the formulas are read. The first value is the default."""
+    """How the ambiguous parts of the formulas are understood. The first choice is the default."""
 
     tokens: Literal["set", "multiset"] = "set"
-    """F1: whether |P ∩ T|, |P| and |T| are over sets, as written, or count repeated words."""
+    """F1: whether |P ∩ T|, |P| and |T| count different words, as written, or all words."""
     documents: Literal["set", "list"] = "set"
     """P@5: whether the first five documents are a set, as written, or a list, in which a repeated
     document counts again."""
     relevant: Literal["page", "exact"] = "page"
-    """P@5: when a document is a source. ``page``: its text, or the last part of its address, equals
-    the source's title or address up to case and underscores. ``exact``: its text equals title or
-    address exactly."""
+    """P@5: when a document counts as a source. ``page``: if its text, or the last part of its
+    address, equals the source's title or address up to case and underscores. ``exact``: if its text
+    equals title or address exactly."""
     keywords: Literal["keywords", "steps", "split"] = "keywords"
-    """RQS: the elements of S. ``keywords``: each keyword of each step. ``steps``: the steps, each
-    present if any of its keywords is. ``split``: the pieces of the table cell of steps, split at
-    ``". "`` with the numbers included, as in the published script. A step without keywords uses
-    the content words of its instruction except the first, which is a verb."""
+    """RQS: the elements of the set S. ``keywords``: every keyword of every step. ``steps``: the
+    steps; a step counts if any of its keywords occurs. ``split``: the pieces of the table cell of
+    steps, split at ``". "``, numbers included, as in the published script. For a step without
+    keywords, the content words of its instruction are used, except the first word, a verb."""
     claims: Literal["substring", "words"] = "substring"
-    """FCS: whether a claim (a sentence of the answer) is in the sources if its text is a substring
-    of one, or if all its words occur in one."""
+    """FCS: when a claim (a sentence of the answer) counts as being in the sources. ``substring``:
+    if its text is a substring of a source. ``words``: if all its words occur in one source."""
     correct: float = 0.5
     """IE: minimum F1 of a correct answer of an iteration; the specification gives no value."""
 
@@ -52,12 +53,12 @@ def score_literal(
 ) -> AnswerScores:
     """Computes the five metrics of one answer and their aggregate.
 
-    An undefined metric is 0. The F1 of an iteration is the best of its answers.
+    An undefined metric is 0. The F1 of an iteration is that of its best answer.
     """
     readings = readings or SpecReadings()
     answer = prediction.predicted_answer
     f1 = token_f1(answer, question.answer, readings)
-    rounds = tuple(
+    iteration_f1 = tuple(
         max((token_f1(text, question.answer, readings) for text in iteration.answers), default=0.0)
         for iteration in prediction.iterations
     )
@@ -66,7 +67,7 @@ def score_literal(
         "p_at_5": precision_at_5(prediction.retrieved_docs, question.sources, readings),
         "rqs": reasoning_quality(answer, question, readings),
         "fcs": fact_checking_score(answer, prediction.sources_verified, readings),
-        "ie": iteration_efficiency(rounds, readings.correct),
+        "ie": iteration_efficiency(iteration_f1, readings.correct),
     }
     return AnswerScores(
         f1=f1,
@@ -76,7 +77,7 @@ def score_literal(
         fcs=metrics["fcs"],
         ie=metrics["ie"],
         aggregate=sum(weight * metrics[name] for name, weight in AGGREGATE_WEIGHTS.items()),
-        iteration_f1=rounds,
+        iteration_f1=iteration_f1,
     )
 
 
@@ -85,33 +86,33 @@ def token_f1(answer: str, truth: str, readings: SpecReadings) -> float:
     predicted, expected = Counter(split_words(answer)), Counter(split_words(truth))
     if readings.tokens == "set":
         predicted, expected = Counter(set(predicted)), Counter(set(expected))
-    shared = (predicted & expected).total()
-    return 2 * shared / (predicted.total() + expected.total()) if shared else 0.0
+    n_common = (predicted & expected).total()
+    return 2 * n_common / (predicted.total() + expected.total()) if n_common else 0.0
 
 
 def precision_at_5(
     docs: tuple[str, ...], sources: tuple[Source, ...], readings: SpecReadings
 ) -> float:
-    """Computes |D_p ∩ D_r| / 5 over the first five documents."""
-    first = list(docs[:_CUTOFF])
+    """Computes |D_p ∩ D_r| / 5: documents of the prediction that are sources, of the first five."""
+    first_docs = list(docs[:_CUTOFF])
     if readings.relevant == "exact":
         relevant = {text for source in sources for text in (source.title, source.url) if text}
-        hits = [doc for doc in first if doc in relevant]
+        hits = [doc for doc in first_docs if doc in relevant]
     else:
-        forms = [
+        source_forms = [
             {_normalise_title(source.title), _normalise_title(source.url)} - {""}
             for source in sources
         ]
         indices = [
             next(
                 (
-                    i
-                    for i, form in enumerate(forms)
-                    if form & {_normalise_title(doc), _last_path_part(doc)}
+                    source_index
+                    for source_index, forms in enumerate(source_forms)
+                    if forms & {_normalise_title(doc), _last_path_part(doc)}
                 ),
                 None,
             )
-            for doc in first
+            for doc in first_docs
         ]
         # Citations of one source in two forms count as one document of the set.
         hits = [str(index) for index in indices if index is not None]
@@ -119,33 +120,46 @@ def precision_at_5(
 
 
 def reasoning_quality(answer: str, question: Question, readings: SpecReadings) -> float:
-    """Computes min(Σ I(sᵢ in prediction) / n, 1), where "in" tests for a substring."""
+    """Computes min(Σ I(sᵢ in prediction) / n, 1) over the n elements sᵢ of S.
+
+    An element counts if it is a substring of the answer; see ``SpecReadings.keywords`` for S.
+    """
     text = answer.casefold()
     if readings.keywords == "split":
         pieces = render_steps(question.steps).split(". ")
         return sum(piece.casefold() in text for piece in pieces) / len(pieces)
-    by_step = [step.keywords or _instruction_words(step.instruction) for step in question.steps]
+    words_by_step = [
+        step.keywords or _instruction_words(step.instruction) for step in question.steps
+    ]
     if readings.keywords == "steps":
-        present = [any(word.casefold() in text for word in group) for group in by_step]
+        is_present = [
+            any(word.casefold() in text for word in step_words) for step_words in words_by_step
+        ]
     else:
-        present = [word.casefold() in text for group in by_step for word in group]
-    return min(sum(present) / len(present), 1.0) if present else 0.0
+        is_present = [
+            word.casefold() in text for step_words in words_by_step for word in step_words
+        ]
+    return min(sum(is_present) / len(is_present), 1.0) if is_present else 0.0
 
 
 def fact_checking_score(answer: str, verified: tuple[str, ...], readings: SpecReadings) -> float:
-    """Computes Σ I(cᵢ in sources) / m, with the sources that the prediction itself gives."""
+    """Computes Σ I(cᵢ in sources) / m over the m claims cᵢ of the answer.
+
+    The sources are the texts that the prediction itself gives.
+    """
     claims = [text.strip().casefold() for _, text in sentences(answer)]
     if not claims:
         return 0.0
     texts = [text.casefold() for text in verified]
     if readings.claims == "substring":
-        supported = [any(claim in text for text in texts) for claim in claims]
+        is_supported = [any(claim in text for text in texts) for claim in claims]
     else:
         text_words = [set(split_words(text)) for text in texts]
-        supported = [
-            any(set(split_words(claim)) <= known for known in text_words) for claim in claims
+        is_supported = [
+            any(set(split_words(claim)) <= source_words for source_words in text_words)
+            for claim in claims
         ]
-    return sum(supported) / len(claims)
+    return sum(is_supported) / len(claims)
 
 
 def iteration_efficiency(rounds: tuple[float, ...], correct: float) -> float:

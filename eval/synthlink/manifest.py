@@ -45,15 +45,15 @@ class SynthLinkManifest(msgspec.Struct, frozen=True, kw_only=True):
     questions: int
     """Number of questions."""
     domain: str = ""
-    """The domain whose graph claims were checked against; empty for none."""
+    """The domain with the graph that claims were checked against; empty for none."""
     graph_sha256: str | None = None
-    """Null without a graph."""
+    """SHA-256 of the graph; null without a graph."""
     shapes_sha256: str | None = None
     pages: str = ""
     """``shipped``, or the path of the corpus of source pages; empty for none."""
     pages_sha256: str | None = None
     modes: tuple[Mode, ...]
-    """The first mode is the headline."""
+    """Modes of the scores; the first is that of the headline score."""
     thresholds: Thresholds
     """Settings of the corrected scores."""
     readings: SpecReadings
@@ -64,7 +64,7 @@ class SynthLinkManifest(msgspec.Struct, frozen=True, kw_only=True):
     resamples: int
     seed: int
     signature: str
-    """All of this in one line, to be quoted with a score."""
+    """Settings and shortened hashes in one line, to be quoted with a score."""
     versions: dict[str, str] = {}
 
 

@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 Mode = Literal["literal", "corrected"]
+"""``literal``: the specification's formulas as written. ``corrected``: the metrics as intended."""
 MODES: Final[tuple[Mode, ...]] = ("corrected", "literal")
 
 MetricName = Literal["f1", "p_at_5", "recall_at_5", "rqs", "fcs", "ie", "aggregate"]
@@ -20,11 +21,13 @@ AGGREGATE_WEIGHTS: Final[dict[MetricName, float]] = {
 """Weights of the five metrics in the aggregate, as specified."""
 
 AnswerStatus = Literal["answered", "abstained", "missing", "refused"]
-"""``abstained``: the answer is blank. ``refused``: the row of the file could not be used. Every
-status but ``answered`` scores 0 and does not count towards coverage."""
+"""``abstained``: the answer is blank. ``missing``: the file has no row on the question.
+``refused``: the row could not be used. A question that is not ``answered`` scores 0 and does not
+count towards coverage."""
 
 ClaimVerdict = Literal["licensed", "contradicted", "unknown"]
 DecidedBy = Literal["graph", "facts", "pages", "nothing", "judge"]
+"""The source of a verdict: graph, catalogue's facts, source pages, none, or a judge."""
 
 
 class JudgedClaim(msgspec.Struct, frozen=True):
@@ -33,7 +36,7 @@ class JudgedClaim(msgspec.Struct, frozen=True):
     text: str
     verdict: ClaimVerdict
     by: DecidedBy
-    """The source of the verdict: graph, catalogue's facts, source pages, a judge, or none."""
+    """The source of the verdict."""
     words: ClaimVerdict | None = None
     """If a judge decided, the verdict from comparing words; otherwise null."""
 
@@ -51,12 +54,14 @@ class AnswerScores(msgspec.Struct, frozen=True, kw_only=True):
     plain_f1: float | None = None
     """F1 before the factors for order and prose are applied; corrected mode only."""
     order: float | None = None
+    """Degree to which the common words are in the reference's order; corrected mode only."""
     prose: float | None = None
+    """Degree to which the answer is prose; corrected mode only."""
     named: float | None = None
-    """Factor by which keywords count less where an answer strings them together; corrected mode
+    """Factor on the weight of keywords, below 1 if the answer strings them together; corrected mode
     only."""
     brevity: float | None = None
-    """Factor by which the steps of an overlong answer count less; corrected mode only."""
+    """Factor on the steps taken, below 1 if the answer is too long; corrected mode only."""
     steps: tuple[int, ...] = ()
     """Numbers of the steps taken, from 1; corrected mode only."""
     claims: tuple[JudgedClaim, ...] = ()
@@ -72,5 +77,5 @@ class QuestionScore(msgspec.Struct, frozen=True, kw_only=True):
     category: str
     status: AnswerStatus
     parts: AnswerScores
-    """All 0 where the question is not answered, except that metrics for which the catalogue lacks
-    the data stay null."""
+    """The scores of the answer. If there is none, all are 0, except metrics for which the catalogue
+    lacks the data: these are null."""

@@ -41,9 +41,9 @@ class ComparedScores(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     """SHA-256 of the file."""
     modes: dict[Mode, GroupScores]
-    """Its own scores over the whole catalogue."""
+    """Mode → the file's own scores over the whole catalogue."""
     differences: tuple[Difference, ...]
-    """First file − this file, as computed by ``eval.synthlink.comparison``."""
+    """The differences first file − this file, from ``eval.synthlink.comparison``."""
 
 
 class ScoredPredictions(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Reads predictions to be scored: the specification's JSON, treated as untrusted input.
 
-A row that cannot be used is refused and reported with the reason; its question counts as missing,
-and all other rows are scored. Only a file that is not a list of rows raises an error.
+A row that cannot be used is refused and reported with the reason; its question scores 0, and all
+other rows are scored. Only a file that is not a list of rows raises an error.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from kg.base.errors import RecordError
 from kg.base.files import require_file
 from kg.words.plain_text import clean_text
 
+# A file can come from anywhere: these limits bound the memory and time that it takes.
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 MAX_TEXT_LENGTH: Final = 20_000
 """Maximum number of characters of one text: an answer, a document or a source."""
 MAX_ITEMS: Final = 500
 """Maximum number of documents, iterations or sources of one row."""
 MAX_TOTAL_LENGTH: Final = 200_000
-"""Maximum number of characters of all texts of one list together, and of all iterations."""
+"""Maximum total number of characters of the texts in one list, and of those in all iterations."""
 _MAX_ROWS: Final = 100_000
 _HINT: Final = "It is a list of objects; see docs/synthlink.md."
 
 
 class Iteration(msgspec.Struct, frozen=True):
-    """One round of search."""
+    """One round of search: the answers given after it, and the pages found."""
 
     answers: tuple[str, ...] = ()
     docs: tuple[str, ...] = ()
@@ -77,7 +78,7 @@ class _RowError(ValueError):
 
 
 class _DuplicateKeys(dict[str, Any]):
-    """A JSON object with a duplicate key, whose value is therefore ambiguous."""
+    """A JSON object in which a key occurs twice, so that its value is ambiguous."""
 
 
 def read_predictions(path: str | Path, ids: Collection[str]) -> Predictions:
@@ -95,8 +96,9 @@ def read_predictions(path: str | Path, ids: Collection[str]) -> Predictions:
     if path.stat().st_size > MAX_FILE_BYTES:
         raise RecordError(f"larger than {MAX_FILE_BYTES:,} bytes", where=str(path), hint=_HINT)
     try:
-        # int() refuses numbers of more than 4,300 digits, float() does not; numbers are not used.
-        value = json.loads(
+        # int() refuses numbers of more than 4,300 digits, but float() accepts them. Numbers are not
+        # used, so the loss of precision does not matter.
+        rows = json.loads(
             path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_build_object, parse_int=float
         )
     except RecursionError as error:
@@ -109,11 +111,11 @@ def read_predictions(path: str | Path, ids: Collection[str]) -> Predictions:
         raise RecordError(
             f"not JSON: {clean_text(str(error))}", where=str(path), hint=_HINT
         ) from error
-    if not isinstance(value, list):
+    if not isinstance(rows, list):
         raise RecordError("not a JSON list", where=str(path), hint=_HINT)
-    if len(value) > _MAX_ROWS:
+    if len(rows) > _MAX_ROWS:
         raise RecordError(f"more than {_MAX_ROWS:,} rows", where=str(path), hint=_HINT)
-    return check_predictions(value, ids)
+    return check_predictions(rows, ids)
 
 
 def check_predictions(rows: Iterable[Any], ids: Collection[str]) -> Predictions:
@@ -130,11 +132,11 @@ def check_predictions(rows: Iterable[Any], ids: Collection[str]) -> Predictions:
     id_counts = Counter(_get_id(row) for row in rows)
     usable: list[Prediction] = []
     refused: list[RefusedRow] = []
-    for number, row in enumerate(rows, 1):
+    for row_number, row in enumerate(rows, 1):
         try:
             usable.append(_parse_prediction(row, ids, id_counts))
         except _RowError as error:
-            refused.append(RefusedRow(number, clean_text(_get_id(row), 60), str(error)))
+            refused.append(RefusedRow(row_number, clean_text(_get_id(row), 60), str(error)))
     return Predictions(tuple(usable), tuple(refused))
 
 
@@ -144,13 +146,14 @@ def is_blank(answer: str) -> bool:
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Builds a decoded JSON object, and marks it if a key occurs twice."""
     result = dict(pairs)
     return result if len(result) == len(pairs) else _DuplicateKeys(result)
 
 
 def _get_id(row: Any) -> str:
-    name = row.get("question_id") if isinstance(row, dict) else None
-    return name.strip() if isinstance(name, str) else ""
+    question_id = row.get("question_id") if isinstance(row, dict) else None
+    return question_id.strip() if isinstance(question_id, str) else ""
 
 
 def _parse_prediction(row: Any, ids: Collection[str], id_counts: Mapping[str, int]) -> Prediction:
@@ -158,14 +161,16 @@ def _parse_prediction(row: Any, ids: Collection[str], id_counts: Mapping[str, in
         raise _RowError("not an object")
     if isinstance(row, _DuplicateKeys):
         raise _RowError("a key is given twice")
-    name = _get_id(row)
-    if not name:
+    question_id = _get_id(row)
+    if not question_id:
         raise _RowError("question_id is missing or not a string")
-    if name not in ids:
-        suggestion = f"; did you mean {name.upper()}?" if name.upper() in ids else ""
+    if question_id not in ids:
+        suggestion = f"; did you mean {question_id.upper()}?" if question_id.upper() in ids else ""
         raise _RowError(f"the catalogue has no such question{suggestion}")
-    if id_counts[name] > 1:
-        raise _RowError(f"the question is answered {id_counts[name]} times; no answer counts")
+    if id_counts[question_id] > 1:
+        raise _RowError(
+            f"the question is answered {id_counts[question_id]} times; no answer counts"
+        )
     iterations = tuple(
         _parse_iteration(value, number)
         for number, value in enumerate(_get_list(row, "iterations"), 1)
@@ -174,7 +179,7 @@ def _parse_prediction(row: Any, ids: Collection[str], id_counts: Mapping[str, in
     if sum(map(len, texts)) > MAX_TOTAL_LENGTH:
         raise _RowError(f"iterations has more than {MAX_TOTAL_LENGTH:,} characters in all")
     return Prediction(
-        question_id=name,
+        question_id=question_id,
         predicted_answer=_get_text(row, "predicted_answer"),
         retrieved_docs=_get_texts(row, "retrieved_docs"),
         iterations=iterations,

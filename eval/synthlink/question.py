@@ -15,10 +15,10 @@ CATEGORIES: Final = {
     "PSM": "Policy and Social Movements",
     "SFT": "STEM and Future Tech",
 }
-"""Letters at the start of ids and folder names → category, in the catalogue's order."""
+"""Category code, as in ids and folder names → name of the category, in the catalogue's order."""
 
 ID: Final = re.compile(r"(HIA|EIS|EEC|STE|PSM|SFT)-[0-9]{2}")
-"""Pattern of an id: the letters of its category and a number of two digits."""
+"""Pattern of an id: the code of its category and a number of two digits."""
 
 Triple = tuple[str, str, str]
 """Subject, predicate and object in Turtle's own notation, with the graph's prefixes."""
@@ -50,9 +50,9 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     """One row of the catalogue; its field names are the keys of ``catalog.jsonl``."""
 
     id: str
-    """Such as ``HIA-01``."""
+    """For example ``HIA-01``."""
     category: str
-    """Letters of one of ``CATEGORIES``; ``id`` begins with them."""
+    """A key of ``CATEGORIES``; ``id`` begins with it."""
     question: str
     answer: str
     """A summary of the expected answer."""

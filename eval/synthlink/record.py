@@ -1,4 +1,4 @@
-"""The record of SynthLink scores of each question, each category and the whole catalogue.
+"""The record of SynthLink scores: of each question, each category and the whole catalogue.
 
 Null means that a value is undefined, and ``why`` gives the reason. 0 is always a measured value, or
 the score of a question without an answer. Equal inputs give equal bytes.
@@ -36,14 +36,14 @@ class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Efficiency and aggregate at another threshold on the F1 of a correct answer."""
+    """Efficiency and aggregate if another minimum F1 made an answer correct."""
 
     correct: float
-    """The threshold."""
+    """The minimum F1."""
     ie: float
     aggregate: float | None
     n_correct: int
-    """Number of questions with a correct answer at this threshold."""
+    """Number of questions with a correct answer at this minimum."""
 
 
 class GroupScores(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
     weights: dict[MetricName, float]
     thresholds: Thresholds
     graph: str
-    """The domain whose graph claims were checked against; empty for none."""
+    """The domain with the graph that claims were checked against; empty for none."""
     pages: str = ""
     """Name of the corpus whose source pages were used as evidence; empty for none."""
     judge: JudgeReport | None = None
@@ -111,6 +111,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """``all`` or a category."""
     measure: MetricName
     n: int
+    """Number of questions for which both files have a value."""
     value_first: float | None
     value_second: float | None
     difference: float | None
@@ -119,12 +120,15 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     method: IntervalMethod = "none"
     test: Literal["mcnemar", "sign-flip", "none"] = "none"
     exact: bool = False
+    """Whether the test used all sign patterns, not a random sample of them."""
     p: float | None = None
+    """Two-sided p-value."""
     p_holm: float | None = None
-    """p adjusted within its mode: over metrics and compared files for the whole catalogue; over
-    categories and compared files for a category."""
+    """``p`` adjusted by Holm's method within its mode: for the whole catalogue over metrics and
+    compared files, for a category over categories and compared files."""
     n_differ: int = 0
+    """Number of these questions for which the values differ."""
     minimum_detectable_effect: float | None = None
     better: str | None = None
-    """Name of the better file, if both test and interval show a difference."""
+    """Name of the better file, if both test and interval show a difference; else null."""
     alpha: float = ALPHA

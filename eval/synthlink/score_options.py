@@ -33,11 +33,11 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     compare: tuple[Path, ...] = ()
     """Other files of predictions on the same catalogue."""
     domain: str | None = None
-    """Name or path of the domain whose graph claims are checked against, or ``none``. By default
-    the graph of the shipped catalogue, and no graph for another catalogue."""
+    """Name or path of the domain with the graph that claims are checked against, or ``none``. By
+    default the shipped graph for the shipped catalogue, and no graph for another catalogue."""
     pages: str | None = None
     """JSONL file of a corpus whose source pages are used as evidence, or ``none``. By default the
-    corpus of the shipped catalogue, and no corpus for another catalogue."""
+    shipped corpus for the shipped catalogue, and no corpus for another catalogue."""
     correct: float | None = None
     """Minimum F1 of a correct answer, in both modes; by default each mode has its own."""
     confidence: float = DEFAULT_CONFIDENCE

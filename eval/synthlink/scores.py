@@ -62,6 +62,7 @@ DEFAULT_CONFIDENCE = 0.95
 _MAX_NAMED_ROWS = 3
 """Maximum number of refused rows named in the note; the report lists all of them."""
 
+# Reasons why a metric has no value.
 _NOT_SPECIFIED = "the specification does not define this metric"
 _NOTHING_CLAIMED = "no answer claims anything"
 _NOT_IN_CATALOGUE = "the catalogue lacks the data for this metric"
@@ -87,16 +88,18 @@ def score_predictions(
     Args:
         predictions: a file, its rows as decoded from JSON, or predictions already read.
         catalog: the questions; all of them count.
-        mode: ``corrected``, ``literal`` or ``both``.
+        mode: ``literal`` (the specification's formulas as written), ``corrected`` (the metrics as
+            intended) or ``both``.
         knowledge: the graph that claims are checked against; None for none.
-        pages: a corpus whose source pages may license claims; None for none.
+        pages: a corpus whose source pages are used as evidence; None for none.
         thresholds: settings of the corrected scores.
         readings: settings of the literal scores.
         confidence: level of the intervals.
         resamples: number of bootstrap resamples.
         seed: seed of the bootstrap.
         judged: verdicts of a judge on claims that the graph leaves open; None for none.
-        watch: called with the number of questions scored in each mode.
+        watch: called with the progress of each mode: its name, the number of questions scored so
+            far, and the number of all questions.
 
     Returns:
         The report. Equal arguments give equal bytes.
@@ -106,20 +109,20 @@ def score_predictions(
         RecordError: the file is not a JSON list. Rows that cannot be scored raise no error: they
             are listed in ``refused``.
     """
-    read = _load_predictions(predictions, catalog)
+    loaded = _load_predictions(predictions, catalog)
     thresholds = thresholds or Thresholds()
-    by_id = {row.question_id: row for row in read.rows}
-    refused = {row.question_id for row in read.refused}
+    by_id = {row.question_id: row for row in loaded.rows}
+    refused = {row.question_id for row in loaded.refused}
     guard = _open_guard(knowledge)
-    texts = None if pages is None else SourcePages(pages)
+    source_pages = None if pages is None else SourcePages(pages)
     cluster_resamples = ClusterResamples(len(catalog.questions), resamples, seed)
     modes: dict[Mode, ModeScores] = {}
     for scored_mode in MODES:
         if mode in (scored_mode, "both"):
             rows = []
-            for done, question in enumerate(catalog.questions):
+            for n_done, question in enumerate(catalog.questions):
                 if watch is not None:
-                    watch(f"{scored_mode} scores", done, len(catalog.questions))
+                    watch(f"{scored_mode} scores", n_done, len(catalog.questions))
                 prediction = by_id.get(question.id)
                 row = _score_question(
                     question,
@@ -127,7 +130,7 @@ def score_predictions(
                     refused,
                     scored_mode,
                     guard,
-                    texts,
+                    source_pages,
                     thresholds,
                     readings,
                     judged,
@@ -136,16 +139,16 @@ def score_predictions(
             modes[scored_mode] = _build_mode_scores(
                 tuple(rows), catalog, scored_mode, thresholds, cluster_resamples, confidence
             )
-    blank = sum(is_blank(row.predicted_answer) for row in read.rows)
+    n_blank = sum(is_blank(row.predicted_answer) for row in loaded.rows)
     judge = None
     if judged is not None and "corrected" in modes:
         judge = build_judge_report(judged, modes["corrected"].questions)
     return SynthLinkReport(
         version=package_version(),
         n_questions=len(catalog.questions),
-        n_answered=len(by_id) - blank,
-        n_abstained=blank,
-        coverage=(len(by_id) - blank) / len(catalog.questions),
+        n_answered=len(by_id) - n_blank,
+        n_abstained=n_blank,
+        coverage=(len(by_id) - n_blank) / len(catalog.questions),
         weights=dict(AGGREGATE_WEIGHTS),
         thresholds=thresholds,
         graph=knowledge.domain.name if knowledge is not None else "",
@@ -155,12 +158,16 @@ def score_predictions(
         resamples=resamples,
         seed=seed,
         modes=modes,
-        refused=read.refused,
+        refused=loaded.refused,
         notes=(
             *catalog.notes,
-            *_list_notes(read, catalog),
-            # The literal scores use no such evidence: only the sources that a prediction gives.
-            *(_list_evidence_notes(catalog, knowledge, texts) if "corrected" in modes else ()),
+            *_list_notes(loaded, catalog),
+            # The literal scores use neither graph nor pages, only what a prediction gives.
+            *(
+                _list_evidence_notes(catalog, knowledge, source_pages)
+                if "corrected" in modes
+                else ()
+            ),
             *(list_judge_notes(judge) if judge is not None else ()),
         ),
     )
@@ -186,17 +193,17 @@ def _open_guard(knowledge: KnowledgeBase | None) -> Guard | None:
 
 def _list_notes(predictions: Predictions, catalog: Catalog) -> Iterable[str]:
     total = len(catalog.questions)
-    missing = total - len(predictions.rows)
-    if missing:
-        yield f"{missing} of {total} questions have no usable answer and count as 0"
-    blank = sum(is_blank(row.predicted_answer) for row in predictions.rows)
-    if blank:
-        yield f"{blank} of {total} answers are blank: they abstain, and count as 0"
+    n_missing = total - len(predictions.rows)
+    if n_missing:
+        yield f"{n_missing} of {total} questions have no usable answer and count as 0"
+    n_blank = sum(is_blank(row.predicted_answer) for row in predictions.rows)
+    if n_blank:
+        yield f"{n_blank} of {total} answers are blank: they abstain, and count as 0"
     if predictions.refused:
         count = len(predictions.refused)
-        more = "; …" if count > _MAX_NAMED_ROWS else ""
+        ellipsis = "; …" if count > _MAX_NAMED_ROWS else ""
         named_rows = "; ".join(map(str, predictions.refused[:_MAX_NAMED_ROWS]))
-        yield f"{count} row{'s are' if count > 1 else ' is'} refused: {named_rows}{more}"
+        yield f"{count} row{'s are' if count > 1 else ' is'} refused: {named_rows}{ellipsis}"
 
 
 def _list_evidence_notes(
@@ -210,8 +217,8 @@ def _list_evidence_notes(
             + ["pages of the sources"] * (pages is not None)
         )
         yield f"no graph: claims are checked against {join_list(evidence)} only"
-    if pages is not None and (missing := pages.count_missing(catalog.questions)):
-        yield f"{missing} sources have no page in the corpus"
+    if pages is not None and (n_missing := pages.count_missing(catalog.questions)):
+        yield f"{n_missing} sources have no page in the corpus"
 
 
 def _score_question(
@@ -259,7 +266,7 @@ def _round_scores(scores: AnswerScores) -> AnswerScores:
     )
 
 
-def metric_values(rows: Sequence[QuestionScore], metric: MetricName) -> Floats:
+def collect_metric_values(rows: Sequence[QuestionScore], metric: MetricName) -> Floats:
     """Returns one value per question, nan where the metric is undefined, shape (questions,)."""
     values = [getattr(row.parts, metric) for row in rows]
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
@@ -277,18 +284,18 @@ def _build_mode_scores(
         category: [row.category == category for row in rows] for category in catalog.categories
     }
     scores = {
-        name: _score_group(rows, np.array(takes_part), mode, resamples, confidence)
-        for name, takes_part in groups.items()
+        name: _score_group(rows, np.array(in_group), mode, resamples, confidence)
+        for name, in_group in groups.items()
     }
     verdicts = [claim.verdict for row in rows for claim in row.parts.claims]
-    corrected = mode == "corrected"
+    is_corrected = mode == "corrected"
     return ModeScores(
         overall=scores.pop(""),
         categories=scores,
         questions=rows,
-        sweep=tuple(_sweep_efficiency(rows, catalog, thresholds)) if corrected else (),
+        sweep=tuple(_sweep_efficiency(rows, catalog, thresholds)) if is_corrected else (),
         claims={name: verdicts.count(name) for name in ("licensed", "contradicted", "unknown")}
-        if corrected
+        if is_corrected
         else {},
     )
 
@@ -301,21 +308,23 @@ def _score_group(
     confidence: float,
 ) -> GroupScores:
     n = int(in_group.sum())
-    answered = np.array([row.status == "answered" for row in rows]) & in_group
-    values = [metric_values(rows, measure) for measure in METRICS]
+    is_answered = np.array([row.status == "answered" for row in rows]) & in_group
+    values = [collect_metric_values(rows, measure) for measure in METRICS]
     # Each mean is a ratio of two sums over questions: of the values, and of how many are defined.
     blocks = []
-    for column in values:
-        is_defined = in_group & ~np.isnan(column)
+    for question_values in values:
+        is_defined = in_group & ~np.isnan(question_values)
         blocks.append(
-            np.column_stack([np.where(is_defined, column, 0.0), is_defined.astype(np.float64)])
+            np.column_stack(
+                [np.where(is_defined, question_values, 0.0), is_defined.astype(np.float64)]
+            )
         )
     means: dict[MetricName, MeanScore] = {}
     answered_means: dict[MetricName, float | None] = {}
-    for metric, column, data in zip(
+    for metric, question_values, column_sums in zip(
         METRICS, values, resample_blocks(blocks, resamples), strict=True
     ):
-        count = int(data.totals[1])
+        count = int(column_sums.totals[1])
         if not count:
             why = _NOT_IN_CATALOGUE
             if mode == "literal":
@@ -325,9 +334,10 @@ def _score_group(
             means[metric] = MeanScore(value=None, nulls=n, why=why)
             answered_means[metric] = None
             continue
-        resampled = compute_ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+        # Column 0 (the sum of the values) divided by column 1 (how many are defined).
+        resampled = compute_ratios(column_sums, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
         value = float(resampled.values[0])
-        # Without any variation between resamples there is no bootstrap interval.
+        # If the resamples do not vary, there is no bootstrap interval.
         interval = choose_interval(
             resampled.compute_intervals(confidence), 0
         ) or compute_edge_interval(value, count, confidence)
@@ -339,17 +349,19 @@ def _score_group(
             n=count,
             nulls=n - count,
         )
-        defined = column[answered & ~np.isnan(column)]
-        answered_means[metric] = round_significant(float(defined.mean())) if defined.size else None
+        answered_values = question_values[is_answered & ~np.isnan(question_values)]
+        answered_means[metric] = (
+            round_significant(float(answered_values.mean())) if answered_values.size else None
+        )
     return GroupScores(
         n=n,
-        answered=int(answered.sum()),
+        answered=int(is_answered.sum()),
         abstained=sum(
             row.status == "abstained"
             for row, is_in_group in zip(rows, in_group, strict=True)
             if is_in_group
         ),
-        coverage=int(answered.sum()) / n,
+        coverage=int(is_answered.sum()) / n,
         measures=means,
         answered_only=answered_means,
     )
@@ -358,21 +370,21 @@ def _score_group(
 def _sweep_efficiency(
     rows: tuple[QuestionScore, ...], catalog: Catalog, thresholds: Thresholds
 ) -> Iterable[SweepPoint]:
-    """Computes efficiency and aggregate at other thresholds on the F1 of a correct answer."""
-    for correct in sorted({*thresholds.sweep, thresholds.correct}):
+    """Computes efficiency and aggregate for several minimum F1 that make an answer correct."""
+    for min_f1 in sorted({*thresholds.sweep, thresholds.correct}):
         efficiencies, aggregates, n_correct = [], [], 0
         for row, question in zip(rows, catalog.questions, strict=True):
             parts = row.parts
-            final = parts.f1 or 0.0
-            efficiencies.append(iteration_efficiency(final, parts.iteration_f1, correct))
-            n_correct += row.status == "answered" and final >= correct
+            final_f1 = parts.f1 or 0.0
+            efficiencies.append(iteration_efficiency(final_f1, parts.iteration_f1, min_f1))
+            n_correct += row.status == "answered" and final_f1 >= min_f1
             metrics: dict[MetricName, float | None] = {
                 name: getattr(parts, name) for name in AGGREGATE_WEIGHTS
             }
             metrics["ie"] = efficiencies[-1]
             aggregates.append(aggregate_metrics(metrics, question))
         yield SweepPoint(
-            correct=correct,
+            correct=min_f1,
             ie=round_significant(sum(efficiencies) / len(efficiencies)),
             aggregate=round_significant(sum(aggregates) / len(aggregates)),
             n_correct=n_correct,

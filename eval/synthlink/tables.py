@@ -16,7 +16,7 @@ SCORES_JSON: Final = "synthlink_scores.json"
 """The full record, for programs."""
 
 _MAX_NAMED_ROWS: Final = 50
-"""Maximum number of refused rows that are listed."""
+"""Maximum number of refused rows listed in the text."""
 
 
 def build_question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
@@ -39,7 +39,7 @@ def build_question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
 
 
 def build_category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
-    """Builds a row per mode and category, and one per mode for all questions: means, intervals."""
+    """Builds a row of means and intervals per mode and category, and one per mode for all."""
     rows: list[dict[str, Cell]] = []
     for mode, scores in report.modes.items():
         for name, group in {**scores.categories, "all": scores.overall}.items():
@@ -51,44 +51,44 @@ def build_category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
                 "abstained": group.abstained,
                 "coverage": group.coverage,
             }
-            for metric, value in group.measures.items():
+            for metric, mean in group.measures.items():
                 row |= {
-                    metric: value.value,
-                    f"{metric}_low": value.low,
-                    f"{metric}_high": value.high,
+                    metric: mean.value,
+                    f"{metric}_low": mean.low,
+                    f"{metric}_high": mean.high,
                 }
             rows.append(row)
     return rows
 
 
 def render_overall_text(report: SynthLinkReport) -> str:
-    """Renders coverage and the overall scores of each mode as text, with refused rows and notes."""
+    """Renders coverage, the overall scores of each mode, refused rows and notes as text."""
     lines = [*render_headlines(report)]
     lines += [f"refused: {row}" for row in report.refused[:_MAX_NAMED_ROWS]]
-    if (more := len(report.refused) - _MAX_NAMED_ROWS) > 0:
-        lines.append(f"refused: {more} more, see {SCORES_JSON}")
+    if (n_unnamed := len(report.refused) - _MAX_NAMED_ROWS) > 0:
+        lines.append(f"refused: {n_unnamed} more, see {SCORES_JSON}")
     lines += [f"note: {note}" for note in report.notes]
     return "\n".join(lines) + "\n"
 
 
 def render_headlines(report: SynthLinkReport) -> list[str]:
-    """Renders a line on coverage, and a line per mode with the aggregate and its metrics."""
-    blank = f", {report.n_abstained} abstained" if report.n_abstained else ""
+    """Renders a line on coverage, and a line per mode with the aggregate and the other metrics."""
+    abstentions = f", {report.n_abstained} abstained" if report.n_abstained else ""
     return [
         f"SynthLink, {report.n_answered} of {report.n_questions} questions answered "
-        f"(coverage {report.coverage:.3f}){blank}; a question without an answer counts as 0",
+        f"(coverage {report.coverage:.3f}){abstentions}; a question without an answer counts as 0",
         *(_render_mode_line(report, mode) for mode in report.modes),
     ]
 
 
 def _render_mode_line(report: SynthLinkReport, mode: Mode) -> str:
     means = report.modes[mode].overall.measures
-    total = means["aggregate"]
+    aggregate = means["aggregate"]
     parts = ", ".join(
-        f"{name} {'none' if value.value is None else format(value.value, '.3f')}"
-        for name, value in means.items()
+        f"{name} {'none' if mean.value is None else format(mean.value, '.3f')}"
+        for name, mean in means.items()
         if name != "aggregate"
     )
-    if total.value is None or total.low is None or total.high is None:
+    if aggregate.value is None or aggregate.low is None or aggregate.high is None:
         return f"{mode}: no aggregate ({parts})"
-    return f"{mode}: {total.value:.3f} [{total.low:.3f}, {total.high:.3f}] ({parts})"
+    return f"{mode}: {aggregate.value:.3f} [{aggregate.low:.3f}, {aggregate.high:.3f}] ({parts})"

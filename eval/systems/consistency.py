@@ -1,8 +1,8 @@
 """``consistency``: asks a language model several times and takes the majority answer.
 
-Self-consistency without a chain of thought (X. Wang et al., Self-consistency improves chain of
-thought reasoning in language models, ICLR 2023): it samples at a temperature above 0; the answer of
-most samples wins, and its share is the confidence.
+This is self-consistency (X. Wang et al., Self-consistency improves chain of thought reasoning in
+language models, ICLR 2023), but without a chain of thought. The model is sampled at a temperature
+above 0; the most frequent answer wins, and its share of the samples is the confidence.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Consistency:
     Args:
         answer_client: the model client; its temperature must be above 0.
         samples: number of samples per card.
-        closed_book: as for ``raw``.
+        closed_book: whether facts and rules are withheld, as for the system ``raw``.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Consistency:
         self._closed_book = closed_book
 
     def params(self) -> dict[str, Any]:
-        """Returns samples, prompt and model; the confidence is always the agreement."""
+        """Returns the number of samples, the prompt, the model, and the kind of confidence."""
         prompt = CLOSED_BOOK if self._closed_book else RAW
         return {
             "samples": self._samples,
@@ -67,12 +67,12 @@ class Consistency:
 
         Raises:
             ModelAccessError: no call can succeed.
-            ModelCallError: the failed calls could have changed the answer.
+            ModelCallError: calls failed that could have changed the answer.
         """
         messages = build_card_messages(card, closed_book=self._closed_book)
         calls = (
-            self._answer_client.ask(messages, TypedAnswer, sample=number)
-            for number in range(self._samples)
+            self._answer_client.ask(messages, TypedAnswer, sample=sample_number)
+            for sample_number in range(self._samples)
         )
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         answers: list[Answer | ModelCallError] = []
@@ -93,41 +93,43 @@ class Consistency:
 def combine_samples(samples: Sequence[Answer | ModelCallError]) -> Answer:
     """Combines the answers of several samples into one.
 
-    Only samples with YES, NO or UNKNOWN count. They must be at least half of all samples;
-    otherwise the answer is ``INVALID`` or, if successful calls could have made up the half, the
-    first call error is raised. The most frequent answer wins, with its share of the counted samples
-    as confidence. On a tie the answer is UNKNOWN, without a confidence; but if a failed call could
-    have broken the tie, its error is raised, so that a failure never counts as an abstention.
+    Only samples with YES, NO or UNKNOWN count. The most frequent answer wins, and its share of the
+    counted samples is the confidence.
+
+    * If fewer than half of all samples count, the answer is ``INVALID``. If so many calls failed
+      that they could have made up the half, the first call error is raised instead.
+    * On a tie the answer is UNKNOWN, without a confidence. If a call failed, which could have
+      broken the tie, its error is raised instead, so that a failure never counts as an abstention.
 
     Raises:
-        ModelCallError: in the two cases above.
+        ModelCallError: a failed call could have changed the answer.
     """
     votes: Counter[Gold] = Counter()
-    failed: list[ModelCallError] = []
+    call_errors: list[ModelCallError] = []
     lines: list[str] = []
     for number, sample in enumerate(samples, start=1):
         if isinstance(sample, ModelCallError):
-            failed.append(sample)
+            call_errors.append(sample)
             lines.append(f"[{number}] ERROR {hide_secrets(sample.what)}")
             continue
         if sample.pred in ("YES", "NO", "UNKNOWN"):
             votes[sample.pred] += 1
         lines.append(f"[{number}] {sample.pred} {sample.raw}")
-    readable = votes.total()
-    counted = ", ".join(f"{pred} {votes[pred]}" for pred in ("YES", "NO", "UNKNOWN"))
-    raw = "\n".join((f"{counted} of {len(samples)} samples", *lines))
-    if 2 * readable < len(samples):
-        if failed and 2 * (readable + len(failed)) >= len(samples):
-            raise failed[0]
+    n_readable = votes.total()
+    vote_counts = ", ".join(f"{pred} {votes[pred]}" for pred in ("YES", "NO", "UNKNOWN"))
+    raw = "\n".join((f"{vote_counts} of {len(samples)} samples", *lines))
+    if 2 * n_readable < len(samples):
+        if call_errors and 2 * (n_readable + len(call_errors)) >= len(samples):
+            raise call_errors[0]
         return Answer(
-            pred="INVALID", raw=raw, note=f"{readable} of {len(samples)} samples are readable"
+            pred="INVALID", raw=raw, note=f"{n_readable} of {len(samples)} samples are readable"
         )
-    (first, n_votes), *others = votes.most_common()
-    if others and others[0][1] == n_votes:
-        if failed:
-            raise failed[0]
-        return Answer(pred="UNKNOWN", raw=raw, note=f"tie: {counted}")
-    return Answer(pred=first, confidence=round(n_votes / readable, 6), raw=raw)
+    (winner, n_votes), *runners_up = votes.most_common()
+    if runners_up and runners_up[0][1] == n_votes:
+        if call_errors:
+            raise call_errors[0]
+        return Answer(pred="UNKNOWN", raw=raw, note=f"tie: {vote_counts}")
+    return Answer(pred=winner, confidence=round(n_votes / n_readable, 6), raw=raw)
 
 
 @register("consistency")

@@ -1,8 +1,8 @@
 """Controls: trivial systems that ignore the card, for comparison with real systems.
 
 The controls are always-YES, always-NO, always-UNKNOWN, and a uniform random choice. A metric on
-which a control has the best value must be read together with other metrics. ``controls`` runs all
-four into one file, with their rows card by card.
+which a control has the best value must be read together with other metrics. The system ``controls``
+runs all four and writes their rows to one file, card by card.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class RandomChoice:
 
     def answer(self, card: CardView) -> Answer:
         """Returns one of the three answers, at random but always the same for the same card."""
-        chooser = random.Random(to_json_bytes([self._seed, card]))  # noqa: S311 - no secret
-        return Answer(pred=chooser.choice(_CHOICES))
+        rng = random.Random(to_json_bytes([self._seed, card]))  # noqa: S311 - no secret
+        return Answer(pred=rng.choice(_CHOICES))
 
 
 @register("always-YES")

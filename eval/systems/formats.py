@@ -3,7 +3,7 @@
 An extractor reads the card's facts and rules and writes notes on them in the format. An agent then
 answers from these notes and the question alone. By default a language model does both; with
 ``by=rules`` both are rule-based, which measures only what information a format keeps or drops, not
-how a model copes with it. ``formats`` runs all eight into one file.
+how a model copes with it. The system ``formats`` runs all eight and writes their rows to one file.
 """
 
 from __future__ import annotations
@@ -59,8 +59,12 @@ class RuleFormatSystem:
         from eval.skn.rules.context import read_context
 
         extraction = await self._extractor.extract(build_card_text(card), card.question)
-        found = self._agent.answer_yes_no_question(read_context(extraction.context), card.question)
-        return Answer(pred=found.pred, confidence=found.confidence, raw=found.reason)
+        rule_answer = self._agent.answer_yes_no_question(
+            read_context(extraction.context), card.question
+        )
+        return Answer(
+            pred=rule_answer.pred, confidence=rule_answer.confidence, raw=rule_answer.reason
+        )
 
 
 class ModelFormatSystem:
@@ -93,8 +97,8 @@ class ModelFormatSystem:
     async def answer(self, card: CardView) -> Answer:
         """Returns the model's answer from its own notes; ``raw`` has the notes, then the reply.
 
-        Notes that cannot be parsed even after a repair turn give ``INVALID``; notes that could not
-        be parsed strictly are reported in the answer's note.
+        If the notes cannot be parsed even after a repair turn, the answer is ``INVALID``. If they
+        cannot be parsed strictly, the answer's field ``note`` says so.
 
         Raises:
             ModelAccessError: no call can succeed.
@@ -133,12 +137,12 @@ def _build_systems(
         names: names of the formats.
         options: the options given to the factory.
         settings: the settings to read.
-        choices: the choices for setting ``by`` (``rules`` and ``model``), the default first.
+        choices: the choices ``rules`` and ``model`` of the setting ``by``, the default first.
     """
-    chosen = settings.get_choice("by", choices)
+    reader_kind = settings.get_choice("by", choices)
     words = settings.get_int("words", Setting().words, minimum=MIN_WORDS)
     show_question = not settings.get_flag("hide_question")
-    if chosen == "rules":
+    if reader_kind == "rules":
         settings.refuse_unknown()
         from eval.skn.rules.agent import RuleAgent
         from eval.skn.rules.extractor import RuleExtractor

@@ -1,11 +1,11 @@
 """``graph_rag``: parses the question as a claim about the graph and answers with its verdict.
 
-Like every system it gets the card's visible view, of which it reads only the question. It answers
-from its *graph*. On the counterfactual set, whose cards state facts that differ from the graph's,
-it is therefore expected to fail, because it trusts the graph and not the card.
+Like every system it gets the card's visible view, but it reads only the question and answers from
+its *graph*. It is therefore expected to fail on the counterfactual set, whose cards state facts
+that differ from the graph's.
 
-With a retriever it does not use the whole graph: facts are retrieved for the question, as passages
-are for ``rag``, and the claim is licensed by those facts and the rules alone.
+With a retriever it does not use the whole graph. Facts are retrieved for the question, as passages
+are for ``rag``, and the claim is checked against these facts and the rules alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class GraphRag:
 
     Args:
         knowledge: the graph with its oracle.
-        facts: retrieves the facts that license a claim; None: the whole graph.
+        facts: retrieves the facts that the claim is checked against; None to use the whole graph.
     """
 
     name = "graph_rag"
@@ -50,18 +50,22 @@ class GraphRag:
         self._parser = ClaimParser(knowledge)
 
     def params(self) -> dict[str, Any]:
-        """Returns what determines the answers besides graph and shapes."""
+        """Returns the parameters that determine the answers, besides graph and shapes."""
         domain = self.knowledge.domain
-        found = self._facts.params() if self._facts is not None else {}
-        return {"regime": domain.regime, "unique_names": domain.unique_names, **found}
+        retrieval_params = self._facts.params() if self._facts is not None else {}
+        return {"regime": domain.regime, "unique_names": domain.unique_names, **retrieval_params}
 
     def answer(self, card: CardView) -> Answer:
         """Answers the card's question from the graph."""
         reading = self._parser.parse_question(card.question)
         if isinstance(reading, ParseFailure):
             return Answer(pred="UNKNOWN", raw=f"Not read: {reading.reason}.")
-        known = self._facts
-        oracle = self.knowledge.oracle if known is None else known.build_oracle(card.question)
+        retrieved_facts = self._facts
+        oracle = (
+            self.knowledge.oracle
+            if retrieved_facts is None
+            else retrieved_facts.build_oracle(card.question)
+        )
         verdicts = list(oracle.license_many(reading.claims))
         labels = {verdict.label for verdict in verdicts}
         if len(labels) > 1:
@@ -73,18 +77,18 @@ class GraphRag:
         )
 
     def _describe_verdict(self, verdict: Verdict) -> str:
-        words = self.knowledge.verbaliser
+        verbaliser = self.knowledge.verbaliser
         if self._facts is not None and verdict.label == "U":
-            # A proof of UNKNOWN quotes what the whole graph has instead, which was not retrieved.
+            # A proof of UNKNOWN quotes related facts of the whole graph, which were not retrieved.
             return (
                 "The facts found neither entail nor contradict this: "
-                f"{words.render_fact(verdict.claim)}"
+                f"{verbaliser.render_fact(verdict.claim)}"
             )
-        return words.render_proof(verdict)
+        return verbaliser.render_proof(verdict)
 
     def _describe_ambiguity(self, verdicts: list[Verdict]) -> str:
-        words = self.knowledge.verbaliser
-        readings = dict.fromkeys(words.render_fact(verdict.claim) for verdict in verdicts)
+        verbaliser = self.knowledge.verbaliser
+        readings = dict.fromkeys(verbaliser.render_fact(verdict.claim) for verdict in verdicts)
         return f"Not read: ambiguous, since it may mean any of these. {' '.join(readings)}"
 
 
@@ -96,11 +100,11 @@ def create_system(options: SystemOptions) -> GraphRag:
     of ``eval.retrieval_plan``.
     """
     settings = Settings(options.settings, "graph_rag")
-    chosen = settings.get_choice("retriever", ("none", *TEXT_RETRIEVERS))
+    retriever = settings.get_choice("retriever", ("none", *TEXT_RETRIEVERS))
     plan = None
-    if chosen != "none":
+    if retriever != "none":
         top_k = settings.get_int("top_k", DEFAULT_TOP_K, minimum=1)
-        plan = RetrievalPlan.for_retriever(settings, chosen, passages="fact", top_k=top_k)
+        plan = RetrievalPlan.for_retriever(settings, retriever, passages="fact", top_k=top_k)
     settings.refuse_unknown()
     from kg.knowledge import KnowledgeBase
 

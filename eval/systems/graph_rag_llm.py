@@ -32,9 +32,9 @@ DEFAULT_MAX_FACTS = 40
 MAX_PROMPT_PREDICATES = 60
 """Maximum number of the graph's predicates that the prompt lists."""
 MAX_READINGS = 16
-"""Maximum number of readings of one claim; a claim with more is ambiguous.
+"""Maximum number of readings of one claim; a claim with more readings is ambiguous.
 
-A claim has several readings if several entities share a name that it uses.
+A claim has several readings if it uses a name that several entities share.
 """
 
 _OPPOSITE_LABEL: dict[Label, Label] = {"E": "C", "C": "E", "U": "U"}
@@ -128,13 +128,14 @@ class GraphRagLlm:
     ) -> Licence:
         """Returns the answer that the oracle licenses for these claims.
 
-        YES if every claim is entailed, NO if one is contradicted; for a negated claim the reverse.
-        If the question itself can be parsed, claims other than its own are ignored.
+        The answer is YES if every claim is entailed, and NO if one is contradicted; for a negated
+        claim, the two are exchanged. If the question itself can be parsed, claims other than the
+        question's own are ignored.
         """
         if question.no_claim_reason:
             return Licence("UNKNOWN", f"{question.no_claim_reason}.")
-        # The proposed claims that answer the question, each with whether it is negated.
-        usable: list[tuple[bool, tuple[Claim, ...]]] = []
+        # The proposed claims that answer the question: whether each is negated, and its readings.
+        usable_claims: list[tuple[bool, tuple[Claim, ...]]] = []
         problem = "the model proposed no claim"
         for claim in proposed:
             readings = self._reader.read_claim(
@@ -147,20 +148,20 @@ class GraphRagLlm:
             elif mismatch := self._reader.explain_mismatch(readings, question):
                 problem = mismatch
             else:
-                usable.append((claim.negated, readings))
+                usable_claims.append((claim.negated, readings))
                 continue
             if question.reading is None:
                 return Licence("UNKNOWN", f"{problem}.")
-        if not usable:
+        if not usable_claims:
             return Licence("UNKNOWN", f"{problem}.")
         if question.reading is not None:
-            if any(negated != question.reading.inverted for negated, _ in usable):
+            if any(negated != question.reading.inverted for negated, _ in usable_claims):
                 return Licence("UNKNOWN", "only one of the claim and the question is negated.")
         elif missing := self._reader.find_missing_mention(
-            (c for _, readings in usable for c in readings), question
+            (reading for _, readings in usable_claims for reading in readings), question
         ):
             return Licence("UNKNOWN", f"the claims leave out {missing}, which the question names.")
-        return self._decide_claims(usable)
+        return self._decide_claims(usable_claims)
 
     def _decide_claims(self, claims: Sequence[tuple[bool, tuple[Claim, ...]]]) -> Licence:
         """Asks the oracle for the readings of each claim, which must all get the same label.
@@ -171,14 +172,16 @@ class GraphRagLlm:
         verbaliser = self.knowledge.verbaliser
         verdicts: list[tuple[Label, Verdict]] = []
         for negated, claim_readings in claims:
-            found = list(self.knowledge.oracle.license_many(claim_readings))
-            if len({verdict.label for verdict in found}) > 1:
+            reading_verdicts = list(self.knowledge.oracle.license_many(claim_readings))
+            if len({verdict.label for verdict in reading_verdicts}) > 1:
                 readings = " ".join(
-                    dict.fromkeys(verbaliser.render_fact(verdict.claim) for verdict in found)
+                    dict.fromkeys(
+                        verbaliser.render_fact(verdict.claim) for verdict in reading_verdicts
+                    )
                 )
                 return Licence("UNKNOWN", f"ambiguous, it may mean any of these. {readings}")
-            label = found[0].label
-            verdicts.append((_OPPOSITE_LABEL[label] if negated else label, found[0]))
+            label = reading_verdicts[0].label
+            verdicts.append((_OPPOSITE_LABEL[label] if negated else label, reading_verdicts[0]))
         refuted = [verdict for label, verdict in verdicts if label == "C"]
         if refuted:
             return Licence("NO", verbaliser.render_proof(refuted[0]))

@@ -26,7 +26,7 @@ class KgOracle:
         self.knowledge = knowledge
 
     def params(self) -> dict[str, Any]:
-        """Returns what determines the verdicts besides graph and shapes."""
+        """Returns the parameters that determine the verdicts, besides graph and shapes."""
         domain = self.knowledge.domain
         return {"regime": domain.regime, "unique_names": domain.unique_names}
 
@@ -40,7 +40,7 @@ class KgOracle:
 
 @register("kg")
 def create_system(options: SystemOptions) -> KgOracle:
-    """Declared oracle: checks the card's claim against graph and shapes, with proof."""
+    """Oracle, reported as such: checks the card's claim against graph and shapes, with proof."""
     Settings(options.settings, "kg").refuse_unknown()
     from kg.knowledge import KnowledgeBase
 

@@ -34,6 +34,7 @@ _ANSWERS: dict[Relation, Gold] = {
     "contradiction": "NO",
     "neutral": "UNKNOWN",
 }
+# The names that published models give to their outputs → relation.
 _SPELLINGS: dict[str, Relation] = {
     "entailment": "entailment",
     "entail": "entailment",
@@ -60,9 +61,9 @@ class Encoder(NamedTuple):
 
     Attributes:
         model: the sentence-transformers object.
-        name: the name in the manifest; for a folder only the last part of its path.
-        sha256: of its weights.
-        order: the relation of each output.
+        name: the name in the manifest; for a folder, only the last part of its path.
+        sha256: SHA-256 of its weights.
+        order: the relation that each output stands for, in the order of the outputs.
     """
 
     model: Any
@@ -77,8 +78,8 @@ class Nli:
     Args:
         encoder: the model.
         rules: whether the card's rules are part of the premise.
-        per_fact: whether every fact is a separate premise, of which the strongest decides;
-            otherwise all facts are one premise.
+        per_fact: whether every fact is a separate premise, so that the premise with the strongest
+            entailment or contradiction decides; otherwise all facts are one premise.
         thresholds: minimum probabilities for YES and NO.
         batch: number of pairs per call of the model.
     """
@@ -101,7 +102,7 @@ class Nli:
         self._batch = batch
 
     def params(self) -> dict[str, Any]:
-        """Returns model and premise; the confidence is the softmax probability of the answer."""
+        """Returns the parameters of model and premise, and the kind of confidence."""
         return {
             "model": self._encoder.name,
             "weights_sha256": self._encoder.sha256,
@@ -117,13 +118,13 @@ class Nli:
         """Answers by the most probable relation, with its probability as the confidence."""
         hypothesis = convert_to_statement(card.question)
         pairs = [(premise, hypothesis.text) for premise in self._build_premises(card)]
-        rows = _compute_softmax(self._compute_logits(pairs))
+        probability_rows = _compute_softmax(self._compute_logits(pairs))
         notes = []
         if not hypothesis.is_converted:
             notes.append("the question is framed, not turned into a statement")
-        if cut := sum(map(self._is_cut, pairs)):
-            notes.append(f"{cut} of {len(pairs)} premises are longer than the model can read")
-        strongest, probabilities = self._choose_premise(rows)
+        if n_cut := sum(map(self._is_cut, pairs)):
+            notes.append(f"{n_cut} of {len(pairs)} premises are longer than the model can read")
+        strongest, probabilities = self._choose_premise(probability_rows)
         relation = max(RELATIONS, key=lambda name: probabilities[name])
         if relation != "neutral" and probabilities[relation] < getattr(self._thresholds, relation):
             notes.append(f"{relation} is below its threshold")
@@ -150,29 +151,35 @@ class Nli:
             list(pairs),
             batch_size=self._batch,
             show_progress_bar=False,
-            # Return logits: without this, the model's own activation would be applied.
+            # The identity makes the model return logits, instead of applying its own activation.
             activation_fn=torch.nn.Identity(),
             convert_to_numpy=True,
         )
         return np.asarray(scores, dtype=np.float64).reshape(len(pairs), len(self._encoder.order))
 
     def _is_cut(self, pair: tuple[str, str]) -> bool:
-        """Whether the pair is longer than the model's maximum input."""
+        """Returns whether the pair is longer than the model's maximum input."""
         model = self._encoder.model
         limit = getattr(model, "max_seq_length", None) or model.tokenizer.model_max_length
         return len(model.tokenizer(*pair, verbose=False)["input_ids"]) > int(limit)
 
-    def _choose_premise(self, rows: npt.NDArray[np.float64]) -> tuple[int, dict[Relation, float]]:
-        """Chooses the premise with the most entailment or contradiction; of equals the first.
+    def _choose_premise(
+        self, probability_rows: npt.NDArray[np.float64]
+    ) -> tuple[int, dict[Relation, float]]:
+        """Chooses the premise with the highest probability of entailment or contradiction.
 
-        Returns its index and its probabilities.
+        Of equal premises, the first is chosen.
+
+        Returns:
+            Index of the premise, and its relation → probability.
         """
         order = self._encoder.order
-        decided = [
-            max(row[order.index("entailment")], row[order.index("contradiction")]) for row in rows
+        decisiveness = [
+            max(row[order.index("entailment")], row[order.index("contradiction")])
+            for row in probability_rows
         ]
-        best = decided.index(max(decided))
-        return best, {name: float(rows[best][order.index(name)]) for name in RELATIONS}
+        best = decisiveness.index(max(decisiveness))
+        return best, {name: float(probability_rows[best][order.index(name)]) for name in RELATIONS}
 
 
 def load_encoder(model: str) -> Encoder:
@@ -184,39 +191,46 @@ def load_encoder(model: str) -> Encoder:
     Raises:
         MissingExtraError: sentence-transformers is not installed, or the hub cannot be reached.
         MissingFileError: the folder does not exist.
-        WeightsError: it cannot be loaded, or its configuration does not name its outputs.
+        WeightsError: the model cannot be loaded, or its configuration does not name its outputs.
     """
     from kg.embedding.cross_encoder import load_cross_encoder
 
-    loaded = load_cross_encoder(model, required_by="nli", hint=_MODEL_HINT)
-    labels = getattr(loaded.model.config, "id2label", None) or {}
-    return Encoder(*loaded, parse_relations(labels, where=model))
+    cross_encoder = load_cross_encoder(model, required_by="nli", hint=_MODEL_HINT)
+    labels = getattr(cross_encoder.model.config, "id2label", None) or {}
+    return Encoder(*cross_encoder, parse_relations(labels, where=model))
 
 
 def parse_relations(labels: dict[int, str], *, where: str) -> tuple[Relation, ...]:
     """Parses the relation of each output from ``id2label`` of the model's configuration.
 
+    The position of an output does not tell its relation: models trained on the same data order
+    their outputs differently.
+
+    Args:
+        labels: output index → label.
+        where: the model, for the error message.
+
     Raises:
-        WeightsError: they are not exactly the three relations. Models trained on the same data
-            order them differently, so they cannot be inferred from the position.
+        WeightsError: the labels are not exactly the three relations.
     """
     ordered = [str(labels[index]) for index in sorted(labels)]
-    found = [_SPELLINGS.get(re.sub(r"[\W_]+", "", label).casefold()) for label in ordered]
-    known = [relation for relation in found if relation is not None]
-    if len(known) != len(found) or sorted(known) != sorted(RELATIONS):
+    relations = [_SPELLINGS.get(re.sub(r"[\W_]+", "", label).casefold()) for label in ordered]
+    named_relations = [relation for relation in relations if relation is not None]
+    if len(named_relations) != len(relations) or sorted(named_relations) != sorted(RELATIONS):
         raise WeightsError(
             "the model does not say which of its outputs are entailment, contradiction and "
             f"neutral: id2label is {ordered}",
             where=where,
             hint="Set id2label in its config.json, in the order of its training data.",
         )
-    return tuple(known)
+    return tuple(named_relations)
 
 
 def _compute_softmax(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Computes rows of probabilities from rows of logits."""
     import numpy as np
 
+    # Subtracting the maximum does not change the result, and avoids overflow.
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
 
@@ -227,7 +241,7 @@ def create_system(options: SystemOptions) -> Nli:
     settings = Settings(options.settings, "nli")
     model = settings.get_text("model", "")
     rules = settings.get_choice("rules", ("yes", "no")) == "yes"
-    each = settings.get_choice("premise", ("all", "each")) == "each"
+    per_fact = settings.get_choice("premise", ("all", "each")) == "each"
     thresholds = Thresholds(
         settings.get_fraction("entailment", 0.0), settings.get_fraction("contradiction", 0.0)
     )
@@ -237,4 +251,6 @@ def create_system(options: SystemOptions) -> Nli:
         raise SettingError(
             "system nli needs a model", where="--set model=…", hint=f"{_MODEL_HINT} Or a hub name."
         )
-    return Nli(load_encoder(model), rules=rules, per_fact=each, thresholds=thresholds, batch=batch)
+    return Nli(
+        load_encoder(model), rules=rules, per_fact=per_fact, thresholds=thresholds, batch=batch
+    )

@@ -2,9 +2,9 @@
 
 It is the text-only baseline for systems that query the graph. The text is the graph's facts as
 sentences, the chunks of a run, or recorded web searches. A retriever finds passages for the
-question, and a lexical reader chooses the answer from them. No language model is used, so it needs
-no server and its answers are reproducible. The card's own facts are read only with
-``context=card``.
+question, and a lexical reader chooses the answer from them. It uses no language model, so it needs
+no server and its answers are reproducible. With ``context=card`` it reads the card's own facts
+instead of retrieved passages.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Rag:
 
     def answer(self, card: CardView) -> Answer:
         """Answers YES, NO or UNKNOWN by the best sentence among the passages found."""
-        found = self._library.retriever.search(card.question, self._library.top_k)
-        sentences = [line for passage_id, _ in found for line in self._lines[passage_id]]
+        ranking = self._library.retriever.search(card.question, self._library.top_k)
+        sentences = [line for passage_id, _ in ranking for line in self._lines[passage_id]]
         return _answer_question(self.reader, card.question, sentences, self._weights)
 
 

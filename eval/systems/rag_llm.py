@@ -40,8 +40,8 @@ class RagLlm:
 
     async def answer(self, card: CardView) -> Answer:
         """Returns the model's answer (YES, NO or UNKNOWN) from the passages found."""
-        found = self._library.retriever.search(card.question, self._library.top_k)
-        passages = [self._texts[passage_id] for passage_id, _ in found]
+        ranking = self._library.retriever.search(card.question, self._library.top_k)
+        passages = [self._texts[passage_id] for passage_id, _ in ranking]
         messages = PASSAGES.build_messages(passages=passages, question=card.question)
         answer, _ = await self._answer_client.ask(messages, TypedAnswer)
         return answer

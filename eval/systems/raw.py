@@ -27,7 +27,7 @@ class Raw:
     Args:
         answer_client: the client of the model.
         closed_book: whether the facts and rules are withheld, so that the model must answer from
-            its training; the system's name is then ``raw_closed_book``.
+            what it learned in training. The system's name is then ``raw_closed_book``.
     """
 
     def __init__(self, answer_client: AnswerClient, *, closed_book: bool = False) -> None:

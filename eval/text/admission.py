@@ -33,26 +33,28 @@ def admit_claims(
 ) -> list[Decision]:
     """Decides on claims, in order.
 
-    A claim that is asserted, entailed or already admitted is ``known``; one that the oracle
-    refutes is ``contradicted``; one with label U is ``admitted`` and from then on counts as
-    asserted. An admission makes the closure of the graph outdated. It is recomputed only when the
-    outdated closure gives a later claim the label U. This takes as long as the first closure, some
-    milliseconds for graphs of a few thousand triples.
+    A claim that is asserted, entailed or already admitted is ``known``; a claim that the oracle
+    refutes is ``contradicted``; a claim with label U is ``admitted``, and from then on counts as
+    asserted.
+
+    An admission makes the closure of the graph outdated. The closure is recomputed only when a
+    later claim has label U by the outdated one. This takes some milliseconds for graphs of a few
+    thousand triples.
 
     Args:
         kb: graph, shapes and oracle.
         claims: the proposed claims.
         on_done: called with the number of claims decided so far.
     """
-    oracle, stale = kb.oracle, False
+    oracle, is_outdated = kb.oracle, False
     asserted = list(kb.graph.iter_claims())
     decisions: list[Decision] = []
     for claim in claims:
         verdict = oracle.license(claim)
-        # Only U needs the new closure: further claims can turn U into E or C, but they do not
+        # Only label U needs the new closure: admitted claims can turn U into E or C, but they never
         # withdraw an entailment or a contradiction.
-        if verdict.label == "U" and stale:
-            oracle, stale = kb.oracle.make_local_oracle(asserted, kb.shapes), False
+        if verdict.label == "U" and is_outdated:
+            oracle, is_outdated = kb.oracle.make_local_oracle(asserted, kb.shapes), False
             verdict = oracle.license(claim)
         if verdict.label == "E":
             decisions.append(Decision(claim, "known"))
@@ -61,6 +63,6 @@ def admit_claims(
         else:
             decisions.append(Decision(claim, "admitted"))
             asserted.append(claim)
-            stale = True
+            is_outdated = True
         on_done(len(decisions))
     return decisions

@@ -1,7 +1,7 @@
 """Sends many prompts to a model concurrently and parses the replies to a given type.
 
-Used by all build steps that call a model. A call that failed after all retries and an invalid reply
-are reported as None, so that they can be counted and are not mistaken for an empty result. An error
+All build steps that call a model use it. A call that failed after all retries, or an invalid reply,
+is reported as None, so that it can be counted and is not mistaken for an empty result. An error
 that affects every call (such as a refused key or an unknown model) aborts the build.
 """
 
@@ -27,7 +27,7 @@ class BatchClient(Generic[T]):
 
     Args:
         options: the model and how it is called.
-        reply: the reply type, a msgspec struct.
+        reply_type: the type that replies are parsed to, a msgspec struct.
         max_tokens: maximum number of tokens of a reply.
 
     Raises:
@@ -91,13 +91,13 @@ class BatchClient(Generic[T]):
                     value = None
                 on_reply(index, value)
 
-        with record_calls() as log:
+        with record_calls() as call_log:
             async with self._open_client() as client:
                 try:
-                    async with asyncio.TaskGroup() as group:
+                    async with asyncio.TaskGroup() as task_group:
                         for _ in range(min(self._options.concurrency, len(prompts))):
-                            group.create_task(process_prompts(client))
+                            task_group.create_task(process_prompts(client))
                 except BaseExceptionGroup as errors:
                     # Each of these errors affects every call, so the first one is enough.
                     raise errors.exceptions[0] from None
-        return log
+        return call_log

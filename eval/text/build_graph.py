@@ -132,7 +132,7 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=out,
-        written=(out, out.parent / KEYWORD_CACHE),
+        outputs=(out, out.parent / KEYWORD_CACHE),
     )
     plan = BuildPlan(
         documents=tuple(find_source_files(documents, SUFFIXES)),
@@ -152,13 +152,13 @@ def main(
         extend=extend,
     )
     extractor = open_extractor(keywords, top_n, client)
-    verifier, loaded = None, None
+    verifier, keyword_embedder = None, None
     if plan.canonical:
         from kg.embedding.factory import open_embedder
 
-        verifier, loaded = open_verifier(verify, client), open_embedder(embedder)
+        verifier, keyword_embedder = open_verifier(verify, client), open_embedder(embedder)
     with show_stages() as watch:
-        run = build_run(plan, extractor, verifier, loaded, watch)
+        run = build_run(plan, extractor, verifier, keyword_embedder, watch)
     _print_summary(run)
 
 

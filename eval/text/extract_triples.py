@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from eval.text.triples import ProposedTriple
 
 _SUFFIXES = (".ttl", ".nt")
+"""Extensions that the output graph may have; N-Triples is also valid Turtle."""
 
 
 def main(
@@ -49,7 +50,8 @@ def main(
     """Extracts statements from documents and keeps those that a graph's shapes allow.
 
     The ontology is that of a domain, or of a graph and its shapes. A file next to --out with the
-    extension .proposals.jsonl lists every proposed statement, its quote, and why it was rejected.
+    extension .proposals.jsonl lists every proposed statement with its quote, its outcome, and the
+    reason if it was rejected.
     """
     from eval.model.options import ClientOptions
     from eval.text.admission import admit_claims
@@ -75,7 +77,7 @@ def main(
     proposals_path = out.with_suffix(".proposals.jsonl")
     for path in (out, proposals_path):
         check_output(path, [*(kg or ()), *(shapes or ())])
-    base = KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
+    knowledge_base = KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
     chunks = open_run(run).chunks[:limit]
     client = ClientOptions.from_flags(
         model=model,
@@ -88,48 +90,55 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=out,
-        written=(out, proposals_path),
+        outputs=(out, proposals_path),
     )
-    ontology = Ontology(base, namespace)
+    ontology = Ontology(knowledge_base, namespace)
     if ontology.omitted_relations:
         print_warning(
             f"the prompt lists {MAX_RELATIONS} relations and omits {ontology.omitted_relations:,} "
             "more; list the relations you need in a domain.toml"
         )
-    reader = ModelTriples(client, ontology)
-    with show_stages() as watch:
-        proposed = reader.extract_triples(chunks, lambda done: watch("chunks", done, len(chunks)))
-        if strict and reader.failed:
+    extractor = ModelTriples(client, ontology)
+    with show_stages() as show_stage:
+        proposals = extractor.extract_triples(
+            chunks, lambda done: show_stage("chunks", done, len(chunks))
+        )
+        if strict and extractor.failed:
             raise StrictModelError(
-                f"{reader.failed} of {len(chunks)} chunks got no usable reply",
+                f"{extractor.failed} of {len(chunks)} chunks got no usable reply",
                 where="--strict",
                 hint="Run it again (usable replies are cached), or omit --strict.",
             )
-        claims = [proposal.claim for proposal in proposed if proposal.claim is not None]
-        decisions = admit_claims(base, claims, lambda done: watch("statements", done, len(claims)))
-    rows = list(_build_rows(proposed, decisions))
+        claims = [proposal.claim for proposal in proposals if proposal.claim is not None]
+        decisions = admit_claims(
+            knowledge_base, claims, lambda done: show_stage("statements", done, len(claims))
+        )
+    rows = list(_build_rows(proposals, decisions))
     lines = "".join(to_json_bytes(row).decode() + "\n" for row in rows)
     graph = _render_ntriples(decisions, ontology.minted)
     write_files_atomic({out: graph.encode(), proposals_path: lines.encode()})
     outcomes = Counter(str(row["outcome"]) for row in rows)
     summary = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     print_text(f"{len(chunks):,} chunks, {len(rows):,} statements: {summary or 'none'} → {out}")
-    if reader.failed:
-        print_text(f"chunks without a usable reply: {reader.failed:,}")
+    if extractor.failed:
+        print_text(f"chunks without a usable reply: {extractor.failed:,}")
 
 
 def _build_rows(proposals: list[ProposedTriple], decisions: list[Decision]) -> list[dict[str, Any]]:
-    """Returns a row for each proposal with its outcome and reason."""
+    """Returns a row for each proposal with its outcome and reason.
+
+    ``decisions`` has one entry for each proposal with a claim, in the order of the proposals.
+    """
     import msgspec
 
-    decided = iter(decisions)
+    remaining_decisions = iter(decisions)
     rows = []
     for proposal in proposals:
         row = msgspec.to_builtins(proposal)
         reason = row.pop("problem")
         outcome = "unusable"
         if proposal.claim is not None:
-            decision = next(decided)
+            decision = next(remaining_decisions)
             outcome, reason = decision.outcome, decision.reason
         rows.append({**row, "outcome": outcome, "reason": reason})
     return rows
@@ -140,16 +149,16 @@ def _render_ntriples(decisions: list[Decision], minted: dict[str, str]) -> str:
     from kg.claims import Claim
     from kg.terms import RDFS, to_ntriples, write_literal
 
-    admitted = [decision.claim for decision in decisions if decision.outcome == "admitted"]
-    mentioned = {term for claim in admitted for term in (claim.subj, claim.obj)}
-    names = [
+    admitted_claims = [decision.claim for decision in decisions if decision.outcome == "admitted"]
+    entities = {term for claim in admitted_claims for term in (claim.subj, claim.obj)}
+    label_claims = [
         Claim(iri, RDFS + "label", write_literal(name))
         for iri, name in minted.items()
-        if iri in mentioned
+        if iri in entities
     ]
     lines = {
         f"{to_ntriples(c.subj)} {to_ntriples(c.pred)} {to_ntriples(c.obj)} .\n"
-        for c in [*admitted, *names]
+        for c in [*admitted_claims, *label_claims]
     }
     return "".join(sorted(lines))
 

@@ -16,21 +16,23 @@ if TYPE_CHECKING:
     from kg.text.chunks import Chunk
 
 MAX_REPLY_TOKENS = 1024
+"""Maximum number of tokens in a reply."""
 MAX_KEYWORD_CHARS = 100
+"""Maximum length of a keyword in characters; longer ones are dropped and counted as invented."""
 
 
 class ModelKeywords:
     """Asks a model for the keywords of every chunk.
 
-    A keyword that does not occur in its chunk (cleaned, ignoring case) is dropped and counted as
-    invented. A chunk whose call failed or whose reply is invalid gets no keywords and counts as
-    failed. ``on_done`` is not called for it, so that it is not cached and the next build tries
-    again.
+    A keyword that does not occur in the cleaned text of its chunk, ignoring case, is dropped and
+    counted as invented. A chunk whose call failed or whose reply is invalid gets no keywords and
+    counts as failed. ``on_done`` is not called for such a chunk, so that it is not cached and the
+    next build tries again.
 
     Args:
         options: the model and how it is called.
-        top_n: maximum number of keywords per chunk; None: the square root of its length in
-            characters.
+        top_n: maximum number of keywords per chunk; if None, the square root of the chunk's length
+            in characters.
 
     Attributes:
         failed: number of chunks without a usable reply.
@@ -60,18 +62,18 @@ class ModelKeywords:
         """
         results = [ChunkKeywords(chunk.id, ()) for chunk in chunks]
 
-        def store_reply(number: int, reply: FoundKeywords | None) -> None:
+        def store_reply(chunk_index: int, reply: FoundKeywords | None) -> None:
             if reply is None:
                 self.failed += 1
                 return
-            results[number] = _filter_keywords(
-                chunks[number], reply.keywords, self._get_limit(chunks[number])
+            results[chunk_index] = _filter_keywords(
+                chunks[chunk_index], reply.keywords, self._get_max_keywords(chunks[chunk_index])
             )
-            on_done(results[number])
+            on_done(results[chunk_index])
 
         prompts = [
             KEYWORDS.build_messages(
-                limit=str(self._get_limit(chunk)),
+                limit=str(self._get_max_keywords(chunk)),
                 section=str(chunk.metadata.get("section", "")),
                 passage=repair_text(chunk.text),
             )
@@ -80,19 +82,25 @@ class ModelKeywords:
         self._client.send_prompts(prompts, store_reply)
         return results
 
-    def _get_limit(self, chunk: Chunk) -> int:
+    def _get_max_keywords(self, chunk: Chunk) -> int:
         return max(1, math.isqrt(len(chunk.text))) if self._top_n is None else self._top_n
 
 
-def _filter_keywords(chunk: Chunk, proposed: Sequence[str], limit: int) -> ChunkKeywords:
-    """Returns the proposed keywords that occur in the chunk and counts the others."""
+def _filter_keywords(
+    chunk: Chunk, proposed_keywords: Sequence[str], max_keywords: int
+) -> ChunkKeywords:
+    """Returns the proposed keywords that occur in the chunk, and the number of the others."""
     text = repair_text(chunk.text).casefold()
-    keyword_by_form: dict[str, str] = {}
-    invented = 0
-    for keyword in map(repair_text, proposed):
-        key = keyword.casefold()
-        if not key or key not in text or len(key) > MAX_KEYWORD_CHARS:
-            invented += 1
+    keyword_by_folded: dict[str, str] = {}
+    invented_count = 0
+    for keyword in map(repair_text, proposed_keywords):
+        folded_keyword = keyword.casefold()
+        if (
+            not folded_keyword
+            or folded_keyword not in text
+            or len(folded_keyword) > MAX_KEYWORD_CHARS
+        ):
+            invented_count += 1
         else:
-            keyword_by_form.setdefault(key, keyword)
-    return ChunkKeywords(chunk.id, tuple(keyword_by_form.values())[:limit], invented)
+            keyword_by_folded.setdefault(folded_keyword, keyword)
+    return ChunkKeywords(chunk.id, tuple(keyword_by_folded.values())[:max_keywords], invented_count)

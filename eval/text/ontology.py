@@ -1,8 +1,9 @@
 """Describes an ontology to a model and converts the model's statements to triples.
 
-The relations are those with wording in the domain, else all that the graph uses or declares,
-without schema vocabulary. Names are resolved by the labels of the graph; an unknown name becomes a
-new entity whose IRI is made from the name. A name that several entities share is an error.
+The relations are the predicates for which the domain has wording. If there are none, they are all
+predicates that the graph uses or declares, except schema vocabulary. Names are resolved by the
+labels of the graph; an unknown name becomes a new entity whose IRI is made from the name. A name
+that several entities share is an error.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _PROPERTY_CLASSES = (
     RDF + "Property",
 )
 _NUMBER = re.compile(r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
+"""A decimal number, optionally with thousands separators: ``-1,234.5``."""
 
 
 class UnusableError(ValueError):
@@ -50,7 +52,7 @@ class Ontology:
         self._kb = kb
         self._namespace = namespace
         self.minted: dict[str, str] = {}
-        """IRI → name, of the entities that are not in the graph."""
+        """IRI → name of the new entities, which are not in the graph."""
 
     @property
     def omitted_relations(self) -> int:
@@ -59,23 +61,23 @@ class Ontology:
 
     def describe_relations(self) -> list[str]:
         """Returns each relation for the prompt: its name, wording, and the unit of its values."""
-        words = self._kb.verbaliser
+        verbaliser = self._kb.verbaliser
         lines = []
         for pred in self._predicates[:MAX_RELATIONS]:
-            unit = clean_text(words.get_wording(pred).unit)
-            clause = words.fill_clause(pred, "SUBJECT", "OBJECT") + (
+            unit = clean_text(verbaliser.get_wording(pred).unit)
+            clause = verbaliser.fill_clause(pred, "SUBJECT", "OBJECT") + (
                 f" (in {unit})" if unit else ""
             )
-            lines.append(f"{words.get_label(pred)}: {clause}")
+            lines.append(f"{verbaliser.get_label(pred)}: {clause}")
         return lines
 
     def find_predicate(self, name: str) -> str:
         """Returns the relation with that name.
 
         Raises:
-            UnusableError: no relation or several have that name.
+            UnusableError: no relation has that name, or several have it.
         """
-        matches = self._by_name.get(normalise_phrase(name), [])
+        matches = self._predicates_by_name.get(normalise_phrase(name), [])
         if len(matches) != 1:
             raise UnusableError(
                 f"“{clean_text(name)}” names {_format_count(matches)} of the relations"
@@ -104,8 +106,8 @@ class Ontology:
         """Returns the object of a statement as a term: an IRI, or a literal of the right datatype.
 
         Raises:
-            UnusableError: the relation needs a number and the text does not contain exactly one,
-                or as ``resolve_entity``.
+            UnusableError: the relation needs a number and the text does not contain exactly one;
+                or the relation needs an entity and ``resolve_entity`` rejects the text.
         """
         datatype = self._datatypes.get(pred)
         if datatype is None:
@@ -121,31 +123,33 @@ class Ontology:
     def _predicates(self) -> list[str]:
         index = self._kb.graph.index
         terms = index.terms
-        worded = [pred for pred in self._kb.domain.predicates if terms.get(pred) is not None]
-        if worded:
-            return worded
+        domain_predicates = [
+            pred for pred in self._kb.domain.predicates if terms.get(pred) is not None
+        ]
+        if domain_predicates:
+            return domain_predicates
         from kg.vocabulary import is_vocabulary
 
-        used = map(terms.get_text, index.list_predicates())
-        every = dict.fromkeys([*used, *self._iter_declared()])
-        return [pred for pred in every if is_iri(pred) and not is_vocabulary(pred)]
+        used_predicates = map(terms.get_text, index.list_predicates())
+        predicates = dict.fromkeys([*used_predicates, *self._iter_declared()])
+        return [pred for pred in predicates if is_iri(pred) and not is_vocabulary(pred)]
 
     def _iter_declared(self) -> Iterator[str]:
         index = self._kb.graph.index
         rdf_type = index.terms.get(RDF_TYPE)
-        for cls in map(index.terms.get, _PROPERTY_CLASSES):
-            if rdf_type is not None and cls is not None:
-                yield from map(index.terms.get_text, index.find_subjects(rdf_type, cls))
+        for class_id in map(index.terms.get, _PROPERTY_CLASSES):
+            if rdf_type is not None and class_id is not None:
+                yield from map(index.terms.get_text, index.find_subjects(rdf_type, class_id))
 
     @cached_property
-    def _by_name(self) -> dict[str, list[str]]:
+    def _predicates_by_name(self) -> dict[str, list[str]]:
         predicates: dict[str, list[str]] = {}
-        words = self._kb.verbaliser
+        verbaliser = self._kb.verbaliser
         for pred in self._predicates:
             names = (
-                words.get_label(pred),
+                verbaliser.get_label(pred),
                 self._kb.labels.get_label(pred),
-                words.fill_clause(pred, "", ""),
+                verbaliser.fill_clause(pred, "", ""),
             )
             for key in dict.fromkeys(map(normalise_phrase, names)):
                 predicates.setdefault(key, []).append(pred)
@@ -155,32 +159,39 @@ class Ontology:
     def _datatypes(self) -> dict[str, str]:
         """Relation → datatype of its values, for relations whose values are literals.
 
-        Taken from the declared range, else from the first value in the graph.
+        The datatype is that of the declared range, else of the first value in the graph. A
+        declared datatype property with neither has the datatype ``xsd:string``.
         """
         index = self._kb.graph.index
         terms = index.terms
-        range_of, rdf_type = terms.get(RDFS + "range"), terms.get(RDF_TYPE)
-        literal = terms.get(OWL + "DatatypeProperty")
+        range_predicate, rdf_type = terms.get(RDFS + "range"), terms.get(RDF_TYPE)
+        datatype_property = terms.get(OWL + "DatatypeProperty")
         datatypes = {}
         for pred in self._predicates:
-            p = terms.get(pred)
-            if p is None:
+            pred_id = terms.get(pred)
+            if pred_id is None:
                 continue
             ranges = (
-                [] if range_of is None else map(terms.get_text, index.find_objects(p, range_of))
+                []
+                if range_predicate is None
+                else map(terms.get_text, index.find_objects(pred_id, range_predicate))
             )
-            known = next((text for text in ranges if text.startswith(XSD)), None)
-            if known is None:
-                pair = next(iter(index.iter_pairs(p)), None)
-                text = terms.get_text(pair[1]) if pair else ""
+            datatype = next((text for text in ranges if text.startswith(XSD)), None)
+            if datatype is None:
+                first_pair = next(iter(index.iter_pairs(pred_id)), None)
+                text = terms.get_text(first_pair[1]) if first_pair else ""
                 if is_literal(text):
-                    known = parse_literal(text).datatype
-                elif rdf_type is not None and literal is not None:
-                    known = XSD + "string" if index.has_triple(p, rdf_type, literal) else None
-            if known is not None:
-                datatypes[pred] = known
+                    datatype = parse_literal(text).datatype
+                elif rdf_type is not None and datatype_property is not None:
+                    datatype = (
+                        XSD + "string"
+                        if index.has_triple(pred_id, rdf_type, datatype_property)
+                        else None
+                    )
+            if datatype is not None:
+                datatypes[pred] = datatype
         return datatypes
 
 
-def _format_count(found: list[str]) -> str:
-    return str(len(found)) if found else "none"
+def _format_count(matches: list[str]) -> str:
+    return str(len(matches)) if matches else "none"

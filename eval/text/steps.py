@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class KeywordStep(StrEnum):
-    """How keywords are extracted."""
+    """How keywords are extracted: by the statistics of YAKE, or by a model."""
 
     yake = "yake"
     model = "model"
 
 
 class VerifyStep(StrEnum):
-    """What decides which keywords are synonyms."""
+    """What decides which keywords are synonyms: rules, or a model."""
 
     rules = "rules"
     model = "model"
@@ -29,9 +29,9 @@ def open_extractor(step: KeywordStep, top_n: int | None, client: ClientOptions) 
     """Opens a keyword extractor.
 
     Args:
-        step: which extractor.
-        top_n: maximum number of keywords per chunk; None: depends on the length of the chunk.
-        client: the model and how it is called, if one is used.
+        step: the kind of extractor.
+        top_n: maximum number of keywords per chunk; if None, it depends on the chunk's length.
+        client: the model and how it is called; not used by ``KeywordStep.yake``.
 
     Raises:
         EpocheError: the extractor cannot be opened.
@@ -49,8 +49,8 @@ def open_verifier(step: VerifyStep, client: ClientOptions) -> SynonymVerifier:
     """Opens a synonym verifier.
 
     Args:
-        step: which verifier.
-        client: the model and how it is called, if one is used.
+        step: the kind of verifier.
+        client: the model and how it is called; not used by ``VerifyStep.rules``.
 
     Raises:
         EpocheError: the verifier cannot be opened.

@@ -1,8 +1,8 @@
-"""Finds synonyms with a model, which decides on groups of keywords, and validates its verdicts.
+"""Asks a model which keywords of a group are synonyms, and validates its verdicts.
 
-Small groups share a request. A verdict is used only if it names its group's number and only
-keywords of that group, each at most once. Other verdicts are counted as failed, and the keywords of
-their groups get no synonyms.
+Several small groups share a request. A verdict is used only if it has the number of one of these
+groups and names only keywords of that group, each at most once. Other verdicts are counted as
+failed, and the keywords of their groups get no synonyms.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ MAX_SHARED_GROUP_SIZE = 5
 GROUPS_PER_REQUEST = 15
 """Number of small groups per request; a larger group has a request of its own."""
 MAX_REPLY_TOKENS = 2048
+"""Maximum number of tokens in a reply."""
 
 
 class ModelVerifier:
@@ -58,18 +59,21 @@ class ModelVerifier:
         synonym_sets: list[list[Synonyms]] = [[] for _ in groups]
         batches = _batch_groups(groups)
 
-        def store_reply(number: int, reply: Verdicts | None) -> None:
+        def store_reply(batch_index: int, reply: Verdicts | None) -> None:
             verdicts = {} if reply is None else _index_verdicts(reply)
-            for place, group in enumerate(batches[number], start=1):
-                sets = _extract_sets(verdicts.get(place), groups[group])
+            for group_number, group_index in enumerate(batches[batch_index], start=1):
+                sets = _extract_sets(verdicts.get(group_number), groups[group_index])
                 if sets is None:
                     self.failed += 1
                 else:
-                    synonym_sets[group] = sets
+                    synonym_sets[group_index] = sets
 
         prompts = [
             SYNONYMS.build_messages(
-                groups=[json.dumps(list(groups[group]), ensure_ascii=False) for group in batch]
+                groups=[
+                    json.dumps(list(groups[group_index]), ensure_ascii=False)
+                    for group_index in batch
+                ]
             )
             for batch in batches
         ]
@@ -79,13 +83,17 @@ class ModelVerifier:
 
 def _batch_groups(groups: Sequence[Sequence[str]]) -> list[list[int]]:
     """Returns batches of group numbers, one batch per request; each group is in one batch."""
-    small = [number for number, group in enumerate(groups) if len(group) <= MAX_SHARED_GROUP_SIZE]
-    large = [number for number, group in enumerate(groups) if len(group) > MAX_SHARED_GROUP_SIZE]
-    shared = [
-        small[start : start + GROUPS_PER_REQUEST]
-        for start in range(0, len(small), GROUPS_PER_REQUEST)
+    small_groups = [
+        number for number, group in enumerate(groups) if len(group) <= MAX_SHARED_GROUP_SIZE
     ]
-    return shared + [[number] for number in large]
+    large_groups = [
+        number for number, group in enumerate(groups) if len(group) > MAX_SHARED_GROUP_SIZE
+    ]
+    shared_batches = [
+        small_groups[start : start + GROUPS_PER_REQUEST]
+        for start in range(0, len(small_groups), GROUPS_PER_REQUEST)
+    ]
+    return shared_batches + [[number] for number in large_groups]
 
 
 def _index_verdicts(reply: Verdicts) -> dict[int, GroupVerdict | None]:
@@ -102,12 +110,12 @@ def _extract_sets(verdict: GroupVerdict | None, group: Sequence[str]) -> list[Sy
     """Returns the sets of a verdict with two or more members; None if the verdict is unusable."""
     if verdict is None:
         return None
-    sets = [(entry.canonical, entry.members) for entry in verdict.synonym_groups]
+    sets = [(synonym_set.canonical, synonym_set.members) for synonym_set in verdict.synonym_groups]
     try:
         check_synonym_sets(group, sets)
     except VerdictError:
         return None
-    used = {member for _, members in sets for member in members}
-    if not frozenset(group).difference(used).issuperset(verdict.standalone):
+    grouped_keywords = {member for _, members in sets for member in members}
+    if not frozenset(group).difference(grouped_keywords).issuperset(verdict.standalone):
         return None
     return [(canonical, members) for canonical, members in sets if len(members) > 1]

@@ -101,18 +101,18 @@ class ModelTriples:
 
         Args:
             chunks: the chunks.
-            on_done: called with the number of chunks done so far.
+            on_done: called after each chunk with the number of chunks done until then.
 
         Raises:
             ModelAccessError: no call can succeed, for instance because the key is refused.
         """
         replies: list[FoundTriples | None] = [None] * len(chunks)
-        done = itertools.count(1)
+        done_counter = itertools.count(1)
 
-        def store_reply(number: int, reply: FoundTriples | None) -> None:
-            replies[number] = reply
+        def store_reply(chunk_index: int, reply: FoundTriples | None) -> None:
+            replies[chunk_index] = reply
             self.failed += reply is None
-            on_done(next(done))
+            on_done(next(done_counter))
 
         prompts = [
             TRIPLES.build_messages(
@@ -132,6 +132,7 @@ class ModelTriples:
         ]
 
     def _make_proposals(self, chunk: Chunk, triples: Sequence[FoundTriple]) -> list[ProposedTriple]:
+        """Returns a proposal for each triple; only the first ``MAX_TRIPLES`` can be usable."""
         text = _ChunkText(chunk.text)
         proposals = []
         for index, triple in enumerate(triples):

@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Closable(ABC):
-    """Base class: ``close`` is called at the end of a ``with`` block (no ``closing`` needed)."""
+    """Base class of context managers: ``close`` is called at the end of a ``with`` block."""
 
     @abstractmethod
     def close(self) -> None:

@@ -85,7 +85,7 @@ def make_progress_bar(*fields: str) -> Progress:
     The bar is removed from the terminal when it stops.
 
     Args:
-        fields: names of further text fields to show; each task must supply them.
+        fields: names of further text fields to show; every task of the bar must set them.
     """
     from rich.console import Console
     from rich.progress import (
@@ -142,9 +142,10 @@ def show_stages() -> Iterator[StageCallback]:
 def wrap_command(action: Callable[..., Any]) -> Callable[..., NoReturn]:
     """Wraps a command so that it always ends with a documented exit code.
 
-    ``EpocheError`` → its one line on standard error and its own code; Ctrl-C or SIGTERM → 130 or
-    143 after files have been closed; anything else keeps its traceback (it is a bug). The wrapper
-    keeps the signature, so typer reads flags and help from ``action`` itself.
+    An ``EpocheError`` is printed as one line on standard error, and the command exits with the
+    error's code. Ctrl-C exits with 130 and SIGTERM with 143, after files have been closed. Any
+    other exception is a bug and keeps its traceback. The wrapper keeps the signature, so that typer
+    reads flags and help from ``action`` itself.
     """
 
     @functools.wraps(action)
@@ -173,13 +174,13 @@ def wrap_command(action: Callable[..., Any]) -> Callable[..., NoReturn]:
             if error.filename is None:
                 raise
             # A file that disappeared, a network disk: a fault of the machine, not a bug.
-            missing = MissingFileError(
+            file_error = MissingFileError(
                 f"a file cannot be opened: {error.strerror}",
                 where=os.fsdecode(error.filename),
                 hint="Check the path and its permissions.",
             )
-            print(f"error: {missing.format_line()}", file=sys.stderr)
-            raise SystemExit(missing.exit_code) from None
+            print(f"error: {file_error.format_line()}", file=sys.stderr)
+            raise SystemExit(file_error.exit_code) from None
         raise SystemExit(0)
 
     return run_wrapped

@@ -17,6 +17,7 @@ def _shorten_text(text: str) -> str:
     """Returns ``text``; if it is longer than ``MAX_QUOTE_LENGTH``, "…" replaces its middle."""
     if len(text) <= MAX_QUOTE_LENGTH:
         return text
+    # Keeps the first 500 and the last 150 characters.
     return f"{text[: MAX_QUOTE_LENGTH - 200]} … {text[-150:]}"
 
 

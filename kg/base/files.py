@@ -38,10 +38,10 @@ def require_file(path: Path | str, what: str) -> Path:
             f"{what} cannot be reached: {error.strerror}", where=str(path), hint="Check the path."
         ) from error
     if not path.is_file():
-        kind = "does not exist"
+        problem = "does not exist"
         if exists:
-            kind = "is a folder, not a file" if path.is_dir() else "is not an ordinary file"
-        raise MissingFileError(f"{what} {kind}", where=str(path), hint="Check the path.")
+            problem = "is a folder, not a file" if path.is_dir() else "is not an ordinary file"
+        raise MissingFileError(f"{what} {problem}", where=str(path), hint="Check the path.")
     if not os.access(path, os.R_OK):
         raise MissingFileError(f"{what} cannot be read", where=str(path), hint="Check permissions.")
     return path
@@ -61,9 +61,9 @@ def check_output(path: Path | str, inputs: Iterable[Path | str] = ()) -> None:
     with convert_write_errors(path):  # exists() itself fails on a name too long for the file system
         is_special = path.exists() and not path.is_file()
     if is_special:
-        kind = "a folder" if path.is_dir() else "a device or pipe"
+        file_kind = "a folder" if path.is_dir() else "a device or pipe"
         raise WriteError(
-            f"cannot write: it is {kind}, not an ordinary file",
+            f"cannot write: it is {file_kind}, not an ordinary file",
             where=str(path),
             hint="Name a file with --out.",
         )
@@ -121,8 +121,8 @@ def atomic_writer(path: Path | str) -> Iterator[IO[bytes]]:
         path = path.resolve() if path.is_symlink() else path
         check_output(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        temporary = Path(name)
+        descriptor, temporary_name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        temporary = Path(temporary_name)
         try:
             with os.fdopen(descriptor, "wb") as handle:
                 yield handle
@@ -169,8 +169,8 @@ def write_text_atomic(path: Path | str, text: str) -> None:
 
 def to_json_bytes(value: Any, *, indent: int | None = None) -> bytes:
     """Encodes ``value`` as deterministic JSON: keys in record order, UTF-8, no NaN."""
-    raw = msgspec.json.encode(value)
-    return msgspec.json.format(raw, indent=indent) if indent else raw
+    encoded = msgspec.json.encode(value)
+    return msgspec.json.format(encoded, indent=indent) if indent else encoded
 
 
 def write_json_atomic(path: Path | str, value: Any) -> None:
@@ -204,10 +204,10 @@ def iter_decoded_lines(
     """
     path = require_file(path, what if what.endswith("file") else f"{what} file")
     with path.open("rb") as handle:
-        number = 0
+        line_number = 0
         while line := handle.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            where = f"{path}:{number}"
+            line_number += 1
+            where = f"{path}:{line_number}"
             if len(line) > MAX_LINE_BYTES:
                 raise RecordError(
                     f"a line is longer than {MAX_LINE_BYTES} bytes",
@@ -235,7 +235,7 @@ def iter_decoded_lines(
                     if is_cut_off
                     else "Each line must be one JSON object.",
                 ) from error
-            yield number, row
+            yield line_number, row
 
 
 def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -245,12 +245,12 @@ def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str
         MissingFileError: no such file.
         RecordError: a line is cut off, too long, not JSON, or not an object.
     """
-    for number, row in iter_decoded_lines(path, what, msgspec.json.decode):
+    for line_number, row in iter_decoded_lines(path, what, msgspec.json.decode):
         if not isinstance(row, dict):
             raise RecordError(
-                "not a JSON object", where=f"{path}:{number}", hint=_format_hint(what)
+                "not a JSON object", where=f"{path}:{line_number}", hint=_format_hint(what)
             )
-        yield number, row
+        yield line_number, row
 
 
 def iter_records(
@@ -262,13 +262,13 @@ def iter_records(
         MissingFileError: no such file.
         RecordError: as ``iter_json_lines``, or ``parse`` failed; names the file and the line.
     """
-    for number, row in iter_json_lines(path, what):
+    for line_number, row in iter_json_lines(path, what):
         try:
             yield parse(row)
         except (msgspec.ValidationError, ValueError) as error:
             raise RecordError(
                 f"not a valid {what}: {error}",
-                where=f"{path}:{number}",
+                where=f"{path}:{line_number}",
                 hint=_format_hint(what),
             ) from error
 

@@ -123,13 +123,17 @@ NoReplyCache: TypeAlias = Annotated[
     bool, typer.Option("--no-cache", help="Neither read nor write the cache of model replies.")
 ]
 PriceFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--prices", help="JSON file of prices that override the known ones.")
+    Path | None,
+    typer.Option("--prices", help="JSON file of prices that override the built-in ones."),
 ]
 
 # Execution of a run.
 
 Concurrency: TypeAlias = Annotated[
-    int, typer.Option("--concurrency", min=1, help="Maximum questions in flight at once.")
+    int,
+    typer.Option(
+        "--concurrency", min=1, help="Maximum number of questions asked at the same time."
+    ),
 ]
 MaxCost: TypeAlias = Annotated[
     float | None, typer.Option("--max-cost", min=0, help="Stop the run after this cost in USD.")

@@ -32,10 +32,10 @@ def wilson_interval(
         raise ValueError(f"{successes} successes in {trials} trials")
     z = normal_quantile(0.5 + confidence / 2)
     share = successes / trials
-    shrink = 1 + z * z / trials
-    centre = (share + z * z / (2 * trials)) / shrink
+    denominator = 1 + z * z / trials
+    centre = (share + z * z / (2 * trials)) / denominator
     half_width = (
-        z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / shrink
+        z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / denominator
     )
     # The bounds 0 and 1 are set explicitly: rounding could miss them by a last digit.
     lower = 0.0 if successes == 0 else max(0.0, centre - half_width)

@@ -22,12 +22,12 @@ def manifest_path(records: Path | str) -> Path:
     return records.parent / f"{stem}.manifest.json"
 
 
-def read_card_manifest(cards: Path | str, kind: type[AnyManifest]) -> AnyManifest | None:
+def read_card_manifest(cards: Path | str, manifest_type: type[AnyManifest]) -> AnyManifest | None:
     """Reads the manifest next to a card file; returns None if there is none.
 
     Args:
         cards: the card file.
-        kind: the type to decode it as.
+        manifest_type: the type to decode it as.
 
     Raises:
         RecordError: the manifest is damaged. Ignoring it could evaluate a system with another
@@ -37,7 +37,7 @@ def read_card_manifest(cards: Path | str, kind: type[AnyManifest]) -> AnyManifes
     if not path.exists():
         return None
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(path.read_bytes(), type=manifest_type)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a card manifest: {error}",
@@ -55,7 +55,7 @@ def make_relative_name(target: Path | str, folder: Path | str) -> str:
     target, folder = Path(target).resolve(), Path(folder).resolve()
     try:
         return escape_file_name(Path(os.path.relpath(target, folder)).as_posix())
-    except ValueError:  # another drive on Windows has no relative path
+    except ValueError:  # on Windows, there is no relative path to another drive
         return escape_file_name(target.name)
 
 

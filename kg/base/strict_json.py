@@ -1,6 +1,6 @@
-"""Parses JSON strictly; used for all input: data, schemas, documents, replies of models.
+"""Parses JSON strictly, for all input: data, schemas, documents, replies of models.
 
-It rejects duplicate keys, NaN and infinite numbers, lone surrogates and excessive nesting.
+The parser rejects duplicate keys, NaN and infinite numbers, lone surrogates and excessive nesting.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _MAX_SAFE_DIGITS = 18
 """Any integer of this many characters (sign included) fits into 64 bits."""
 _INT64_BOUND = 2**63
+"""Integers of this absolute value or more do not fit into 64 bits and become floats."""
 
 
 class NotJsonError(ValueError):
@@ -29,8 +30,8 @@ class NotJsonError(ValueError):
     """
 
     def __init__(self, what: str, line: int = 0, column: int = 0) -> None:
-        place = f" at line {line}" if line > 1 else f" at column {column}" if line else ""
-        super().__init__(what + place)
+        position = f" at line {line}" if line > 1 else f" at column {column}" if line else ""
+        super().__init__(what + position)
         self.what = what
         self.line = line
         self.column = column
@@ -45,9 +46,9 @@ def parse_json(text: str | bytes) -> Any:
         text: the JSON; bytes are decoded as UTF-8.
 
     Raises:
-        NotJsonError: it is not JSON, an object has a duplicate key (so its value is ambiguous), a
-            number is not finite, a string contains a lone surrogate, or it is nested deeper than
-            the interpreter's stack allows.
+        NotJsonError: the text is not JSON, or it is nested deeper than the interpreter's stack
+            allows. Also if an object has a duplicate key (so that its value is ambiguous), a number
+            is not finite, or a string contains a lone surrogate.
     """
     try:
         if isinstance(text, bytes):

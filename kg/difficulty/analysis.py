@@ -118,14 +118,14 @@ def find_question_subgraph(
     """
     matched_nodes = concepts.match_concepts(question[:MAX_QUESTION_LENGTH], lookup)
     question_nodes = matched_nodes[:MAX_NODES]
-    inside = find_subgraph(concepts.graph, question_nodes)
+    subgraph = find_subgraph(concepts.graph, question_nodes)
     features = (
-        compute_subgraph_features(inside, question_nodes, concepts.get_chunk_ids)
+        compute_subgraph_features(subgraph, question_nodes, concepts.get_chunk_ids)
         if question_nodes
         else None
     )
     return QuestionSubgraph(
-        question_nodes, len(matched_nodes) - len(question_nodes), inside, features
+        question_nodes, len(matched_nodes) - len(question_nodes), subgraph, features
     )
 
 
@@ -138,17 +138,21 @@ def analyze_in_run(run: Run, question: str, lookup: CanonicalLookup | None = Non
         lookup: finds concepts for words that match no concept by spelling.
     """
     concepts, graph = run.concepts, run.concepts.graph
-    question_nodes, left_out, inside, features = find_question_subgraph(concepts, question, lookup)
-    named = set(question_nodes)
+    question_nodes, omitted_count, subgraph, features = find_question_subgraph(
+        concepts, question, lookup
+    )
+    question_node_set = set(question_nodes)
     nodes = {
-        node: SubgraphNode(id=node, name=clean_text(concepts.get_label(node)), asked=node in named)
-        for node in inside
+        node: SubgraphNode(
+            id=node, name=clean_text(concepts.get_label(node)), asked=node in question_node_set
+        )
+        for node in subgraph
     }
     probability = predict_miss_probability(features) if features is not None else None
     return Analysis(
         question=question,
         matched=tuple(nodes[node] for node in question_nodes),
-        left_out=left_out,
+        left_out=omitted_count,
         features=features,
         score=score_features(features or NO_MATCH_FEATURES),
         calibrated=None
@@ -161,8 +165,8 @@ def analyze_in_run(run: Run, question: str, lookup: CanonicalLookup | None = Non
         nodes=tuple(nodes.values()),
         links=tuple(
             SubgraphLink(source=left, target=right, weight=int(graph.edges[left, right]["weight"]))
-            for left, right in itertools.combinations(inside, 2)
-            if right in inside[left]
+            for left, right in itertools.combinations(subgraph, 2)
+            if right in subgraph[left]
         ),
     )
 
@@ -179,19 +183,21 @@ def analyze_in_facts(graph: FactGraph, terms: TermTable, labels: Labels, questio
     matched_nodes = find_named_entities(graph, terms, labels, question[:MAX_QUESTION_LENGTH])
     question_nodes = matched_nodes[:MAX_NODES]
     subgraph = graph.find_subgraph(question_nodes) if question_nodes else None
-    named = set(question_nodes)
+    question_node_set = set(question_nodes)
 
     def make_node(node: int) -> SubgraphNode:
         text = terms.get_text(node)
-        return SubgraphNode(id=text, name=clean_text(labels.get_label(text)), asked=node in named)
+        return SubgraphNode(
+            id=text, name=clean_text(labels.get_label(text)), asked=node in question_node_set
+        )
 
-    inside: dict[int, None] = dict.fromkeys(question_nodes)
+    subgraph_nodes: dict[int, None] = dict.fromkeys(question_nodes)
     links: tuple[SubgraphLink, ...] = ()
     if subgraph is not None:
-        for near in subgraph.neighbours.values():
-            inside.update(near)
+        for neighbours in subgraph.neighbours.values():
+            subgraph_nodes.update(neighbours)
         for path in subgraph.paths:
-            inside.update(dict.fromkeys(path))
+            subgraph_nodes.update(dict.fromkeys(path))
         links = tuple(
             SubgraphLink(
                 source=terms.get_text(s), predicate=terms.get_text(p), target=terms.get_text(o)
@@ -205,7 +211,7 @@ def analyze_in_facts(graph: FactGraph, terms: TermTable, labels: Labels, questio
         features=None if subgraph is None else subgraph.features,
         score=score_features(NO_MATCH_FEATURES if subgraph is None else subgraph.features),
         calibrated=None,
-        nodes=tuple(map(make_node, inside)),
+        nodes=tuple(map(make_node, subgraph_nodes)),
         links=links,
     )
 
@@ -219,15 +225,15 @@ def find_named_entities(graph: FactGraph, terms: TermTable, labels: Labels, text
     tokens = split_words(text)
     is_used = [False] * len(tokens)
     entity_by_start: dict[int, int] = {}
-    for size in range(min(MAX_NAME_WORDS, len(tokens)), 0, -1):
-        for start in range(len(tokens) - size + 1):
-            span = slice(start, start + size)
+    for n_words in range(min(MAX_NAME_WORDS, len(tokens)), 0, -1):
+        for start in range(len(tokens) - n_words + 1):
+            span = slice(start, start + n_words)
             if any(is_used[span]) or not extract_content_words(" ".join(tokens[span])):
                 continue
             node = _find_linked_entity(graph, terms, labels.find_entities(" ".join(tokens[span])))
             if node is not None:
                 entity_by_start[start] = node
-                is_used[span] = [True] * size
+                is_used[span] = [True] * n_words
     return list(dict.fromkeys(entity_by_start[start] for start in sorted(entity_by_start)))
 
 

@@ -1,9 +1,10 @@
 """Computes the calibrated score: the probability that BM25 misses a chunk a question needs.
 
-A logistic model over log-transformed features, fitted by ``benchmarks/fit_difficulty.py`` on the
-labelled questions that ship with Epoché. It predicts a narrow, checkable event: **at least one
-gold chunk is missing from BM25's ten best chunks.** ``calibrated.json`` in this folder contains
-the weights, the data they were fitted on, and the results on questions they were not fitted on.
+The score comes from a logistic model over log-transformed features, fitted by
+``benchmarks/fit_difficulty.py`` on the labelled questions that ship with Epoché. The model predicts
+a narrow, checkable event: **at least one gold chunk is missing from BM25's ten best chunks.**
+``calibrated.json`` in this folder contains the weights, a description of the data they were fitted
+on, and the results on questions they were not fitted on.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def log_feature(features: QueryFeatures, name: str) -> float:
 
 
 def predict_miss_probability(features: QueryFeatures) -> float | None:
-    """Predicts the probability that BM25's ten best chunks miss one the question needs.
+    """Predicts the probability that BM25's ten best chunks lack a chunk the question needs.
 
     Applies to questions about a text only: a knowledge graph has no chunks to retrieve.
 

@@ -1,19 +1,19 @@
 """Treats a knowledge graph as an undirected graph of entities and computes difficulty features.
 
 Two entities are neighbours if a fact links them, in either direction. Literals are not entities
-(that two rivers are 24 km long does not link them), and classes and labels link nothing. Only a
+(that two rivers are 24 km long does not link them), and types and labels are not links. Only a
 literal that is itself a question node has neighbours: the subjects that have it as their value of
 the predicate in question.
 
 The subgraph of question nodes consists of the facts around them and one shortest path for each
 pair. **Paths do not use direct links between question nodes**: such a link is the answer itself,
-and with it every true claim would be one hop long, which would give its label away. For the same
-reason the sources of a subgraph are counted without the question nodes.
+and with it the path of every true claim would be one hop long, which would reveal its label. For
+the same reason, question nodes are not counted as sources of a subgraph.
 
-All work is bounded, because a card may cost only about fifty microseconds, while a hub of a million
-triples can have a hundred thousand neighbours: paths are searched from both ends up to ``MAX_HOPS``
-hops, and at most ``MAX_NEIGHBOURS`` neighbours of a node are counted, which is above the highest
-threshold of every dimension.
+All work is bounded: a card may cost only about fifty microseconds, but a hub of a million triples
+can have a hundred thousand neighbours. Paths are searched from both ends up to ``MAX_HOPS`` hops.
+At most ``MAX_NEIGHBOURS`` neighbours of a node are counted, which is above the highest threshold
+of every dimension, so that the limit does not change a score.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_SAMPLED_SUBJECTS = 50
 MAX_CACHED_NODES = 20_000
 """Maximum nodes whose facts are cached."""
 MAX_CACHED_QUESTION_NODES = 2_000
-"""Maximum question nodes whose neighbourhood is cached: cards of a triplet share their object."""
+"""Maximum question nodes whose neighbourhood is cached; cards of one triplet share such nodes."""
 
 
 class _NodeFacts(NamedTuple):
@@ -80,10 +80,12 @@ class FactGraph:
 
     def __init__(self, index: Index, predicates: Iterable[int]) -> None:
         self._index = index
-        linking = [p for p in predicates if self._links_entities(p)]
-        if len(linking) > MAX_PREDICATES:
-            linking = sorted(linking, key=lambda p: -index.count_triples(p))[:MAX_PREDICATES]
-        self._predicates = tuple(linking)
+        link_predicates = [p for p in predicates if self._links_entities(p)]
+        if len(link_predicates) > MAX_PREDICATES:
+            link_predicates = sorted(link_predicates, key=lambda p: -index.count_triples(p))[
+                :MAX_PREDICATES
+            ]
+        self._predicates = tuple(link_predicates)
         self._facts_cache: dict[int, _NodeFacts] = {}
         self._neighbourhood_cache: dict[tuple[int, int | None], _Neighbourhood] = {}
 
@@ -105,51 +107,57 @@ class FactGraph:
             predicate: the predicate in question, needed for literals.
         """
         neighbourhoods = [self._get_neighbourhood(node, predicate) for node in question_nodes]
-        near = [around.neighbours for around in neighbourhoods]
+        neighbour_sets = [neighbourhood.neighbours for neighbourhood in neighbourhoods]
         sources = neighbourhoods[0].sources.union(
-            *(around.sources for around in neighbourhoods[1:])
+            *(neighbourhood.sources for neighbourhood in neighbourhoods[1:])
         )
-        # All facts of a path of two hops are counted in the degrees of its ends; a path of three
-        # hops adds the fact in its middle. A fact between two question nodes is in two degrees.
-        degrees = [len(neighbours) for neighbours in near]
+        # The degrees count both facts of a path of two hops. A path of three hops adds the fact in
+        # its middle. A fact between two question nodes is in two degrees, so it is subtracted once.
+        degrees = [len(neighbours) for neighbours in neighbour_sets]
         edges = sum(degrees)
         hops: list[int] = []
         paths: list[tuple[int, ...]] = []
-        group = list(range(len(question_nodes)))  # connected component of each question node
-        for i, j in itertools.combinations(group[:], 2):
-            edges -= question_nodes[j] in near[i]
-            between = self._find_path(question_nodes, neighbourhoods[i], neighbourhoods[j])
-            if between is None:
+        components = list(range(len(question_nodes)))  # connected component of each question node
+        for i, j in itertools.combinations(components[:], 2):
+            edges -= question_nodes[j] in neighbour_sets[i]
+            inner_nodes = self._find_path(question_nodes, neighbourhoods[i], neighbourhoods[j])
+            if inner_nodes is None:
                 hops.append(UNCONNECTED_HOPS)
                 continue
-            hops.append(len(between) + 1)
+            hops.append(len(inner_nodes) + 1)
             edges += hops[-1] == MAX_HOPS
-            paths.append((question_nodes[i], *between, question_nodes[j]))
-            group = [group[i] if name == group[j] else name for name in group]
+            paths.append((question_nodes[i], *inner_nodes, question_nodes[j]))
+            # A path connects both nodes: merge their components.
+            components = [
+                components[i] if component == components[j] else component
+                for component in components
+            ]
         features = QueryFeatures(
             query_node_count=len(question_nodes),
             max_path_length=max(hops, default=0),
             avg_path_length=sum(hops) / len(hops) if hops else 0.0,
-            component_count=len(set(group)),
+            component_count=len(set(components)),
             avg_degree=sum(degrees) / len(degrees),
             max_degree=max(degrees),
-            subgraph_node_count=len(set(question_nodes).union(*near)),
+            subgraph_node_count=len(set(question_nodes).union(*neighbour_sets)),
             subgraph_edge_count=edges,
             doc_count=len(sources.difference(question_nodes)),
         )
-        return FactSubgraph(features, dict(zip(question_nodes, near, strict=True)), paths)
+        return FactSubgraph(features, dict(zip(question_nodes, neighbour_sets, strict=True)), paths)
 
     def iter_facts(self, subgraph: FactSubgraph) -> Iterator[Triple]:
-        """Yields the facts of a subgraph, each once: those of its neighbour pairs and paths."""
+        """Yields the facts between neighbours and along paths of a subgraph, each once."""
         pairs = {
-            (node, near): None for node, around in subgraph.neighbours.items() for near in around
+            (node, neighbour): None
+            for node, neighbours in subgraph.neighbours.items()
+            for neighbour in neighbours
         }
         for path in subgraph.paths:
             pairs.update(dict.fromkeys(itertools.pairwise(path)))
         facts = {
             (s, p, o): None
-            for a, b in pairs
-            for s, o in ((a, b), (b, a))
+            for node_a, node_b in pairs
+            for s, o in ((node_a, node_b), (node_b, node_a))
             for p in self._predicates
             if self._index.has_triple(s, p, o)
         }
@@ -192,14 +200,14 @@ class FactGraph:
         if cached is not None:
             return cached
         facts = self._get_facts(node, predicate)
-        near = _sample_members(facts.subjects)
-        sources = frozenset(near)
-        near.update(_sample_members(facts.objects))
-        near.pop(node, None)
+        neighbours = _sample_members(facts.subjects)
+        sources = frozenset(neighbours)
+        neighbours.update(_sample_members(facts.objects))
+        neighbours.pop(node, None)
         if len(self._neighbourhood_cache) >= MAX_CACHED_QUESTION_NODES:
             self._neighbourhood_cache.clear()
         neighbourhood = self._neighbourhood_cache[node, predicate] = _Neighbourhood(
-            _limit_nodes(near), sources, facts
+            _limit_nodes(neighbours), sources, facts
         )
         return neighbourhood
 
@@ -219,37 +227,38 @@ class FactGraph:
         # Searching from the end with fewer neighbours is cheaper.
         is_swapped = len(left.neighbours) > len(right.neighbours)
         start, end = (right, left) if is_swapped else (left, right)
-        steps = [node for node in start.neighbours if node not in question_nodes]
-        last = end.neighbours.keys() - question_nodes
-        if not steps or not last:
+        first_steps = [node for node in start.neighbours if node not in question_nodes]
+        last_nodes = end.neighbours.keys() - question_nodes
+        if not first_steps or not last_nodes:
             return None
-        first, far = set(steps), end.facts.objects + end.facts.subjects
-        if any(_has_any(cell, first) for cell in far):
-            return (next(node for node in steps if any(node in cell for cell in far)),)
-        # ``end.near`` has at most MAX_NEIGHBOURS nodes: cells with more are tested in full.
-        large = [cell for cell in far if len(cell) > MAX_NEIGHBOURS]
-        for node in steps[:MAX_EXPANDED]:
+        first_step_set, end_cells = set(first_steps), end.facts.objects + end.facts.subjects
+        if any(_has_any(cell, first_step_set) for cell in end_cells):
+            return (next(node for node in first_steps if any(node in cell for cell in end_cells)),)
+        # ``end.neighbours`` has at most MAX_NEIGHBOURS nodes, so cells with more are searched too.
+        large_cells = [cell for cell in end_cells if len(cell) > MAX_NEIGHBOURS]
+        for node in first_steps[:MAX_EXPANDED]:
             objects, subjects = self._get_facts(node)
-            cells = objects + subjects
-            if any(_has_any(cell, last) for cell in cells):
-                step = next(
+            node_cells = objects + subjects
+            if any(_has_any(cell, last_nodes) for cell in node_cells):
+                inner_node = next(
                     other
                     for other in end.neighbours
-                    if other in last and any(other in cell for cell in cells)
+                    if other in last_nodes and any(other in cell for cell in node_cells)
                 )
-            elif large and any(
-                _has_any(cell, further)
-                for further in [set(_sample_members(cells)).difference(question_nodes)]
-                for cell in large
+            elif large_cells and any(
+                _has_any(cell, candidates)
+                # A loop over one set, so that it is built only if there are large cells.
+                for candidates in [set(_sample_members(node_cells)).difference(question_nodes)]
+                for cell in large_cells
             ):
-                step = next(
+                inner_node = next(
                     other
-                    for other in _sample_members(cells)
-                    if other not in question_nodes and any(other in cell for cell in large)
+                    for other in _sample_members(node_cells)
+                    if other not in question_nodes and any(other in cell for cell in large_cells)
                 )
             else:
                 continue
-            return (step, node) if is_swapped else (node, step)
+            return (inner_node, node) if is_swapped else (node, inner_node)
         return None
 
 

@@ -17,8 +17,8 @@ import msgspec
 from kg.difficulty.paths import Adjacency, find_shortest_paths
 
 UNCONNECTED_HOPS = 3
-"""Hops assigned to a pair without a path, unless a longer path was found for another pair. It is
-the smallest path length that gets 2 points in the dimension *multihop*."""
+"""Number of hops assigned to a pair without a path; if another pair has a longer path, its length
+is used instead. 3 is the smallest path length that gets 2 points in the dimension *multihop*."""
 
 Node = TypeVar("Node", bound=Hashable)
 
@@ -48,10 +48,11 @@ class QueryFeatures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_subgraph(graph: Adjacency[Node], query_nodes: Iterable[Node]) -> dict[Node, set[Node]]:
-    """Finds the subgraph of a question: node → its neighbours in the subgraph; query nodes first.
+    """Finds the subgraph of a question.
 
-    Nodes that are not in the graph are left out. Among paths of equal length, the one through the
-    smallest nodes is used, so that the result does not depend on the order of edges in a file.
+    Returns node → its neighbours in the subgraph, query nodes first. Query nodes that are not in
+    the graph are left out. Among paths of equal length, the one through the smallest nodes is used,
+    so that the result does not depend on the order of edges in a file.
     """
     nodes = [node for node in dict.fromkeys(query_nodes) if node in graph]
     subgraph_nodes = dict.fromkeys(nodes)
@@ -63,12 +64,12 @@ def find_subgraph(graph: Adjacency[Node], query_nodes: Iterable[Node]) -> dict[N
 
 def induce_subgraph(graph: Adjacency[Node], nodes: Collection[Node]) -> dict[Node, set[Node]]:
     """Returns the subgraph induced by some nodes of a graph, without loops."""
-    inside: dict[Node, set[Node]] = {node: set() for node in nodes}
-    for left, right in itertools.combinations(inside, 2):
+    subgraph: dict[Node, set[Node]] = {node: set() for node in nodes}
+    for left, right in itertools.combinations(subgraph, 2):
         if right in graph[left]:
-            inside[left].add(right)
-            inside[right].add(left)
-    return inside
+            subgraph[left].add(right)
+            subgraph[right].add(left)
+    return subgraph
 
 
 def compute_features(
@@ -104,9 +105,9 @@ def compute_subgraph_features(
     for i, node in enumerate(query_nodes):
         paths = find_shortest_paths(subgraph, node, query_nodes[i + 1 :])
         lengths += [len(paths[end]) - 1 if end in paths else None for end in query_nodes[i + 1 :]]
-    longest = max([UNCONNECTED_HOPS, *(hops for hops in lengths if hops is not None)])
+    longest = max([UNCONNECTED_HOPS, *(length for length in lengths if length is not None)])
     hops = [longest if length is None else length for length in lengths]
-    degrees = [len(near) for near in subgraph.values()]
+    degrees = [len(neighbours) for neighbours in subgraph.values()]
     sources = docs if callable(docs) else lambda node: docs.get(node, ())
     return QueryFeatures(
         query_node_count=len(query_nodes),
@@ -128,8 +129,8 @@ def count_components(subgraph: Mapping[Node, Collection[Node]]) -> int:
         n_components += 1
         stack = [unvisited.popitem()[0]]
         while stack:
-            for near in subgraph[stack.pop()]:
-                if near in unvisited:
-                    del unvisited[near]
-                    stack.append(near)
+            for neighbour in subgraph[stack.pop()]:
+                if neighbour in unvisited:
+                    del unvisited[neighbour]
+                    stack.append(neighbour)
     return n_components

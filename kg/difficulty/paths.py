@@ -34,21 +34,23 @@ def find_shortest_paths(
         targets: last nodes of the paths; the path to ``start`` itself has one node.
     """
     target_set = dict.fromkeys(targets)
-    before: dict[Node, Node | None] = {start: None}
-    reached = {start} & target_set.keys()
+    predecessors: dict[Node, Node | None] = {start: None}
+    reached_targets = {start} & target_set.keys()
     frontier = [start]
-    while frontier and len(reached) < len(target_set):
-        further: list[Node] = []
+    while frontier and len(reached_targets) < len(target_set):
+        next_level: list[Node] = []
         for node in frontier:
-            for near in graph[node]:
-                if near not in before:
-                    before[near] = node
-                    further.append(near)
-                    if near in target_set:
-                        reached.add(near)
+            for neighbour in graph[node]:
+                if neighbour not in predecessors:
+                    predecessors[neighbour] = node
+                    next_level.append(neighbour)
+                    if neighbour in target_set:
+                        reached_targets.add(neighbour)
         # Sorting each level makes the smallest node of a level the predecessor of its neighbours.
-        frontier = sorted(further, key=str)
-    return {target: _trace_back(before, target) for target in target_set if target in before}
+        frontier = sorted(next_level, key=str)
+    return {
+        target: _trace_back(predecessors, target) for target in target_set if target in predecessors
+    }
 
 
 def _trace_back(predecessors: dict[Node, Node | None], end: Node) -> tuple[Node, ...]:

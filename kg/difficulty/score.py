@@ -19,7 +19,7 @@ Dimension: TypeAlias = Literal[
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
-    """Thresholds of the dimensions: the largest value for 0 points, the largest for 1 point."""
+    """Thresholds of each dimension: (largest value for 0 points, largest value for 1 point)."""
 
     name: str
     multihop: tuple[float, float]
@@ -33,9 +33,9 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     dispersion: tuple[float, float]
     """Thresholds of ``doc_count``."""
     easy: int
-    """Maximum points of level EASY."""
+    """Maximum total points of level EASY."""
     medium: int
-    """Maximum points of level MEDIUM."""
+    """Maximum total points of level MEDIUM."""
 
 
 SEED = Preset(

@@ -13,7 +13,7 @@ class CrossEncoder(NamedTuple):
 
     Attributes:
         model: the sentence-transformers object.
-        name: its name for the manifest; a folder's last part, never its path.
+        name: its name for the manifest: the name on the hub, or the last part of the folder's path.
         sha256: hash of its weights.
     """
 
@@ -39,11 +39,11 @@ def load_cross_encoder(model: str, *, required_by: str, hint: str) -> CrossEncod
     folder, name = resolve_model_folder(model, hint=hint)
     digest = hash_weights(folder)
     try:
-        loaded = library.CrossEncoder(str(folder), local_files_only=True, device="cpu")
+        encoder = library.CrossEncoder(str(folder), local_files_only=True, device="cpu")
     except Exception as error:  # arbitrary model files can make the library raise anything
         raise WeightsError(
             f"the model cannot be loaded: {type(error).__name__}: {error}",
             where=model,
             hint=hint,
         ) from error
-    return CrossEncoder(loaded, name, digest)
+    return CrossEncoder(encoder, name, digest)

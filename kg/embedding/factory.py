@@ -7,6 +7,7 @@ from kg.embedding.lexical import NAME as LEXICAL
 from kg.embedding.lexical import make_lexical_embedder
 
 MINILM = "minilm"
+"""Short name of the default model."""
 
 
 def open_embedder(name: str) -> Embedder:

@@ -1,7 +1,7 @@
 """The lexical embedder: hashed character n-grams of the normal form, without a model.
 
-Texts are similar if they are spelled similarly, whatever they mean. That makes it a useful default:
-similar spellings can be verified by rules, offline.
+Its vectors are similar if texts are spelled similarly, whatever they mean. It is the default where
+rules verify synonyms offline, because rules can only compare spellings.
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ _MAX_CHARACTERS = 2000
 def make_lexical_embedder() -> Embedder:
     """Makes an embedder of hashed counts of character n-grams (2 to 4) of the normal form.
 
-    512 dimensions, rows of unit norm; a text without words is a row of zeros. Hashes are signed
-    32-bit MurmurHash3 (scikit-learn's HashingVectorizer), after K. Weinberger et al., Feature
-    hashing for large scale multitask learning, ICML 2009.
+    The vectors have 512 dimensions and unit norm; that of a text without words is zero. Hashes are
+    signed 32-bit MurmurHash3 (scikit-learn's HashingVectorizer), after K. Weinberger et al.,
+    Feature hashing for large scale multitask learning, ICML 2009.
     """
 
     def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         import numpy as np
         from sklearn.feature_extraction.text import HashingVectorizer
 
-        hashing = HashingVectorizer(dtype=np.float32, **_PARAMETERS)
-        forms = [normalise_phrase(text)[:_MAX_CHARACTERS] for text in texts]
-        if not forms:
-            return np.zeros((0, int(hashing.n_features)), np.float32)
-        return normalise_rows(hashing.transform(forms).toarray())
+        vectoriser = HashingVectorizer(dtype=np.float32, **_PARAMETERS)
+        normal_forms = [normalise_phrase(text)[:_MAX_CHARACTERS] for text in texts]
+        if not normal_forms:
+            return np.zeros((0, int(vectoriser.n_features)), np.float32)
+        return normalise_rows(vectoriser.transform(normal_forms).toarray())
 
+    # Without weights, the hash of the settings identifies the embedder.
     parameters = msgspec.json.encode(_PARAMETERS, order="sorted")
     return Embedder(encode, NAME, hashlib.sha256(parameters).hexdigest())

@@ -1,7 +1,7 @@
 """Locates the weights of local models and checks their hashes.
 
-For all models loaded with sentence-transformers: embedders and cross-encoders. Failures are fast: a
-machine without access to a model hub gets an error within seconds.
+Used for all models loaded with sentence-transformers: embedders and cross-encoders. On a machine
+without access to a model hub, loading fails within seconds.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ HUB_TIMEOUT_S = 5
 """Timeout in seconds for a model's file list; the download itself is not limited."""
 
 _WEIGHTS_SUFFIXES = (".safetensors", ".bin", ".onnx")
+"""Extensions of weight files, in the order in which the library prefers them."""
 
 
 def import_sentence_transformers(required_by: str) -> ModuleType:
@@ -41,8 +42,8 @@ def import_sentence_transformers(required_by: str) -> ModuleType:
             hint="Install it with `pip install 'epoche[dense]'`.",
         ) from error
     # transformers would print a progress bar for every file of weights.
-    if (logs := sys.modules.get("transformers.utils.logging")) is not None:
-        logs.disable_progress_bar()
+    if (transformers_logging := sys.modules.get("transformers.utils.logging")) is not None:
+        transformers_logging.disable_progress_bar()
     return library
 
 
@@ -98,8 +99,8 @@ def download_from_hub(name: str, *, hint: str) -> Path:
 def hash_weights(folder: Path) -> str:
     """Computes a hex SHA-256 that identifies a model's weights, whatever its folder's name.
 
-    A single file has its own hash, as hubs publish it; several files have the hash over their
-    names and hashes.
+    For a single file it is the file's hash, as hubs publish it; for several files, the hash of
+    their names and hashes.
 
     Raises:
         WeightsError: the folder contains no weights.
@@ -107,14 +108,17 @@ def hash_weights(folder: Path) -> str:
     files = sorted(
         path for path in folder.rglob("*") if path.suffix in _WEIGHTS_SUFFIXES and path.is_file()
     )
-    # The same weights are often stored in several formats; the library loads the first of these.
+    # The same weights are often stored in several formats; the library loads the first of
+    # ``_WEIGHTS_SUFFIXES`` that is present.
     for suffix in _WEIGHTS_SUFFIXES:
-        chosen = [path for path in files if path.suffix == suffix]
-        if len(chosen) == 1:
-            return sha256_file(chosen[0])
-        if chosen:
-            lines = (f"{path.relative_to(folder)} {sha256_file(path)}\n" for path in chosen)
-            return hashlib.sha256("".join(lines).encode()).hexdigest()
+        weight_files = [path for path in files if path.suffix == suffix]
+        if len(weight_files) == 1:
+            return sha256_file(weight_files[0])
+        if weight_files:
+            hash_lines = (
+                f"{path.relative_to(folder)} {sha256_file(path)}\n" for path in weight_files
+            )
+            return hashlib.sha256("".join(hash_lines).encode()).hexdigest()
     raise WeightsError(
         "the folder contains no model weights",
         where=str(folder),

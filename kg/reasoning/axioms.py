@@ -29,13 +29,16 @@ from kg.terms import is_iri, is_literal, parse_literal
 
 RuleT = TypeVar("RuleT", bound=Rule)
 
-_RDFS_NAMES = {
+# OWL 2 RL rule name → name of the same rule in RDFS, for proofs under the regime ``rdfs``.
+_RDFS_RULE_NAMES = {
     "prp-dom": "rdfs2",
     "prp-rng": "rdfs3",
     "prp-spo1": "rdfs7",
     "cax-sco": "rdfs9",
 }
-_NEEDED_OVER_DATA = {"scm-hv", "scm-svf1", "scm-svf2", "scm-avf1", "scm-avf2"}
+_DERIVED_RULES_TO_COMPILE = {"scm-hv", "scm-svf1", "scm-svf2", "scm-avf1", "scm-avf2"}
+"""Rules whose derived axioms are compiled too: applying the asserted axioms in sequence does not
+give the conclusions of these."""
 
 
 class CompiledAxioms:
@@ -45,7 +48,7 @@ class CompiledAxioms:
         regime: ``rdfs`` or ``owl-rl``.
         source: the index that contains the axioms.
         triples: the axioms.
-        derived: axioms that follow from them, premises first.
+        derived: axioms that follow from these, premises first.
         rules: rules over data, numbered from ``first_number``.
         by_predicate: predicate → rules that fire on its triples.
         by_class: class → rules that fire on its instances.
@@ -69,15 +72,17 @@ class CompiledAxioms:
         self.by_class: dict[int, list[Rule]] = {}
         self.initial: list[tuple[Triple, Rule]] = []
         self._first_number = first_number
-        self._registered: set[tuple[object, ...]] = set()
+        self._rule_keys: set[tuple[object, ...]] = set()
         schema = extract_axioms(index, self.vocabulary, regime)
         self.triples = tuple(schema.iter_triples())
         self.derived: list[DerivedAxiom] = close_schema(schema, index, self.vocabulary, regime)
+        # The index that RDF lists are read from; needed only while compiling.
         self._lists = index
-        # Rules are compiled from the asserted axioms and only a few derived ones: applying the
-        # asserted ones in sequence gives the same triples, with simpler proofs and faster runs.
+        # Rules are compiled from the asserted axioms and only a few derived ones: for the others,
+        # applying the asserted ones in sequence gives the same triples, with simpler proofs and
+        # faster runs.
         schema = extract_axioms(index, self.vocabulary, regime)
-        schema.add_triples(d.triple for d in self.derived if d.name in _NEEDED_OVER_DATA)
+        schema.add_triples(d.triple for d in self.derived if d.name in _DERIVED_RULES_TO_COMPILE)
         self._compile_hierarchies(schema)
         if regime == "owl-rl":
             self._compile_properties(schema)
@@ -89,7 +94,7 @@ class CompiledAxioms:
 
     def _make_rule(self, factory: Callable[..., RuleT], name: str, *axioms: Triple) -> RuleT:
         if self.regime == "rdfs":
-            name = _RDFS_NAMES[name]
+            name = _RDFS_RULE_NAMES[name]
         number = self._first_number + len(self.rules)
         rule = factory(name, number, self.vocabulary.TYPE, axioms)
         self.rules.append(rule)
@@ -105,9 +110,9 @@ class CompiledAxioms:
 
     def _is_new(self, *key: object) -> bool:
         """Returns whether no rule with this effect exists yet, and marks it as existing."""
-        if key in self._registered:
+        if key in self._rule_keys:
             return False
-        self._registered.add(key)
+        self._rule_keys.add(key)
         return True
 
     def _is_property(self, term: int) -> bool:
@@ -118,7 +123,7 @@ class CompiledAxioms:
     def _add_property_rewrite(
         self, name: str, axiom: Triple, source: int, target: int, *, flip: bool
     ) -> None:
-        # RDF predicates must be IRIs, so a blank inverse expression cannot be a target.
+        # A predicate must be an IRI, so a property expression (a blank node) cannot be a target.
         if (source == target and not flip) or not self._is_property(target):
             return
         if self._is_new("rewrite", source, target, flip):
@@ -171,103 +176,107 @@ class CompiledAxioms:
             )
             self._register_rule(rule, [p])
         for p in schema.find_subjects(v.TYPE, v.FUNCTIONAL):
-            functional = self._make_rule(
+            functional_rule = self._make_rule(
                 SameValueRule, "prp-fp", (p, v.TYPE, v.FUNCTIONAL)
             ).bind_terms(p)
-            self._register_rule(functional, [p])
+            self._register_rule(functional_rule, [p])
         for p in schema.find_subjects(v.TYPE, v.INVERSE_FUNCTIONAL):
             axiom = (p, v.TYPE, v.INVERSE_FUNCTIONAL)
-            inverse = self._make_rule(SameSubjectRule, "prp-ifp", axiom).bind_terms(p)
-            self._register_rule(inverse, [p])
+            inverse_rule = self._make_rule(SameSubjectRule, "prp-ifp", axiom).bind_terms(p)
+            self._register_rule(inverse_rule, [p])
         for p, head in schema.iter_pairs(v.CHAIN):
-            listed = read_list(self._lists, v, head)
-            if listed and self._is_property(p):
-                axioms = (p, v.CHAIN, head), *listed.triples
-                chain = self._make_rule(ChainRule, "prp-spo2", *axioms).bind_terms(p, listed.items)
-                self._register_rule(chain, listed.items)
+            rdf_list = read_list(self._lists, v, head)
+            if rdf_list and self._is_property(p):
+                axioms = (p, v.CHAIN, head), *rdf_list.triples
+                chain_rule = self._make_rule(ChainRule, "prp-spo2", *axioms).bind_terms(
+                    p, rdf_list.items
+                )
+                self._register_rule(chain_rule, rdf_list.items)
         for c, head in schema.iter_pairs(v.KEY):
-            listed = read_list(self._lists, v, head)
-            if listed:
-                axioms = (c, v.KEY, head), *listed.triples
-                key = self._make_rule(KeyRule, "prp-key", *axioms).bind_terms(c, listed.items)
-                self._register_rule(key, listed.items, [c])
+            rdf_list = read_list(self._lists, v, head)
+            if rdf_list:
+                axioms = (c, v.KEY, head), *rdf_list.triples
+                key_rule = self._make_rule(KeyRule, "prp-key", *axioms).bind_terms(
+                    c, rdf_list.items
+                )
+                self._register_rule(key_rule, rdf_list.items, [c])
 
     def _compile_classes(self, schema: Index) -> None:
         v = self.vocabulary
         for c, head in schema.iter_pairs(v.INTERSECTION):
-            listed = read_list(self._lists, v, head)
-            if listed:
-                axioms = (c, v.INTERSECTION, head), *listed.triples
+            rdf_list = read_list(self._lists, v, head)
+            if rdf_list:
+                axioms = (c, v.INTERSECTION, head), *rdf_list.triples
                 rule = self._make_rule(IntersectionRule, "cls-int1", *axioms).bind_terms(
-                    c, listed.items
+                    c, rdf_list.items
                 )
-                self._register_rule(rule, classes=listed.items)
-                for part in listed.items:
+                self._register_rule(rule, classes=rdf_list.items)
+                for part in rdf_list.items:
                     self._add_class_rewrite("cls-int2", axioms, c, part)
         for c, head in schema.iter_pairs(v.UNION):
-            listed = read_list(self._lists, v, head)
-            for part in listed.items if listed else ():
-                axioms = (c, v.UNION, head), *(listed.triples if listed else ())
+            rdf_list = read_list(self._lists, v, head)
+            for part in rdf_list.items if rdf_list else ():
+                axioms = (c, v.UNION, head), *(rdf_list.triples if rdf_list else ())
                 self._add_class_rewrite("cls-uni", axioms, part, c)
         for c, head in schema.iter_pairs(v.ONE_OF):
-            listed = read_list(self._lists, v, head)
-            if listed:
-                member = self._make_rule(
-                    EnumerationRule, "cls-oo", (c, v.ONE_OF, head), *listed.triples
+            rdf_list = read_list(self._lists, v, head)
+            if rdf_list:
+                member_rule = self._make_rule(
+                    EnumerationRule, "cls-oo", (c, v.ONE_OF, head), *rdf_list.triples
                 )
-                for item in listed.items:
+                for item in rdf_list.items:
                     if not self.terms.is_literal(item):
-                        self.initial.append(((item, v.TYPE, c), member))
+                        self.initial.append(((item, v.TYPE, c), member_rule))
 
     def _compile_restrictions(self, schema: Index) -> None:
         v = self.vocabulary
         for c, p in schema.iter_pairs(v.ON_PROPERTY):
             if not self._is_property(p):
                 continue
-            on = (c, v.ON_PROPERTY, p)
+            on_property = (c, v.ON_PROPERTY, p)
             for value in schema.find_objects(c, v.HAS_VALUE):
                 axiom = (c, v.HAS_VALUE, value)
-                forward = self._make_rule(HasValueRule, "cls-hv1", axiom, on).bind_terms(
-                    c, p, value
-                )
-                self._register_rule(forward, classes=[c])
-                backward = self._make_rule(HasValueRule, "cls-hv2", axiom, on).bind_terms(
-                    c, p, value
-                )
-                self._register_rule(backward, [p])
+                class_rule = self._make_rule(
+                    HasValueRule, "cls-hv1", axiom, on_property
+                ).bind_terms(c, p, value)
+                self._register_rule(class_rule, classes=[c])
+                property_rule = self._make_rule(
+                    HasValueRule, "cls-hv2", axiom, on_property
+                ).bind_terms(c, p, value)
+                self._register_rule(property_rule, [p])
             for d in schema.find_objects(c, v.SOME_VALUES):
                 axiom = (c, v.SOME_VALUES, d)
                 if d == v.THING:
-                    some = self._make_rule(SomeValuesRule, "cls-svf2", axiom, on).bind_terms(
-                        c, p, None
-                    )
-                    self._register_rule(some, [p])
+                    some_values_rule = self._make_rule(
+                        SomeValuesRule, "cls-svf2", axiom, on_property
+                    ).bind_terms(c, p, None)
+                    self._register_rule(some_values_rule, [p])
                 else:
-                    some = self._make_rule(SomeValuesRule, "cls-svf1", axiom, on).bind_terms(
-                        c, p, d
-                    )
-                    self._register_rule(some, [p], [d])
+                    some_values_rule = self._make_rule(
+                        SomeValuesRule, "cls-svf1", axiom, on_property
+                    ).bind_terms(c, p, d)
+                    self._register_rule(some_values_rule, [p], [d])
             for d in schema.find_objects(c, v.ALL_VALUES):
-                every = self._make_rule(
-                    AllValuesRule, "cls-avf", (c, v.ALL_VALUES, d), on
+                all_values_rule = self._make_rule(
+                    AllValuesRule, "cls-avf", (c, v.ALL_VALUES, d), on_property
                 ).bind_terms(c, p, d)
-                self._register_rule(every, [p], [c])
+                self._register_rule(all_values_rule, [p], [c])
             for limit in schema.find_objects(c, v.MAX_CARDINALITY):
                 if parse_cardinality(self.terms.get_text(limit)) == 1:
                     axiom = (c, v.MAX_CARDINALITY, limit)
-                    at_most_one = self._make_rule(SameValueRule, "cls-maxc2", axiom, on).bind_terms(
-                        p, c
-                    )
-                    self._register_rule(at_most_one, [p], [c])
+                    same_value_rule = self._make_rule(
+                        SameValueRule, "cls-maxc2", axiom, on_property
+                    ).bind_terms(p, c)
+                    self._register_rule(same_value_rule, [p], [c])
             for limit in schema.find_objects(c, v.MAX_QUALIFIED):
                 if parse_cardinality(self.terms.get_text(limit)) == 1:
-                    self._compile_qualified(schema, (c, v.MAX_QUALIFIED, limit), on)
+                    self._compile_qualified(schema, (c, v.MAX_QUALIFIED, limit), on_property)
 
-    def _compile_qualified(self, schema: Index, axiom: Triple, on: Triple) -> None:
+    def _compile_qualified(self, schema: Index, axiom: Triple, on_property: Triple) -> None:
         v = self.vocabulary
-        c, _, p = on
+        c, _, p = on_property
         for d in schema.find_objects(c, v.ON_CLASS):
-            premises = (axiom, on, (c, v.ON_CLASS, d))
+            premises = (axiom, on_property, (c, v.ON_CLASS, d))
             if d == v.THING:
                 rule = self._make_rule(SameValueRule, "cls-maxqc4", *premises).bind_terms(p, c)
                 self._register_rule(rule, [p], [c])
@@ -281,17 +290,18 @@ def extract_axioms(index: Index, vocabulary: Vocabulary, regime: str) -> Index:
     schema = index.make_empty_index()
     lists = {vocabulary.FIRST, vocabulary.REST}
     for p in index.list_predicates():
-        # RDF lists are read when an axiom points to one; other lists in the data are not axioms.
+        # List cells are skipped: lists are read when an axiom points to one, and other lists in the
+        # data are not axioms.
         if p in vocabulary.schema_predicates[regime] and p not in lists:
             schema.add_triples((s, p, o) for s, o in index.iter_pairs(p))
     classes = vocabulary.schema_classes[regime]
     if classes:
-        kind = vocabulary.TYPE
-        for s, cell in index.get_cells(kind):
+        rdf_type = vocabulary.TYPE
+        for s, cell in index.get_cells(rdf_type):
             # Most nodes have one type, which is not a schema class: skip these quickly.
             if cell.__class__ is not int or cell in classes:
                 schema.add_triples(
-                    (s, kind, c) for c in index.find_objects(s, kind) if c in classes
+                    (s, rdf_type, c) for c in index.find_objects(s, rdf_type) if c in classes
                 )
     return schema
 

@@ -13,9 +13,9 @@ from kg.reasoning.rule import Rule, Run
 class SameValueRule(Rule):
     """Two values of a single-valued property are the same: prp-fp, cls-maxc2, cls-maxqc3/4.
 
-    For prp-fp ``restriction`` is None and every subject counts; otherwise only instances of the
-    restriction. With a ``value_class`` only values of that class count. Literals are left out
-    (see ``kg.entailment``).
+    For prp-fp, ``restriction`` is None and the property is single-valued for every subject;
+    otherwise it is so for instances of the restriction only. If there is a ``value_class``, only
+    values of that class count. Literals are left out (see ``kg.entailment``).
     """
 
     __slots__ = ("predicate", "restriction", "value_class")
@@ -102,22 +102,23 @@ class KeyRule(Rule):
         index = run.index
         if not index.has_triple(x, self.rdf_type, self.owner):
             return
-        first = self.properties[0]
+        first_property = self.properties[0]
         candidates: dict[int, None] = {}
-        for value in index.find_objects(x, first):
-            candidates.update(dict.fromkeys(index.find_subjects(first, value)))
+        for value in index.find_objects(x, first_property):
+            candidates.update(dict.fromkeys(index.find_subjects(first_property, value)))
+        # ``y`` shares a value of the first key property; the other properties are checked here.
         for y in candidates:
             if y == x or not index.has_triple(y, self.rdf_type, self.owner):
                 continue
-            shared: list[Triple] = []
+            value_premises: list[Triple] = []
             for p in self.properties:
                 values_of_y = index.find_objects(y, p)
-                common = next((v for v in index.find_objects(x, p) if v in values_of_y), None)
-                if common is None:
+                shared_value = next((v for v in index.find_objects(x, p) if v in values_of_y), None)
+                if shared_value is None:
                     break
-                shared += [(x, p, common), (y, p, common)]
+                value_premises += [(x, p, shared_value), (y, p, shared_value)]
             else:
-                types = ((x, self.rdf_type, self.owner), (y, self.rdf_type, self.owner))
+                type_premises = ((x, self.rdf_type, self.owner), (y, self.rdf_type, self.owner))
                 run.emit_with_premises(
-                    (x, run.same_as, y), self.name, (*self.axioms, *types, *shared)
+                    (x, run.same_as, y), self.name, (*self.axioms, *type_premises, *value_premises)
                 )

@@ -50,6 +50,7 @@ def _find_property_contradictions(index: Index, v: Vocabulary) -> Iterator[Contr
                 yield "prp-irp", ((p, v.TYPE, v.IRREFLEXIVE), (x, p, x))
     for p in index.find_subjects(v.TYPE, v.ASYMMETRIC):
         for x, y in index.iter_pairs(p):
+            # ``x <= y``: each pair is reported once, not also in reverse.
             if x <= y and index.has_triple(y, p, x):
                 yield "prp-asyp", ((p, v.TYPE, v.ASYMMETRIC), (x, p, y), (y, p, x))
     for p, q in index.iter_pairs(v.DISJOINT_PROPERTY):
@@ -101,31 +102,34 @@ def _find_cardinality_contradictions(index: Index, v: Vocabulary) -> Iterator[Co
             for p in index.find_objects(r, v.ON_PROPERTY):
                 axioms = (r, predicate, limit), (r, v.ON_PROPERTY, p)
                 for u in index.find_subjects(v.TYPE, r):
-                    typed = (u, v.TYPE, r)
+                    type_triple = (u, v.TYPE, r)
                     for y in index.find_objects(u, p):
                         fact = (u, p, y)
                         if predicate == v.MAX_CARDINALITY:
-                            yield "cls-maxc1", (*axioms, typed, fact)
+                            yield "cls-maxc1", (*axioms, type_triple, fact)
                             continue
                         for c in index.find_objects(r, v.ON_CLASS):
-                            on = (r, v.ON_CLASS, c)
+                            on_class = (r, v.ON_CLASS, c)
                             if c == v.THING:
-                                yield "cls-maxqc2", (*axioms, on, typed, fact)
+                                yield "cls-maxqc2", (*axioms, on_class, type_triple, fact)
                             elif index.has_triple(y, v.TYPE, c):
-                                of_class = (y, v.TYPE, c)
-                                yield "cls-maxqc1", (*axioms, on, typed, fact, of_class)
+                                value_type = (y, v.TYPE, c)
+                                yield (
+                                    "cls-maxqc1",
+                                    (*axioms, on_class, type_triple, fact, value_type),
+                                )
 
 
 def _iter_member_lists(
-    index: Index, v: Vocabulary, kind: int, predicate: int
+    index: Index, v: Vocabulary, axiom_class: int, predicate: int
 ) -> Iterator[tuple[tuple[Triple, ...], tuple[int, ...]]]:
     """Yields (axiom triples, members) of each axiom of a kind that applies to a list."""
-    for x in index.find_subjects(v.TYPE, kind):
+    for x in index.find_subjects(v.TYPE, axiom_class):
         for head in index.find_objects(x, predicate):
-            listed = read_list(index, v, head)
-            if listed:
-                axioms = (x, v.TYPE, kind), (x, predicate, head), *listed.triples
-                yield axioms, listed.items
+            rdf_list = read_list(index, v, head)
+            if rdf_list:
+                axioms = (x, v.TYPE, axiom_class), (x, predicate, head), *rdf_list.triples
+                yield axioms, rdf_list.items
 
 
 def _iter_shared_links(index: Index, p: int, q: int) -> Iterable[tuple[Triple, ...]]:

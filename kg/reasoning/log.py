@@ -23,9 +23,9 @@ ENTRY_WIDTH = 5
 """Integers per inferred triple."""
 
 MAX_DICTIONARY_ENTRIES = 500_000
-"""Maximum number of entries for which triples are found with a dictionary for each predicate, which
-is built in a tenth of a second, less than importing numpy takes. Larger logs use sorted arrays,
-which need an eighth of the memory."""
+"""Maximum number of log entries for which triples are found with one dictionary per predicate. It
+is built in a tenth of a second, which is less than importing numpy takes. Larger logs use sorted
+numpy arrays, which need an eighth of the memory."""
 
 
 class InferenceLog:
@@ -42,7 +42,7 @@ class InferenceLog:
         self._max_dictionary_entries = max_dictionary_entries
         self.entries = array("i")
         self.append = self.entries.extend
-        """``append((s, p, o, rule, witness))``."""
+        """Appends an entry: ``append((s, p, o, rule, witness))``."""
         self._positions: dict[int, dict[int, int]] = {}
         self._sorted_arrays: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
 
@@ -100,29 +100,32 @@ class InferenceLog:
             starts = entries[::ENTRY_WIDTH]
             ends = entries[2::ENTRY_WIDTH]
             has_predicate = list(map(p.__eq__, entries[1::ENTRY_WIDTH]))
-            places = zip(
+            predicate_entries = zip(
                 itertools.compress(starts, has_predicate),
                 itertools.compress(ends, has_predicate),
                 itertools.compress(itertools.count(), has_predicate),
                 strict=True,
             )
             # Subject and object are 32-bit ids, so together they fit into one integer key.
-            positions = self._positions[p] = {(s << 32) | o: place for s, o, place in places}
+            positions = self._positions[p] = {
+                (s << 32) | o: position for s, o, position in predicate_entries
+            }
         return positions.get((s << 32) | o)
 
     def _search_sorted_arrays(self, triple: Triple) -> int | None:
+        """Does the same as ``find_position``, by binary search over (subject, object) keys."""
         import numpy as np
 
         s, p, o = triple
         if p not in self._sorted_arrays:
             table = np.array(self.entries, dtype=np.int64).reshape(-1, ENTRY_WIDTH)
-            places = np.flatnonzero(table[:, 1] == p)
-            keys = (table[places, 0] << 32) | table[places, 2]
+            log_positions = np.flatnonzero(table[:, 1] == p)
+            keys = (table[log_positions, 0] << 32) | table[log_positions, 2]
             order = np.argsort(keys, kind="stable")
-            self._sorted_arrays[p] = keys[order], places[order]
-        keys, places = self._sorted_arrays[p]
+            self._sorted_arrays[p] = keys[order], log_positions[order]
+        keys, log_positions = self._sorted_arrays[p]
         key = (s << 32) | o
         key_index = int(np.searchsorted(keys, key))
         if key_index == len(keys) or keys[key_index] != key:
             return None
-        return int(places[key_index])
+        return int(log_positions[key_index])

@@ -32,7 +32,7 @@ class HasValueRule(Rule):
 
 
 class SomeValuesRule(Rule):
-    """cls-svf1: a subject with a value of the class is an instance; cls-svf2: with any value."""
+    """A subject with a value of the class (cls-svf1) or any value (cls-svf2) is an instance."""
 
     __slots__ = ("predicate", "restriction", "value_class")
 
@@ -91,8 +91,8 @@ class IntersectionRule(Rule):
         return self
 
     def on_instance(self, run: Run, x: int) -> None:
-        has = run.index.has_triple
-        if all(has(x, self.rdf_type, part) for part in self.classes):
+        has_triple = run.index.has_triple
+        if all(has_triple(x, self.rdf_type, part) for part in self.classes):
             run.emit(x, self.rdf_type, self.target, self.number)
 
     def find_data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:

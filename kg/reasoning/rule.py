@@ -1,12 +1,12 @@
-"""Defines the base class of entailment rules, and what rules may use of a reasoning run.
+"""Defines the base class of entailment rules, and the part of a reasoning run that rules may use.
 
 In the W3C tables
 (https://www.w3.org/TR/owl2-profiles/#Reasoning_in_OWL_2_RL_and_RDF_Graphs_using_Rules)
-a rule has the axiom among its premises. Here each rule is bound to its axiom at compile time, so
-that a triple is passed only to rules that can fire on it. ``Rule.axioms`` holds the bound
-premises; ``Rule.find_data_premises`` rebuilds the others from a conclusion and its witness: the one
-term that occurs in the premises but not in the conclusion, for example the middle of a two-step
-path.
+the premises of a rule include axioms. Here each rule is bound to its axioms at compile time, so
+that a triple is passed only to rules that can fire on it. ``Rule.axioms`` contains these premises.
+``Rule.find_data_premises`` rebuilds the other premises from a conclusion and its witness. The
+witness is the one term that occurs in the premises but not in the conclusion, for example the
+middle node of a two-step path.
 """
 
 # ruff: noqa: ARG002 - all rules share these signatures, and not every rule needs every argument
@@ -61,7 +61,7 @@ class Rule:
 
     Args:
         name: W3C rule name.
-        number: its index in the run's list of rules, stored with each conclusion.
+        number: the rule's index in the run's list of rules; stored with each conclusion.
         rdf_type: id of ``rdf:type``.
         axioms: the premises that are axioms.
     """
@@ -99,8 +99,8 @@ class Rule:
     def is_redundant_after(self, other: Rule) -> bool:
         """Returns whether this rule infers nothing new from the conclusions of ``other``.
 
-        For example, an inverse rule only turns the conclusions of its counterpart back into their
-        premises. The run then does not apply this rule to them.
+        If so, the run does not apply this rule to them. For example, a rule for an inverse property
+        only turns the conclusions of its counterpart back into their premises.
         """
         return False
 

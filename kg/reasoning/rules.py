@@ -83,12 +83,12 @@ class DomainRule(Rule):
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
         # For most links the subject is an instance already.
-        new = set(
+        untyped_subjects = set(
             run.index.filter_subjects_without(self.rdf_type, self.target, set(map(_START, links)))
         )
-        for s, o in links if new else ():
-            if s in new:
-                new.discard(s)
+        for s, o in links if untyped_subjects else ():
+            if s in untyped_subjects:
+                untyped_subjects.discard(s)
                 run.emit(s, self.rdf_type, self.target, self.number, o)
 
     def is_redundant_after(self, other: Rule) -> bool:
@@ -109,23 +109,23 @@ class RangeRule(DomainRule):
             run.emit(o, self.rdf_type, self.target, self.number, s)
 
     def on_asserted(self, run: Run, p: int) -> None:
-        missing = run.index.filter_subjects_without(
-            self.rdf_type, self.target, run.base.distinct_objects(p)
+        untyped_objects = run.index.filter_subjects_without(
+            self.rdf_type, self.target, run.base.list_distinct_objects(p)
         )
-        # Object → its first subject, which is the witness.
-        first = {o: -1 for o in missing if not run.is_literal(o)}
-        for s, o in run.base.iter_pairs(p) if first else ():
-            if first.get(o) == -1:
-                first[o] = s
-        run.emit_types(first, self.target, self.number, first)
+        # Object → its first subject, which is the witness; -1 until that subject is found.
+        witness_by_object = {o: -1 for o in untyped_objects if not run.is_literal(o)}
+        for s, o in run.base.iter_pairs(p) if witness_by_object else ():
+            if witness_by_object.get(o) == -1:
+                witness_by_object[o] = s
+        run.emit_types(witness_by_object, self.target, self.number, witness_by_object)
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
-        new = set(
+        untyped_objects = set(
             run.index.filter_subjects_without(self.rdf_type, self.target, set(map(_END, links)))
         )
-        for s, o in links if new else ():
-            if o in new:
-                new.discard(o)
+        for s, o in links if untyped_objects else ():
+            if o in untyped_objects:
+                untyped_objects.discard(o)
                 if not run.is_literal(o):
                     run.emit(o, self.rdf_type, self.target, self.number, s)
 
@@ -181,27 +181,29 @@ class TransitiveRule(Rule):
 class ChainRule(Rule):
     """prp-spo2: a path along the properties of the chain implies the property."""
 
-    __slots__ = ("links", "target")
+    __slots__ = ("properties", "target")
 
-    def bind_terms(self, target: int, links: tuple[int, ...]) -> ChainRule:
+    def bind_terms(self, target: int, properties: tuple[int, ...]) -> ChainRule:
         """Sets the implied property and the properties of the chain."""
-        self.target, self.links = target, links
+        self.target, self.properties = target, properties
         return self
 
     def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
-        for position, link in enumerate(self.links):
-            if link == p:
+        for position, prop in enumerate(self.properties):
+            if prop == p:
                 self._emit_paths_through(run, position, s, o)
 
     def _emit_paths_through(self, run: Run, position: int, s: int, o: int) -> None:
+        """Emits a conclusion for each path whose step at ``position`` is the link from s to o."""
         index = run.index
         paths: list[tuple[int, ...]] = [(s, o)]
-        for link in reversed(self.links[:position]):
-            paths = [(x, *path) for path in paths for x in index.find_subjects(link, path[0])]
-        for link in self.links[position + 1 :]:
-            paths = [(*path, y) for path in paths for y in index.find_objects(path[-1], link)]
+        for prop in reversed(self.properties[:position]):
+            paths = [(x, *path) for path in paths for x in index.find_subjects(prop, path[0])]
+        for prop in self.properties[position + 1 :]:
+            paths = [(*path, y) for path in paths for y in index.find_objects(path[-1], prop)]
         for path in paths:
-            steps = zip(path, self.links, path[1:], strict=False)
+            # ``path`` has one node more than there are properties: zip stops after the last step.
+            steps = zip(path, self.properties, path[1:], strict=False)
             run.emit_with_premises(
                 (path[0], self.target, path[-1]), self.name, (*self.axioms, *steps)
             )

@@ -14,7 +14,8 @@ from kg.reasoning.vocabulary import Vocabulary
 
 EXPLICIT_PROOF = -1
 """Rule number of a triple whose rule name and premises are stored in full; its witness is their
-position in ``Run._explicit_proofs``."""
+position in ``InferenceRun._explicit_proofs``."""
+# Rule numbers of the equality rules, which are not compiled from axioms.
 EQ_SYM, EQ_TRANS, EQ_REP_S, EQ_REP_P, EQ_REP_O = -2, -3, -4, -5, -6
 EQUALITY_RULE_NAMES = {
     EQ_SYM: "eq-sym",
@@ -29,8 +30,9 @@ MAX_INFERRED_TRIPLES = 20_000_000
 over a chain of a million links, for example, would infer 5 · 10¹¹ triples."""
 
 Batch: TypeAlias = list[tuple[int, list[tuple[int, int]], int]]
-"""New triples in order, grouped as (predicate, its (subject, object) pairs, the rule that inferred
-them or ``MIXED_RULES``)."""
+"""New triples in order, in groups of (predicate, its (subject, object) pairs, rule number).
+
+The rule number is that of the rule that inferred the group, or ``MIXED_RULES``."""
 MIXED_RULES = -7
 """Rule number of a group of triples that different rules may have inferred."""
 
@@ -94,7 +96,7 @@ class InferenceRun:
     # Inference
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
-        """Adds a conclusion unless it is known or trivially reflexive. Called by rules.
+        """Adds a conclusion unless it is in the index already or trivially reflexive.
 
         Args:
             s: subject.
@@ -121,7 +123,7 @@ class InferenceRun:
 
         Faster than ``emit`` for each pair, because the predicate is checked only once.
         """
-        if not self._is_plain_predicate(p):
+        if not self._allows_bulk_insertion(p):
             for s, o in links:
                 self.emit(s, p, o, rule)
             return
@@ -139,10 +141,12 @@ class InferenceRun:
             for x in instances:
                 self.emit(x, self._rdf_type, target, rule, witnesses[x] if witnesses else 0)
             return
-        new = self.index.filter_subjects_without(self._rdf_type, target, instances)
-        self.index.add_to_many(self._rdf_type, target, new)
-        new_witnesses = [witnesses[x] for x in new] if witnesses else ()
-        self._record_links(self._rdf_type, [(x, target) for x in new], rule, new_witnesses)
+        new_instances = self.index.filter_subjects_without(self._rdf_type, target, instances)
+        self.index.add_to_many(self._rdf_type, target, new_instances)
+        new_witnesses = [witnesses[x] for x in new_instances] if witnesses else ()
+        self._record_links(
+            self._rdf_type, [(x, target) for x in new_instances], rule, new_witnesses
+        )
 
     def emit_two_step_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
         """Adds the two-step paths of a predicate that contain one of the given links.
@@ -151,7 +155,7 @@ class InferenceRun:
         paths. The witness is the middle of the path.
         """
         entries, max_size = self.log.entries, MAX_INFERRED_TRIPLES * ENTRY_WIDTH
-        if not self._is_plain_predicate(p):
+        if not self._allows_bulk_insertion(p):
             index = self.index
             for s, o in links:
                 for z in list(index.find_objects(o, p)):
@@ -162,13 +166,13 @@ class InferenceRun:
                     raise _make_limit_error()
             return
         remaining = MAX_INFERRED_TRIPLES - len(self.log)
-        new, witnesses = self.index.add_two_step_links(p, links, remaining)
-        if len(new) > remaining:
+        new_links, witnesses = self.index.add_two_step_links(p, links, remaining)
+        if len(new_links) > remaining:
             raise _make_limit_error()
-        self._record_links(p, new, rule, witnesses)
+        self._record_links(p, new_links, rule, witnesses)
 
-    def _is_plain_predicate(self, p: int) -> bool:
-        """Returns whether a triple of the predicate needs no check except that it is new."""
+    def _allows_bulk_insertion(self, p: int) -> bool:
+        """Returns whether the predicate's triples need no check except that they are new."""
         return not (
             self._has_equalities
             or p == self._rdf_type
@@ -224,13 +228,16 @@ class InferenceRun:
         rdf_type, same_as = vocabulary.TYPE, vocabulary.SAME
         self._schema_predicates = vocabulary.schema_predicates[axioms.regime]
         self._schema_classes = vocabulary.schema_classes[axioms.regime]
-        equality = axioms.regime == "owl-rl"
-        # Triples that earlier axioms inferred; the new rules have not processed them yet.
+        has_equality_rules = axioms.regime == "owl-rl"
+        # The first ``log_length`` triples were inferred from earlier axioms; the new rules have not
+        # processed them yet.
         log_length = len(self.log)
         self._rules += axioms.rules
         by_predicate, by_class = axioms.by_predicate, axioms.by_class
         self._watched_predicates = (
-            frozenset(by_predicate) | {rdf_type} | ({same_as} if equality else frozenset())
+            frozenset(by_predicate)
+            | {rdf_type}
+            | ({same_as} if has_equality_rules else frozenset())
         )
         for triple, name, premises, trivial in axioms.derived:
             self.emit_with_premises(triple, name, premises, trivial=trivial)
@@ -238,7 +245,7 @@ class InferenceRun:
         for triple, rule in axioms.initial:
             self.emit(*triple, rule.number)
         base = self.base
-        if equality and base.count_triples(same_as):
+        if has_equality_rules and base.count_triples(same_as):
             self._has_equalities = True
             for x, y in base.iter_pairs(same_as):
                 self._apply_new_equality(x, y)
@@ -247,18 +254,18 @@ class InferenceRun:
                 for rule in rules:
                     rule.on_asserted(self, p)
             if self._pending:
-                self._process_pending(axioms, equality)
+                self._process_pending(axioms, has_equality_rules)
         for c, instances in [(c, list(base.find_subjects(rdf_type, c))) for c in by_class]:
             for rule in by_class[c] if instances else ():
                 rule.on_instances(self, instances)
         for triple in self.log.iter_triples(log_length):
             self._queue_triple(*triple)
-        self._process_pending(axioms, equality)
+        self._process_pending(axioms, has_equality_rules)
 
-    def _process_pending(self, axioms: CompiledAxioms, equality: bool) -> None:
+    def _process_pending(self, axioms: CompiledAxioms, has_equality_rules: bool) -> None:
         """Applies the rules to queued triples and to what they infer, until the queue is empty."""
         by_predicate, by_class = axioms.by_predicate, axioms.by_class
-        kind, same = self._vocabulary.TYPE, self._vocabulary.SAME
+        rdf_type, same_as = self._vocabulary.TYPE, self._vocabulary.SAME
         entries, max_size = self.log.entries, MAX_INFERRED_TRIPLES * ENTRY_WIDTH
         # Batch by batch (breadth first), so that a shortest derivation of a triple is logged.
         while self._pending:
@@ -267,13 +274,13 @@ class InferenceRun:
                 if len(entries) > max_size:
                     raise _make_limit_error()
                 rules = by_predicate.get(p, ())
-                if not (equality and (self._has_equalities or p == same)):
+                if not (has_equality_rules and (self._has_equalities or p == same_as)):
                     # Rule by rule, so that a rule can process all links with one look-up.
                     for rule in rules:
                         # A negative number (MIXED_RULES) is not a single rule's number.
                         if rule_number < 0 or not rule.is_redundant_after(self._rules[rule_number]):
                             rule.on_links(self, p, links)
-                    if p == kind:
+                    if p == rdf_type:
                         self._apply_class_rules(links, by_class)
                     continue
                 for s, o in links:
@@ -281,10 +288,10 @@ class InferenceRun:
                         raise _make_limit_error()
                     for rule in rules:
                         rule.on_triple(self, s, p, o)
-                    if p == kind:
+                    if p == rdf_type:
                         for rule in by_class.get(o, ()):
                             rule.on_instance(self, s)
-                    if p == same:
+                    if p == same_as:
                         self._has_equalities = True
                         self._apply_new_equality(s, o)
                     self._apply_known_equalities(s, p, o)
@@ -303,12 +310,12 @@ class InferenceRun:
 
     def _apply_new_equality(self, x: int, y: int) -> None:
         """Emits everything that follows from a new ``x owl:sameAs y``."""
-        same, index, is_literal = self.same_as, self.index, self.is_literal
+        same_as, index, is_literal = self.same_as, self.index, self.is_literal
         self._emit_reflexive_axioms(x)
         if not is_literal(y):
-            self.emit(y, same, x, EQ_SYM)
-            for z in list(index.find_objects(y, same)):
-                self.emit(x, same, z, EQ_TRANS, y)
+            self.emit(y, same_as, x, EQ_SYM)
+            for z in list(index.find_objects(y, same_as)):
+                self.emit(x, same_as, z, EQ_TRANS, y)
             for p, o in list(index.iter_out_edges(x)):
                 self.emit(y, p, o, EQ_REP_S, x)
         for p, s in list(index.iter_in_edges(x)):
@@ -319,15 +326,15 @@ class InferenceRun:
 
     def _apply_known_equalities(self, s: int, p: int, o: int) -> None:
         """Emits everything that follows from a new triple and the equalities of its terms."""
-        same, index, is_literal = self.same_as, self.index, self.is_literal
-        if p == self._vocabulary.TYPE and index.find_objects(s, same):
+        same_as, index, is_literal = self.same_as, self.index, self.is_literal
+        if p == self._vocabulary.TYPE and index.find_objects(s, same_as):
             self._emit_reflexive_axioms(s)
-        for other in list(index.find_objects(s, same)):
+        for other in list(index.find_objects(s, same_as)):
             if not is_literal(other):
                 self.emit(other, p, o, EQ_REP_S, s)
-        for other in list(index.find_objects(o, same)):
+        for other in list(index.find_objects(o, same_as)):
             self.emit(s, p, other, EQ_REP_O, o)
-        for other in list(index.find_objects(p, same)):
+        for other in list(index.find_objects(p, same_as)):
             if self._is_iri(other):
                 self.emit(s, other, o, EQ_REP_P, p)
 
@@ -338,14 +345,14 @@ class InferenceRun:
         ``C rdfs:subClassOf D``.
         """
         v = self._vocabulary
-        for kind, name, sub, equivalent in (
+        for type_class, name, sub_relation, equivalence in (
             (v.CLASS, "scm-cls", v.SUB_CLASS, v.EQUIVALENT_CLASS),
             (v.OBJECT_PROPERTY, "scm-op", v.SUB_PROPERTY, v.EQUIVALENT_PROPERTY),
             (v.DATA_PROPERTY, "scm-dp", v.SUB_PROPERTY, v.EQUIVALENT_PROPERTY),
         ):
-            if self.index.has_triple(x, v.TYPE, kind):
-                for predicate in (sub, equivalent):
-                    premise = (x, v.TYPE, kind)
+            if self.index.has_triple(x, v.TYPE, type_class):
+                for predicate in (sub_relation, equivalence):
+                    premise = (x, v.TYPE, type_class)
                     self.emit_with_premises((x, predicate, x), name, (premise,), trivial=True)
 
     def _is_iri(self, term: int) -> bool:
@@ -355,21 +362,21 @@ class InferenceRun:
 
     def get_justification(self, position: int) -> tuple[str, tuple[Triple, ...]]:
         """Returns rule name and premises of the inferred triple at ``position`` in the log."""
-        s, p, o, number, witness = self.log.get_entry(position)
-        if number >= 0:
-            rule = self._rules[number]
+        s, p, o, rule_number, witness = self.log.get_entry(position)
+        if rule_number >= 0:
+            rule = self._rules[rule_number]
             return rule.name, (*rule.axioms, *rule.find_data_premises(s, p, o, witness))
-        if number == EXPLICIT_PROOF:
+        if rule_number == EXPLICIT_PROOF:
             return self._explicit_proofs[witness]
-        same = self.same_as
+        same_as = self.same_as
         premises: dict[int, tuple[Triple, ...]] = {
-            EQ_SYM: ((o, same, s),),
-            EQ_TRANS: ((s, same, witness), (witness, same, o)),
-            EQ_REP_S: ((witness, same, s), (witness, p, o)),
-            EQ_REP_P: ((witness, same, p), (s, witness, o)),
-            EQ_REP_O: ((witness, same, o), (s, p, witness)),
+            EQ_SYM: ((o, same_as, s),),
+            EQ_TRANS: ((s, same_as, witness), (witness, same_as, o)),
+            EQ_REP_S: ((witness, same_as, s), (witness, p, o)),
+            EQ_REP_P: ((witness, same_as, p), (s, witness, o)),
+            EQ_REP_O: ((witness, same_as, o), (s, p, witness)),
         }
-        return EQUALITY_RULE_NAMES[number], premises[number]
+        return EQUALITY_RULE_NAMES[rule_number], premises[rule_number]
 
 
 def _make_limit_error() -> GraphTooLargeError:

@@ -1,7 +1,7 @@
 """Derives axioms from axioms: the scm-* rules of OWL 2 RL, and rdfs5 and rdfs11.
 
-There are few axioms, so a plain loop to the fixpoint is fast enough; class and property
-hierarchies are closed by one walk per class or property.
+There are few axioms, so it is fast enough to apply all rules repeatedly until no new axiom follows.
+In each pass, one walk per class or property collects all its ancestors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class DerivedAxiom(NamedTuple):
     triple: Triple
     name: str
     premises: tuple[Triple, ...]
-    trivial: bool
+    trivial: bool = False
     """Whether it is reflexive (``C rdfs:subClassOf C``); such axioms are derived only if another
     rule needs them as a premise."""
 
@@ -39,20 +39,20 @@ def read_list(index: Index, vocabulary: Vocabulary, head: int) -> RdfList | None
     node = head
     while node != vocabulary.NIL:
         first = next(iter(index.find_objects(node, vocabulary.FIRST)), None)
-        tail = next(iter(index.find_objects(node, vocabulary.REST)), None)
-        if first is None or tail is None or node in visited:
+        rest = next(iter(index.find_objects(node, vocabulary.REST)), None)
+        if first is None or rest is None or node in visited:
             return None
         visited.add(node)
         items.append(first)
-        triples += [(node, vocabulary.FIRST, first), (node, vocabulary.REST, tail)]
-        node = tail
+        triples += [(node, vocabulary.FIRST, first), (node, vocabulary.REST, rest)]
+        node = rest
     return RdfList(tuple(items), tuple(triples)) if items else None
 
 
 def close_schema(
     schema: Index, lists: Index, vocabulary: Vocabulary, regime: str
 ) -> list[DerivedAxiom]:
-    """Closes ``schema`` in place.
+    """Adds to ``schema`` all axioms that follow from its axioms.
 
     Args:
         schema: the axioms; changed.
@@ -61,88 +61,89 @@ def close_schema(
         regime: ``rdfs`` or ``owl-rl``.
 
     Returns:
-        The axioms that were added, premises first.
+        The added axioms in order; the premises of each precede it.
     """
-    added: list[DerivedAxiom] = []
-    owl = regime == "owl-rl"
+    derived_axioms: list[DerivedAxiom] = []
+    is_owl = regime == "owl-rl"
     grew = True
     while grew:
         grew = False
-        class_rule = "scm-sco" if owl else "rdfs11"
-        hierarchies = list(_derive_hierarchies(schema, vocabulary, class_rule, owl))
+        class_rule = "scm-sco" if is_owl else "rdfs11"
+        hierarchies = list(_derive_hierarchies(schema, vocabulary, class_rule, is_owl))
         for derived in hierarchies:
             schema.add_triple(*derived.triple)
-        added += hierarchies
+        derived_axioms += hierarchies
         grew = bool(hierarchies)
-        if not owl:
+        if not is_owl:
             continue
         for derived in _derive_owl_axioms(schema, lists, vocabulary):
             if derived.triple[0] == derived.triple[2] and not derived.trivial:
                 continue
             if schema.add_triple(*derived.triple):
-                added.append(derived)
+                derived_axioms.append(derived)
                 grew = True
-    return added
+    return derived_axioms
 
 
 def _derive_hierarchies(
-    schema: Index, vocabulary: Vocabulary, class_rule: str, owl: bool
+    schema: Index, vocabulary: Vocabulary, class_rule: str, is_owl: bool
 ) -> Iterator[DerivedAxiom]:
-    property_rule = "scm-spo" if owl else "rdfs5"
+    property_rule = "scm-spo" if is_owl else "rdfs5"
     for predicate, name in (
         (vocabulary.SUB_CLASS, class_rule),
         (vocabulary.SUB_PROPERTY, property_rule),
     ):
-        for low in list(schema.get_subjects(predicate)):
-            ancestors = dict.fromkeys(schema.find_objects(low, predicate))
-            walk = list(ancestors)
+        for start in list(schema.get_subjects(predicate)):
+            ancestors = dict.fromkeys(schema.find_objects(start, predicate))
+            queue = list(ancestors)
             # ``walk`` grows while it is iterated, so all ancestors are reached, nearest first.
-            for middle in walk:
-                for high in schema.find_objects(middle, predicate):
-                    if high not in ancestors and high != low:
-                        ancestors[high] = None
-                        walk.append(high)
-                        premises = (low, predicate, middle), (middle, predicate, high)
-                        yield DerivedAxiom((low, predicate, high), name, premises, False)
+            for middle in queue:
+                for ancestor in schema.find_objects(middle, predicate):
+                    if ancestor not in ancestors and ancestor != start:
+                        ancestors[ancestor] = None
+                        queue.append(ancestor)
+                        premises = (start, predicate, middle), (middle, predicate, ancestor)
+                        yield DerivedAxiom((start, predicate, ancestor), name, premises)
 
 
 def _derive_owl_axioms(schema: Index, lists: Index, v: Vocabulary) -> Iterator[DerivedAxiom]:
-    for low, high, equivalence, names in (
-        (v.SUB_CLASS, v.SUB_CLASS, v.EQUIVALENT_CLASS, ("scm-eqc1", "scm-eqc2")),
-        (v.SUB_PROPERTY, v.SUB_PROPERTY, v.EQUIVALENT_PROPERTY, ("scm-eqp1", "scm-eqp2")),
+    for sub_relation, equivalence, rule_1, rule_2 in (
+        (v.SUB_CLASS, v.EQUIVALENT_CLASS, "scm-eqc1", "scm-eqc2"),
+        (v.SUB_PROPERTY, v.EQUIVALENT_PROPERTY, "scm-eqp1", "scm-eqp2"),
     ):
         for a, b in list(schema.iter_pairs(equivalence)):
-            yield DerivedAxiom((a, low, b), names[0], ((a, equivalence, b),), False)
-            yield DerivedAxiom((b, high, a), names[0], ((a, equivalence, b),), False)
-        for a, b in list(schema.iter_pairs(low)):
-            if schema.has_triple(b, low, a):
-                yield DerivedAxiom((a, equivalence, b), names[1], ((a, low, b), (b, low, a)), False)
-    for predicate, first, second in (
+            yield DerivedAxiom((a, sub_relation, b), rule_1, ((a, equivalence, b),))
+            yield DerivedAxiom((b, sub_relation, a), rule_1, ((a, equivalence, b),))
+        for a, b in list(schema.iter_pairs(sub_relation)):
+            if schema.has_triple(b, sub_relation, a):
+                mutual_links = (a, sub_relation, b), (b, sub_relation, a)
+                yield DerivedAxiom((a, equivalence, b), rule_2, mutual_links)
+    for predicate, class_rule, property_rule in (
         (v.DOMAIN, "scm-dom1", "scm-dom2"),
         (v.RANGE, "scm-rng1", "scm-rng2"),
     ):
         for p, c in list(schema.iter_pairs(predicate)):
             for d in list(schema.find_objects(c, v.SUB_CLASS)):
                 premises: tuple[Triple, ...] = (p, predicate, c), (c, v.SUB_CLASS, d)
-                yield DerivedAxiom((p, predicate, d), first, premises, False)
+                yield DerivedAxiom((p, predicate, d), class_rule, premises)
             for q in list(schema.find_subjects(v.SUB_PROPERTY, p)):
                 premises = (p, predicate, c), (q, v.SUB_PROPERTY, p)
-                yield DerivedAxiom((q, predicate, c), second, premises, False)
+                yield DerivedAxiom((q, predicate, c), property_rule, premises)
     for c, head in list(schema.iter_pairs(v.INTERSECTION)):
-        listed = read_list(lists, v, head)
-        for part in listed.items if listed else ():
-            premises = (c, v.INTERSECTION, head), *(listed.triples if listed else ())
-            yield DerivedAxiom((c, v.SUB_CLASS, part), "scm-int", premises, False)
+        rdf_list = read_list(lists, v, head)
+        for part in rdf_list.items if rdf_list else ():
+            premises = (c, v.INTERSECTION, head), *(rdf_list.triples if rdf_list else ())
+            yield DerivedAxiom((c, v.SUB_CLASS, part), "scm-int", premises)
     for c, head in list(schema.iter_pairs(v.UNION)):
-        listed = read_list(lists, v, head)
-        for part in listed.items if listed else ():
-            premises = (c, v.UNION, head), *(listed.triples if listed else ())
-            yield DerivedAxiom((part, v.SUB_CLASS, c), "scm-uni", premises, False)
+        rdf_list = read_list(lists, v, head)
+        for part in rdf_list.items if rdf_list else ():
+            premises = (c, v.UNION, head), *(rdf_list.triples if rdf_list else ())
+            yield DerivedAxiom((part, v.SUB_CLASS, c), "scm-uni", premises)
     yield from _derive_restrictions(schema, v)
 
 
 def _derive_restrictions(schema: Index, v: Vocabulary) -> Iterator[DerivedAxiom]:
-    """scm-hv, scm-svf1, scm-svf2, scm-avf1, scm-avf2: one restriction is a subclass of another."""
+    """Derives that one restriction is a subclass of another: rules scm-hv, scm-svf*, scm-avf*."""
     for c1, value in list(schema.iter_pairs(v.HAS_VALUE)):
         for p1 in list(schema.find_objects(c1, v.ON_PROPERTY)):
             for c2, p2 in _iter_other_restrictions(schema, v, v.HAS_VALUE, value, c1):
@@ -153,7 +154,7 @@ def _derive_restrictions(schema: Index, v: Vocabulary) -> Iterator[DerivedAxiom]
                         (c2, v.HAS_VALUE, value), (c2, v.ON_PROPERTY, p2),
                         (p1, v.SUB_PROPERTY, p2),
                     )  # fmt: skip
-                    yield DerivedAxiom((c1, v.SUB_CLASS, c2), "scm-hv", premises, False)
+                    yield DerivedAxiom((c1, v.SUB_CLASS, c2), "scm-hv", premises)
     for quantifier, by_class, by_property in (
         (v.SOME_VALUES, "scm-svf1", "scm-svf2"),
         (v.ALL_VALUES, "scm-avf1", "scm-avf2"),
@@ -168,15 +169,17 @@ def _derive_restrictions(schema: Index, v: Vocabulary) -> Iterator[DerivedAxiom]
                         if p1 == p2:
                             premises_2 = (c2, quantifier, y2), (c2, v.ON_PROPERTY, p2)
                             premises = (*premises_1, *premises_2, (y1, v.SUB_CLASS, y2))
-                            yield DerivedAxiom((c1, v.SUB_CLASS, c2), by_class, premises, False)
+                            yield DerivedAxiom((c1, v.SUB_CLASS, c2), by_class, premises)
                 for c2, p2 in _iter_other_restrictions(schema, v, quantifier, y1, c1):
                     yield from _derive_reflexive_property(schema, v, p1, p2)
                     if schema.has_triple(p1, v.SUB_PROPERTY, p2):
                         premises_2 = (c2, quantifier, y1), (c2, v.ON_PROPERTY, p2)
                         premises = (*premises_1, *premises_2, (p1, v.SUB_PROPERTY, p2))
                         # A more general property makes "all values" stricter: the order reverses.
-                        low, high = (c1, c2) if quantifier == v.SOME_VALUES else (c2, c1)
-                        yield DerivedAxiom((low, v.SUB_CLASS, high), by_property, premises, False)
+                        subclass, superclass = (c1, c2) if quantifier == v.SOME_VALUES else (c2, c1)
+                        yield DerivedAxiom(
+                            (subclass, v.SUB_CLASS, superclass), by_property, premises
+                        )
 
 
 def _iter_other_restrictions(
@@ -193,11 +196,13 @@ def _derive_reflexive_property(
 ) -> Iterator[DerivedAxiom]:
     if p1 != p2:
         return
-    for kind, name in ((v.OBJECT_PROPERTY, "scm-op"), (v.DATA_PROPERTY, "scm-dp")):
-        if schema.has_triple(p1, v.TYPE, kind):
-            yield DerivedAxiom((p1, v.SUB_PROPERTY, p1), name, ((p1, v.TYPE, kind),), True)
+    for type_class, name in ((v.OBJECT_PROPERTY, "scm-op"), (v.DATA_PROPERTY, "scm-dp")):
+        if schema.has_triple(p1, v.TYPE, type_class):
+            yield DerivedAxiom(
+                (p1, v.SUB_PROPERTY, p1), name, ((p1, v.TYPE, type_class),), trivial=True
+            )
 
 
 def _derive_reflexive_class(schema: Index, v: Vocabulary, c: int) -> Iterator[DerivedAxiom]:
     if schema.has_triple(c, v.TYPE, v.CLASS):
-        yield DerivedAxiom((c, v.SUB_CLASS, c), "scm-cls", ((c, v.TYPE, v.CLASS),), True)
+        yield DerivedAxiom((c, v.SUB_CLASS, c), "scm-cls", ((c, v.TYPE, v.CLASS),), trivial=True)

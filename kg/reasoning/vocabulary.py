@@ -5,6 +5,7 @@ from __future__ import annotations
 from kg.term_table import TermTable
 from kg.terms import OWL, RDF, RDFS
 
+# Attribute of ``Vocabulary`` → IRI.
 _TERMS = {
     "TYPE": RDF + "type",
     "FIRST": RDF + "first",
@@ -161,7 +162,7 @@ class Vocabulary:
         }
         """Per regime, classes whose instances are compiled into rules."""
         self.trivial_if_reflexive = frozenset(getattr(self, name) for name in _TRIVIAL_IF_REFLEXIVE)
-        """Predicates that hold between everything and itself, such as "a sameAs a"."""
+        """Predicates that relate everything to itself, so that "a sameAs a" says nothing."""
 
     @staticmethod
     def get_for_table(terms: TermTable) -> Vocabulary:

@@ -1,4 +1,4 @@
-"""SHACL shapes: reads and checks them, compiles them over the triple index, finds dependencies."""
+"""SHACL shapes: reading, checking, compilation over the triple index, and dependencies."""
 
 from kg.shapes.collection import Shapes
 from kg.shapes.model import Constraint, Shape

@@ -68,11 +68,16 @@ class Shapes:
         if not files:
             raise MissingShapesError("no shapes file was given", hint="Pass --shapes FILE.")
         graph = rdflib.Graph(bind_namespaces="none")
-        names: dict[tuple[int, str], str] = {}
-        for number, path in enumerate(files):
+        blank_names: dict[tuple[int, str], str] = {}
+        for file_number, path in enumerate(files):
             for s, p, o in _parse_file(require_file(path, "shapes file")):
-                graph.add((_convert_term(s, number, names), _convert_term(p, number, names),
-                           _convert_term(o, number, names)))  # fmt: skip
+                graph.add(
+                    (
+                        _convert_term(s, file_number, blank_names),
+                        _convert_term(p, file_number, blank_names),
+                        _convert_term(o, file_number, blank_names),
+                    )
+                )
                 if len(graph) > MAX_TRIPLES:
                     raise ShapesError(f"more than {MAX_TRIPLES} triples", where=str(path))
         shapes = cls._read_graph(graph, ", ".join(map(str, files)))
@@ -153,20 +158,22 @@ class Shapes:
         return self.to_rdflib_without_targets(keep=self.targeted_nodes)
 
     def to_rdflib_without_targets(self, keep: Iterable[str] = ()) -> Graph:
-        """Returns a copy of the shapes graph without targets, except those of ``keep``."""
+        """Returns a copy of the shapes graph in which only the shapes ``keep`` have targets."""
         import rdflib
 
-        kept_nodes = {to_rdflib(node) for node in keep}
+        nodes_with_targets = {to_rdflib(node) for node in keep}
         # A shape that is also a class implicitly targets its instances, so its type goes too.
-        meta = rdflib.URIRef(RDFS + "Class")
-        classes: set[Node] = {meta, rdflib.URIRef(OWL + "Class")}
-        classes.update(self._graph.subjects(rdflib.URIRef(RDFS + "subClassOf"), meta))
-        nodes = {to_rdflib(node) for node in self.shapes} - kept_nodes
-        targets = {rdflib.URIRef(SH + name) for name in TARGET_PROPERTIES}
+        rdfs_class = rdflib.URIRef(RDFS + "Class")
+        classes: set[Node] = {rdfs_class, rdflib.URIRef(OWL + "Class")}
+        classes.update(self._graph.subjects(rdflib.URIRef(RDFS + "subClassOf"), rdfs_class))
+        nodes_without_targets = {to_rdflib(node) for node in self.shapes} - nodes_with_targets
+        target_predicates = {rdflib.URIRef(SH + name) for name in TARGET_PROPERTIES}
         rdf_type = rdflib.URIRef(RDF + "type")
         graph = rdflib.Graph(bind_namespaces="none")
         for s, p, o in self._graph:
-            if s in nodes and (p in targets or (p == rdf_type and o in classes)):
+            if s in nodes_without_targets and (
+                p in target_predicates or (p == rdf_type and o in classes)
+            ):
                 continue
             graph.add((s, p, o))
         return graph
@@ -187,11 +194,11 @@ def _parse_file(path: Path) -> Iterator[tuple[object, object, object]]:
         )
     if path.stat().st_size > MAX_FILE_BYTES:
         raise ShapesError(f"the file is larger than {MAX_FILE_BYTES} bytes", where=str(path))
-    form = pyoxigraph.RdfFormat.from_media_type(media_type)
-    base = path.resolve().as_uri()
+    rdf_format = pyoxigraph.RdfFormat.from_media_type(media_type)
+    base_iri = path.resolve().as_uri()
     try:
-        for quad in pyoxigraph.parse(path.read_bytes(), format=form, base_iri=base):
-            yield quad.subject, quad.predicate, quad.object
+        for statement in pyoxigraph.parse(path.read_bytes(), format=rdf_format, base_iri=base_iri):
+            yield statement.subject, statement.predicate, statement.object
     except SyntaxError as error:
         where = f"{path}:{error.lineno}:{error.offset}" if error.lineno else str(path)
         raise ShapesError(
@@ -201,15 +208,20 @@ def _parse_file(path: Path) -> Iterator[tuple[object, object, object]]:
         raise ShapesError(f"the shapes do not parse: {error}", where=str(path)) from None
 
 
-def _convert_term(term: object, file: int, names: dict[tuple[int, str], str]) -> Identifier:
-    """Converts a pyoxigraph term to rdflib; blank nodes are numbered in document order."""
+def _convert_term(
+    term: object, file_number: int, blank_names: dict[tuple[int, str], str]
+) -> Identifier:
+    """Converts a pyoxigraph term to rdflib.
+
+    Blank nodes are numbered in the order of the files, so that proofs are reproducible.
+    """
     import pyoxigraph
     from rdflib import BNode
 
     if isinstance(term, pyoxigraph.NamedNode):
         return to_rdflib(term.value)
     if isinstance(term, pyoxigraph.BlankNode):
-        return BNode(names.setdefault((file, term.value), f"s{len(names):06d}"))
+        return BNode(blank_names.setdefault((file_number, term.value), f"s{len(blank_names):06d}"))
     if isinstance(term, pyoxigraph.Literal):
         return to_rdflib(str(term))
     raise ShapesError("RDF-star terms are not allowed in shapes")

@@ -28,6 +28,7 @@ from kg.shapes.sparql import SparqlConstraint
 from kg.term_table import TermTable
 from kg.terms import RDF, RDFS
 
+# Component → class that evaluates it. ``sh:node`` is an ``sh:and`` of a single shape.
 _NESTED: dict[str, Callable[[Parameter, list[CompiledShape]], NestedConstraint]] = {
     "Not": Not,
     "And": AllOf,
@@ -43,7 +44,7 @@ class CompiledTargets:
     def __init__(self, shape: Shape, terms: TermTable, cache_scope: TypeCacheScope) -> None:
         targets = shape.targets
         self._cache_scope = cache_scope
-        self._typed_cache: dict[int, bool] = {}
+        self._instance_cache: dict[int, bool] = {}
         self.nodes = tuple(map(terms.intern, targets.nodes))
         self.classes = tuple(map(terms.intern, targets.classes))
         self.subjects_of = tuple(map(terms.intern, targets.subjects_of))
@@ -59,22 +60,23 @@ class CompiledTargets:
             return True
         if self.classes:
             if index is not self._cache_scope.index:
-                typed = self._is_typed(index, focus)
+                is_instance = self._is_instance(index, focus)
             else:
-                cached = self._typed_cache.get(focus)
+                cached = self._instance_cache.get(focus)
                 if cached is None:
-                    if len(self._typed_cache) >= MAX_CACHE_SIZE:
-                        self._typed_cache.clear()
-                    cached = self._typed_cache[focus] = self._is_typed(index, focus)
-                typed = cached
-            if typed:
+                    if len(self._instance_cache) >= MAX_CACHE_SIZE:
+                        self._instance_cache.clear()
+                    cached = self._instance_cache[focus] = self._is_instance(index, focus)
+                is_instance = cached
+            if is_instance:
                 return True
         for p in self.subjects_of:
             if index.find_objects(focus, p):
                 return True
         return any(index.find_subjects(p, focus) for p in self.objects_of)
 
-    def _is_typed(self, index: Index, focus: int) -> bool:
+    def _is_instance(self, index: Index, focus: int) -> bool:
+        """Returns whether a type of ``focus`` is a target class or one of its subclasses."""
         types = index.find_objects(focus, self._rdf_type)
         return bool(types) and any(
             target in types or has_superclass(index, types, target, self._sub_class)
@@ -85,15 +87,15 @@ class CompiledTargets:
         """Returns all focus nodes, each once, in a deterministic order."""
         focus_nodes = dict.fromkeys(self.nodes)
         for target in self.classes:
-            below = {target: None}
+            subclasses = {target: None}
             queue = [target]
-            for item in queue:
-                for sub in index.find_subjects(self._sub_class, item):
-                    if sub not in below:
-                        below[sub] = None
-                        queue.append(sub)
-            for item in below:
-                focus_nodes.update(dict.fromkeys(index.find_subjects(self._rdf_type, item)))
+            for cls in queue:
+                for subclass in index.find_subjects(self._sub_class, cls):
+                    if subclass not in subclasses:
+                        subclasses[subclass] = None
+                        queue.append(subclass)
+            for cls in subclasses:
+                focus_nodes.update(dict.fromkeys(index.find_subjects(self._rdf_type, cls)))
         for p in self.subjects_of:
             focus_nodes.update(dict.fromkeys(s for s, _ in index.iter_pairs(p)))
         for p in self.objects_of:

@@ -1,4 +1,4 @@
-"""Implements the constraint components on values as tests over the triple index.
+"""Implements the SHACL constraint components that test values, over the triple index.
 
 ``find_failing_values`` returns each value exactly as many times as pySHACL reports it. Results
 that depend on a term alone are cached by its id.
@@ -37,15 +37,15 @@ class TermTest(Component):
         self, index: Index, focus: int, values: Collection[int]
     ) -> Collection[int]:
         """Returns the values that fail the test."""
-        passes = self._cache
+        cache = self._cache
         failed: list[int] = []
         for value in values:
-            ok = passes.get(value)
-            if ok is None:
-                if len(passes) >= MAX_CACHE_SIZE:
-                    passes.clear()
-                ok = passes[value] = self._test(value)
-            if not ok:
+            is_passing = cache.get(value)
+            if is_passing is None:
+                if len(cache) >= MAX_CACHE_SIZE:
+                    cache.clear()
+                is_passing = cache[value] = self._test(value)
+            if not is_passing:
                 failed.append(value)
         return failed
 
@@ -53,9 +53,9 @@ class TermTest(Component):
 class TypeCacheScope:
     """Stores the index, if any, for which answers about types may be cached.
 
-    These answers are valid as long as no ``rdf:type`` or ``rdfs:subClassOf`` triple changes: the
-    engine sets ``index`` to the index of the closed graph, and to None while that index contains a
-    claim with one of these predicates.
+    Answers about types change with the ``rdf:type`` and ``rdfs:subClassOf`` triples. So the engine
+    sets ``index`` to the index of the closure, but to None while it adds a claim with one of these
+    predicates to that index.
     """
 
     __slots__ = ("index",)
@@ -103,8 +103,8 @@ class ClassConstraint(Component):
     ) -> None:
         super().__init__(parameter)
         intern = rdflib_terms.terms.intern
-        self.target = intern(parameter.terms[0])
-        self.rdf_type, self.sub_class = intern(RDF + "type"), intern(RDFS + "subClassOf")
+        self.required_class = intern(parameter.terms[0])
+        self.rdf_type, self.subclass_predicate = intern(RDF + "type"), intern(RDFS + "subClassOf")
         self._type_cache = TypeCache(cache_scope, self.rdf_type)
 
     def find_failing_values(
@@ -119,47 +119,51 @@ class ClassConstraint(Component):
 
     def _check_instance(self, index: Index, value: int) -> bool:
         types = index.find_objects(value, self.rdf_type)
-        if self.target in types:
+        if self.required_class in types:
             return True
-        return bool(types) and has_superclass(index, types, self.target, self.sub_class)
+        return bool(types) and has_superclass(
+            index, types, self.required_class, self.subclass_predicate
+        )
 
 
-def has_superclass(index: Index, classes: Collection[int], target: int, sub_class: int) -> bool:
-    """Returns whether ``target`` is reached from one of ``classes`` by ``rdfs:subClassOf``."""
+def has_superclass(
+    index: Index, classes: Collection[int], required_class: int, subclass_predicate: int
+) -> bool:
+    """Returns whether one of ``classes`` reaches ``required_class`` by ``rdfs:subClassOf``."""
     visited = set(classes)
     queue = list(classes)
-    for item in queue:
-        for above in index.find_objects(item, sub_class):
-            if above == target:
+    for cls in queue:
+        for superclass in index.find_objects(cls, subclass_predicate):
+            if superclass == required_class:
                 return True
-            if above not in visited:
-                visited.add(above)
-                queue.append(above)
+            if superclass not in visited:
+                visited.add(superclass)
+                queue.append(superclass)
     return False
 
 
 class MinCount(Component):
-    """``sh:minCount``."""
+    """``sh:minCount``: there are at least this many values."""
 
     def find_failing_values(
         self, index: Index, focus: int, values: Collection[int]
     ) -> Collection[int]:
-        """Returns one result without value if there are too few values."""
+        """Returns one ``NO_VALUE`` if there are too few values."""
         return () if len(values) >= self.parameter.number else (NO_VALUE,)
 
 
 class MaxCount(Component):
-    """``sh:maxCount``."""
+    """``sh:maxCount``: there are at most this many values."""
 
     def find_failing_values(
         self, index: Index, focus: int, values: Collection[int]
     ) -> Collection[int]:
-        """Returns one result without value if there are too many values."""
+        """Returns one ``NO_VALUE`` if there are too many values."""
         return () if len(values) <= self.parameter.number else (NO_VALUE,)
 
 
 class HasValue(Component):
-    """``sh:hasValue``."""
+    """``sh:hasValue``: a given term is among the values."""
 
     def __init__(self, parameter: Parameter, rdflib_terms: RdflibTerms) -> None:
         super().__init__(parameter)
@@ -168,7 +172,7 @@ class HasValue(Component):
     def find_failing_values(
         self, index: Index, focus: int, values: Collection[int]
     ) -> Collection[int]:
-        """Returns one result without value if the term is not among the values."""
+        """Returns one ``NO_VALUE`` if the term is not among the values."""
         return () if self.required_value in values else (NO_VALUE,)
 
 
@@ -189,14 +193,18 @@ class PropertyPairConstraint(Component):
     def find_failing_values(
         self, index: Index, focus: int, values: Collection[int]
     ) -> Collection[int]:
-        """Returns the values that break the relation; for an order, once per offending pair."""
+        """Returns the values that violate the relation.
+
+        For ``sh:lessThan`` and ``sh:lessThanOrEquals``, a value is returned once for each object
+        that it violates the relation with.
+        """
         compared_values = index.find_objects(focus, self.predicate)
-        kind = self.parameter.component
-        if kind == "Disjoint":
+        component = self.parameter.component
+        if component == "Disjoint":
             return (
                 [value for value in values if value in compared_values] if compared_values else ()
             )
-        if kind == "Equals":
+        if component == "Equals":
             return [value for value in values if value not in compared_values] + [
                 other for other in compared_values if other not in values
             ]
@@ -206,20 +214,20 @@ class PropertyPairConstraint(Component):
 
     def _is_less(self, value: int, other: int) -> bool:
         key = (value, other)
-        less = self._is_less_cache.get(key)
-        if less is None:
+        is_less = self._is_less_cache.get(key)
+        if is_less is None:
             if len(self._is_less_cache) >= MAX_CACHE_SIZE:
                 self._is_less_cache.clear()
-            rdf = self._rdflib_terms.get_rdflib_term
+            get_rdflib_term = self._rdflib_terms.get_rdflib_term
             or_equal = self.parameter.component == "LessThanOrEquals"
-            less = self._is_less_cache[key] = is_less_than(
-                rdf(value), rdf(other), or_equal=or_equal
+            is_less = self._is_less_cache[key] = is_less_than(
+                get_rdflib_term(value), get_rdflib_term(other), or_equal=or_equal
             )
-        return less
+        return is_less
 
 
 class UniqueLang(Component):
-    """``sh:uniqueLang``."""
+    """``sh:uniqueLang``: no two values have the same language tag."""
 
     def __init__(self, parameter: Parameter, rdflib_terms: RdflibTerms) -> None:
         super().__init__(parameter)
@@ -228,7 +236,7 @@ class UniqueLang(Component):
     def find_failing_values(
         self, index: Index, focus: int, values: Collection[int]
     ) -> Collection[int]:
-        """Returns one result without value per language that occurs more than once."""
+        """Returns one ``NO_VALUE`` per language that occurs more than once."""
         if len(values) < 2:
             return ()
         counts: dict[str, int] = {}
@@ -248,7 +256,7 @@ class Closed(Component):
         self.allowed = frozenset(map(intern, parameter.terms))
         self._term_texts = rdflib_terms.terms.texts
         # As in pySHACL, ``rdf:type rdfs:Resource`` is always allowed.
-        self._resource = (intern(RDF + "type"), intern(RDFS + "Resource"))
+        self._resource_edge = (intern(RDF + "type"), intern(RDFS + "Resource"))
 
     def find_extra_edges(self, index: Index, values: Collection[int]) -> list[tuple[int, int]]:
         """Returns (predicate, object) of every triple that is not allowed."""
@@ -256,7 +264,7 @@ class Closed(Component):
             edge
             for value in values
             for edge in index.iter_out_edges(value)
-            if edge[0] not in self.allowed and edge != self._resource
+            if edge[0] not in self.allowed and edge != self._resource_edge
         ]
 
     def find_failing_values(
@@ -266,19 +274,19 @@ class Closed(Component):
         return [o for _, o in self.find_extra_edges(index, values)]
 
     def collect_results(
-        self, index: Index, focus: int, values: Collection[int], out: list[Result]
+        self, index: Index, focus: int, values: Collection[int], results: list[Result]
     ) -> None:
         """Appends one result per triple that is not allowed, with its predicate as the path."""
         for p, o in self.find_extra_edges(index, values):
-            out.append((self.owner, self.name, focus, self._term_texts[p], o))
+            results.append((self.owner, self.name, focus, self._term_texts[p], o))
 
 
 def make_term_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Callable[[int], bool] | None:
     """Returns the test of a component that tests values one by one; None for other components."""
     name = parameter.component
     if name == "In":
-        listed = frozenset(map(rdflib_terms.terms.intern, parameter.terms))
-        return listed.__contains__
+        allowed_terms = frozenset(map(rdflib_terms.terms.intern, parameter.terms))
+        return allowed_terms.__contains__
     if name == "NodeKind":
         return _make_node_kind_test(parameter.terms[0], rdflib_terms)
     if name == "Datatype":
@@ -295,15 +303,17 @@ def make_term_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Callable[
 
 
 def _make_node_kind_test(kind: str, rdflib_terms: RdflibTerms) -> Callable[[int], bool]:
-    text = rdflib_terms.terms.get_text
+    get_text = rdflib_terms.terms.get_text
     kind_name = kind.rpartition("#")[2]
-    iri = kind_name in ("IRI", "BlankNodeOrIRI", "IRIOrLiteral")
-    blank = kind_name in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral")
-    literal = kind_name in ("Literal", "BlankNodeOrLiteral", "IRIOrLiteral")
+    allows_iri = kind_name in ("IRI", "BlankNodeOrIRI", "IRIOrLiteral")
+    allows_blank = kind_name in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral")
+    allows_literal = kind_name in ("Literal", "BlankNodeOrLiteral", "IRIOrLiteral")
 
     def has_node_kind(term: int) -> bool:
-        start = text(term)[:2]
-        return literal if start[:1] == '"' else blank if start == "_:" else iri
+        prefix = get_text(term)[:2]
+        return (
+            allows_literal if prefix[:1] == '"' else allows_blank if prefix == "_:" else allows_iri
+        )
 
     return has_node_kind
 
@@ -313,7 +323,7 @@ def _make_datatype_test(datatype: str, rdflib_terms: RdflibTerms) -> Callable[[i
     from decimal import Decimal
 
     # Python type that a literal of a datatype must have; pySHACL does not check other datatypes.
-    needed: Any = {
+    required_type: Any = {
         XSD + "string": (str, bytes),
         RDF + "langString": (str, bytes),
         XSD + "integer": int,
@@ -331,14 +341,16 @@ def _make_datatype_test(datatype: str, rdflib_terms: RdflibTerms) -> Callable[[i
         literal = rdflib_terms.get_rdflib_term(term)
         if not isinstance(literal, Literal):
             return False
-        own = None if literal.datatype is None else str(literal.datatype)
-        if own == datatype:
-            return literal.ill_typed is not True and isinstance(literal.value, needed)
-        if datatype == RDFS + "Literal" or (datatype == RDFS + "Datatype" and own):
+        own_datatype = None if literal.datatype is None else str(literal.datatype)
+        if own_datatype == datatype:
+            return literal.ill_typed is not True and isinstance(literal.value, required_type)
+        if datatype == RDFS + "Literal" or (datatype == RDFS + "Datatype" and own_datatype):
             return True
-        plain = own is None and not literal.language and datatype == XSD + "string"
-        tagged = bool(literal.language) and datatype == RDF + "langString"
-        return (plain or tagged) and isinstance(literal.value, needed)
+        is_plain_string = (
+            own_datatype is None and not literal.language and datatype == XSD + "string"
+        )
+        is_language_tagged = bool(literal.language) and datatype == RDF + "langString"
+        return (is_plain_string or is_language_tagged) and isinstance(literal.value, required_type)
 
     return has_datatype
 
@@ -360,6 +372,7 @@ def _make_pattern_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Calla
         re.MULTILINE if "m" in parameter.flags else 0
     )
     with warnings.catch_warnings():
+        # Python warns of constructs that are valid in patterns of SHACL, such as "[[".
         warnings.simplefilter("ignore")
         search = re.compile(parameter.text, flags).search
 
@@ -380,6 +393,7 @@ def _make_language_test(ranges: frozenset[str], rdflib_terms: RdflibTerms) -> Ca
     return has_language
 
 
+# ``order`` is negative, 0 or positive if a value is less than, equal to or greater than the bound.
 _BOUNDS: dict[str, Callable[[int], bool]] = {
     "MinExclusive": lambda order: order > 0,
     "MinInclusive": lambda order: order >= 0,
@@ -391,7 +405,7 @@ _BOUNDS: dict[str, Callable[[int], bool]] = {
 def _make_bound_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Callable[[int], bool]:
     with silence_rdflib():
         bound: Any = to_rdflib(parameter.terms[0])
-    within = _BOUNDS[parameter.component]
+    satisfies_bound = _BOUNDS[parameter.component]
 
     def is_within_bound(term: int) -> bool:
         from rdflib import Literal
@@ -404,7 +418,7 @@ def _make_bound_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Callabl
             return False
         try:
             with silence_rdflib():
-                return within(compare_literals(value, bound))
+                return satisfies_bound(compare_literals(value, bound))
         except (TypeError, NotImplementedError):
             return False
 

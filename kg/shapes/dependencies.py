@@ -1,12 +1,13 @@
 """Finds the dependencies of a shape: the focus nodes at which a new triple can cause a violation.
 
-Each step of the evaluation that reads the graph gives one dependency: a predicate, the end of the
-triple that is nearer to the focus node, and the path back from that end to the focus node. A triple
-``s p o`` can only affect the focus nodes that a dependency on ``p`` leads back to. The path back
-is walked with the triple in the graph, because a path may pass through it more than once.
+Each step of the evaluation that reads the graph gives one dependency. It consists of a predicate,
+the end of the triple that is nearer to the focus node, and the path back from that end to the focus
+node. A triple ``s p o`` can only affect the focus nodes that a dependency on ``p`` leads back to.
+The path back is followed with the triple in the graph, because it may contain the triple itself.
 
-A new ``rdf:type`` triple can only satisfy ``sh:class``, never break it, so ``sh:class`` in a
-positive position needs no dependency. Under ``not``, ``xone`` and qualified counts it does.
+A new ``rdf:type`` triple can only satisfy ``sh:class``, never violate it, so ``sh:class`` needs no
+dependency. Inside ``not``, ``xone`` and qualified counts it needs one, because there conforming to
+more shapes can violate a constraint.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Edge:
     inverse: bool
     """Whether the object, not the subject, is the end nearer to the focus node."""
     walk_back: Walk | None
-    """Leads from the near end to the focus nodes; None if the near end is the focus node."""
+    """Leads from the nearer end to the focus nodes; None if that end is the focus node itself."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ class ClosedEdge:
 
 @dataclass(frozen=True)
 class QueryEdge:
-    """The dependency of a SPARQL constraint, found from its triple patterns."""
+    """The dependency of a SPARQL constraint, derived from its triple patterns."""
 
     constraint: SparqlConstraint
     walk_back: Walk | None
 
     def find_focus_nodes(self, index: Index, s: int, p: int, o: int) -> Iterator[int]:
         """Yields the focus nodes whose solutions can use the triple."""
-        for node in dict.fromkeys(self.constraint.find_touched_nodes(index, s, p, o)):
+        for node in dict.fromkeys(self.constraint.find_affected_nodes(index, s, p, o)):
             yield from (node,) if self.walk_back is None else self.walk_back(index, node)
 
 
@@ -78,7 +79,7 @@ class Dependencies:
         self.edges: list[Edge] = []
         self.closed_edges: list[ClosedEdge] = []
         self.queries: list[QueryEdge] = []
-        self.opaque: list[SparqlConstraint] = []
+        self.opaque_queries: list[SparqlConstraint] = []
         self.uses_class_hierarchy = False
         self.is_compiled = True
         self._visit_shape(shape, (), positive=True)
@@ -86,42 +87,49 @@ class Dependencies:
     def _visit_shape(
         self, shape: CompiledShape, prefix: tuple[Path, ...], *, positive: bool
     ) -> None:
+        """Adds the dependencies of a shape and its nested shapes.
+
+        Args:
+            shape: the shape.
+            prefix: the paths, one after the other, from the focus node to the shape's nodes.
+            positive: whether a value that conforms to more shapes can never cause a violation.
+        """
         if shape.shape.deactivated:
             return
-        values = prefix
+        value_prefix = prefix
         path = shape.shape.path
         if path is not None:
-            for before, step in iter_steps(path, prefix):
-                self._add_edge(self._terms.intern(step.predicate), step.inverse, before)
-            values = (*prefix, path)
+            for step_prefix, step in iter_steps(path, prefix):
+                self._add_edge(self._terms.intern(step.predicate), step.inverse, step_prefix)
+            value_prefix = (*prefix, path)
         for component in shape.components:
             if isinstance(component, ClassConstraint):
                 self.uses_class_hierarchy = True
                 if not positive:
-                    self._add_edge(self._rdf_type, False, values)
+                    self._add_edge(self._rdf_type, False, value_prefix)
             elif isinstance(component, PropertyPairConstraint):
                 # The compared predicate is read at the focus node, not at the values.
                 self._add_edge(component.predicate, False, prefix)
             elif isinstance(component, Closed):
                 self.closed_edges.append(
-                    ClosedEdge(component.allowed, self._compile_walk_back(values))
+                    ClosedEdge(component.allowed, self._compile_walk_back(value_prefix))
                 )
             elif isinstance(component, NestedConstraint):
-                # A value that conforms to more shapes can break ``not`` and ``xone``.
-                monotone = positive and isinstance(component, (AllOf, AnyOf))
+                # A value that conforms to more shapes can violate ``not`` and ``xone``.
+                is_monotone = positive and isinstance(component, (AllOf, AnyOf))
                 for inner in component.shapes:
-                    self._visit_shape(inner, values, positive=monotone)
+                    self._visit_shape(inner, value_prefix, positive=is_monotone)
             elif isinstance(component, QualifiedCount):
                 for inner in (component.shape, *component.siblings):
-                    self._visit_shape(inner, values, positive=False)
+                    self._visit_shape(inner, value_prefix, positive=False)
             elif isinstance(component, SparqlConstraint) and not component.query.deactivated:
                 self.is_compiled &= component.is_compiled
                 if component.has_known_dependencies:
                     self.queries.append(QueryEdge(component, self._compile_walk_back(prefix)))
                 else:
-                    self.opaque.append(component)
+                    self.opaque_queries.append(component)
         for inner in shape.properties:
-            self._visit_shape(inner, values, positive=positive)
+            self._visit_shape(inner, value_prefix, positive=positive)
 
     def _add_edge(self, predicate: int, inverse: bool, prefix: tuple[Path, ...]) -> None:
         key = (predicate, inverse, prefix)

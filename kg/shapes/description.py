@@ -31,6 +31,15 @@ def _iter_constraints(
     prefix: str,
     name: str,
 ) -> Iterator[Constraint]:
+    """Yields the constraints of a shape and of its property shapes.
+
+    Args:
+        shapes: all shapes, by node.
+        shape: the shape.
+        target: targets of the outermost shape.
+        prefix: path from the focus node to the values that the shape is applied to.
+        name: IRI of the nearest enclosing shape that has one.
+    """
     if shape.deactivated:
         return
     if not shape.node.startswith("_:"):
@@ -57,8 +66,8 @@ def _iter_constraints(
             message=choose_message(messages),
             severity=shape.severity,
             inner=tuple(
-                tuple(_iter_constraints(shapes, shapes[inner], (), "", name))
-                for inner in parameter.shapes
+                tuple(_iter_constraints(shapes, shapes[nested_node], (), "", name))
+                for nested_node in parameter.shapes
             ),
         )
 

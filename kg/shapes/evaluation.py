@@ -28,7 +28,8 @@ class Component:
     Attributes:
         name: local name of the component, ``…ConstraintComponent``.
         owner: the shape it belongs to; set when that shape is built.
-        skip_if_without: a predicate; a focus node that has no object of it cannot fail.
+        skip_if_without: id of a predicate; a focus node without a value of it cannot fail.
+            None if there is no such predicate.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Component:
     def find_failing_values(
         self, index: Index, focus: int, values: Collection[int]
     ) -> Collection[int]:
-        """Returns the value of each violation at ``focus``; ``NO_VALUE`` if it has no value."""
+        """Returns the value of each violation at ``focus``; ``NO_VALUE`` for those without one."""
         raise NotImplementedError
 
     def values_conform(self, index: Index, focus: int, values: Collection[int]) -> bool:
@@ -50,13 +51,13 @@ class Component:
         return not self.find_failing_values(index, focus, values)
 
     def collect_results(
-        self, index: Index, focus: int, values: Collection[int], out: list[Result]
+        self, index: Index, focus: int, values: Collection[int], results: list[Result]
     ) -> None:
-        """Appends the violations at ``focus`` to ``out``."""
-        failing = self.find_failing_values(index, focus, values)
-        if failing:
+        """Appends the violations at ``focus`` to ``results``."""
+        failing_values = self.find_failing_values(index, focus, values)
+        if failing_values:
             owner, name = self.owner, self.name
-            out.extend([(owner, name, focus, None, value) for value in failing])
+            results.extend([(owner, name, focus, None, value) for value in failing_values])
 
 
 class CompiledShape:
@@ -97,8 +98,8 @@ class CompiledShape:
         self._forward_predicate: int | None = None
         if isinstance(path, Step) and not path.inverse:
             self._forward_predicate = terms.intern(path.predicate)
-        # Checked first, because walking a long path (upstream through a whole river basin) is
-        # much more expensive than this one look-up.
+        # This predicate is checked first, because walking a long path (upstream through a whole
+        # river basin) is much more expensive than one look-up.
         self._skip_if_without: int | None = None
         if len(components) == 1 and not properties:
             self._skip_if_without = components[0].skip_if_without
@@ -110,7 +111,7 @@ class CompiledShape:
         """Returns the value nodes: those that the path reaches from ``focus``, or ``focus``."""
         return (focus,) if self.walk is None else self.walk(index, focus)
 
-    def collect_results(self, index: Index, focus: int, out: list[Result]) -> None:
+    def collect_results(self, index: Index, focus: int, results: list[Result]) -> None:
         """Appends all violations at ``focus``, including those of its property shapes."""
         if self.shape.deactivated:
             return
@@ -123,13 +124,14 @@ class CompiledShape:
             values = index.find_objects(focus, self._forward_predicate)
         else:
             values = (focus,) if self.walk is None else self.walk(index, focus)
+        # Property shapes are evaluated even if this is False: they have severities of their own.
         if self.reports_violations:
             for component in self.components:
-                component.collect_results(index, focus, values, out)
+                component.collect_results(index, focus, values, results)
         if self.properties:
             for value in values:
                 for inner in self.properties:
-                    inner.collect_results(index, value, out)
+                    inner.collect_results(index, value, results)
 
     def iter_result_owners(self) -> Iterator[CompiledShape]:
         """Yields the shapes whose results it collects: itself and its property shapes."""

@@ -31,7 +31,8 @@ class Parameter:
 
     The component determines which fields are used: ``terms`` contains classes, datatypes, bounds,
     listed values or compared predicates; ``shapes`` contains the nodes of nested shapes (for
-    ``and``, ``or`` and ``xone`` one ``Parameter`` per list); ``number`` is a count or length.
+    ``and``, ``or`` and ``xone`` one ``Parameter`` per list); ``number`` is a count or length;
+    ``text`` and ``flags`` are those of a ``pattern``; ``query`` is that of a ``sparql`` constraint.
     """
 
     component: str
@@ -125,7 +126,7 @@ class Constraint(msgspec.Struct, frozen=True):
 
 
 def choose_message(messages: tuple[tuple[str, str], ...]) -> str:
-    """Returns the message to show: English, else without language, else the first when sorted."""
+    """Returns the message in English, else without a language, else the first in sorted order."""
     if not messages:
         return ""
     rank = {"en": 0, "": 1}

@@ -16,7 +16,8 @@ class NestedConstraint(Component):
 
     Attributes:
         shapes: the other shapes, in the order given; ``sh:xone`` may contain a shape twice.
-        type_cache: caches results by the types of a value; None if the result depends on more.
+        type_cache: caches results by the types of a value; None if the result depends on anything
+            else.
     """
 
     type_cache: TypeCache | None = None
@@ -40,14 +41,17 @@ class NestedConstraint(Component):
 
     @property
     def depends_on_types_only(self) -> bool:
-        """Whether the result for a value depends on its types only (``sh:class`` in all parts)."""
+        """Whether the result for a value depends only on its types.
+
+        That is so if the other shapes use only ``sh:class``, directly or in nested shapes.
+        """
         return all(
             shape.walk is None
             and not shape.properties
             and all(
-                isinstance(part, ClassConstraint)
-                or (isinstance(part, NestedConstraint) and part.depends_on_types_only)
-                for part in shape.components
+                isinstance(component, ClassConstraint)
+                or (isinstance(component, NestedConstraint) and component.depends_on_types_only)
+                for component in shape.components
             )
             for shape in self.shapes
         )
@@ -114,9 +118,9 @@ class QualifiedCount(Component):
     ) -> Collection[int]:
         """Returns ``NO_VALUE`` once if too few or too many values are counted, else nothing."""
         limit = self.parameter.number
-        # Without more values than the maximum, no value needs to be checked.
+        # If there are no more values than the maximum, they need not be counted.
         if not self.is_minimum and len(values) <= limit:
             return ()
         count = sum(self.is_counted(index, value) for value in values)
-        good = count >= limit if self.is_minimum else count <= limit
-        return () if good else (NO_VALUE,)
+        is_satisfied = count >= limit if self.is_minimum else count <= limit
+        return () if is_satisfied else (NO_VALUE,)

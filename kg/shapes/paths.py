@@ -1,4 +1,4 @@
-"""Parses SHACL property paths, writes them as SPARQL, reverses them, evaluates them on an index.
+"""Parses SHACL property paths, writes them as SPARQL, reverses them and walks them over an index.
 
 Evaluation follows pySHACL, the reference, where it differs from the SHACL recommendation: an
 inverse is pushed down to the single steps *without* reversing sequences, so ``^(a/b)`` is walked
@@ -124,12 +124,12 @@ def read_list(graph: Graph, node: Node, where: str) -> list[Node]:
     members: list[Node] = []
     visited: set[Node] = set()
     while node != nil:
-        values, nexts = list(graph.objects(node, first)), list(graph.objects(node, rest))
-        if len(values) != 1 or len(nexts) != 1 or node in visited:
+        values, rests = list(graph.objects(node, first)), list(graph.objects(node, rest))
+        if len(values) != 1 or len(rests) != 1 or node in visited:
             raise ShapesError("a broken RDF list", where=where, hint="Write it as ( … ) in Turtle.")
         visited.add(node)
         members.append(values[0])
-        node = nexts[0]
+        node = rests[0]
     return members
 
 
@@ -162,13 +162,14 @@ def format_sparql_path(graph: Graph, node: Node) -> str:
 
 
 def _parenthesise(text: str) -> str:
+    # A single IRI in angle brackets needs no parentheses.
     return text if text[0] == "<" and text.find(">") == len(text) - 1 else f"({text})"
 
 
 def group_path_text(text: str) -> str:
-    """Returns a path from a record in a form that can be part of a longer SPARQL path."""
-    bare = not any(mark in text for mark in "<>|^()")
-    return f"<{text}>" if bare else _parenthesise(text)
+    """Returns the path text of a record in a form that can be part of a longer SPARQL path."""
+    is_single_predicate = not any(mark in text for mark in "<>|^()")
+    return f"<{text}>" if is_single_predicate else _parenthesise(text)
 
 
 def reverse_path(path: Path) -> Path:
@@ -187,10 +188,11 @@ def reverse_path(path: Path) -> Path:
 def iter_steps(
     path: Path, prefix: tuple[Path, ...] = ()
 ) -> Iterator[tuple[tuple[Path, ...], Step]]:
-    """Yields every single step of ``path`` with the path that leads to the start of the step.
+    """Yields every single step of ``path``, with the parts of the path that lead to the step.
 
-    These are the dependencies of a path: a new triple can change the nodes that the path reaches
-    from ``f`` only if the triple's near end can be reached from ``f`` by one of these prefixes.
+    These show which focus nodes a new triple affects. A triple can only match a step with its
+    predicate. It can change the result only for those focus nodes from which the parts before the
+    step lead to the triple.
     """
     match path:
         case Step():
@@ -202,8 +204,8 @@ def iter_steps(
             for part in parts:
                 yield from iter_steps(part, prefix)
         case Repeat(inner, _, many):
-            extra = (Repeat(inner, zero=True, many=True),) if many else ()
-            yield from iter_steps(inner, (*prefix, *extra))
+            repetition = (Repeat(inner, zero=True, many=True),) if many else ()
+            yield from iter_steps(inner, (*prefix, *repetition))
 
 
 def join_paths(parts: tuple[Path, ...]) -> Path | None:
@@ -215,7 +217,8 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
     """Returns a function that walks ``path`` over any index that shares ``terms``.
 
     The frequent forms (single predicates, also repeated or as alternatives) have walks of their
-    own that read the index rows directly, because a call per step would dominate their cost.
+    own that read the index rows directly, because a call per step would dominate their cost. A cell
+    of a row is one id or a collection of ids; see ``kg.rows``.
     """
     match path:
         case Step(predicate, inverse):
@@ -226,10 +229,10 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
         case Sequence(parts):
             last = parts[-1]
             if isinstance(last, Step):
-                before = join_paths(parts[:-1])
-                assert before is not None
+                beginning = join_paths(parts[:-1])
+                assert beginning is not None
                 return _make_final_step_walk(
-                    compile_path(before, terms), terms.intern(last.predicate), last.inverse
+                    compile_path(beginning, terms), terms.intern(last.predicate), last.inverse
                 )
             return _make_sequence_walk([compile_path(part, terms) for part in parts])
         case Alternative(parts):
@@ -257,35 +260,38 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
 
 
 def _make_alternative_walk(walks: list[Walk]) -> Walk:
-    def walk_each(index: Index, node: int) -> Collection[int]:
-        reached: Collection[int] = ()
+    def walk_alternatives(index: Index, node: int) -> Collection[int]:
+        nodes: Collection[int] = ()
         for walk in walks:
             values = walk(index, node)
             # Usually only one alternative has values; then nothing needs to be merged.
             if values:
-                reached = dict.fromkeys((*reached, *values)) if reached else values
-        return reached
+                nodes = dict.fromkeys((*nodes, *values)) if nodes else values
+        return nodes
 
-    return walk_each
+    return walk_alternatives
 
 
 def _make_step_alternative_walk(steps: list[tuple[int, bool]]) -> Walk:
-    """Returns the walk of an alternative of single predicates, without a call for each."""
+    """Returns the walk of an alternative whose parts are single predicates.
 
-    def step_each(index: Index, node: int) -> Collection[int]:
+    It makes no call per predicate.
+    """
+
+    def walk_alternatives(index: Index, node: int) -> Collection[int]:
         objects, subjects = index.find_objects, index.find_subjects
-        reached: Collection[int] = ()
+        nodes: Collection[int] = ()
         for p, inverse in steps:
             values = subjects(p, node) if inverse else objects(node, p)
             if values:
-                reached = dict.fromkeys((*reached, *values)) if reached else values
-        return reached
+                nodes = dict.fromkeys((*nodes, *values)) if nodes else values
+        return nodes
 
-    return step_each
+    return walk_alternatives
 
 
 def _make_sequence_walk(walks: list[Walk]) -> Walk:
-    def walk_all(index: Index, node: int) -> Collection[int]:
+    def walk_sequence(index: Index, node: int) -> Collection[int]:
         nodes: Collection[int] = (node,)
         for walk in walks:
             if len(nodes) == 1:
@@ -294,15 +300,23 @@ def _make_sequence_walk(walks: list[Walk]) -> Walk:
                 nodes = dict.fromkeys(value for start in nodes for value in walk(index, start))
         return nodes
 
-    return walk_all
+    return walk_sequence
 
 
 def _make_final_step_walk(walk: Walk, p: int, inverse: bool) -> Walk:
-    """Returns the walk of a sequence whose last step is one predicate, without a call per node."""
+    """Returns the walk of a sequence whose last part is one predicate.
 
-    def step_on(index: Index, node: int) -> Collection[int]:
-        find = (index.get_reverse_row(p) if inverse else index.get_row(p)).get
-        cells = [cell for start in walk(index, node) if (cell := find(start)) is not None]
+    The last step makes no call per node.
+
+    Args:
+        walk: the walk of the parts before the last.
+        p: id of the last part's predicate.
+        inverse: whether the predicate is walked backwards.
+    """
+
+    def walk_final_step(index: Index, node: int) -> Collection[int]:
+        get_cell = (index.get_reverse_row(p) if inverse else index.get_row(p)).get
+        cells = [cell for start in walk(index, node) if (cell := get_cell(start)) is not None]
         if len(cells) == 1:
             cell = cells[0]
             return (cell,) if isinstance(cell, int) else cell
@@ -310,29 +324,29 @@ def _make_final_step_walk(walk: Walk, p: int, inverse: bool) -> Walk:
             value for cell in cells for value in ((cell,) if isinstance(cell, int) else cell)
         )
 
-    return step_on
+    return walk_final_step
 
 
 def _make_repeated_step_walk(p: int, zero: bool, *, inverse: bool) -> Walk:
-    """Returns the walk of one repeated predicate, without a call per step."""
+    """Returns the walk of one repeated predicate; it makes no call per step."""
 
-    def follow_steps(index: Index, node: int) -> Collection[int]:
-        find = (index.get_reverse_row(p) if inverse else index.get_row(p)).get
-        reached: dict[int, None] = {node: None} if zero else {}
+    def walk_repeatedly(index: Index, node: int) -> Collection[int]:
+        get_cell = (index.get_reverse_row(p) if inverse else index.get_row(p)).get
+        nodes: dict[int, None] = {node: None} if zero else {}
         queue = [node]
         for value in queue:
-            cell = find(value)
+            cell = get_cell(value)
             if cell is None:
                 continue
-            for further in (cell,) if cell.__class__ is int else cell:  # type: ignore[union-attr]  # not int here
-                if further not in reached:
-                    reached[further] = None
+            for next_node in (cell,) if cell.__class__ is int else cell:  # type: ignore[union-attr]  # not int here
+                if next_node not in nodes:
+                    nodes[next_node] = None
                     # A cycle may lead back to the start, which has been expanded already.
-                    if further != node:
-                        queue.append(further)
-        return reached
+                    if next_node != node:
+                        queue.append(next_node)
+        return nodes
 
-    return follow_steps
+    return walk_repeatedly
 
 
 def _make_repeated_alternative_walk(steps: list[tuple[int, bool]], zero: bool) -> Walk:
@@ -341,38 +355,38 @@ def _make_repeated_alternative_walk(steps: list[tuple[int, bool]], zero: bool) -
     It neither makes a call nor merges sets for each step.
     """
 
-    def follow_steps(index: Index, node: int) -> Collection[int]:
+    def walk_repeatedly(index: Index, node: int) -> Collection[int]:
         rows = [index.get_reverse_row(p) if inverse else index.get_row(p) for p, inverse in steps]
-        finds = [row.get for row in rows if row]
-        reached: dict[int, None] = {node: None} if zero else {}
+        cell_getters = [row.get for row in rows if row]
+        nodes: dict[int, None] = {node: None} if zero else {}
         queue = [node]
         for value in queue:
-            for find in finds:
-                cell = find(value)
+            for get_cell in cell_getters:
+                cell = get_cell(value)
                 if cell is None:
                     continue
-                for further in (cell,) if cell.__class__ is int else cell:  # type: ignore[union-attr]  # not int here
-                    if further not in reached:
-                        reached[further] = None
+                for next_node in (cell,) if cell.__class__ is int else cell:  # type: ignore[union-attr]  # not int here
+                    if next_node not in nodes:
+                        nodes[next_node] = None
                         # A cycle may lead back to the start, which has been expanded already.
-                        if further != node:
-                            queue.append(further)
-        return reached
+                        if next_node != node:
+                            queue.append(next_node)
+        return nodes
 
-    return follow_steps
+    return walk_repeatedly
 
 
 def _make_repeated_walk(walk: Walk, zero: bool) -> Walk:
-    def walk_on(index: Index, node: int) -> Collection[int]:
-        reached: dict[int, None] = {node: None} if zero else {}
+    def walk_repeatedly(index: Index, node: int) -> Collection[int]:
+        nodes: dict[int, None] = {node: None} if zero else {}
         queue = list(walk(index, node))
         for value in queue:
-            if value not in reached:
-                reached[value] = None
+            if value not in nodes:
+                nodes[value] = None
                 queue.extend(walk(index, value))
-        return reached
+        return nodes
 
-    return walk_on
+    return walk_repeatedly
 
 
 class PathStartFinder:
@@ -386,16 +400,16 @@ class PathStartFinder:
     def __init__(self, path: Path, terms: TermTable) -> None:
         self._steps: list[tuple[int, bool, Walk | None]] = []
         for prefix, step in iter_steps(path):
-            before = join_paths(prefix)
-            back = None if before is None else compile_path(reverse_path(before), terms)
-            self._steps.append((terms.intern(step.predicate), step.inverse, back))
+            beginning = join_paths(prefix)
+            walk_back = None if beginning is None else compile_path(reverse_path(beginning), terms)
+            self._steps.append((terms.intern(step.predicate), step.inverse, walk_back))
 
     def find_starts(self, index: Index, s: int, p: int, o: int) -> Iterator[int]:
         """Yields the nodes from which the path can pass through the triple.
 
         The triple must be in ``index``.
         """
-        for predicate, inverse, back in self._steps:
+        for predicate, inverse, walk_back in self._steps:
             if predicate == p:
-                near = o if inverse else s
-                yield from (near,) if back is None else back(index, near)
+                near_end = o if inverse else s
+                yield from (near_end,) if walk_back is None else walk_back(index, near_end)

@@ -22,8 +22,10 @@ from kg.shapes.rdflib_terms import RdflibTerms
 from kg.terms import from_rdflib
 
 THIS = "this"
+"""Name of the variable that is bound to the focus node."""
 
 Binding = dict[str, int]
+"""Variable name → id of the term that it is bound to."""
 PatternTerm = str | int
 """A variable's name, or a constant's id."""
 
@@ -38,11 +40,14 @@ class TriplePattern:
     path: Path | None
     object: PatternTerm
     walk: Walk | None = None
+    """Leads from the subject along the path; None without a path, like the next two."""
     walk_back: Walk | None = None
+    """Leads from the object back along the path."""
     start_finder: PathStartFinder | None = None
+    """Finds the subjects from which the path can use a triple."""
 
     def list_variables(self) -> list[str]:
-        """Returns the names of the variables in it."""
+        """Returns the names of the pattern's variables."""
         return [term for term in (self.subject, self.object) if isinstance(term, str)]
 
 
@@ -53,7 +58,10 @@ class UnsupportedQueryError(Exception):
 def find_start_bindings(
     pattern: TriplePattern, index: Index, s: int, p: int, o: int
 ) -> Iterator[Binding]:
-    """Yields the bindings under which the pattern can match by using the triple ``s p o``."""
+    """Yields the bindings with which the pattern can match the triple ``s p o``.
+
+    The pattern matches the triple itself, or its path contains the triple.
+    """
     if pattern.path is None:
         if pattern.predicate == p:
             binding = _bind_term({}, pattern.subject, s)
@@ -78,20 +86,22 @@ def _bind_term(binding: Binding, term: PatternTerm, value: int) -> Binding | Non
     return binding if bound_value == value else None
 
 
-def order_patterns(patterns: tuple[TriplePattern, ...], bound: set[str]) -> list[TriplePattern]:
+def order_patterns(
+    patterns: tuple[TriplePattern, ...], bound_names: set[str]
+) -> list[TriplePattern]:
     """Returns the patterns in join order: fewest unbound variables first, paths after triples."""
     remaining, plan = list(patterns), []
-    bound = set(bound)
+    bound_names = set(bound_names)
 
     def count_unbound(pattern: TriplePattern) -> tuple[int, int]:
-        free = sum(name not in bound for name in set(pattern.list_variables()))
-        return (free, 0 if pattern.path is None else 1)
+        unbound_count = sum(name not in bound_names for name in set(pattern.list_variables()))
+        return (unbound_count, 0 if pattern.path is None else 1)
 
     while remaining:
         best = min(remaining, key=count_unbound)
         remaining.remove(best)
         plan.append(best)
-        bound.update(best.list_variables())
+        bound_names.update(best.list_variables())
     return plan
 
 
@@ -106,17 +116,21 @@ def check_connected(patterns: tuple[TriplePattern, ...]) -> None:
     if THIS not in names:
         raise UnsupportedQueryError
     # Joins start from ``$this`` (evaluation) or from the match of one pattern (dependencies).
-    initial: list[set[str]] = [{THIS}]
+    initial_names: list[set[str]] = [{THIS}]
     for pattern in patterns:
-        ends = pattern.list_variables()
-        initial.append(set(ends) if pattern.path is None else set(ends[:1]))
-    for start in initial:
-        bound = set(start)
-        for pattern in order_patterns(patterns, bound):
-            ends = pattern.list_variables()
-            if pattern.path is not None and len(ends) == 2 and not bound.intersection(ends):
+        variables = pattern.list_variables()
+        initial_names.append(set(variables) if pattern.path is None else set(variables[:1]))
+    for start in initial_names:
+        bound_names = set(start)
+        for pattern in order_patterns(patterns, bound_names):
+            variables = pattern.list_variables()
+            if (
+                pattern.path is not None
+                and len(variables) == 2
+                and not bound_names.intersection(variables)
+            ):
                 raise UnsupportedQueryError
-            bound.update(ends)
+            bound_names.update(variables)
 
 
 def join_patterns(
@@ -127,8 +141,8 @@ def join_patterns(
         yield binding
         return
     pattern = plan[position]
-    for more in _match_pattern(index, pattern, binding):
-        yield from join_patterns(index, plan, position + 1, more)
+    for extended_binding in _match_pattern(index, pattern, binding):
+        yield from join_patterns(index, plan, position + 1, extended_binding)
 
 
 def _match_pattern(index: Index, pattern: TriplePattern, binding: Binding) -> Iterator[Binding]:
@@ -182,9 +196,9 @@ def make_pattern(triple: tuple[Any, Any, Any], rdflib_terms: RdflibTerms) -> Tri
     if isinstance(p, SparqlPath):
         path = convert_path(p)
         walk = compile_path(path, rdflib_terms.terms)
-        back = compile_path(reverse_path(path), rdflib_terms.terms)
-        passage = PathStartFinder(path, rdflib_terms.terms)
-        return TriplePattern(subject, None, path, object_, walk, back, passage)
+        walk_back = compile_path(reverse_path(path), rdflib_terms.terms)
+        start_finder = PathStartFinder(path, rdflib_terms.terms)
+        return TriplePattern(subject, None, path, object_, walk, walk_back, start_finder)
     raise UnsupportedQueryError  # a variable
 
 

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 MAX_QUERY_LENGTH = 20_000
 """Maximum length of a SPARQL constraint, in characters."""
 
+# Like pySHACL, requires a space, brace or parenthesis before the variable.
 _PATH_VARIABLE = re.compile(r"([\s{}()])[$?]PATH\b")
-_FORBIDDEN = {
+# Name of a node in rdflib's algebra → the SPARQL keyword that it comes from.
+_FORBIDDEN_KEYWORDS = {
     "ServiceGraphPattern": "SERVICE",
     "Minus": "MINUS",
     "values": "VALUES",
@@ -28,36 +30,40 @@ _FORBIDDEN = {
 def collect_prefixes(graph: Graph, node: Node, where: str) -> dict[str, str]:
     """Returns the prefixes of a constraint: those that its ``sh:prefixes`` declare.
 
-    As in pySHACL, ``rdf``, ``rdfs`` and ``owl`` are always declared, and an ontology without
-    declarations gets those of every ontology in the graph.
+    As in pySHACL, ``rdf``, ``rdfs`` and ``owl`` are always declared. If a value of ``sh:prefixes``
+    has no declarations or is not an ``owl:Ontology``, the declarations of every ontology in the
+    graph are used.
 
     Raises:
         ShapesError: a declaration is incomplete, or two declare one prefix differently.
     """
     from rdflib import URIRef
 
-    named = sorted(graph.objects(node, URIRef(SH + "prefixes")), key=str)
+    prefix_sources = sorted(graph.objects(node, URIRef(SH + "prefixes")), key=str)
     prefixes = {"rdf": RDF, "rdfs": RDFS, "owl": OWL}
-    if not named:
+    if not prefix_sources:
         return prefixes
     declare = URIRef(SH + "declare")
     ontologies = set(graph.subjects(URIRef(RDF + "type"), URIRef(OWL + "Ontology")))
     declarations: set[Node] = set()
-    for ontology in named:
-        own = set(graph.objects(ontology, declare))
-        declarations |= own
-        if not (own and ontology in ontologies):
+    for source in prefix_sources:
+        own_declarations = set(graph.objects(source, declare))
+        declarations |= own_declarations
+        if not (own_declarations and source in ontologies):
             for other in ontologies:
                 declarations |= set(graph.objects(other, declare))
     namespaces: dict[str, str] = {}
     for declaration in sorted(declarations, key=str):
-        names = list(graph.objects(declaration, URIRef(SH + "prefix")))
-        spaces = list(graph.objects(declaration, URIRef(SH + "namespace")))
-        if len(names) != 1 or len(spaces) != 1:
+        prefix_values = list(graph.objects(declaration, URIRef(SH + "prefix")))
+        namespace_values = list(graph.objects(declaration, URIRef(SH + "namespace")))
+        if len(prefix_values) != 1 or len(namespace_values) != 1:
             raise ShapesError("sh:declare needs one sh:prefix and one sh:namespace", where=where)
-        if namespaces.setdefault(str(names[0]), str(spaces[0])) != str(spaces[0]):
+        if namespaces.setdefault(str(prefix_values[0]), str(namespace_values[0])) != str(
+            namespace_values[0]
+        ):
             raise ShapesError(
-                f"prefix {names[0]}: is declared twice with different namespaces", where=where
+                f"prefix {prefix_values[0]}: is declared twice with different namespaces",
+                where=where,
             )
     return prefixes | namespaces
 
@@ -75,8 +81,9 @@ def check_query(select: str, prefixes: dict[str, str], path: str | None, where: 
         The query with prefixes declared and ``$PATH`` filled in.
 
     Raises:
-        ShapesError: not a SELECT query, not parseable, without ``$this``, or with parts SHACL
-            forbids. SERVICE is forbidden so that shapes cannot cause network access.
+        ShapesError: the query is not a SELECT query, does not parse, does not use ``$this``, or
+            contains a forbidden keyword. SERVICE is forbidden so that shapes cannot cause network
+            access.
     """
     if len(select) > MAX_QUERY_LENGTH:
         raise ShapesError(
@@ -92,14 +99,16 @@ def check_query(select: str, prefixes: dict[str, str], path: str | None, where: 
         raise ShapesError(
             "a SPARQL constraint uses $shapesGraph, which is not supported", where=where
         )
-    text = "".join(f"PREFIX {name}: <{space}>\n" for name, space in prefixes.items()) + select
+    text = (
+        "".join(f"PREFIX {name}: <{namespace}>\n" for name, namespace in prefixes.items()) + select
+    )
     algebra = parse_query(text, where)
     if algebra.name != "SelectQuery":
         raise ShapesError("a SPARQL constraint must be a SELECT query", where=where)
     for name in collect_node_names(algebra):
-        if name in _FORBIDDEN:
+        if name in _FORBIDDEN_KEYWORDS:
             raise ShapesError(
-                f"a SPARQL constraint may not contain {_FORBIDDEN[name]}", where=where
+                f"a SPARQL constraint may not contain {_FORBIDDEN_KEYWORDS[name]}", where=where
             )
     if not re.search(r"[\s{}()][$?]this\b", select):
         raise ShapesError("a SPARQL constraint does not use $this", where=where)

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from rdflib.term import Identifier, Literal
 
 MAX_CACHE_SIZE = 500_000
-"""Maximum entries of a cache; a full cache is emptied, so that memory stays bounded."""
+"""Maximum number of entries in a cache; a full cache is emptied, so that memory stays bounded."""
 
 
 @contextlib.contextmanager
 def silence_rdflib() -> Iterator[None]:
     """Keeps rdflib from logging a warning for each ill-typed literal and malformed IRI."""
     logger = logging.getLogger("rdflib.term")
-    before, logger.disabled = logger.disabled, True
+    was_disabled, logger.disabled = logger.disabled, True
     try:
         yield
     finally:
-        logger.disabled = before
+        logger.disabled = was_disabled
 
 
 class RdflibTerms:
@@ -40,21 +40,21 @@ class RdflibTerms:
         self._cache: dict[int, Identifier] = {}
 
     def get_rdflib_term(self, term: int) -> Identifier:
-        """Returns the rdflib term of an id; for a malformed literal, its text as a literal."""
-        converted = self._cache.get(term)
-        if converted is None:
+        """Returns the rdflib term of an id; a malformed literal becomes a string of its text."""
+        rdflib_term = self._cache.get(term)
+        if rdflib_term is None:
             text = self.terms.get_text(term)
             with silence_rdflib():
                 try:
-                    converted = to_rdflib(text)
+                    rdflib_term = to_rdflib(text)
                 except ValueError:
                     from rdflib import Literal
 
-                    converted = Literal(text)
+                    rdflib_term = Literal(text)
             if len(self._cache) >= MAX_CACHE_SIZE:
                 self._cache.clear()
-            self._cache[term] = converted
-        return converted
+            self._cache[term] = rdflib_term
+        return rdflib_term
 
     def get_string(self, term: int) -> str | None:
         """Returns the term's string as SPARQL's ``STR`` does; None for blank nodes."""
@@ -66,6 +66,7 @@ class RdflibTerms:
     def get_language(self, term: int) -> str:
         """Returns the language tag in lower case, or an empty string."""
         text = self.terms.get_text(term)
+        # A literal that ends in a quotation mark or a datatype IRI has no language tag.
         if text[:1] != '"' or text[-1:] in '">':
             return ""
         try:
@@ -75,8 +76,9 @@ class RdflibTerms:
             return ""
 
     def get_number_key(self, term: int) -> object:
-        """Returns a key that is equal for literals of equal number; for other terms, the id."""
+        """Returns a key that is equal for literals of the same number; for other terms, the id."""
         text = self.terms.get_text(term)
+        # Numbers are literals with a datatype, so their text ends in an IRI.
         if text[:1] != '"' or text[-1:] != ">":
             return term
         value = getattr(self.get_rdflib_term(term), "value", None)
@@ -127,6 +129,8 @@ def is_less_than(left: Identifier, right: Identifier, *, or_equal: bool) -> bool
 
 
 class _ComparableText(str):
+    """An IRI or the value of a string literal, which is compared as text."""
+
     __slots__ = ()
 
 

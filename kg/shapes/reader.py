@@ -41,8 +41,6 @@ _INTEGER_DATATYPES = frozenset(
         *("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
     )
 )
-_SHAPE_PARAMETERS = ("not", "node", "property", "qualifiedValueShape")
-_SHAPE_LIST_PARAMETERS = ("and", "or", "xone")
 _PROPERTY_SHAPE_PARAMETERS = [
     *("minCount", "maxCount", "uniqueLang", "lessThan", "lessThanOrEquals"),
     *("qualifiedValueShape", "qualifiedMinCount", "qualifiedMaxCount"),
@@ -72,7 +70,7 @@ class ShapeReader:
         self.graph = graph
         self.source = source
         self.shapes: dict[str, Shape] = {}
-        self._heights: dict[str, int] = {}
+        self._heights: dict[str, int] = {}  # levels of shapes in each shape, including itself
 
     def read_all(self) -> list[str]:
         """Reads every shape of the graph.
@@ -138,9 +136,9 @@ class ShapeReader:
             raise ShapesError(f"shapes are nested deeper than {MAX_NESTING_DEPTH}", where=where)
         path_node = self._get_single(node, "path", where)
         path = None if path_node is None else parse_path(self.graph, path_node, where)
-        written = "" if path_node is None else format_result_path(self.graph, path_node)
-        if isinstance(node, BNode) and written and ancestors:
-            own_name = f"{own_name}/{written}"
+        path_text = "" if path_node is None else format_result_path(self.graph, path_node)
+        if isinstance(node, BNode) and path_text and ancestors:
+            own_name = f"{own_name}/{path_text}"
         chain = (*ancestors, text)
         parameters = tuple(self._read_parameters(node, chain, own_name, where, path_node))
         severity = self._get_single(node, "severity", where)
@@ -148,15 +146,15 @@ class ShapeReader:
             node=text,
             name=own_name,
             path=path,
-            path_text=written,
+            path_text=path_text,
             parameters=parameters,
             targets=self._read_targets(node, where),
             severity=SH_VIOLATION if severity is None else str(severity),
             deactivated=self._get_boolean(node, "deactivated", where),
             messages=self._get_messages(node, where),
         )
-        inner = [i for p in parameters for i in (*p.shapes, *p.siblings)]
-        self._heights[text] = 1 + max((self._heights[i] for i in inner), default=0)
+        nested_nodes = [i for p in parameters for i in (*p.shapes, *p.siblings)]
+        self._heights[text] = 1 + max((self._heights[i] for i in nested_nodes), default=0)
 
     def _read_targets(self, node: Node, where: str) -> Targets:
         from rdflib import URIRef
@@ -164,9 +162,11 @@ class ShapeReader:
         # Implicit class target: a shape that is also a class targets its own instances.
         classes = self._get_iris(node, "targetClass", where)
         rdf_type, sub_class = URIRef(RDF + "type"), URIRef(RDFS + "subClassOf")
-        meta: set[Node] = {URIRef(RDFS + "Class"), URIRef(OWL + "Class")}
-        meta.update(self.graph.subjects(sub_class, URIRef(RDFS + "Class")))
-        if isinstance(node, URIRef) and meta.intersection(self.graph.objects(node, rdf_type)):
+        class_types: set[Node] = {URIRef(RDFS + "Class"), URIRef(OWL + "Class")}
+        class_types.update(self.graph.subjects(sub_class, URIRef(RDFS + "Class")))
+        if isinstance(node, URIRef) and class_types.intersection(
+            self.graph.objects(node, rdf_type)
+        ):
             classes = (*classes, str(node))
         return Targets(
             nodes=tuple(get_term_text(o) for o in self._get_values(node, "targetNode")),
@@ -180,30 +180,30 @@ class ShapeReader:
     def _read_parameters(
         self, node: Node, ancestors: tuple[str, ...], name: str, where: str, path_node: Node | None
     ) -> Iterator[Parameter]:
-        used = {str(p)[len(SH) :] for p in self.graph.predicates(node) if str(p).startswith(SH)}
-        used &= CONSTRAINT_PARAMETERS | PATH_PROPERTIES
+        keys = {str(p)[len(SH) :] for p in self.graph.predicates(node) if str(p).startswith(SH)}
+        keys &= CONSTRAINT_PARAMETERS | PATH_PROPERTIES
         if path_node is None:
             for key in _PROPERTY_SHAPE_PARAMETERS:
-                if key in used:
+                if key in keys:
                     raise ShapesError(f"sh:{key} needs a shape with sh:path", where=where)
         yield from self._read_value_parameters(node, where)
-        yield from self._read_string_parameters(node, used, where)
-        for key in _SHAPE_PARAMETERS[:3]:
+        yield from self._read_string_parameters(node, keys, where)
+        for key in ("not", "node", "property"):
             for value in self._get_values(node, key):
                 inner = self._read_shape(value, ancestors, name)
                 if key != "not" and (self.shapes[inner].path is None) == (key == "property"):
-                    need = "property" if key == "property" else "node"
-                    raise ShapesError(f"sh:{key} does not point to a {need} shape", where=where)
+                    kind = "property" if key == "property" else "node"
+                    raise ShapesError(f"sh:{key} does not point to a {kind} shape", where=where)
                 yield Parameter(get_component_name(key), shapes=(inner,))
-        for key in _SHAPE_LIST_PARAMETERS:
+        for key in ("and", "or", "xone"):
             for value in self._get_values(node, key):
                 members = read_list(self.graph, value, where)
                 if not members:
                     raise ShapesError(f"sh:{key} has an empty list", where=where)
-                inners = tuple(self._read_shape(member, ancestors, name) for member in members)
-                yield Parameter(get_component_name(key), shapes=inners)
-        yield from self._read_qualified(node, used, ancestors, name, where)
-        yield from self._read_closed(node, used, where)
+                nodes = tuple(self._read_shape(member, ancestors, name) for member in members)
+                yield Parameter(get_component_name(key), shapes=nodes)
+        yield from self._read_qualified(node, keys, ancestors, name, where)
+        yield from self._read_closed(node, keys, where)
         for value in self._get_values(node, "sparql"):
             query = self._read_query(value, path_node, where)
             yield Parameter("SPARQL", query=query)
@@ -232,13 +232,13 @@ class ShapeReader:
                 yield Parameter(get_component_name(key), terms=(text,))
         for value in self._get_values(node, "hasValue"):
             yield Parameter("HasValue", terms=(get_term_text(value),))
-        listed = self._get_single(node, "in", where)
-        if listed is not None:
-            members = read_list(self.graph, listed, where)
+        list_node = self._get_single(node, "in", where)
+        if list_node is not None:
+            members = read_list(self.graph, list_node, where)
             yield Parameter("In", terms=tuple(get_term_text(member) for member in members))
 
     def _read_string_parameters(
-        self, node: Node, used: set[str], where: str
+        self, node: Node, keys: set[str], where: str
     ) -> Iterator[Parameter]:
         from rdflib import Literal
 
@@ -247,15 +247,15 @@ class ShapeReader:
             if length is not None:
                 yield Parameter(get_component_name(key), number=length)
         flags = self._get_single(node, "flags", where)
-        if "flags" in used and "pattern" not in used:
+        if "flags" in keys and "pattern" not in keys:
             raise ShapesError("sh:flags needs sh:pattern", where=where)
         for pattern in self._get_values(node, "pattern"):
             text = _check_pattern(pattern, where)
             flag_text = "" if flags is None else _check_flags(flags, where)
             yield Parameter("Pattern", text=text, flags=flag_text)
-        listed = self._get_single(node, "languageIn", where)
-        if listed is not None:
-            tags = read_list(self.graph, listed, where)
+        list_node = self._get_single(node, "languageIn", where)
+        if list_node is not None:
+            tags = read_list(self.graph, list_node, where)
             if not all(isinstance(tag, Literal) and isinstance(tag.value, str) for tag in tags):
                 raise ShapesError("sh:languageIn must list strings", where=where)
             yield Parameter("LanguageIn", terms=tuple(str(tag).lower() for tag in tags))
@@ -263,14 +263,14 @@ class ShapeReader:
             yield Parameter("UniqueLang")
 
     def _read_qualified(
-        self, node: Node, used: set[str], ancestors: tuple[str, ...], name: str, where: str
+        self, node: Node, keys: set[str], ancestors: tuple[str, ...], name: str, where: str
     ) -> Iterator[Parameter]:
         value = self._get_single(node, "qualifiedValueShape", where)
         counts = {key: self._get_integer(node, key, where, _INTEGER_DATATYPES) for key in
                   ("qualifiedMinCount", "qualifiedMaxCount")}  # fmt: skip
-        given_counts = {key: count for key, count in counts.items() if count is not None}
-        if value is None or not given_counts:
-            if value is not None or given_counts or "qualifiedValueShapesDisjoint" in used:
+        count_by_key = {key: count for key, count in counts.items() if count is not None}
+        if value is None or not count_by_key:
+            if value is not None or count_by_key or "qualifiedValueShapesDisjoint" in keys:
                 raise ShapesError(
                     "sh:qualifiedValueShape must be used together with sh:qualifiedMinCount or "
                     "sh:qualifiedMaxCount",
@@ -284,7 +284,7 @@ class ShapeReader:
                 self._read_shape(other, ancestors, name)
                 for other in self._find_sibling_shapes(node, value)
             )
-        for key, count in given_counts.items():
+        for key, count in count_by_key.items():
             component = get_component_name(key)
             yield Parameter(component, shapes=(inner,), number=count, siblings=siblings)
 
@@ -300,8 +300,8 @@ class ShapeReader:
         }
         return sorted(sibling_shapes - {value}, key=str)
 
-    def _read_closed(self, node: Node, used: set[str], where: str) -> Iterator[Parameter]:
-        if "ignoredProperties" in used and "closed" not in used:
+    def _read_closed(self, node: Node, keys: set[str], where: str) -> Iterator[Parameter]:
+        if "ignoredProperties" in keys and "closed" not in keys:
             raise ShapesError("sh:ignoredProperties needs sh:closed", where=where)
         if not self._get_boolean(node, "closed", where):
             return
@@ -365,8 +365,8 @@ class ShapeReader:
         if value is None:
             return None
         number = value.value if isinstance(value, Literal) else None
-        good = isinstance(number, int) and str(getattr(value, "datatype", "")) in datatypes
-        if not good or int(number) < 0:  # type: ignore[arg-type]  # an int where good
+        is_integer = isinstance(number, int) and str(getattr(value, "datatype", "")) in datatypes
+        if not is_integer or int(number) < 0:  # type: ignore[arg-type]  # checked before
             raise ShapesError(
                 f"sh:{key} is not a non-negative integer: {value!s:.80}",
                 where=where,

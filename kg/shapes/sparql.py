@@ -1,10 +1,10 @@
 """Compiles ``sh:sparql`` constraints: joins triple patterns over the index, filters with rdflib.
 
-Compiled are queries of the form ``SELECT … WHERE { triple patterns (property paths included)
-FILTER … }`` whose filters use only the values bound by the patterns. Filters are evaluated by
-rdflib's own functions on rdflib terms, so that they mean the same as in pySHACL, the reference.
-Anything else (OPTIONAL, UNION, BIND, EXISTS, sub-queries, aggregates, functions with side
-effects) is not compiled (``is_compiled = False``) and is left to pySHACL.
+A query is compiled if it has the form ``SELECT … WHERE { triple patterns FILTER … }`` and its
+filters use only the values bound by the patterns. The patterns may have property paths. Filters
+are evaluated by rdflib's own functions on rdflib terms, so that they mean the same as in pySHACL,
+the reference. Queries with anything else (OPTIONAL, UNION, BIND, EXISTS, sub-queries, aggregates,
+functions with side effects) are evaluated by pySHACL.
 """
 
 # ruff: noqa: ARG002 — one signature for all components, whether they need the focus node or not
@@ -73,7 +73,11 @@ _COMPILED_NODES = frozenset(
         "Builtin_DAY",
     ]
 )
+"""The nodes of rdflib's algebra that a compiled query may contain."""
 _UNKNOWN_DEPENDENCY_NODES = frozenset(["Builtin_EXISTS", "Builtin_NOTEXISTS"])
+"""Algebra nodes with triple patterns of their own, whose dependencies are not analysed."""
+_MAX_FILTER_CACHE_SIZE = 100_000
+"""Maximum number of cached results of a filter; a full cache is emptied."""
 
 
 class SparqlConstraint(Component):
@@ -83,8 +87,8 @@ class SparqlConstraint(Component):
         is_compiled: whether it can be evaluated over an index.
         has_known_dependencies: whether the patterns show which focus nodes a triple can affect.
         patterns: its triple patterns; empty without known dependencies.
-        predicates: ids of all predicates the query names anywhere, or None if it can depend on
-            any predicate; set for queries that are not compiled, too.
+        predicates: ids of all predicates in the query; None if it can depend on any predicate.
+            Queries that are not compiled have them, too.
     """
 
     def __init__(self, parameter: Parameter, shape: Shape, rdflib_terms: RdflibTerms) -> None:
@@ -92,7 +96,7 @@ class SparqlConstraint(Component):
         assert parameter.query is not None
         self.query = parameter.query
         self._rdflib_terms = rdflib_terms
-        self._is_property = shape.path is not None
+        self._is_property_shape = shape.path is not None
         self.patterns: tuple[TriplePattern, ...] = ()
         self._join_orders: dict[tuple[str, ...], list[TriplePattern]] = {}
         algebra = parse_query(self.query.text)
@@ -103,6 +107,7 @@ class SparqlConstraint(Component):
 
     def _compile_query(self, algebra: Any) -> None:
         names = collect_node_names(algebra)
+        # pySHACL binds $currentShape to the shape, which is not in the index.
         if "currentShape" in self.query.text or names & _UNKNOWN_DEPENDENCY_NODES:
             raise UnsupportedQueryError
         part = algebra.p
@@ -128,7 +133,7 @@ class SparqlConstraint(Component):
     def iter_solutions(self, index: Index, start: Binding) -> Iterator[Binding]:
         """Yields all solutions of patterns and filters that extend ``start``."""
         for binding in join_patterns(index, self._get_join_order(start), 0, start):
-            if all(passes(binding) for passes in self._filters):
+            if all(passes_filter(binding) for passes_filter in self._filters):
                 yield binding
 
     def find_rows(self, index: Index, focus: int) -> list[dict[str, int]]:
@@ -155,13 +160,13 @@ class SparqlConstraint(Component):
         return not self.find_rows(index, focus)
 
     def collect_results(
-        self, index: Index, focus: int, values: Collection[int], out: list[Result]
+        self, index: Index, focus: int, values: Collection[int], results: list[Result]
     ) -> None:
         """Appends one result per row, with the focus node, path and value that the row binds."""
         for row in self.find_rows(index, focus):
             path = row.get("path")
-            default = NO_VALUE if self._is_property else focus
-            out.append(
+            default = NO_VALUE if self._is_property_shape else focus
+            results.append(
                 (
                     self.owner,
                     self.name,
@@ -173,7 +178,7 @@ class SparqlConstraint(Component):
 
     # Dependencies
 
-    def find_touched_nodes(self, index: Index, s: int, p: int, o: int) -> Iterator[int]:
+    def find_affected_nodes(self, index: Index, s: int, p: int, o: int) -> Iterator[int]:
         """Yields the nodes bound to ``$this`` in solutions that use the triple.
 
         The triple must be in ``index``. Filters are not applied: they only remove solutions, so
@@ -198,24 +203,25 @@ def _compile_filter(expression: Any, rdflib_terms: RdflibTerms) -> Callable[[Bin
 
     names = {str(name): name for name in _find_variables(expression)}
     context = QueryContext(initBindings={})
-    # Cached by the ids of the filter's variables: building rdflib terms is the expensive part.
-    answers: dict[tuple[int | None, ...], bool] = {}
+    # Results are cached by the ids that the filter's variables are bound to, because building
+    # rdflib terms is the expensive part.
+    cached_results: dict[tuple[int | None, ...], bool] = {}
 
     def passes_filter(binding: Mapping[str, int]) -> bool:
         key = tuple(binding.get(name) for name in names)
-        answer = answers.get(key)
-        if answer is None:
-            bound = {
+        result = cached_results.get(key)
+        if result is None:
+            rdflib_bindings = {
                 variable: rdflib_terms.get_rdflib_term(term)
                 for variable, term in zip(names.values(), key, strict=True)
                 if term is not None
             }
             with silence_rdflib():
-                answer = bool(_ebv(expression, FrozenBindings(context, bound)))
-            if len(answers) > 100_000:
-                answers.clear()
-            answers[key] = answer
-        return answer
+                result = bool(_ebv(expression, FrozenBindings(context, rdflib_bindings)))
+            if len(cached_results) > _MAX_FILTER_CACHE_SIZE:
+                cached_results.clear()
+            cached_results[key] = result
+        return result
 
     return passes_filter
 

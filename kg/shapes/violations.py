@@ -38,6 +38,8 @@ _DEFAULT_MESSAGES = {
     "In": "not one of the values allowed",
     "SPARQL": "violates a SPARQL constraint",
 }
+"""Component → message for shapes without ``sh:message``. ``{n}`` is the count or length, ``{s}``
+the plural ending, ``{t}`` the terms and ``{x}`` the pattern of the constraint."""
 _COMPONENT_SUFFIX = "ConstraintComponent"
 
 

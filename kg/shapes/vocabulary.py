@@ -2,8 +2,8 @@
 
 pySHACL silently ignores parameters it does not know, so a constraint with a misspelt or
 unsupported term would never be checked, and claims that break it would be licensed. Therefore
-every term in the ``sh:`` namespace must be a known one; terms of SHACL-AF and SHACL-JS are
-refused with an error that names them.
+every term in the ``sh:`` namespace must be in ``KNOWN_TERMS``. The error for a term of SHACL-AF or
+SHACL-JS names that extension.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ NODE_KINDS = frozenset(
     ["IRI", "Literal", "BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRIOrLiteral"]
 )
 
+# Terms that have no effect on validation, or that are neither parameters, targets nor paths.
 _OTHER_TERMS = frozenset(
     [
         "NodeShape",
@@ -101,6 +102,7 @@ _OTHER_TERMS = frozenset(
     ]
 )
 
+# Term → the extension of SHACL that it belongs to, which is not evaluated.
 _UNSUPPORTED_TERMS = (
     dict.fromkeys(
         [
@@ -180,11 +182,11 @@ KNOWN_TERMS = (
 
 
 def check_vocabulary(graph: Graph, where: str) -> None:
-    """Checks that every term of the graph in the ``sh:`` namespace is evaluated.
+    """Checks that every term of the graph in the ``sh:`` namespace is in ``KNOWN_TERMS``.
 
     Raises:
-        ShapesError: a term is unknown or not evaluated. The error names the term and, for a
-            likely typo, the nearest known one.
+        ShapesError: a term is not in ``KNOWN_TERMS``. The error names the term and, for a likely
+            typo, the most similar term of SHACL.
     """
     for name in sorted(set(_iter_terms(graph))):
         if name in KNOWN_TERMS:
@@ -196,11 +198,13 @@ def check_vocabulary(graph: Graph, where: str) -> None:
                 where=where,
                 hint="Express the rule in SHACL Core or sh:sparql.",
             )
-        near = difflib.get_close_matches(name, sorted(KNOWN_TERMS), n=1)
+        close_matches = difflib.get_close_matches(name, sorted(KNOWN_TERMS), n=1)
         raise ShapesError(
             f"sh:{name} is not a SHACL term",
             where=where,
-            hint=f"Did you mean sh:{near[0]}?" if near else "See https://www.w3.org/TR/shacl/.",
+            hint=f"Did you mean sh:{close_matches[0]}?"
+            if close_matches
+            else "See https://www.w3.org/TR/shacl/.",
         )
 
 

@@ -20,12 +20,13 @@ DEFAULT_SIZE = 2_000
 DEFAULT_OVERLAP = 300
 """Maximum number of characters shared by neighbouring chunks of a section."""
 MIN_SIZE = 50
+"""Smallest accepted maximum size of a chunk, in characters."""
 
 _PARAGRAPH_SEPARATOR = "\n\n"
 """Separates the paragraphs of a chunk."""
-_PARAGRAPH = re.compile(r"\n\n+")
-_SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+|\n+|(?<=[。！？])")
-_WORD = re.compile(r"\s+")
+_PARAGRAPH_BOUNDARY = re.compile(r"\n\n+")
+_SENTENCE_BOUNDARY = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+|\n+|(?<=[。！？])")
+_WORD_BOUNDARY = re.compile(r"\s+")
 
 
 @dataclass
@@ -41,7 +42,7 @@ class _Section:
     pages: list[int | None] = field(default_factory=list)
     """The page of each piece."""
     is_heading_only: bool = True
-    """Whether the section consists of a heading only."""
+    """Whether the section has no paragraph."""
 
     def add_piece(self, text: str, page: int | None) -> None:
         start = (
@@ -96,7 +97,7 @@ def chunk_documents(
 
 
 def _split_sections(document: Document) -> Iterator[_Section]:
-    """Yields the sections that have text of their own or no subsections."""
+    """Yields the sections in order, except those with only a heading and subsections."""
     key_counts = Counter([START_KEY])
     open_headings: list[Heading] = []
     section = _Section(START_KEY, ())
@@ -105,11 +106,11 @@ def _split_sections(document: Document) -> Iterator[_Section]:
             section.add_piece(block.text, block.page)
             section.is_heading_only = False
             continue
-        above = open_headings[-1:]
+        current_heading = open_headings[-1:]
         while open_headings and open_headings[-1].level >= block.level:
             open_headings.pop()
-        lies_in_it = bool(above) and open_headings[-1:] == above
-        if section.pieces and not (section.is_heading_only and lies_in_it):
+        is_subsection = bool(current_heading) and open_headings[-1:] == current_heading
+        if section.pieces and not (section.is_heading_only and is_subsection):
             yield section
         open_headings.append(block)
         path = tuple(heading.text for heading in open_headings)
@@ -119,11 +120,11 @@ def _split_sections(document: Document) -> Iterator[_Section]:
         yield section
 
 
-def _make_unique_key(key: str, taken: Counter[str]) -> str:
+def _make_unique_key(key: str, key_counts: Counter[str]) -> str:
     """Returns ``key``, with ``~2``, ``~3`` … appended if earlier sections already use it."""
-    taken[key] += 1
+    key_counts[key] += 1
     # Cannot clash with another key: section keys contain no tilde.
-    return key if taken[key] == 1 else f"{key}~{taken[key]}"
+    return key if key_counts[key] == 1 else f"{key}~{key_counts[key]}"
 
 
 def _cut_section(document: Document, section: _Section, size: int, overlap: int) -> Iterator[Chunk]:
@@ -139,9 +140,9 @@ def _cut_section(document: Document, section: _Section, size: int, overlap: int)
         metadata["language"] = document.language
     text = _PARAGRAPH_SEPARATOR.join(section.pieces)
     for number, (start, end) in enumerate(find_cuts(text, size, overlap), 1):
-        first = bisect_right(section.starts, start) - 1
-        last = bisect_right(section.starts, end - 1)
-        pages = sorted({page for page in section.pages[first:last] if page is not None})
+        first_piece = bisect_right(section.starts, start) - 1
+        end_piece = bisect_right(section.starts, end - 1)
+        pages = sorted({page for page in section.pages[first_piece:end_piece] if page is not None})
         yield Chunk(
             section_id if number == 1 else f"{section_id}/{number}",
             text[start:end],
@@ -177,12 +178,14 @@ def find_cuts(text: str, size: int, overlap: int) -> Iterator[tuple[int, int]]:
 
 def _find_last_boundary(text: str, lower: int, upper: int) -> int:
     """Returns the last start of a paragraph, else sentence, else word in (``lower``, ``upper``]."""
-    for border in (_PARAGRAPH, _SENTENCE, _WORD):
-        places = [
-            place for match in border.finditer(text, lower, upper) if (place := match.end()) > lower
+    for pattern in (_PARAGRAPH_BOUNDARY, _SENTENCE_BOUNDARY, _WORD_BOUNDARY):
+        boundaries = [
+            boundary
+            for match in pattern.finditer(text, lower, upper)
+            if (boundary := match.end()) > lower
         ]
-        if places:
-            return places[-1]
+        if boundaries:
+            return boundaries[-1]
     while upper > lower and unicodedata.combining(text[upper]):
         upper -= 1  # do not separate a combining accent from its letter
     return upper
@@ -192,8 +195,8 @@ def _find_first_boundary(text: str, lower: int, upper: int) -> int:
     """Returns the first start of a sentence, else a word, from ``lower`` on, else ``lower``."""
     if lower >= upper:
         return upper
-    for border in (_SENTENCE, _WORD):
-        match = border.search(text, max(0, lower - 1), upper)
+    for pattern in (_SENTENCE_BOUNDARY, _WORD_BOUNDARY):
+        match = pattern.search(text, max(0, lower - 1), upper)
         if match is not None and match.end() < upper:
             return max(lower, match.end())
     return lower

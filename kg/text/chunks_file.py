@@ -73,5 +73,5 @@ def _parse_chunk(row: dict[str, Any]) -> Chunk:
             f"chunk {chunk.id!r} has {len(chunk.text):,} characters; at most "
             f"{MAX_CHUNK_CHARACTERS:,}"
         )
-    others = {key: row[key] for key in row if key not in Chunk.__struct_fields__}
-    return msgspec.structs.replace(chunk, metadata=others | chunk.metadata)
+    extra_metadata = {key: row[key] for key in row if key not in Chunk.__struct_fields__}
+    return msgspec.structs.replace(chunk, metadata=extra_metadata | chunk.metadata)

@@ -1,7 +1,7 @@
-"""Normalises and tokenises text: keywords, headings, queries and passages alike.
+"""Normalises and tokenises text: keywords, headings, queries and passages.
 
-All comparisons use these words, so that "Physical storage media" matches "Overview of Physical
-Storage Media", and "B + -Trees" matches "B+-tree".
+All comparisons use the same normal form, so that "Physical storage media" matches "Overview of
+Physical Storage Media", and "B + -Trees" matches "B+-tree".
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ FUNCTION_WORDS = frozenset(
 
 _SOFT_HYPHEN = "\u00ad"
 _SPACE = re.compile(r"\s+")
+# A hyphen, a dash or a minus sign.
 _DASH = "[-\u2010\u2012\u2013\u2212]"
 _OCR_FIXES = (
     # "B + -Tree", "B+ -tree", "B + tree": OCR put spaces around the plus and hyphen of a name.
@@ -51,9 +52,10 @@ _MAX_ACRONYM_LENGTH = 8
 
 
 def repair_text(text: str) -> str:
-    """Puts ``text`` on one clean line: NFKC, without soft hyphens, OCR's spaces in names removed.
+    """Puts ``text`` on one clean line.
 
-    "B + -Tree" becomes "B+-Tree"; control and bidirectional characters are removed; runs of white
+    The text is normalised to NFKC. Soft hyphens, control and bidirectional characters are removed,
+    and so are the spaces that OCR puts into names: "B + -Tree" becomes "B+-Tree". Runs of white
     space become one space. Idempotent.
     """
     text = to_one_line(text.replace(_SOFT_HYPHEN, ""))
@@ -61,25 +63,27 @@ def repair_text(text: str) -> str:
         # NFKC replaces some characters by sequences that contain spaces.
         text = _SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip()
     if "+" in text:
-        for pattern, instead in _OCR_FIXES:
-            text = pattern.sub(instead, text)
+        for pattern, replacement in _OCR_FIXES:
+            text = pattern.sub(replacement, text)
     return text
 
 
 def split_cased_words(text: str) -> list[str]:
     """Returns the same words as ``split_words``, with their original capitals."""
-    plain = _strip_accents(repair_text(text))
+    unaccented = _strip_accents(repair_text(text))
     pattern = _TOKEN
-    if not plain.isascii():
+    if not unaccented.isascii():
         # Vowel signs of Indic scripts and the like are part of their word, but `re` does not
         # count them as letters; the few that occur in a text are added to the pattern.
-        marks = sorted({char for char in plain if unicodedata.category(char)[0] == "M"})
+        marks = sorted({char for char in unaccented if unicodedata.category(char)[0] == "M"})
         if marks:
-            mark = f"(?:{_LETTER}|[{''.join(marks)}])"
-            pattern = re.compile(_WORD.format(letter=_LETTER, mark=mark))
-    if "Ss" in plain:
-        plain = _PLURAL_OF_ACRONYM.sub("", plain)  # "DBMSs": the stemmer keeps a final "ss"
-    tokens: list[str] = pattern.findall(plain)
+            letter_or_mark = f"(?:{_LETTER}|[{''.join(marks)}])"
+            pattern = re.compile(_WORD.format(letter=_LETTER, mark=letter_or_mark))
+    if "Ss" in unaccented:
+        unaccented = _PLURAL_OF_ACRONYM.sub(
+            "", unaccented
+        )  # "DBMSs": the stemmer keeps a final "ss"
+    tokens: list[str] = pattern.findall(unaccented)
     return [_THOUSANDS.sub("", token) if token[0].isdigit() else token for token in tokens]
 
 
@@ -106,7 +110,9 @@ def _strip_accents(text: str) -> str:
     stripped = "".join(
         char
         for char in unicodedata.normalize("NFKD", text)
-        if not (10 <= (kind := unicodedata.combining(char)) <= 36 or kind >= 200)
+        if not (
+            10 <= (combining_class := unicodedata.combining(char)) <= 36 or combining_class >= 200
+        )
     )
     return unicodedata.normalize("NFC", stripped)
 
@@ -148,7 +154,10 @@ def normalise_phrase(phrase: str) -> str:
 
 
 def list_ngrams(words: Sequence[str], max_words: int = 3) -> list[str]:
-    """Returns the n-grams of up to ``max_words`` words, each once: longest first, then by place."""
+    """Returns the n-grams of up to ``max_words`` words, each once.
+
+    The longest come first; those of equal length are in the order of the text.
+    """
     return list(
         dict.fromkeys(
             " ".join(words[start : start + length])
@@ -161,50 +170,51 @@ def list_ngrams(words: Sequence[str], max_words: int = 3) -> list[str]:
 def is_acronym_of(short: str, long: str) -> bool:
     """Whether ``short`` can be read as the initials of ``long``.
 
-    Each content word of ``long`` gives its initial, in order; function words may be left out
-    ("read and write": RW or RAW); numbers may become digits ("two-phase locking": 2PL, "third
-    normal form": 3NF), and "ex…" X. One further letter may come from inside a word, like the B of
-    "database management system". Similar to A. Schwartz and M. Hearst, A simple algorithm for
-    identifying abbreviation definitions in biomedical text, PSB 2003, but stricter: theirs accepts
-    any letters of the words.
+    Each content word of ``long`` gives its initial, in order. Function words may be left out ("read
+    and write": RW or RAW). Numbers may become digits ("two-phase locking": 2PL, "third normal
+    form": 3NF), and "ex…" may become X. One further letter may come from inside a word, like the B
+    of "database management system". The rule is similar to A. Schwartz and M. Hearst, A simple
+    algorithm for identifying abbreviation definitions in biomedical text, PSB 2003, but stricter:
+    theirs accepts any letters of the words.
     """
-    (initials, *others), parts = split_words(short) or [""], split_words(long)
+    initials, *other_words = split_words(short) or [""]
+    words = split_words(long)
     if (
-        others
+        other_words
         or not 2 <= len(initials) <= _MAX_ACRONYM_LENGTH
-        or len(parts) < 2
-        or initials in parts
+        or len(words) < 2
+        or initials in words
     ):
         return False
     # Also tries the stem, for plurals such as "DBMSs".
     return any(
-        _can_spell_acronym(form, parts, 1)
+        _can_spell_acronym(form, words, 1)
         for form in {initials, stem_word(initials)}
         if len(form) > 1
     )
 
 
-def _can_spell_acronym(letters: str, parts: Sequence[str], inner_letters: int) -> bool:
+def _can_spell_acronym(letters: str, words: Sequence[str], inner_letters: int) -> bool:
     """Whether the remaining letters of an acronym match the remaining words.
 
     Args:
         letters: remaining letters of the acronym.
-        parts: remaining words.
+        words: remaining words.
         inner_letters: number of letters that may still come from inside a word.
     """
-    if not parts:
+    if not words:
         return not letters
-    first, remaining_parts = parts[0], parts[1:]
-    if first in FUNCTION_WORDS and _can_spell_acronym(letters, remaining_parts, inner_letters):
+    word, remaining_words = words[0], words[1:]
+    if word in FUNCTION_WORDS and _can_spell_acronym(letters, remaining_words, inner_letters):
         return True
-    starts = {first[0], _ORDINAL_DIGITS.get(first, first[0])}
-    if first.startswith("ex"):
-        starts.add("x")
-    if not letters or letters[0] not in starts:
+    allowed_letters = {word[0], _ORDINAL_DIGITS.get(word, word[0])}
+    if word.startswith("ex"):
+        allowed_letters.add("x")
+    if not letters or letters[0] not in allowed_letters:
         return False
-    if _can_spell_acronym(letters[1:], remaining_parts, inner_letters):
+    if _can_spell_acronym(letters[1:], remaining_words, inner_letters):
         return True
-    more = letters[1:2]
-    return bool(inner_letters and more and more in first[1:]) and _can_spell_acronym(
-        letters[2:], remaining_parts, inner_letters - 1
+    next_letter = letters[1:2]
+    return bool(inner_letters and next_letter and next_letter in word[1:]) and _can_spell_acronym(
+        letters[2:], remaining_words, inner_letters - 1
     )

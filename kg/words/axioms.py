@@ -9,6 +9,7 @@ from kg.terms import OWL, RDF, RDF_TYPE, RDFS
 from kg.words.phrasebook import Phrasebook
 from kg.words.plain_text import add_article, capitalise_sentence
 
+# Class of a property → sentence. ``{xy}`` is the clause "X pred Y", and so on for other variables.
 _CHARACTERISTICS = {
     OWL + "FunctionalProperty": "If {xy} and {xz}, then Y and Z are the same.",
     OWL + "InverseFunctionalProperty": "If {xy} and {zy}, then X and Z are the same.",
@@ -18,6 +19,7 @@ _CHARACTERISTICS = {
     OWL + "IrreflexiveProperty": "It is never the case that {xx}.",
     OWL + "ReflexiveProperty": "It is always the case that {xx}.",
 }
+# Relation of two properties → sentence. ``{other_xy}`` is the clause of the second property.
 _PROPERTY_PAIRS = {
     OWL + "inverseOf": "{xy} exactly when {other_yx}.",
     OWL + "equivalentProperty": "{xy} exactly when {other_xy}.",
@@ -43,18 +45,20 @@ def is_axiom(claim: Claim) -> bool:
 
 
 def render_axiom(phrasebook: Phrasebook, axiom: Claim) -> str:
-    """Renders one axiom as a sentence; empty for triples that are only parts of one (RDF lists).
+    """Renders one axiom as a sentence in which X, Y and Z stand for any things.
 
-    X, Y and Z are variables for any things.
+    Returns an empty string for triples that are only parts of an axiom, such as those of RDF lists.
     """
     pred, subj, obj = axiom.pred, axiom.subj, axiom.obj
     if pred == RDF_TYPE:
         pattern = _CHARACTERISTICS.get(obj, "")
         return capitalise_sentence(pattern.format(**_render_variables(phrasebook, subj)))
     if pred in _PROPERTY_PAIRS:
-        other = {f"other_{key}": text for key, text in _render_variables(phrasebook, obj).items()}
+        other_variables = {
+            f"other_{key}": text for key, text in _render_variables(phrasebook, obj).items()
+        }
         return capitalise_sentence(
-            _PROPERTY_PAIRS[pred].format(**_render_variables(phrasebook, subj), **other)
+            _PROPERTY_PAIRS[pred].format(**_render_variables(phrasebook, subj), **other_variables)
         )
     if pred == RDFS + "domain":
         return (
@@ -118,7 +122,11 @@ def _iter_axioms_about(phrasebook: Phrasebook, pred: str) -> Iterator[Claim]:
 def _find_axioms(
     phrasebook: Phrasebook, schema: str, term: str, *, with_objects: bool = False
 ) -> list[Claim]:
-    """Returns the asserted ``term schema ?`` and, with ``with_objects``, ``? schema term``."""
+    """Returns the asserted axioms with the subject ``term`` and the predicate ``schema``.
+
+    With ``with_objects``, also returns those with the object ``term``. Axioms about blank nodes are
+    left out, except property chains, whose object is the blank node of a list.
+    """
     index = phrasebook.graph.index
     terms = index.terms
     p, node = terms.get(schema), terms.get(term)
@@ -127,10 +135,10 @@ def _find_axioms(
     claims = [Claim(term, schema, terms.get_text(o)) for o in index.find_objects(node, p)]
     if with_objects:
         claims += [Claim(terms.get_text(s), schema, term) for s in index.find_subjects(p, node)]
-    named = [
+    claims_about_names = [
         c for c in claims if schema == OWL + "propertyChainAxiom" or "_:" not in c.subj + c.obj
     ]
-    return [c for c in named if c.subj != c.obj]
+    return [c for c in claims_about_names if c.subj != c.obj]
 
 
 def _iter_list_triples(phrasebook: Phrasebook, head: str) -> Iterator[Claim]:
@@ -157,9 +165,12 @@ def _render_chain(phrasebook: Phrasebook, pred: str, head: str) -> str:
     links = [c.obj for c in _iter_list_triples(phrasebook, head) if c.pred == RDF + "first"]
     if not links or len(links) > 6:  # There are seven variable names.
         return ""
-    names = "XYZVWUT"
-    parts = [phrasebook.fill_clause(link, names[i], names[i + 1]) for i, link in enumerate(links)]
-    return f"If {' and '.join(parts)}, then {phrasebook.fill_clause(pred, 'X', names[len(links)])}."
+    variables = "XYZVWUT"
+    parts = [
+        phrasebook.fill_clause(link, variables[i], variables[i + 1]) for i, link in enumerate(links)
+    ]
+    conclusion = phrasebook.fill_clause(pred, "X", variables[len(links)])
+    return f"If {' and '.join(parts)}, then {conclusion}."
 
 
 def _render_variables(phrasebook: Phrasebook, pred: str) -> dict[str, str]:

@@ -100,200 +100,218 @@ def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) ->
         if path == term:
             return SubjectWording("everything", "", "nothing")
         noun = _find_noun(phrasebook, term)
-        has = (
+        condition = (
             f"with {add_article(noun)}"
             if noun
             else f"that has a value of {_render_path(phrasebook, term)}"
         )
-        return SubjectWording(f"everything {has}", f"something {has}", f"nothing {has}")
+        return SubjectWording(
+            f"everything {condition}", f"something {condition}", f"nothing {condition}"
+        )
     noun = _find_noun(phrasebook, term)
-    being = (
+    role = (
         f"that is {add_article(noun)} of something"
         if noun
         else f"that is a value of {_render_path(phrasebook, term)}"
     )
-    return SubjectWording(f"everything {being}", f"something {being}", f"nothing {being}")
+    return SubjectWording(f"everything {role}", f"something {role}", f"nothing {role}")
 
 
-def _render_clause(phrasebook: Phrasebook, c: Constraint, subject: SubjectWording) -> str:
-    component = c.component.removesuffix("ConstraintComponent")
-    special = _render_value_set_clause(phrasebook, c, component, subject)
-    if special:
-        return special
-    every, no = subject.every, subject.negate
-    if c.path:
-        noun = _find_noun(phrasebook, c.path)
-        value = noun or f"value of {_render_path(phrasebook, c.path)}"
+def _render_clause(phrasebook: Phrasebook, constraint: Constraint, subject: SubjectWording) -> str:
+    component = constraint.component.removesuffix("ConstraintComponent")
+    value_set_clause = _render_value_set_clause(phrasebook, constraint, component, subject)
+    if value_set_clause:
+        return value_set_clause
+    every_value, no_value = subject.every, subject.negate
+    if constraint.path:
+        noun = _find_noun(phrasebook, constraint.path)
+        value = noun or f"value of {_render_path(phrasebook, constraint.path)}"
         link = f" {'of' if noun else 'for'} {subject.some}" if subject.some else ""
-        every, no = f"every {value}{link}", f"no {value}{link}"
-    if component == "Not" and no:
+        every_value, no_value = f"every {value}{link}", f"no {value}{link}"
+    if component == "Not" and no_value:
         # "Every river is not a lake" could be read as "not every river is a lake".
-        return f"{no} {_render_denied_condition(phrasebook, c)}"
-    return f"{every} {_render_value_condition(phrasebook, c, component)}"
+        return f"{no_value} {_render_denied_condition(phrasebook, constraint)}"
+    return f"{every_value} {_render_value_condition(phrasebook, constraint, component)}"
 
 
 def _render_value_set_clause(
-    phrasebook: Phrasebook, c: Constraint, component: str, subject: SubjectWording
+    phrasebook: Phrasebook, constraint: Constraint, component: str, subject: SubjectWording
 ) -> str:
     """Renders constraints on all values together, or on their relation to the focus node.
 
     Returns an empty string for constraints on single values.
     """
-    noun = _find_noun(phrasebook, c.path) if c.path else ""
-    quoted = _render_path(phrasebook, c.path) if c.path else ""
+    noun = _find_noun(phrasebook, constraint.path) if constraint.path else ""
+    quoted_path = _render_path(phrasebook, constraint.path) if constraint.path else ""
     if component in ("MinCount", "MaxCount", "QualifiedMinCount", "QualifiedMaxCount"):
-        return _render_count(phrasebook, c, component, subject, noun, quoted)
+        return _render_count(phrasebook, constraint, component, subject, noun, quoted_path)
     if component == "HasValue":
-        value = phrasebook.render_term(_get_value(c, "hasValue"), _get_single_predicate(c.path))
-        if not c.path:
+        value = phrasebook.render_term(
+            _get_value(constraint, "hasValue"), _get_single_predicate(constraint.path)
+        )
+        if not constraint.path:
             return f"{subject.every} is {value}"
         if noun:
             return f"{subject.every} has {value} as {add_article(noun)}"
-        return f"{subject.every} has {value} among the values of {quoted}"
+        return f"{subject.every} has {value} among the values of {quoted_path}"
     if component == "Disjoint":
-        other = _get_value(c, "disjoint")
-        return _render_disjoint(phrasebook, other, subject, noun, quoted)
+        other = _get_value(constraint, "disjoint")
+        return _render_disjoint(phrasebook, other, subject, noun, quoted_path)
     if component == "Equals":
-        other_path = _render_path(phrasebook, _get_value(c, "equals"))
-        if not c.path:
+        other_path = _render_path(phrasebook, _get_value(constraint, "equals"))
+        if not constraint.path:
             return f"{subject.every} is its own only value of {other_path}"
-        return f"{subject.every} has the same values of {quoted} as of {other_path}"
+        return f"{subject.every} has the same values of {quoted_path} as of {other_path}"
     if component == "UniqueLang":
-        about = f" for {subject.some}" if subject.some else ""
-        return f"no two values of {quoted}{about} are in the same language"
+        subject_phrase = f" for {subject.some}" if subject.some else ""
+        return f"no two values of {quoted_path}{subject_phrase} are in the same language"
     if component == "Closed":
-        allowed = [_render_path(phrasebook, p) for p in _get_values(c, "allowedProperties")]
-        but = f" other than {join_list(allowed)}" if allowed else " at all"
-        return f"{subject.every} has no properties{but}"
+        allowed = [
+            _render_path(phrasebook, p) for p in _get_values(constraint, "allowedProperties")
+        ]
+        exception = f" other than {join_list(allowed)}" if allowed else " at all"
+        return f"{subject.every} has no properties{exception}"
     return ""
 
 
 def _render_count(
     phrasebook: Phrasebook,
-    c: Constraint,
+    constraint: Constraint,
     component: str,
     subject: SubjectWording,
     noun: str,
-    quoted: str,
+    quoted_path: str,
 ) -> str:
     key = component[0].lower() + component[1:]
-    number = _get_value(c, key) or "0"
+    number = _get_value(constraint, key) or "0"
     condition = ""
     if component.startswith("Qualified"):
-        inner = " and ".join(_render_inner_clauses(phrasebook, c, IT)) or "it is anything at all"
+        inner = (
+            " and ".join(_render_inner_clauses(phrasebook, constraint, IT))
+            or "it is anything at all"
+        )
         condition = f" for which this holds: {inner}"
     if number == "0":
         if component.endswith("MinCount"):
-            return f"{subject.every} may have any number of values of {quoted}{condition}"
-        value = add_article(noun) if noun else f"a value of {quoted}"
+            return f"{subject.every} may have any number of values of {quoted_path}{condition}"
+        value = add_article(noun) if noun else f"a value of {quoted_path}"
         if subject.negate:
             return f"{subject.negate} has {value}{condition}"
         return f"{subject.every} does not have {value}{condition}"
     bound = "at least" if component.endswith("MinCount") else "at most"
     if number == "1":
-        return f"{subject.every} has {bound} one {noun or f'value of {quoted}'}{condition}"
-    return f"{subject.every} has {bound} {number} values of {quoted}{condition}"
+        return f"{subject.every} has {bound} one {noun or f'value of {quoted_path}'}{condition}"
+    return f"{subject.every} has {bound} {number} values of {quoted_path}{condition}"
 
 
 def _render_disjoint(
-    phrasebook: Phrasebook, other: str, subject: SubjectWording, noun: str, quoted: str
+    phrasebook: Phrasebook, other: str, subject: SubjectWording, noun: str, quoted_path: str
 ) -> str:
     other_noun = _find_noun(phrasebook, other)
-    if quoted:
-        value = noun or f"value of {quoted}"
+    if quoted_path:
+        value = noun or f"value of {quoted_path}"
         link = f" {'of' if noun else 'for'} {subject.some}" if subject.some else ""
         return (
             f"no {value}{link} is also a value of {_render_path(phrasebook, other)} for the same "
             "thing"
         )
-    own = (
+    own_value = (
         f"its own {other_noun}"
         if other_noun
         else f"a value of {_render_path(phrasebook, other)} for itself"
     )
     if subject.negate:
-        return f"{subject.negate} is {own}"
-    return f"{subject.every} is not {own}"
+        return f"{subject.negate} is {own_value}"
+    return f"{subject.every} is not {own_value}"
 
 
-def _render_value_condition(phrasebook: Phrasebook, c: Constraint, component: str) -> str:
+def _render_value_condition(phrasebook: Phrasebook, constraint: Constraint, component: str) -> str:
     """Renders the condition on each value: a verb phrase in the third person singular."""
-    pred = _get_single_predicate(c.path)
+    pred = _get_single_predicate(constraint.path)
     if component == "Class":
-        classes = _get_values(c, "class")
+        classes = _get_values(constraint, "class")
         nouns = [add_article(phrasebook.get_class_noun(cls)) for cls in classes]
         return f"is {join_list(nouns, 'or')}"
     if component == "Datatype":
-        datatype = _get_value(c, "datatype")
+        datatype = _get_value(constraint, "datatype")
         noun = _DATATYPE_NOUNS.get(datatype)
         return f"is {noun or f'a literal of type “{phrasebook.get_label(datatype)}”'}"
     if component == "NodeKind":
-        kind = re.split(r"[#/]", _get_value(c, "nodeKind"))[-1]
+        kind = re.split(r"[#/]", _get_value(constraint, "nodeKind"))[-1]
         return f"is {_NODE_KIND_NOUNS.get(kind, kind)}"
     if component in _BOUNDS:
         key = component[0].lower() + component[1:]
-        return f"is {_BOUNDS[component]} {_render_value(phrasebook, _get_value(c, key), pred)}"
+        bound = _render_value(phrasebook, _get_value(constraint, key), pred)
+        return f"is {_BOUNDS[component]} {bound}"
     if component in ("MinLength", "MaxLength"):
-        number = _get_value(c, component[0].lower() + component[1:])
+        number = _get_value(constraint, component[0].lower() + component[1:])
         bound = "at least" if component == "MinLength" else "at most"
         return f"has {bound} {number} character{'' if number == '1' else 's'}"
     if component == "Pattern":
         return (
             "matches the pattern "
-            f"“{clean_text(_render_value(phrasebook, _get_value(c, 'pattern'), ''))}”"
+            f"“{clean_text(_render_value(phrasebook, _get_value(constraint, 'pattern'), ''))}”"
         )
     if component == "LanguageIn":
-        tags = [clean_text(tag.strip('"')) for tag in _get_values(c, "languageIn")]
+        tags = [clean_text(tag.strip('"')) for tag in _get_values(constraint, "languageIn")]
         return (
             f"is in {'the language' if len(tags) == 1 else 'one of the languages'} "
             f"{_join_limited(tags)}"
         )
     if component == "In":
-        values = [_render_value(phrasebook, value, pred) for value in _get_values(c, "in")]
+        values = [_render_value(phrasebook, value, pred) for value in _get_values(constraint, "in")]
         return f"is {'' if len(values) == 1 else 'one of '}{_join_limited(values)}"
     if component in ("LessThan", "LessThanOrEquals"):
-        other = _get_value(c, component[0].lower() + component[1:])
+        other = _get_value(constraint, component[0].lower() + component[1:])
         other_noun = _find_noun(phrasebook, other)
-        named = (
+        other_value = (
             f"the {other_noun}" if other_noun else f"the value of {_render_path(phrasebook, other)}"
         )
-        return (
-            f"is {'less than' if component == 'LessThan' else 'at most'} {named} of the same thing"
-        )
+        comparison = "less than" if component == "LessThan" else "at most"
+        return f"is {comparison} {other_value} of the same thing"
     if component in ("Not", "And", "Or", "Xone", "Node"):
-        return _render_logic(phrasebook, c, component)
+        return _render_logic(phrasebook, constraint, component)
     if component == "SPARQL":
         return "meets a condition that the shapes state as a SPARQL query"
-    return f"meets the constraint “{component}” of the shape “{phrasebook.get_label(c.shape)}”"
+    shape_label = phrasebook.get_label(constraint.shape)
+    return f"meets the constraint “{component}” of the shape “{shape_label}”"
 
 
-def _render_logic(phrasebook: Phrasebook, c: Constraint, component: str) -> str:
-    groups = [_render_group(phrasebook, group, IT) for group in c.inner]
+def _render_logic(phrasebook: Phrasebook, constraint: Constraint, component: str) -> str:
+    groups = [_render_group(phrasebook, group, IT) for group in constraint.inner]
     if component in ("Node", "And"):
         return _join_conditions([clause for group in groups for clause in group])
     if component == "Not":
-        nouns = _find_class_alternatives(phrasebook, c.inner[0]) if len(c.inner) == 1 else []
+        nouns = (
+            _find_class_alternatives(phrasebook, constraint.inner[0])
+            if len(constraint.inner) == 1
+            else []
+        )
         if len(nouns) == 1:
             return f"is not {nouns[0]}"
         if nouns:
             return f"is neither {' nor '.join(nouns)}"
         inner = " and ".join(clause for group in groups for clause in group)
         return f"does not meet this condition: {inner or 'none'}"
-    alternatives = ["; ".join(group) if len(group) < 2 else " and ".join(group) for group in groups]
+    alternatives = [" and ".join(group) for group in groups]
     if component == "Or":
-        kinds = [_find_class_alternatives(phrasebook, group) for group in c.inner]
+        kinds = [_find_class_alternatives(phrasebook, group) for group in constraint.inner]
         if all(len(kind) == 1 for kind in kinds):
             return f"is {join_list([kind[0] for kind in kinds], 'or')}"
         return f"meets at least one of these conditions: {'; '.join(alternatives)}"
     return f"meets exactly one of these conditions: {'; '.join(alternatives)}"
 
 
-def _render_denied_condition(phrasebook: Phrasebook, c: Constraint) -> str:
+def _render_denied_condition(phrasebook: Phrasebook, constraint: Constraint) -> str:
     """Renders the condition that a ``sh:not`` forbids, as a verb phrase to follow "no river"."""
-    nouns = _find_class_alternatives(phrasebook, c.inner[0]) if len(c.inner) == 1 else []
+    nouns = (
+        _find_class_alternatives(phrasebook, constraint.inner[0])
+        if len(constraint.inner) == 1
+        else []
+    )
     if nouns:
         return f"is {join_list(nouns, 'or')}"
-    return _join_conditions(_render_inner_clauses(phrasebook, c, IT))
+    return _join_conditions(_render_inner_clauses(phrasebook, constraint, IT))
 
 
 def _join_conditions(clauses: list[str]) -> str:
@@ -303,15 +321,18 @@ def _join_conditions(clauses: list[str]) -> str:
 
 
 def _find_class_alternatives(phrasebook: Phrasebook, group: tuple[Constraint, ...]) -> list[str]:
-    """Returns the nouns, with article, of ``class`` or ``or (class …)``; empty for others."""
+    """Returns the nouns, with articles, of a group that is ``class`` or ``or`` of classes only.
+
+    Returns an empty list for other groups.
+    """
     if len(group) != 1 or group[0].path:
         return []
-    only = group[0]
-    component = only.component.removesuffix("ConstraintComponent")
-    if component == "Class" and len(_get_values(only, "class")) == 1:
-        return [add_article(phrasebook.get_class_noun(_get_value(only, "class")))]
+    constraint = group[0]
+    component = constraint.component.removesuffix("ConstraintComponent")
+    if component == "Class" and len(_get_values(constraint, "class")) == 1:
+        return [add_article(phrasebook.get_class_noun(_get_value(constraint, "class")))]
     if component == "Or":
-        inner_nouns = [_find_class_alternatives(phrasebook, inner) for inner in only.inner]
+        inner_nouns = [_find_class_alternatives(phrasebook, inner) for inner in constraint.inner]
         return (
             [noun[0] for noun in inner_nouns] if all(len(noun) == 1 for noun in inner_nouns) else []
         )
@@ -319,9 +340,11 @@ def _find_class_alternatives(phrasebook: Phrasebook, group: tuple[Constraint, ..
 
 
 def _render_inner_clauses(
-    phrasebook: Phrasebook, c: Constraint, subject: SubjectWording
+    phrasebook: Phrasebook, constraint: Constraint, subject: SubjectWording
 ) -> list[str]:
-    return [clause for group in c.inner for clause in _render_group(phrasebook, group, subject)]
+    return [
+        clause for group in constraint.inner for clause in _render_group(phrasebook, group, subject)
+    ]
 
 
 def _render_group(
@@ -340,9 +363,12 @@ def _find_noun(phrasebook: Phrasebook, path: str) -> str:
 
 
 def _get_single_predicate(path: str) -> str:
-    """Returns the predicate of a path that is one forward predicate; else an empty string."""
-    bare = path.strip("<>")
-    return "" if re.search(r"[<>^|*?]|\)|\+$", bare) else bare
+    """Returns the predicate of a path that is one forward predicate; else an empty string.
+
+    The characters searched for are the operators of SPARQL paths and the brackets of IRIs.
+    """
+    predicate = path.strip("<>")
+    return "" if re.search(r"[<>^|*?]|\)|\+$", predicate) else predicate
 
 
 def _render_path(phrasebook: Phrasebook, path: str) -> str:
@@ -351,13 +377,13 @@ def _render_path(phrasebook: Phrasebook, path: str) -> str:
     if pred:
         return f"“{phrasebook.get_label(pred)}”"
     parts = re.split(r"(<[^<>]*>)", path)
-    out = ""
+    rendered = ""
     for part in parts:
         if part.startswith("<"):
-            out += f"“{phrasebook.get_label(part[1:-1])}”"
+            rendered += f"“{phrasebook.get_label(part[1:-1])}”"
         else:
-            out += "".join(_PATH_SIGNS.get(char, char) for char in part)
-    return re.sub(r"\((“[^“”]*”)\)", r"\1", out)
+            rendered += "".join(_PATH_SIGNS.get(char, char) for char in part)
+    return re.sub(r"\((“[^“”]*”)\)", r"\1", rendered)
 
 
 def _render_value(phrasebook: Phrasebook, term: str, pred: str) -> str:
@@ -370,16 +396,16 @@ def _join_limited(values: list[str]) -> str:
     return f"{', '.join(values[:MAX_LISTED])} or {len(values) - MAX_LISTED} more"
 
 
-def _get_values(c: Constraint, *keys: str) -> list[str]:
+def _get_values(constraint: Constraint, *keys: str) -> list[str]:
     values: list[str] = []
     for key in keys:
-        value = c.parameters.get(key, ())
+        value = constraint.parameters.get(key, ())
         values += [value] if isinstance(value, str) else list(value)
     return values
 
 
-def _get_value(c: Constraint, key: str) -> str:
-    values = _get_values(c, key)
+def _get_value(constraint: Constraint, key: str) -> str:
+    values = _get_values(constraint, key)
     value = values[0] if values else ""
     # Counts are given in digits or as literals; both are rendered as digits.
     if is_literal(value) and key.endswith(("Count", "Length")):

@@ -47,6 +47,7 @@ _VERBS = frozenset(
         "transports traverses treats trusts uses visits watches wears wins writes"
     )
 )
+# Verbs that add "es", not "s", in the third person: "passes", "reaches", "goes".
 _ES_VERB = re.compile(r"(?:ss|sh|ch|x|zz|o)es$")
 _PARTICIPLES = frozenset(
     list_words(
@@ -101,8 +102,8 @@ def parse_label(label: str) -> ParsedLabel:
             words[2:] if words[1] in ("a", "an", "the") and len(words) > 2 else words[1:]
         )
         phrase = _parse_after_is(predicate_words, label)
-        past = words[0] in ("was", "were") and phrase.kind == "passive"
-        return phrase._replace(kind="past") if past else phrase
+        is_past = words[0] in ("was", "were") and phrase.kind == "passive"
+        return phrase._replace(kind="past") if is_past else phrase
     if len(words) > 1 and words[-1] in PREPOSITIONS:
         if words[-1] == "of" or is_participle(words[0]):
             return _parse_after_is(words, label)
@@ -113,7 +114,8 @@ def parse_label(label: str) -> ParsedLabel:
         return ParsedLabel("passive", words[0])
     if len(words) > 1 and words[1] in PREPOSITIONS:
         if words[1] == "of" or is_participle(words[0]):
-            # "part of system", "located in country": the object's class repeated; drop it.
+            # In "part of system" and "located in country" the words after the preposition only
+            # repeat the object's class, so they are dropped.
             return _parse_after_is(words[:2], label)
         if _is_verb(words[0], True):
             return ParsedLabel("verb", " ".join(words[:2]))
@@ -129,9 +131,8 @@ def _parse_noun(words: list[str], label: str) -> ParsedLabel:
     if any(word in PREPOSITIONS - {"of"} for word in words) or _looks_plural(words[-1]):
         return ParsedLabel("quoted", label)
     if len(words) > 1 and is_participle(words[-1]):
-        return ParsedLabel(
-            "quoted", label
-        )  # "the country traversed of X" would not be grammatical.
+        # "the country traversed of X" would not be grammatical.
+        return ParsedLabel("quoted", label)
     return ParsedLabel("noun", " ".join(words))
 
 
@@ -150,8 +151,8 @@ def _parse_after_is(words: list[str], label: str) -> ParsedLabel:
 
 def is_participle(word: str) -> bool:
     """Returns whether a word looks like a past participle: "located", "born"."""
-    regular = word.endswith("ed") and not word.endswith("eed") and len(word) > 4
-    return word in _PARTICIPLES or regular
+    is_regular = word.endswith("ed") and not word.endswith("eed") and len(word) > 4
+    return word in _PARTICIPLES or is_regular
 
 
 def _is_verb(word: str, before_preposition: bool) -> bool:
@@ -165,8 +166,8 @@ def _is_never_third_person(word: str) -> bool:
 
 
 def _looks_plural(word: str) -> bool:
-    singular = word in ("species", "series", "status", "address", "news", "gas", "lens", "gps")
-    return word.endswith("s") and not singular and not _is_never_third_person(word)
+    is_singular = word in ("species", "series", "status", "address", "news", "gas", "lens", "gps")
+    return word.endswith("s") and not is_singular and not _is_never_third_person(word)
 
 
 def get_base_form(verb_phrase: str) -> str:
@@ -186,43 +187,45 @@ def get_base_form(verb_phrase: str) -> str:
 
 
 def make_default_wording(
-    label: str, *, single: bool = False, literal: bool = False
+    label: str, *, single_valued: bool = False, literal_values: bool = False
 ) -> PredicateWording:
     """Makes the sentence templates of a predicate from its label.
 
     Args:
         label: ``rdfs:label``, local name, or the value of ``--pred-label``.
-        single: whether a subject has at most one value ("the mouth", but "a tributary").
-        literal: whether the values are literals; these always take "the" ("the length").
+        single_valued: whether a subject has at most one value ("the mouth", but "a tributary").
+        literal_values: whether the values are literals; these always take "the" ("the length").
     """
     kind, words = parse_label(label)
     text = escape_template(words)
     if kind == "verb":
-        base = escape_template(get_base_form(words))
+        infinitive = escape_template(get_base_form(words))
         fact, denied, questions = (
             f"{{{{ subj }}}} {text} {{{{ obj }}}}.",
-            f"{{{{ subj }}}} does not {base} {{{{ obj }}}}.",
+            f"{{{{ subj }}}} does not {infinitive} {{{{ obj }}}}.",
             (
-                f"Does {{{{ subj }}}} {base} {{{{ obj }}}}?",
+                f"Does {{{{ subj }}}} {infinitive} {{{{ obj }}}}?",
                 f"Is it true that {{{{ subj }}}} {text} {{{{ obj }}}}?",
             ),
         )
     elif kind in ("passive", "past", "of"):
-        be = "was" if kind == "past" else "is"
+        auxiliary = "was" if kind == "past" else "is"
         if kind == "of":
-            text = escape_template(f"{'the ' + words if single else add_article(words)} of")
+            text = escape_template(f"{'the ' + words if single_valued else add_article(words)} of")
         fact, denied, questions = (
-            f"{{{{ subj }}}} {be} {text} {{{{ obj }}}}.",
-            f"{{{{ subj }}}} {be} not {text} {{{{ obj }}}}.",
+            f"{{{{ subj }}}} {auxiliary} {text} {{{{ obj }}}}.",
+            f"{{{{ subj }}}} {auxiliary} not {text} {{{{ obj }}}}.",
             (
-                f"{be.capitalize()} {{{{ subj }}}} {text} {{{{ obj }}}}?",
-                f"Is it true that {{{{ subj }}}} {be} {text} {{{{ obj }}}}?",
+                f"{auxiliary.capitalize()} {{{{ subj }}}} {text} {{{{ obj }}}}?",
+                f"Is it true that {{{{ subj }}}} {auxiliary} {text} {{{{ obj }}}}?",
             ),
         )
     elif kind == "noun":
-        noun = escape_template(f"the {words}" if single or literal else add_article(words))
+        noun = escape_template(
+            f"the {words}" if single_valued or literal_values else add_article(words)
+        )
         fact = f"{noun} of {{{{ subj }}}} is {{{{ obj }}}}."
-        if literal:
+        if literal_values:
             denied = f"{noun} of {{{{ subj }}}} is not {{{{ obj }}}}."
             questions = (
                 f"Is {noun} of {{{{ subj }}}} {{{{ obj }}}}?",

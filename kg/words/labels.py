@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LABEL_PREDICATES = (RDFS + "label", SKOS + "prefLabel", SKOS + "altLabel")
 """Predicates that give names, in order of preference among labels of one language. The values of
-``skos:altLabel`` are aliases; one is used as a label only if there is no other label."""
+``skos:altLabel`` are aliases; an alias is used as the label only if there is no other."""
 
 _VOCABULARIES = (RDF, RDFS, OWL, SKOS, "http://www.w3.org/2001/XMLSchema#")
 
@@ -103,10 +103,10 @@ class Labels:
             if (term := self._terms.get(text)) is not None
         ]
         self._name_index: dict[str, int | list[int]] | None = None
-        self._plain_literal = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
-        # Matches literals whose normal form is just their text in lower case, which are most; for
-        # any other line the group is empty. Names with a leading article are excluded here and
-        # handled by ``normalise_name``.
+        self._ascii_literal = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
+        # Matches every line. The group contains the text of a literal whose normal form is just the
+        # text in lower case, as that of most is; it is empty for any other line. Names with a
+        # leading article are excluded here and handled by ``normalise_name``. "(?!)" never matches.
         articles = "|".join(sorted(map(re.escape, self._articles))) or "(?!)"
         self._simple_literal = re.compile(
             rf'^(?:"(?!(?i:{articles}) )([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"(?:@[a-z-]+)?$|.*$)',
@@ -120,21 +120,22 @@ class Labels:
         """
         if is_literal(term):
             return parse_literal(term).lexical
-        only = self._find_only_label(term)
-        if only:
-            return only
-        best = None
-        for key, text in self._iter_given_names(term):
-            if best is None or key < best[0]:
-                best = key, text
-        if best is not None:
-            return best[1]
+        single_label = self._find_only_label(term)
+        if single_label:
+            return single_label
+        best_name = None
+        for key, text in self._iter_graph_names(term):
+            if best_name is None or key < best_name[0]:
+                best_name = key, text
+        if best_name is not None:
+            return best_name[1]
         return term if is_blank(term) else iri_tail(term)
 
     def _find_only_label(self, term: str) -> str:
-        """Returns the label of a term that has only one, in ASCII letters; else an empty string.
+        """Returns the label of a term that has only one, of ASCII letters and digits.
 
-        This is the usual case, and faster than comparing all labels.
+        Returns an empty string for other terms. This is the usual case, and faster than comparing
+        all labels.
         """
         s = self._terms.get(term)
         if s is None:
@@ -146,17 +147,17 @@ class Labels:
         ]
         if len(cells) != 1 or not isinstance(cells[0], int):
             return ""
-        match = self._plain_literal.match(self._terms.get_text(cells[0]))
+        match = self._ascii_literal.match(self._terms.get_text(cells[0]))
         return "" if match is None else match[1]
 
     def list_names(self, term: str) -> list[str]:
         """Returns all names of a term, best first: labels and aliases of every language."""
-        texts = [text for _, text in sorted(self._iter_given_names(term), key=lambda pair: pair[0])]
+        texts = [text for _, text in sorted(self._iter_graph_names(term), key=lambda pair: pair[0])]
         return list(dict.fromkeys(texts)) or [self.get_label(term)]
 
     def has_label(self, term: str) -> bool:
         """Returns whether the graph gives any name for the term."""
-        return next(self._iter_given_names(term), None) is not None
+        return next(self._iter_graph_names(term), None) is not None
 
     def to_normal_form(self, name: str) -> str:
         """Normalises a name (see ``normalise_name``) with the articles of these languages."""
@@ -183,7 +184,7 @@ class Labels:
         The names are in the graph's order. Predicates do not count as entities here: a property
         and a class may share a word.
         """
-        groups: dict[str, dict[str, None]] = {}
+        terms_by_key: dict[str, dict[str, None]] = {}
         spelling_by_key: dict[str, str] = {}
         for term in self._iter_labelled_iris():
             s = self._terms.get(term)
@@ -192,12 +193,14 @@ class Labels:
             for name in self.list_names(term):
                 key = self.to_normal_form(name)
                 spelling_by_key.setdefault(key, name)
-                groups.setdefault(key, {})[term] = None
+                terms_by_key.setdefault(key, {})[term] = None
         return {
-            spelling_by_key[key]: list(terms) for key, terms in groups.items() if len(terms) > 1
+            spelling_by_key[key]: list(terms)
+            for key, terms in terms_by_key.items()
+            if len(terms) > 1
         }
 
-    def _iter_given_names(self, term: str) -> Iterator[tuple[tuple[int, int, int], str]]:
+    def _iter_graph_names(self, term: str) -> Iterator[tuple[tuple[int, int, int], str]]:
         """Yields (sort key, text) of each name of a term in the graph; smaller keys are better."""
         s = self._terms.get(term)
         if s is None:
@@ -232,31 +235,35 @@ class Labels:
             if is_iri(text):
                 yield text
 
-    def _collect_labelled(self) -> tuple[list[int], list[int]]:
-        """Returns the IRIs with a name, each once, and the id of its only name or -1 for several.
+    def _collect_named_iris(self) -> tuple[list[int], list[int]]:
+        """Returns the ids of the IRIs that have a name, and the id of the name of each.
+
+        The id of the name is -1 for an IRI with several names.
 
         Works on whole rows of the index, because it runs over every entity of the graph.
         """
         index, blanks = self._index, self._terms.blanks
         rows = [index.get_row(predicate) for _, predicate in self._predicates]
-        several = {s for row, other in itertools.combinations(rows, 2) for s in row if s in other}
+        with_several_names = {
+            s for row, other in itertools.combinations(rows, 2) for s in row if s in other
+        }
         subjects: list[int] = []
         names: list[int] = []
-        before: set[int] = set()
+        visited: set[int] = set()
         for row in rows:
-            new = [s for s in row if s not in blanks and s not in before]
-            cells = map(row.__getitem__, new)
-            subjects += new
+            new_subjects = [s for s in row if s not in blanks and s not in visited]
+            cells = map(row.__getitem__, new_subjects)
+            subjects += new_subjects
             names += [
-                cell if cell.__class__ is int and s not in several else -1
-                for s, cell in zip(new, cells, strict=True)
+                cell if cell.__class__ is int and s not in with_several_names else -1
+                for s, cell in zip(new_subjects, cells, strict=True)
             ]
-            if several:
-                before.update(row)
+            if with_several_names:
+                visited.update(row)
         return subjects, names
 
     def _normalise_simple_literals(self, literals: Sequence[str]) -> list[str]:
-        """Returns the normal form of each simple literal, for others an empty string.
+        """Returns the normal form of each simple literal, and an empty string for other literals.
 
         All literals are joined with newlines and matched at once, which is much faster.
         """
@@ -274,17 +281,19 @@ class Labels:
     def _iter_unnamed_iris(self) -> Iterator[int]:
         """Yields the nodes without a name, in the graph's order.
 
-        They can be found by the last part of their IRI.
+        ``find_entities`` finds these by the last part of their IRI.
         """
         texts = self._terms.texts
-        missing: Iterable[int] = range(len(texts))
+        unnamed_nodes: Iterable[int] = range(len(texts))
         for _, predicate in self._predicates:
-            missing = itertools.filterfalse(self._index.get_row(predicate).__contains__, missing)
+            unnamed_nodes = itertools.filterfalse(
+                self._index.get_row(predicate).__contains__, unnamed_nodes
+            )
         # Only few nodes remain, so their text is tested before the walk over the whole graph.
-        yield from self._index.nodes_among(
+        yield from self._index.iter_used_nodes(
             {
                 node
-                for node in missing
+                for node in unnamed_nodes
                 if texts[node][:1] != '"'
                 and is_iri(texts[node])
                 and not texts[node].startswith(_VOCABULARIES)
@@ -300,7 +309,7 @@ class Labels:
         if self._name_index is None:
             aliases: list[tuple[str, int]] = []
             texts = self._terms.texts
-            subjects, literals = self._collect_labelled()
+            subjects, literals = self._collect_named_iris()
             names = self._normalise_simple_literals([texts[o] if o >= 0 else "" for o in literals])
             name_index: dict[str, int | list[int]] = dict(zip(names, subjects, strict=True))
             if len(name_index) < len(subjects) or "" in name_index:

@@ -108,9 +108,9 @@ class Phrasebook:
         """
         if split_name(label) == self.get_label(pred):
             return self
-        relabelled = {**self._custom_labels, pred: label}
+        custom_labels = {**self._custom_labels, pred: label}
         return type(self)(
-            self.domain, self.labels, self.graph, self.closure, self.shapes, relabelled
+            self.domain, self.labels, self.graph, self.closure, self.shapes, custom_labels
         )
 
     # -- names ---------------------------------------------------------------------------------
@@ -158,22 +158,25 @@ class Phrasebook:
         template = self._find_naming_template(iri)
         if template is None:
             return label
+        # 40 characters more than a name may have, for the words of the template.
         return clean_text(template(label=label, iri=iri), MAX_NAME_LENGTH + 40) or label
 
     def _make_label_unique(self, iri: str) -> str:
         """Returns the label, or a distinguishing name if other entities have the same label."""
         label = clean_text(self.labels.get_label(iri)) or clean_text(iri)
-        rivals = [other for other in self.labels.find_entities(label) if other != iri]
-        rivals = [other for other in rivals if clean_text(self.labels.get_label(other)) == label]
-        if not rivals or self._is_schema_term(iri):
+        namesakes = [other for other in self.labels.find_entities(label) if other != iri]
+        namesakes = [
+            other for other in namesakes if clean_text(self.labels.get_label(other)) == label
+        ]
+        if not namesakes or self._is_schema_term(iri):
             return label
         for other_name in self.labels.list_names(iri):
             name = clean_text(other_name)
             if name != label and self.labels.find_entities(name) == [iri]:
                 return name
         tail = clean_text(re.split(r"[/#]", iri.rstrip("/#"))[-1]) or clean_text(iri)
-        rival_tails = [re.split(r"[/#]", other.rstrip("/#"))[-1] for other in rivals]
-        return f"{label} ({clean_text(iri) if tail in rival_tails else tail})"
+        namesake_tails = [re.split(r"[/#]", other.rstrip("/#"))[-1] for other in namesakes]
+        return f"{label} ({clean_text(iri) if tail in namesake_tails else tail})"
 
     def _is_schema_term(self, iri: str) -> bool:
         """Returns whether a term is a predicate or class; these may share a name with an entity."""
@@ -195,12 +198,14 @@ class Phrasebook:
         return self._naming_cache[classes]
 
     def _choose_naming_template(self, types: frozenset[str]) -> Renderer | None:
-        named = [cls for cls in self._naming_templates if cls in types]
-        for cls in named:
-            if not any(cls in self.find_superclasses(other) for other in named if other != cls):
+        candidates = [cls for cls in self._naming_templates if cls in types]
+        for cls in candidates:
+            if not any(
+                cls in self.find_superclasses(other) for other in candidates if other != cls
+            ):
                 return self._naming_templates[cls]
         # The remaining classes are equivalent: each is a superclass of the other.
-        return self._naming_templates[named[0]] if named else None
+        return self._naming_templates[candidates[0]] if candidates else None
 
     def collect_types(self, iri: str) -> frozenset[str]:
         """Returns all classes of an entity, with superclasses, whatever the entailment regime."""
@@ -236,13 +241,13 @@ class Phrasebook:
 
     def render_fact(self, claim: Claim) -> str:
         """Renders the claim as a statement."""
-        words = self._get_templates(claim.pred)
-        return capitalise_sentence(words.fact(**self._make_variables(claim)))
+        templates = self._get_templates(claim.pred)
+        return capitalise_sentence(templates.fact(**self._make_variables(claim)))
 
     def render_denial(self, claim: Claim) -> str:
         """Renders the statement that the claim is false."""
-        words = self._get_templates(claim.pred)
-        return capitalise_sentence(words.denied(**self._make_variables(claim)))
+        templates = self._get_templates(claim.pred)
+        return capitalise_sentence(templates.denied(**self._make_variables(claim)))
 
     def render_questions(self, claim: Claim) -> list[str]:
         """Renders the claim as yes-no questions, in the domain's order; at least one."""
@@ -304,10 +309,10 @@ class Phrasebook:
         node = terms.get(pred)
         literal = False
         if node is not None:
-            first = next(iter(self.index.iter_pairs(node)), None)
-            literal = first is not None and terms.get_text(first[1]).startswith('"')
+            first_pair = next(iter(self.index.iter_pairs(node)), None)
+            literal = first_pair is not None and terms.get_text(first_pair[1]).startswith('"')
         return make_default_wording(
-            self.get_label(pred), single=self.is_single_valued(pred), literal=literal
+            self.get_label(pred), single_valued=self.is_single_valued(pred), literal_values=literal
         )
 
     def is_single_valued(self, pred: str) -> bool:
@@ -350,13 +355,13 @@ class Phrasebook:
             lexical, datatype, _language = parse_literal(term)
         except ValueError:
             return clean_text(term)
-        unit, years = self._get_unit(pred) if pred else ("", False)
-        text = format_literal(lexical, datatype, thousands=not years)
+        unit, is_year = self._get_unit(pred) if pred else ("", False)
+        text = format_literal(lexical, datatype, thousands=not is_year)
         return f"{text} {unit}" if unit and datatype in NUMERIC else text
 
     def _get_unit(self, pred: str) -> tuple[str, bool]:
         """Returns the unit of a predicate's values, and whether they are years."""
         if pred not in self._units:
-            years = "year" in split_name(self.get_label(pred)).lower().split()
-            self._units[pred] = clean_text(self.get_wording(pred).unit), years
+            is_year = "year" in split_name(self.get_label(pred)).lower().split()
+            self._units[pred] = clean_text(self.get_wording(pred).unit), is_year
         return self._units[pred]

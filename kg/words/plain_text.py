@@ -1,4 +1,4 @@
-"""Cleans text from graphs and documents, and has small helpers for English sentences.
+"""Cleans text from graphs and documents, and joins words to English phrases.
 
 Labels are read from untrusted graphs. Text is cleaned here before it becomes part of a sentence,
 so that control characters, bidirectional overrides or very long names cannot do harm.
@@ -16,7 +16,9 @@ MAX_NAME_LENGTH = 200
 _WHITESPACE = re.compile(r"\s+")
 # Bidirectional embeddings, overrides and isolates would reorder the *rest* of the sentence on
 # screen. Joiners (U+200C, U+200D) stay: Persian, Hindi and emoji need them.
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BIDI_CHARS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Printable ASCII, Latin, Greek, Cyrillic, Armenian and Hebrew, without the no-break space and the
+# soft hyphen. Such text has nothing to remove, so the slow check of every character is skipped.
 _SAFE_TEXT = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u05ff]*")
 
 
@@ -31,12 +33,13 @@ def clean_text(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
     Whitespace runs become one space; lone surrogates become U+FFFD so that the text can always be
     written as UTF-8. Nothing is interpreted: braces, tags and entities stay as they are.
     """
-    # Cut before cleaning too, so that a label of a megabyte costs no more than a short one.
-    cut = len(text) > 4 * max_length
-    if cut:
+    # Cut before cleaning too, so that a label of a megabyte costs no more than a short one. Four
+    # times the limit, because cleaning shortens text with runs of whitespace.
+    is_cut = len(text) > 4 * max_length
+    if is_cut:
         text = text[: 4 * max_length]
     text = to_one_line(text)
-    if cut or len(text) > max_length:
+    if is_cut or len(text) > max_length:
         text = text[: max_length - 1].rstrip() + "…"
     return text
 
@@ -55,16 +58,17 @@ def to_one_line(text: str) -> str:
 
 
 def clean_for_terminal(text: str) -> str:
-    """Returns ``text`` cleaned as by ``to_one_line``, but with its line breaks and spacing."""
+    """Cleans ``text`` as ``to_one_line`` does, but keeps its line breaks and spacing."""
     if _SAFE_TEXT.fullmatch(text):
         return text
     return "".join(char if char in "\n\t" else _make_printable(char) for char in text)
 
 
 def escape_json_for_terminal(text: str) -> str:
-    r"""Returns the same JSON document with unprintable characters written as ``\uXXXX``.
+    r"""Returns a JSON document with its unprintable characters written as ``\uXXXX``.
 
-    In valid JSON these characters occur only in strings, where the escape has the same meaning.
+    The content is unchanged: in valid JSON these characters occur only in strings, where the
+    escape has the same meaning.
     """
     if _SAFE_TEXT.fullmatch(text):
         return text
@@ -80,11 +84,11 @@ def _make_printable(char: str) -> str:
     category = unicodedata.category(char)
     if category == "Cs":
         return "\ufffd"
-    return "" if category == "Cc" or char in _BIDI else char
+    return "" if category == "Cc" or char in _BIDI_CHARS else char
 
 
 def capitalise_sentence(text: str) -> str:
-    """Capitalises the first letter of ``text``, unless its first word is in mixed case."""
+    """Capitalises the first letter of ``text``, unless its first word is one like ``iPhone``."""
     word = text.split(" ", 1)[0]
     if word and word[0].islower() and word == word.lower():
         return text[0].upper() + text[1:]
@@ -101,6 +105,7 @@ def join_list(items: Sequence[str], conjunction: str = "and") -> str:
 def add_article(noun: str) -> str:
     """Returns ``noun`` with "a" or "an" before it; its sound is guessed from its spelling."""
     word = noun.lower()
+    # Vowels spoken as consonants: European, ewe, one, once, unit, use, uranium, utopia.
     sounds_like_consonant = re.match(
         r"(eu|ew|on(?:e|ce)\b|uni([^nm]|$)|us[aei]|ur[aeiu]|ut[eio])", word
     )

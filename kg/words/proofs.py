@@ -20,12 +20,15 @@ MAX_RULES = 3
 _ABSENCE_REASON = (
     "a rule asks for something the graph does not state, which means incomplete, not false"
 )
+"""Reason given for an unproved claim whose validation result has no reason of its own."""
 
 _ENGINE_NOTES = {
     "retargeted-pyshacl": "(Checked by pySHACL, on the nodes the claim concerns.)",
     "pyshacl": "(Checked by pySHACL, on the whole graph.)",
 }
+"""Note at the end of a proof that an external engine checked."""
 
+# The keys are the names of the inference rules in the OWL 2 RL profile (W3C, section 4.3).
 _RULE_NAMES = {
     "prp-dom": "by the domain of the property",
     "prp-rng": "by the range of the property",
@@ -57,8 +60,8 @@ _RULE_NAMES = {
 def render_proof_paragraph(phrasebook: Phrasebook, rulebook: RuleBook, verdict: Verdict) -> str:
     """Renders the whole proof as one paragraph of plain text."""
     text = _render_paragraph(phrasebook, rulebook, verdict)
-    checked_by = _ENGINE_NOTES.get(verdict.proof.engine, "")
-    return f"{text} {checked_by}" if checked_by else text
+    engine_note = _ENGINE_NOTES.get(verdict.proof.engine, "")
+    return f"{text} {engine_note}" if engine_note else text
 
 
 def _render_paragraph(phrasebook: Phrasebook, rulebook: RuleBook, verdict: Verdict) -> str:
@@ -81,10 +84,12 @@ def render_violation_sentence(
 ) -> str:
     """Renders one validation result: the rule, and the node and value that break it."""
     rule = rulebook.describe_broken_rule(violation)
-    about = f"This is broken by {phrasebook.render_term(violation.focus_node)}"
+    violation_text = f"This is broken by {phrasebook.render_term(violation.focus_node)}"
     if violation.value:
-        about += f", with the value {phrasebook.render_term(violation.value, violation.path)}"
-    return f"{rule} {capitalise_sentence(about)}."
+        violation_text += (
+            f", with the value {phrasebook.render_term(violation.value, violation.path)}"
+        )
+    return f"{rule} {capitalise_sentence(violation_text)}."
 
 
 def _render_derivation(phrasebook: Phrasebook, claim: Claim, proof: Proof) -> str:
@@ -94,45 +99,47 @@ def _render_derivation(phrasebook: Phrasebook, claim: Claim, proof: Proof) -> st
     if len(steps) == 1:
         return f"It follows from what the graph states: {steps[0]}"
     shown_steps = steps if len(steps) <= MAX_STEPS else [*steps[: MAX_STEPS - 1], steps[-1]]
-    numbered = " ".join(f"({number}) {text}" for number, text in enumerate(shown_steps, 1))
-    omitted = len(steps) - len(shown_steps)
-    note = f" ({omitted} steps in between are not shown.)" if omitted else ""
-    return f"It follows from what the graph states in {len(steps)} steps. {numbered}{note}"
+    numbered_steps = " ".join(f"({number}) {text}" for number, text in enumerate(shown_steps, 1))
+    n_omitted = len(steps) - len(shown_steps)
+    note = f" ({n_omitted} steps in between are not shown.)" if n_omitted else ""
+    return f"It follows from what the graph states in {len(steps)} steps. {numbered_steps}{note}"
 
 
 def _render_step(phrasebook: Phrasebook, step: Step) -> str:
     if is_axiom(step.conclusion):
         text = render_axiom(phrasebook, step.conclusion)
         return f"By the vocabulary, {text[0].lower() + text[1:]}" if text else ""
-    facts = [phrasebook.render_clause(p) for p in step.premises if not is_axiom(p) and _is_data(p)]
+    facts = [phrasebook.render_clause(p) for p in step.premises if not is_axiom(p) and _is_fact(p)]
     axioms = [render_axiom(phrasebook, p) for p in step.premises if is_axiom(p)]
     conclusion = phrasebook.render_clause(step.conclusion)
-    because = (
+    sentence = (
         f"Because {join_list(facts)}, {conclusion}" if facts else capitalise_sentence(conclusion)
     )
-    kind = _RULE_NAMES.get(step.rule) or (
+    rule_name = _RULE_NAMES.get(step.rule) or (
         "same thing" if step.rule.startswith("eq-") else step.rule
     )
-    reasons = " ".join(text for text in axioms if text)
-    return f"{because} ({kind}{': ' + reasons.rstrip('.') if reasons else ''})."
+    axiom_text = " ".join(text for text in axioms if text)
+    return f"{sentence} ({rule_name}{': ' + axiom_text.rstrip('.') if axiom_text else ''})."
 
 
-def _is_data(claim: Claim) -> bool:
-    """Returns whether a premise is not a cell of an RDF list (of a chain or a union)."""
+def _is_fact(claim: Claim) -> bool:
+    """Whether a premise is a fact, and not a cell of the RDF list of a chain or a union."""
     return not claim.pred.endswith(("#first", "#rest"))
 
 
 def _render_contradiction(
     phrasebook: Phrasebook, rulebook: RuleBook, claim: Claim, proof: Proof
 ) -> str:
-    first = proof.violations[0]
-    facts = find_clashing_facts(phrasebook, rulebook, claim, first)
+    first_violation = proof.violations[0]
+    facts = find_clashing_facts(phrasebook, rulebook, claim, first_violation)
     intro = f"The graph says that {join_list(facts)}. " if facts else ""
-    rule = rulebook.describe_broken_rule(first)
+    rule = rulebook.describe_broken_rule(first_violation)
     other_rules = dict.fromkeys(rulebook.describe_broken_rule(v) for v in proof.violations[1:])
     other_rules.pop(rule, None)
-    more = f" Other rules forbid it too: {' '.join(list(other_rules)[:3])}" if other_rules else ""
-    return f"{intro}{rule} So it cannot be that {phrasebook.render_clause(claim)}.{more}"
+    more_text = (
+        f" Other rules forbid it too: {' '.join(list(other_rules)[:3])}" if other_rules else ""
+    )
+    return f"{intro}{rule} So it cannot be that {phrasebook.render_clause(claim)}.{more_text}"
 
 
 def find_clashing_facts(
@@ -140,9 +147,12 @@ def find_clashing_facts(
 ) -> list[str]:
     """Renders the facts that a claim clashes with, as at most three clauses.
 
-    For counts these are the other values; for classes, the classes of the value; for comparisons
-    of two properties, the values of the other property; for disjoint properties, how the two
-    entities are related already.
+    Which facts these are depends on the violated constraint:
+
+    * a maximum count: the other values;
+    * a comparison of two properties: the values of the other property;
+    * disjoint properties: another relation between the two entities;
+    * a class or a combination of shapes: the classes of the value.
     """
     component = violation.component.removesuffix("ConstraintComponent")
     if component in ("MaxCount", "QualifiedMaxCount", "UniqueLang"):
@@ -158,12 +168,13 @@ def find_clashing_facts(
 
 
 def _find_other_values(phrasebook: Phrasebook, claim: Claim, violation: Violation) -> list[str]:
-    path = violation.path
+    """Renders the values that the violated property path has apart from the claim."""
+    path = violation.path  # A SHACL path: <iri>, ^<iri> (inverse), <iri>+ or (<iri>/<iri>).
     steps = re.findall(r"<([^<>]*)>", path)
     if len(steps) > 1 or path.endswith(("+", "*", ")")):
         # For a longer path, use the facts of its predicates about the two entities of the claim.
         # If the last predicate has facts about both, only these clash with the claim.
-        ends = [
+        claims_by_pred = [
             [
                 c
                 for node in (claim.subj, claim.obj)
@@ -172,16 +183,18 @@ def _find_other_values(phrasebook: Phrasebook, claim: Claim, violation: Violatio
             for pred in dict.fromkeys([steps[-1], *steps])
             if pred != claim.pred
         ]
-        if ends and len({c.subj for c in ends[0]}) == 2:
-            ends = ends[:1]
-        return [phrasebook.render_clause(c) for claims in ends for c in claims if c != claim][:3]
+        if claims_by_pred and len({c.subj for c in claims_by_pred[0]}) == 2:
+            claims_by_pred = claims_by_pred[:1]
+        return [
+            phrasebook.render_clause(c) for claims in claims_by_pred for c in claims if c != claim
+        ][:3]
     inverse = path.startswith("^")
     pred = path.lstrip("^").strip("<>")
-    focus = violation.focus_node
+    focus_node = violation.focus_node
     stated_claims = (
-        find_claims(phrasebook, pred, obj=focus)
+        find_claims(phrasebook, pred, obj=focus_node)
         if inverse
-        else find_claims(phrasebook, pred or claim.pred, subj=focus)
+        else find_claims(phrasebook, pred or claim.pred, subj=focus_node)
     )
     if not stated_claims and claim.pred != pred:
         stated_claims = find_claims(phrasebook, claim.pred, subj=claim.subj)
@@ -191,6 +204,7 @@ def _find_other_values(phrasebook: Phrasebook, claim: Claim, violation: Violatio
 def _find_compared_values(
     phrasebook: Phrasebook, rulebook: RuleBook, claim: Claim, violation: Violation
 ) -> list[str]:
+    """Renders the values of the properties that the violated rule compares with the claim's."""
     predicates = [violation.path.strip("<>"), *rulebook.find_compared_predicates(violation)]
     facts = []
     for pred in dict.fromkeys(predicates):
@@ -203,6 +217,7 @@ def _find_compared_values(
 
 
 def _find_relations(phrasebook: Phrasebook, claim: Claim, violation: Violation) -> list[str]:
+    """Renders the first other fact that relates the two entities of the claim."""
     ends = {violation.focus_node, violation.value, claim.subj, claim.obj} - {""}
     relations = []
     for pred in phrasebook.domain.predicates or [claim.pred]:
@@ -214,10 +229,11 @@ def _find_relations(phrasebook: Phrasebook, claim: Claim, violation: Violation) 
 
 
 def _find_class_facts(phrasebook: Phrasebook, claim: Claim, node: str) -> list[str]:
-    kinds = find_specific_classes(phrasebook, node)
+    """Renders the classes of an entity as one clause, without a class that the claim gives it."""
+    classes = find_specific_classes(phrasebook, node)
     if claim.pred == RDF_TYPE and claim.subj == node:
-        kinds = [kind for kind in kinds if kind != claim.obj]
-    nouns = [add_article(phrasebook.get_class_noun(kind)) for kind in kinds[:3]]
+        classes = [class_iri for class_iri in classes if class_iri != claim.obj]
+    nouns = [add_article(phrasebook.get_class_noun(class_iri)) for class_iri in classes[:3]]
     return [f"{phrasebook.render_term(node)} is {join_list(nouns)}"] if nouns else []
 
 
@@ -227,8 +243,10 @@ def _render_unproved(phrasebook: Phrasebook, rulebook: RuleBook, claim: Claim, p
     label = phrasebook.get_label(claim.pred)
     if other_claims:
         facts = join_list([phrasebook.render_clause(c) for c in other_claims[:3]])
-        more = f", and {len(other_claims) - 3} more of the kind" if len(other_claims) > 3 else ""
-        text += f" It does say that {facts}{more}."
+        omission = (
+            f", and {len(other_claims) - 3} more of the kind" if len(other_claims) > 3 else ""
+        )
+        text += f" It does say that {facts}{omission}."
     elif claim.pred != RDF_TYPE:
         text += f" It holds no value of “{label}” for {phrasebook.render_term(claim.subj)}."
     if proof.violations:
@@ -241,13 +259,17 @@ def _render_unproved(phrasebook: Phrasebook, rulebook: RuleBook, claim: Claim, p
     shapes = dict.fromkeys(shape for shape, _ in proof.checked)
     if shapes:
         rules_checked = [rulebook.describe_shape(shape) for shape in shapes]
-        named = list(dict.fromkeys(rule for rule in rules_checked if rule))
+        rule_texts = list(dict.fromkeys(rule for rule in rules_checked if rule))
         count = len(shapes)
-        breaks = f"breaks none of the {count} rules" if count > 1 else "does not break the one rule"
-        text += f" Nor is it contradicted: it {breaks} checked"
-        if named:
-            text += f": {' '.join(named[:MAX_RULES])}"
-            text += f" And {len(named) - MAX_RULES} more." if len(named) > MAX_RULES else ""
+        check_result = (
+            f"breaks none of the {count} rules" if count > 1 else "does not break the one rule"
+        )
+        text += f" Nor is it contradicted: it {check_result} checked"
+        if rule_texts:
+            text += f": {' '.join(rule_texts[:MAX_RULES])}"
+            text += (
+                f" And {len(rule_texts) - MAX_RULES} more." if len(rule_texts) > MAX_RULES else ""
+            )
         else:
             text += "."
     else:
@@ -271,13 +293,13 @@ def find_claims(
 
 def find_specific_classes(phrasebook: Phrasebook, node: str) -> list[str]:
     """Returns the most specific classes of an entity, in the graph's order."""
-    kinds = [
+    classes = [
         claim.obj
         for claim in find_claims(phrasebook, RDF_TYPE, subj=node)
         if not claim.obj.startswith((OWL, RDFS, "_:"))
     ]
     return [
-        kind
-        for kind in kinds
-        if not any(kind in phrasebook.find_superclasses(k) for k in kinds if k != kind)
-    ] or kinds
+        class_iri
+        for class_iri in classes
+        if not any(class_iri in phrasebook.find_superclasses(k) for k in classes if k != class_iri)
+    ] or classes

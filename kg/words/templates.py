@@ -20,7 +20,7 @@ from kg.words.plain_text import add_article, clean_text, list_words
 MAX_TEMPLATE_LENGTH = 2_000
 """Maximum length of a template, in characters."""
 MAX_SENTENCE_LENGTH = 2_000
-"""Maximum length of a rendered sentence, in characters: several times that of two long names."""
+"""Maximum length of a rendered sentence, in characters; two names of maximum length take 400."""
 
 Renderer = Callable[..., str]
 """Renders a template: takes its variables as keywords, returns one line of plain text."""
@@ -75,7 +75,7 @@ _ENVIRONMENT = _make_environment()
 
 
 def compile_template(source: str, variables: Mapping[str, str], where: str) -> Renderer:
-    """Compiles a template and renders it once with sample values.
+    """Compiles a template, and checks it by rendering it once with sample values.
 
     Args:
         source: the Jinja2 text.
@@ -104,13 +104,13 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
             )
         parts = _split_simple_template(tree)
         if parts is not None:
-            straight = _make_simple_renderer(parts)
-            if not straight(**variables):
+            render_simple = _make_simple_renderer(parts)
+            if not render_simple(**variables):
                 raise DomainError("template renders to empty text", where=where)
-            return straight
+            return render_simple
         # Jinja2 is tried last, because it generates and compiles a Python module per template.
-        output = compile_output(tree) or _ENVIRONMENT.from_string(tree).render
-        if not clean_text(output(variables), MAX_SENTENCE_LENGTH):
+        render = compile_output(tree) or _ENVIRONMENT.from_string(tree).render
+        if not clean_text(render(variables), MAX_SENTENCE_LENGTH):
             raise DomainError("template renders to empty text", where=where)
     except TemplateError as error:
         raise DomainError(f"template does not parse: {error}", where=where) from error
@@ -119,7 +119,7 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
 
     def render_template(**values: str) -> str:
         try:
-            return clean_text(output(values), MAX_SENTENCE_LENGTH)
+            return clean_text(render(values), MAX_SENTENCE_LENGTH)
         except (TemplateError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise DomainError(f"template does not render: {error}", where=where) from error
 
@@ -127,10 +127,11 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
 
 
 def _split_simple_template(tree: nodes.Template) -> list[tuple[str, bool]] | None:
-    """Splits a template of only texts and variables; None for any other template.
+    """Splits a template that consists only of texts and variables.
 
     Returns:
-        (text or variable name, whether it is a variable) of each part.
+        (text or variable name, whether it is a variable) of each part; None for a template with
+        any other construct.
     """
     parts: list[tuple[str, bool]] = []
     for output in tree.body:
@@ -148,8 +149,10 @@ def _split_simple_template(tree: nodes.Template) -> list[tuple[str, bool]] | Non
 
 def _make_simple_renderer(parts: list[tuple[str, bool]]) -> Renderer:
     """Returns a renderer for a template of texts and variables, ten times as fast as Jinja2."""
-    pattern = "".join("%s" if named else text.replace("%", "%%") for text, named in parts)
-    names = [text for text, named in parts if named]
+    pattern = "".join(
+        "%s" if is_variable else text.replace("%", "%%") for text, is_variable in parts
+    )
+    names = [text for text, is_variable in parts if is_variable]
 
     def render_template(**values: str) -> str:
         return clean_text(pattern % tuple([values[name] for name in names]), MAX_SENTENCE_LENGTH)
@@ -177,9 +180,9 @@ def _check_nodes(tree: nodes.Template, where: str) -> None:
             raise _make_error(type(node).__name__, node, where)
 
 
-def _make_error(what: str, node: nodes.Node, where: str) -> DomainError:
+def _make_error(construct: str, node: nodes.Node, where: str) -> DomainError:
     return DomainError(
-        f"template may not use {what} (template line {node.lineno})",
+        f"template may not use {construct} (template line {node.lineno})",
         where=where,
         hint="Allowed: text, variables, if, comparisons, tests, filters, simple string methods.",
     )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
 MAX_SUGGESTIONS = 3
+"""Maximum number of similar card ids in an error message."""
 MAX_TEXTS_PER_NODE = 12
 _VERDICT_TEXTS = {
     "E": ("✓", "Entailed: the graph asserts or entails the claim."),
@@ -46,14 +47,14 @@ _NODE_GROUPS = (
     Group("on the shortest path", "W"),
     Group("nearby in the graph", "G"),
 )
-_ASKED_GROUP, _FACTS_GROUP, _PROOF_GROUP, _PATH_GROUP, _NEIGHBOUR_GROUP = range(len(_NODE_GROUPS))
+_CLAIM_GROUP, _FACTS_GROUP, _PROOF_GROUP, _PATH_GROUP, _NEIGHBOUR_GROUP = range(len(_NODE_GROUPS))
 
 
 def find_card(path: Path, card_id: str) -> Card:
-    """Returns the card with that id.
+    """Returns the card with the id ``card_id``.
 
     Raises:
-        SettingError: there is none; the hint lists the most similar ids.
+        SettingError: there is no such card; the hint lists the most similar ids.
         EpocheError: the file cannot be read as cards.
     """
     cards = read_cards(path)
@@ -63,14 +64,14 @@ def find_card(path: Path, card_id: str) -> Card:
     from rapidfuzz import fuzz, process
 
     ids = [card.id for card in cards]
-    near = [
-        hit[0]
-        for hit in process.extract(card_id[:200], ids, scorer=fuzz.ratio, limit=MAX_SUGGESTIONS)
+    similar_ids = [
+        match[0]
+        for match in process.extract(card_id[:200], ids, scorer=fuzz.ratio, limit=MAX_SUGGESTIONS)
     ]
     raise SettingError(
         f"no card {clean_text(card_id)!r} among {len(cards):,}",
         where=str(path),
-        hint=f"Similar ids: {', '.join(map(clean_text, near))}.",
+        hint=f"Similar ids: {', '.join(map(clean_text, similar_ids))}.",
     )
 
 
@@ -90,8 +91,8 @@ def open_graph(
     from kg.knowledge import KnowledgeBase
 
     origin = read_card_origin(path)
-    named = bool(domain or graph or shapes)
-    if not named:
+    is_graph_named = bool(domain or graph or shapes)
+    if not is_graph_named:
         domain, graph, shapes = find_card_sources(origin, path)
         if domain is None and not graph:
             return None, (
@@ -101,7 +102,7 @@ def open_graph(
     try:
         base = KnowledgeBase.open(domain, graph, shapes)
     except EpocheError as error:
-        if named:
+        if is_graph_named:
             raise
         return None, (
             "The graph that the card was made from could not be opened, so only the card's own "
@@ -123,12 +124,12 @@ def build_card_page(
     Args:
         card: the card.
         base: the graph around it; ``None`` to show only the card's own facts.
-        max_nodes: maximum number of nodes. Those of claim, facts, proof and paths are always shown;
-            the limit applies to their neighbours.
+        max_nodes: maximum number of nodes. The nodes of the claim, the facts, the proof and the
+            paths are always shown; neighbours are added up to this limit.
         notices: sentences shown in a box at the top.
     """
     verbaliser: TermVerbaliser = GraphVerbaliser(base) if base is not None else PlainVerbaliser()
-    found = _find_subgraph(card.claim, base)
+    graph_part = _find_subgraph(card.claim, base)
     builder = _PageBuilder(verbaliser)
     builder.add_claim(card)
     builder.add_card_facts(card)
@@ -138,20 +139,22 @@ def build_card_page(
             (fact for fact in card.proof.premises if not is_axiom(fact)), _PROOF_GROUP
         )
     notes: list[str] = []
-    if base is not None and found is not None:
-        facts, subgraph = found
-        text = base.graph.index.terms.get_text
-        builder.add_paths([[text(node) for node in path] for path in subgraph.paths])
-        triples = [Claim(text(s), text(p), text(o)) for s, p, o in facts.iter_facts(subgraph)]
-        omitted = builder.add_neighbours(triples, max_nodes)
-        if omitted:
-            notes.append(f"{omitted:,} neighbours in the graph are not shown.")
+    if base is not None and graph_part is not None:
+        facts, subgraph = graph_part
+        get_text = base.graph.index.terms.get_text
+        builder.add_paths([[get_text(node) for node in path] for path in subgraph.paths])
+        triples = [
+            Claim(get_text(s), get_text(p), get_text(o)) for s, p, o in facts.iter_facts(subgraph)
+        ]
+        n_omitted = builder.add_neighbours(triples, max_nodes)
+        if n_omitted:
+            notes.append(f"{n_omitted:,} neighbours in the graph are not shown.")
     symbol, verdict = _VERDICT_TEXTS[card.label]
     proof = ""
     if card.proof is not None:
         proof = verbaliser.describe_proof(Verdict(card.claim, card.label, card.proof))
     nodes, links, texts = builder.build_parts(verbaliser)
-    features = None if found is None else found[1].features
+    features = None if graph_part is None else graph_part[1].features
     return GraphPage(
         title=card.question,
         subtitle=f"card {clean_text(card.id)}"
@@ -213,19 +216,20 @@ def build_card_page(
 def _find_subgraph(
     claim: Claim, base: KnowledgeBase | None
 ) -> tuple[FactGraph, FactSubgraph] | None:
+    """Returns the graph of facts and the part of it around the claim; ``None`` without a graph."""
     if base is None:
         return None
     index = base.graph.index
     facts = FactGraph(index, find_fact_predicates(base.domain, index))
     intern = index.terms.intern
-    asked = list(dict.fromkeys((intern(claim.subj), intern(claim.obj))))
-    return facts, facts.find_subgraph(asked, intern(claim.pred))
+    claim_ends = list(dict.fromkeys((intern(claim.subj), intern(claim.obj))))
+    return facts, facts.find_subgraph(claim_ends, intern(claim.pred))
 
 
 class _PageBuilder:
     """Collects the nodes, links and texts of a card's page, without duplicates.
 
-    The order of calls decides: a node belongs to the first group that adds it.
+    The order of calls matters, since a node belongs to the first group that adds it.
     """
 
     def __init__(self, verbaliser: TermVerbaliser) -> None:
@@ -233,7 +237,7 @@ class _PageBuilder:
         self._groups: dict[str, int] = {}
         self._marks: dict[str, Mark] = {}
         self._literal_preds: dict[str, str] = {}
-        """Object → its predicate, from which the unit of a literal is known."""
+        """Object of a fact → the fact's predicate, which decides the unit of a literal."""
         self._links: dict[tuple[LinkKind, Claim], bool] = {}
         """(kind, fact) → whether the card itself contains it."""
         self._path_pairs: set[frozenset[str]] = set()
@@ -242,7 +246,7 @@ class _PageBuilder:
         """Adds the claim; its subject and object become the first nodes."""
         self._claim_caption = _CLAIM_CAPTIONS[card.label]
         self._question = card.question
-        self._add_terms(card.claim, _ASKED_GROUP)
+        self._add_terms(card.claim, _CLAIM_GROUP)
         self._marks |= dict.fromkeys((card.claim.subj, card.claim.obj), "asked")
         self._links["claim", card.claim] = False
 
@@ -250,12 +254,12 @@ class _PageBuilder:
         """Adds the card's own facts, if ``meta.triples`` contains them as triples."""
         rows = card.meta.get("triples")
         for row in rows if isinstance(rows, list) else ():
-            denied = row.get("denied") if isinstance(row, dict) else None
-            triple = denied if isinstance(denied, dict) else row
+            denied_triple = row.get("denied") if isinstance(row, dict) else None
+            triple = denied_triple if isinstance(denied_triple, dict) else row
             claim = _parse_triple(triple)
             if claim is not None:
                 self._add_terms(claim, _FACTS_GROUP)
-                self._links["denied" if denied else "fact", claim] = True
+                self._links["denied" if denied_triple else "fact", claim] = True
 
     def add_facts(self, facts: Iterable[Claim], group: int) -> None:
         """Adds facts of the graph."""
@@ -273,14 +277,14 @@ class _PageBuilder:
 
     def add_neighbours(self, facts: Sequence[Claim], max_nodes: int) -> int:
         """Adds neighbouring facts up to ``max_nodes`` nodes; returns how many nodes are omitted."""
-        omitted: dict[str, None] = {}
+        omitted_terms: dict[str, None] = {}
         for claim in facts:
-            new = [term for term in (claim.subj, claim.obj) if term not in self._groups]
-            if len(self._groups) + len(new) <= max_nodes:
+            new_terms = [term for term in (claim.subj, claim.obj) if term not in self._groups]
+            if len(self._groups) + len(new_terms) <= max_nodes:
                 self.add_facts([claim], _NEIGHBOUR_GROUP)
             else:
-                omitted.update(dict.fromkeys(new))
-        return len(omitted)
+                omitted_terms.update(dict.fromkeys(new_terms))
+        return len(omitted_terms)
 
     def _add_terms(self, claim: Claim, group: int) -> None:
         for term in (claim.subj, claim.obj):
@@ -290,10 +294,10 @@ class _PageBuilder:
     def build_parts(
         self, verbaliser: TermVerbaliser
     ) -> tuple[tuple[Node, ...], tuple[Link, ...], tuple[Text, ...]]:
-        """Builds the nodes, links and texts of the page; links and nodes refer by index."""
-        number_of = {term: number for number, term in enumerate(self._groups)}
+        """Builds the nodes, links and texts of the page; they refer to each other by index."""
+        node_index = {term: index for index, term in enumerate(self._groups)}
         texts: dict[str, int] = {}
-        texts_of: dict[str, list[int]] = {term: [] for term in number_of}
+        text_indices: dict[str, list[int]] = {term: [] for term in node_index}
         links = []
         for (kind, claim), of_card in self._links.items():
             if kind == "claim":
@@ -306,13 +310,14 @@ class _PageBuilder:
                 )
                 caption = verbaliser.get_link_caption(claim.pred)
                 caption = f"not: {caption}" if kind == "denied" else caption
-                number = texts.setdefault(sentence, len(texts))
-                for term in {claim.subj: None, claim.obj: None}:  # once if both are equal
-                    texts_of[term].append(number)
+                index = texts.setdefault(sentence, len(texts))
+                # A dict, so that a subject equal to the object gets the text once.
+                for term in {claim.subj: None, claim.obj: None}:
+                    text_indices[term].append(index)
             links.append(
                 Link(
-                    source=number_of[claim.subj],
-                    target=number_of[claim.obj],
+                    source=node_index[claim.subj],
+                    target=node_index[claim.obj],
                     kind=kind,
                     caption=caption,
                     sentence=sentence,
@@ -325,14 +330,14 @@ class _PageBuilder:
             Node(
                 key=term,
                 label=verbaliser.get_name(term, self._literal_preds.get(term, "")),
-                count=max(verbaliser.count_facts(term), len(texts_of[term])),
+                count=max(verbaliser.count_facts(term), len(text_indices[term])),
                 group=group,
                 mark=self._marks.get(term, ""),
                 aliases=verbaliser.list_aliases(term),
                 locations=verbaliser.list_classes(term),
-                texts=tuple(texts_of[term][:MAX_TEXTS_PER_NODE]),
-                texts_left_out=max(len(texts_of[term]) - MAX_TEXTS_PER_NODE, 0),
-                links=len(texts_of[term]),
+                texts=tuple(text_indices[term][:MAX_TEXTS_PER_NODE]),
+                texts_left_out=max(len(text_indices[term]) - MAX_TEXTS_PER_NODE, 0),
+                links=len(text_indices[term]),
             )
             for term, group in self._groups.items()
         ]
@@ -340,7 +345,7 @@ class _PageBuilder:
 
 
 def _parse_triple(row: object) -> Claim | None:
-    """Parses a triple of ``meta.triples``; ``None`` if a third-party file has something else."""
+    """Parses a triple of ``meta.triples``; ``None`` for any other value of a third-party file."""
     if not isinstance(row, dict):
         return None
     parts = [row.get(key) for key in ("subj", "pred", "obj")]

@@ -10,21 +10,25 @@ from reporting.graph_page.layout import HEIGHT, WIDTH
 from reporting.visible_text import make_visible, shorten_text
 
 N_COLOURS = 8
-"""Colours of groups in the style sheet; after these, colours repeat with another node shape."""
+"""Number of group colours in the style sheet; further groups repeat them with another shape."""
 MAX_LABEL_LENGTH = 28
-"""Characters of a label in the picture; the table has the whole label."""
+"""Maximum length of a label in the picture, in characters; the table has the whole label."""
 CHARACTER_WIDTH = 6.3
 """Approximate width of a label's character."""
 LINE_HEIGHT = 15.0
 """Height of a label's line."""
+LABEL_MARGIN = 220
+"""A label without room is placed on the left of a node that is nearer than this to the right
+border, and on the right of any other node."""
 _MIN_RADIUS, _MAX_RADIUS = 6.5, 19.0
 
 Side = Literal["right", "left", "below", "above"]
 SIDES_FIRST: tuple[Side, ...] = ("right", "left", "below", "above")
+"""Order in which the sides of a node are tried for its label."""
 BELOW_FIRST: tuple[Side, ...] = ("below", "above", "right", "left")
-"""Order for pictures with captions at links, which names below a node rarely overlap."""
+"""Order for pictures with captions at links: labels below a node rarely overlap captions."""
 Box = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
+"""Left, top, right and bottom coordinate of a rectangle."""
 
 
 class Label(NamedTuple):
@@ -35,11 +39,12 @@ class Label(NamedTuple):
     y: float
     anchor: Literal["start", "end", "middle"]
     fits: bool
-    """Whether there is room for it; other labels appear when the reader points at them or zooms."""
+    """Whether there is room for it. A label without room appears only when the reader points at its
+    node or zooms in."""
 
 
 def compute_radius(count: int, largest: int) -> float:
-    """Computes a node's radius; its area above the minimum is proportional to its count."""
+    """Computes a node's radius; the part above the minimum grows with the root of its count."""
     share = count / largest if largest else 0.0
     return round(_MIN_RADIUS + (_MAX_RADIUS - _MIN_RADIUS) * math.sqrt(share), 1)
 
@@ -47,23 +52,26 @@ def compute_radius(count: int, largest: int) -> float:
 def build_shape_path(group: int | None, r: float) -> str:
     """Returns the outline of a group's nodes as an SVG path.
 
-    Circle, square, diamond or triangle, all with about the area of a circle of that radius.
+    The shape is a circle, square, diamond or triangle, with about the area of a circle of radius
+    ``r``.
     """
-    number = 0 if group is None else group // N_COLOURS
-    if number % 4 == 1:
+    shape_index = 0 if group is None else group // N_COLOURS
+    # A square has the area of the circle if half its width is r·√π/2 = 0.89 r; a diamond, if half
+    # its diagonal is r·√(π/2) = 1.25 r.
+    if shape_index % 4 == 1:
         a = round(r * 0.89, 1)
         return f"M{-a} {-a}H{a}V{a}H{-a}Z"
-    if number % 4 == 2:
+    if shape_index % 4 == 2:
         a = round(r * 1.25, 1)
         return f"M0 {-a}L{a} 0L0 {a}L{-a} 0Z"
-    if number % 4 == 3:
+    if shape_index % 4 == 3:
         a, b, c = round(r * 1.4, 1), round(r * 1.2, 1), round(r * 0.75, 1)
         return f"M0 {-a}L{b} {c}H{-b}Z"
     return f"M{-r} 0A{r} {r} 0 1 1 {r} 0A{r} {r} 0 1 1 {-r} 0Z"
 
 
 def format_label(text: str) -> str:
-    """Formats a label for the picture: made visible, on one line, cut to length."""
+    """Formats a label for the picture: with visible characters, on one line, cut to length."""
     return shorten_text(" ".join(make_visible(text).split()), MAX_LABEL_LENGTH)
 
 
@@ -76,7 +84,8 @@ def place_labels(
 ) -> list[Label]:
     """Places labels next to their nodes, so that none covers another label or a node.
 
-    Labels are placed greedily in the order given, so the first nodes get the best places.
+    Labels are placed greedily in the order given, so the first nodes get the best positions. A
+    label without room is returned with ``fits`` false.
 
     Args:
         texts: labels as they appear in the picture.
@@ -86,17 +95,17 @@ def place_labels(
         occupied: boxes that labels must not cover.
     """
     circles = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(positions, radii, strict=True)]
-    full = list(occupied)
+    blocked_boxes = list(occupied)
     labels = []
-    for number, (text, (x, y), r) in enumerate(zip(texts, positions, radii, strict=True)):
+    for index, (text, (x, y), r) in enumerate(zip(texts, positions, radii, strict=True)):
         label = None
         for side in sides:
             dx, dy, anchor = _compute_label_offset(side, r)
             box = _compute_label_box(x + dx, y + dy, len(text) * CHARACTER_WIDTH, anchor)
-            others = (*circles[:number], *circles[number + 1 :], *full)
-            inside = min(box) >= 0 and box[2] <= WIDTH and box[3] <= HEIGHT
-            if inside and not any(_boxes_overlap(box, other) for other in others):
-                full.append(box)
+            obstacles = (*circles[:index], *circles[index + 1 :], *blocked_boxes)
+            is_inside = min(box) >= 0 and box[2] <= WIDTH and box[3] <= HEIGHT
+            if is_inside and not any(_boxes_overlap(box, obstacle) for obstacle in obstacles):
+                blocked_boxes.append(box)
                 label = Label(text, dx, dy, anchor, True)
                 break
         if label is None:
@@ -107,17 +116,13 @@ def place_labels(
     return labels
 
 
-LABEL_MARGIN = 220
-"""Nodes nearer than this to the right border get a label without room on their left side."""
-
-
 def compute_caption_box(lines: Sequence[str], x: float, y: float) -> Box:
-    """Returns the box of a link's caption; (x, y) is the middle of the link."""
-    half = max((len(line) for line in lines), default=0) * CHARACTER_WIDTH / 2
+    """Computes the box of a link's caption; (x, y) is the middle of the link."""
+    half_width = max((len(line) for line in lines), default=0) * CHARACTER_WIDTH / 2
     return (
-        x - half,
+        x - half_width,
         y - 6 - LINE_HEIGHT * len(lines) / 2,
-        x + half,
+        x + half_width,
         y + LINE_HEIGHT * len(lines) / 2 - 6,
     )
 

@@ -23,16 +23,20 @@ WIDTH, HEIGHT = 1200, 780
 MARGIN_X, MARGIN_Y = 64, 34
 """Margin without node centres, which leaves room for labels."""
 RANK_SHARE = 0.55
-"""Weight of the position by rank, against the layout's own position (0 to 1), per dimension."""
+"""How much a node's new coordinate depends on its rank from left to right (or top to bottom): with
+0 only the old coordinate counts, with 1 only the rank. Ranks are evenly spaced, so they spread
+crowded nodes."""
 MIN_FILLED_RATIO = 0.35
-"""Ratio of the shorter to the longer extent below which the shorter one does not fill the box."""
+"""The shorter extent is stretched to the whole box only if it is at least this share of the longer
+one."""
 N_PUSH_STEPS = 120
+"""Number of steps in which overlapping nodes are pushed apart."""
 LABEL_ASPECT = 1.7
 """Width over height of the space around a node, which includes the label next to it."""
 MAX_NODE_DISTANCE = 150.0
-"""Maximum distance that overlapping nodes are moved to; only relevant if there are few nodes."""
+"""Nodes this far apart are never pushed further; only relevant if there are few nodes."""
 FAR_HOPS = 2.5
-"""Distance in hops between unconnected parts of the graph, and between the ends of an axis."""
+"""Distance in hops between unconnected components, and between the two nodes of an axis."""
 
 
 def place_nodes(
@@ -45,8 +49,8 @@ def place_nodes(
     Args:
         radii: one for each node.
         links: pairs of node indices.
-        axis: two nodes to put on the left and on the right of the others. By default the picture is
-            rotated so that it is wider than high.
+        axis: two nodes: the first is put on the left, the second on the right. By default the
+            picture is rotated so that it is wider than high.
     """
     import numpy as np
 
@@ -65,11 +69,11 @@ def place_nodes(
     positions = nx.kamada_kawai_layout(graph, weight="hops")
     # The last digits of sums may differ between machines. They are rounded away here, since the
     # next steps rank positions and would turn such differences into large ones.
-    places = np.round(np.array([positions[node] for node in range(len(radii))]), 6)
-    places = _rotate_positions(places, axis)
-    places = _stretch_positions(places)
-    places = _push_apart(places, np.array(radii, dtype=np.float64))
-    return [(round(float(x), 1), round(float(y), 1)) for x, y in places]
+    coordinates = np.round(np.array([positions[node] for node in range(len(radii))]), 6)
+    coordinates = _rotate_positions(coordinates, axis)
+    coordinates = _stretch_positions(coordinates)
+    coordinates = _push_apart(coordinates, np.array(radii, dtype=np.float64))
+    return [(round(float(x), 1), round(float(y), 1)) for x, y in coordinates]
 
 
 def _join_components(graph: nx.Graph) -> None:
@@ -79,9 +83,9 @@ def _join_components(graph: nx.Graph) -> None:
     """
     import networkx as nx
 
-    first = sorted(min(part) for part in nx.connected_components(graph))
-    for node in first[1:]:
-        graph.add_edge(first[0], node, hops=FAR_HOPS)
+    first_nodes = sorted(min(component) for component in nx.connected_components(graph))
+    for node in first_nodes[1:]:
+        graph.add_edge(first_nodes[0], node, hops=FAR_HOPS)
 
 
 def _rotate_positions(positions: Positions, axis: tuple[int, int] | None) -> Positions:
@@ -90,18 +94,19 @@ def _rotate_positions(positions: Positions, axis: tuple[int, int] | None) -> Pos
 
     centred = positions - positions.mean(axis=0)
     if axis is not None:
-        across = centred[axis[1]] - centred[axis[0]]
+        axis_vector = centred[axis[1]] - centred[axis[0]]
     else:
+        # Direction of the first principal axis, from the 2×2 scatter matrix.
         (a, b), (_, d) = centred.T @ centred
         angle = 0.5 * np.arctan2(2 * b, a - d)
-        across = np.array([np.cos(angle), np.sin(angle)])
-    length = float(np.hypot(*across)) or 1.0
-    cos, sin = across / length
+        axis_vector = np.array([np.cos(angle), np.sin(angle)])
+    length = float(np.hypot(*axis_vector)) or 1.0
+    cos, sin = axis_vector / length
     return np.asarray(centred @ np.array([[cos, -sin], [sin, cos]]))
 
 
 def _stretch_positions(positions: Positions) -> Positions:
-    """Stretches the positions to the box, and spreads crowded positions more than outliers."""
+    """Stretches the positions to the box, and moves crowded positions apart by their ranks."""
     import numpy as np
 
     columns = []
@@ -111,12 +116,12 @@ def _stretch_positions(positions: Positions) -> Positions:
     ):
         low, extent = column.min(), np.ptp(column)
         # Nearly collinear positions stay so: their ranks in the thin dimension would be noise.
-        full = min(1.0, extent / largest / MIN_FILLED_RATIO)
-        own = (column - low) / extent if extent > 1e-9 else np.full(len(column), 0.5)
+        fill_share = min(1.0, extent / largest / MIN_FILLED_RATIO)
+        relative = (column - low) / extent if extent > 1e-9 else np.full(len(column), 0.5)
         ranks = np.argsort(np.argsort(column, kind="stable"), kind="stable") / (len(column) - 1)
-        share = RANK_SHARE * full
-        spread = 0.5 + full * ((1 - share) * own + share * ranks - 0.5)
-        columns.append(margin + (size - 2 * margin) * spread)
+        rank_share = RANK_SHARE * fill_share
+        stretched = 0.5 + fill_share * ((1 - rank_share) * relative + rank_share * ranks - 0.5)
+        columns.append(margin + (size - 2 * margin) * stretched)
     return np.stack(columns, axis=1)
 
 
@@ -125,23 +130,25 @@ def _push_apart(positions: Positions, radii: npt.NDArray[np.float64]) -> Positio
     import numpy as np
 
     count = len(radii)
-    room = np.sqrt(WIDTH * HEIGHT / LABEL_ASPECT / count) * 0.8
+    # Spacing if nodes and labels filled the box evenly; 0.8, since they never fill it completely.
+    node_spacing = np.sqrt(WIDTH * HEIGHT / LABEL_ASPECT / count) * 0.8
     min_distance = np.minimum(
-        np.maximum(radii[:, None] + radii[None, :] + 6.0, room), MAX_NODE_DISTANCE
+        np.maximum(radii[:, None] + radii[None, :] + 6.0, node_spacing), MAX_NODE_DISTANCE
     )
     np.fill_diagonal(min_distance, 0.0)
-    shape = np.array([LABEL_ASPECT, 1.0])
+    axis_scales = np.array([LABEL_ASPECT, 1.0])
     low = np.array([MARGIN_X, MARGIN_Y])
     high = np.array([WIDTH - MARGIN_X, HEIGHT - MARGIN_Y])
     # Without a nudge, two nodes at the same position would have no direction to be pushed in.
     angles = np.arange(count) * 2.399963  # the golden angle, so that directions differ
     nudge = np.stack([np.cos(angles), np.sin(angles)], axis=1) * 1e-3
-    moved = positions + nudge
+    current = positions + nudge
     for _ in range(N_PUSH_STEPS):
-        gaps = (moved[:, None, :] - moved[None, :, :]) / shape
+        gaps = (current[:, None, :] - current[None, :, :]) / axis_scales
         distance = np.sqrt((gaps**2).sum(axis=2))
         np.fill_diagonal(distance, 1.0)
         push = np.maximum(min_distance - distance, 0.0) / np.maximum(distance, 1e-6)
-        moved = moved + 0.25 * (push[:, :, None] * gaps).sum(axis=1) * shape
-        moved = np.clip(moved, low, high)
-    return np.asarray(moved)
+        # Each of two nodes moves by a quarter of their overlap, so that steps do not overshoot.
+        current = current + 0.25 * (push[:, :, None] * gaps).sum(axis=1) * axis_scales
+        current = np.clip(current, low, high)
+    return np.asarray(current)

@@ -14,8 +14,11 @@ from kg.difficulty.features import QueryFeatures
 from kg.difficulty.score import DifficultyScore
 
 Mark = Literal["", "asked", "path"]
-"""``asked``: named by the question or claim. ``path``: on a shortest path between two of these."""
+"""Why a node is highlighted. ``asked``: the question or claim names it. ``path``: it is on a
+shortest path between two such nodes."""
 LinkKind = Literal["together", "fact", "denied", "claim"]
+"""``together``: two concepts occur in one chunk. The others are triples: an asserted fact, a denied
+fact, or the claim of a card."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -33,7 +36,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Identifier of the node in the graph."""
     label: str
     count: int
-    """The number that the node's size represents."""
+    """The number that the node's size represents; ``GraphPage.count_noun`` says what it counts."""
     group: int | None = None
     """Index into ``GraphPage.groups``; ``None`` if it belongs to no single group."""
     mark: Mark = ""
@@ -43,6 +46,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     texts: tuple[int, ...] = ()
     """Indices into ``GraphPage.texts``."""
     texts_left_out: int = 0
+    """Number of the node's texts that are not on the page."""
     links: int = 0
     """Number of the node's links in the whole graph, including those that are not on the page."""
 
@@ -58,7 +62,9 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str = ""
     """The fact or claim as a sentence."""
     weight: int = 1
+    """Number of chunks in which both concepts occur; 1 for facts and claims."""
     npmi: float | None = None
+    """Normalised pointwise mutual information of the two concepts; ``None`` for other links."""
     main: bool = True
     """Whether the link is always drawn, or only if the reader selects all links."""
     on_path: bool = False
@@ -91,10 +97,11 @@ class GraphPage(msgspec.Struct, frozen=True, kw_only=True):
     lede: tuple[str, ...]
     """Sentences of the opening paragraph."""
     stats: tuple[tuple[str, str], ...]
-    """(value, what it counts)."""
+    """(number, what it counts), such as ``("1,204", "links in the run")``."""
     notices: tuple[str, ...] = ()
+    """Sentences shown in a box at the top."""
     nodes: tuple[Node, ...]
-    """The most important first: their labels are placed first."""
+    """The most important nodes come first, since their labels are placed first."""
     links: tuple[Link, ...]
     groups: tuple[Group, ...]
     ungrouped: str = ""
@@ -104,8 +111,9 @@ class GraphPage(msgspec.Struct, frozen=True, kw_only=True):
     difficulty_note: str = ""
     card: CardText | None = None
     node_noun: str
-    """One node: ``concept``, ``thing``."""
+    """What a node is called on the page: ``concept`` or ``thing``."""
     node_nouns: str
+    """The plural of ``node_noun``."""
     count_noun: str
     """What ``Node.count`` counts: ``chunks``, ``facts``."""
     group_noun: str
@@ -117,7 +125,7 @@ class GraphPage(msgspec.Struct, frozen=True, kw_only=True):
     explanation: tuple[str, ...]
     """Paragraphs on how to read the picture."""
     signature: tuple[tuple[str, str], ...]
-    """(input, its hash)."""
+    """(type of input, its hash or id), such as ``("run", "5f3a…")``."""
 
 
 class CardText(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,15 +31,16 @@ from reporting.page_templates import (
 from reporting.visible_text import embed_json, make_visible, shorten_text
 
 MAX_NAME_LENGTH = 160
-"""Characters of a label, alias or section in tables and panels."""
+"""Maximum length of a label, alias or section in tables and panels, in characters."""
 MAX_LISTED_NAMES = 12
-"""Aliases and sections of a node that are listed."""
+"""Maximum number of aliases, and of sections, that are listed for a node."""
 MAX_TEXT_LENGTH = 2_500
-"""Characters of a passage."""
+"""Maximum length of a passage, in characters."""
 MAX_CAPTION_LINE = 20
-"""Characters of a link's caption above which it takes two lines."""
+"""Captions of links with more characters than this take two lines."""
 LINK_BEND = 0.16
-"""Distance of links between the same two nodes, as a share of their length."""
+"""Distance between the middles of links that connect the same two nodes, as a share of their
+length."""
 
 
 class DrawnNode(NamedTuple):
@@ -58,20 +59,19 @@ class DrawnNode(NamedTuple):
 
 
 class DrawnLink(NamedTuple):
-    """A link with its path and caption."""
+    """A link with its path and caption; (x, y) is the middle of the path."""
 
     number: int
     link: Link
     path: str
     bend: float
-    """Distance of its middle from the straight line, as a share of its length."""
+    """Distance of the link's middle from the straight line, as a share of its length."""
     x: float
     y: float
-    """Its middle."""
     classes: str
     width: float
     caption: list[str]
-    """The lines of the caption at its middle."""
+    """The lines of the caption."""
 
 
 class _LegendEntry(NamedTuple):
@@ -112,12 +112,13 @@ def render_graph(page: GraphPage) -> str:
         "links": links,
         "legend": _build_legend(page),
         "neighbours": _list_neighbours(page),
-        "most_weight": max(weights, default=1),
+        "max_weight": max(weights, default=1),
         "main_links": sum(link.main for link in page.links),
-        "hardness": _build_difficulty_rows(page.difficulty) if page.difficulty else [],
-        "name_of": format_name,
-        "few": _format_list,
-        # Not escaped: our own style and script, and JSON from `embed_json`, which escapes it.
+        "difficulty_rows": _build_difficulty_rows(page.difficulty) if page.difficulty else [],
+        "format_name": format_name,
+        "format_list": _format_list,
+        # These three are not escaped by the template: the style and the script are package files,
+        # and `embed_json` escapes the JSON for a script element.
         "css": render_style() + Markup(env.get_template("graph.css.j2").render()),  # noqa: S704
         "script": Markup(code),  # noqa: S704
         "graph_json": Markup(embed_json(_build_script_data(page, nodes, links))),  # noqa: S704
@@ -126,13 +127,14 @@ def render_graph(page: GraphPage) -> str:
 
 
 def format_name(text: str) -> str:
-    """Formats a name for the page: made visible, on one line, cut to length."""
+    """Formats a name for the page: with visible characters, on one line, cut to length."""
     return shorten_text(" ".join(make_visible(text).split()), MAX_NAME_LENGTH)
 
 
 def _format_list(names: Sequence[str], max_names: int) -> list[str]:
-    shown = [format_name(name) for name in names[:max_names]]
-    return [*shown, f"… {len(names) - max_names:,} more"] if len(names) > max_names else shown
+    listed = [format_name(name) for name in names[:max_names]]
+    n_omitted = len(names) - len(listed)
+    return [*listed, f"… {n_omitted:,} more"] if n_omitted else listed
 
 
 def _draw_page(page: GraphPage) -> tuple[list[DrawnNode], list[DrawnLink]]:
@@ -140,8 +142,12 @@ def _draw_page(page: GraphPage) -> tuple[list[DrawnNode], list[DrawnLink]]:
     # A card's page has few nodes, so they can be larger.
     enlargement = 1.0 if page.weighted else 1.5
     radii = [round(enlargement * compute_radius(node.count, largest), 1) for node in page.nodes]
-    asked = [number for number, node in enumerate(page.nodes) if node.mark == "asked"]
-    axis = (asked[0], asked[1]) if page.card is not None and len(asked) == 2 else None
+    asked_nodes = [number for number, node in enumerate(page.nodes) if node.mark == "asked"]
+    axis = (
+        (asked_nodes[0], asked_nodes[1])
+        if page.card is not None and len(asked_nodes) == 2
+        else None
+    )
     positions = place_nodes(radii, [(x.source, x.target) for x in page.links if x.main], axis)
     bends = _compute_bends(page.links)
     links = [
@@ -177,14 +183,14 @@ def _place_all_labels(
     """Places the labels of all nodes; nodes that the question or claim names are placed first."""
     texts = [format_label(node.label) for node in page.nodes]
     order = sorted(range(len(texts)), key=lambda n: (page.nodes[n].mark != "asked", n))
-    placed = place_labels(
+    labels = place_labels(
         [texts[n] for n in order],
         [positions[n] for n in order],
         [radii[n] for n in order],
         SIDES_FIRST if page.weighted else BELOW_FIRST,
         [compute_caption_box(link.caption, link.x, link.y) for link in links if link.caption],
     )
-    return dict(zip(order, placed, strict=True))
+    return dict(zip(order, labels, strict=True))
 
 
 def _compute_bends(links: Sequence[Link]) -> list[float]:
@@ -210,6 +216,7 @@ def _draw_link(
     classes += ["extra"] if not link.main else []
     classes += ["path"] if link.on_path else []
     classes += ["of-card"] if link.of_card else []
+    # The line width grows slower than the weight, from 0.8 to at most 5.
     width = round(min(0.8 + 0.35 * (link.weight - 1) ** 0.8, 5.0), 1)
     # The middle of a quadratic Bézier curve is half as far from the chord as its control point.
     x = round((x1 + x2) / 2 - bend * (y2 - y1), 1)
@@ -226,8 +233,8 @@ def _split_caption(text: str) -> list[str]:
     words = format_name(text).split()
     if len(" ".join(words)) <= MAX_CAPTION_LINE or len(words) < 2:
         return [" ".join(words)] if words else []
-    half = len(" ".join(words)) / 2
-    split = min(range(1, len(words)), key=lambda n: abs(len(" ".join(words[:n])) - half))
+    half_length = len(" ".join(words)) / 2
+    split = min(range(1, len(words)), key=lambda n: abs(len(" ".join(words[:n])) - half_length))
     return [" ".join(words[:split]), " ".join(words[split:])]
 
 
@@ -269,9 +276,9 @@ def _list_neighbours(page: GraphPage) -> list[list[str]]:
     return [
         [
             page.nodes[other].label
-            for other in dict.fromkeys(neighbour for _, neighbour in sorted(near))
+            for other in dict.fromkeys(neighbour for _, neighbour in sorted(weighted_neighbours))
         ]
-        for near in neighbours
+        for weighted_neighbours in neighbours
     ]
 
 
@@ -310,35 +317,35 @@ def _build_script_data(
         "height": HEIGHT,
         "nodes": [
             {
-                "label": drawn.name,
-                "aliases": _format_list(drawn.node.aliases, MAX_LISTED_NAMES),
-                "places": _format_list(drawn.node.locations, MAX_LISTED_NAMES),
-                "group": -1 if drawn.node.group is None else drawn.node.group,
-                "count": drawn.node.count,
-                "texts": drawn.node.texts,
-                "left": drawn.node.texts_left_out,
-                "links": drawn.node.links,
-                "x": drawn.x,
-                "y": drawn.y,
-                "r": drawn.r,
+                "label": drawn_node.name,
+                "aliases": _format_list(drawn_node.node.aliases, MAX_LISTED_NAMES),
+                "places": _format_list(drawn_node.node.locations, MAX_LISTED_NAMES),
+                "group": -1 if drawn_node.node.group is None else drawn_node.node.group,
+                "count": drawn_node.node.count,
+                "texts": drawn_node.node.texts,
+                "left": drawn_node.node.texts_left_out,
+                "links": drawn_node.node.links,
+                "x": drawn_node.x,
+                "y": drawn_node.y,
+                "r": drawn_node.r,
             }
-            for drawn in nodes
+            for drawn_node in nodes
         ],
         "links": [
             [
-                x.link.source,
-                x.link.target,
-                x.link.weight,
-                x.link.npmi,
-                format_name(x.link.caption),
-                x.bend,
+                link.link.source,
+                link.link.target,
+                link.link.weight,
+                link.link.npmi,
+                format_name(link.link.caption),
+                link.bend,
             ]
-            for x in links
+            for link in links
         ],
         "groups": [format_name(group.name) for group in page.groups],
         "texts": [
-            [format_name(x.title), shorten_text(make_visible(x.text), MAX_TEXT_LENGTH)]
-            for x in page.texts
+            [format_name(link.title), shorten_text(make_visible(link.text), MAX_TEXT_LENGTH)]
+            for link in page.texts
         ],
         "words": {
             "node": page.node_noun,

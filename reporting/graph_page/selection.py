@@ -11,18 +11,19 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MIN_DRAWN_LINKS_PER_NODE = 3
-"""Minimum number of links of each node, the strongest, that are always drawn."""
+"""Number of the strongest links of each node that are always drawn."""
 MAX_LINKS = 1_500
 """Maximum number of links on a page: those that are always drawn, then the strongest others."""
 
 Strength = tuple[float, float]
+"""A link's strength, and a second number that breaks ties; see ``compute_strength``."""
 
 
 class LinkSelection(NamedTuple):
     """The nodes and links of a page."""
 
     nodes: list[str]
-    """The most important first."""
+    """Nodes of the page, the most important first."""
     main: set[tuple[str, str]]
     """Links that are always drawn."""
     extra: set[tuple[str, str]]
@@ -39,8 +40,8 @@ def compute_strength(edge: dict[str, float]) -> Strength:
     rarest concepts; so only further chunks count, weighted by how much more frequent they are than
     expected by chance.
     """
-    associated = max(edge["npmi"], 0.0)
-    return (edge["weight"] - 1) * associated, edge["weight"] * associated
+    positive_npmi = max(edge["npmi"], 0.0)
+    return (edge["weight"] - 1) * positive_npmi, edge["weight"] * positive_npmi
 
 
 def select_central_nodes(graph: nx.Graph, max_nodes: int, first: Sequence[str] = ()) -> list[str]:
@@ -49,12 +50,12 @@ def select_central_nodes(graph: nx.Graph, max_nodes: int, first: Sequence[str] =
     Args:
         graph: a concept graph.
         max_nodes: maximum number of nodes.
-        first: nodes to put before all others, in this order.
+        first: nodes to put before the ranked ones, in this order.
     """
-    ranked = sorted(
+    ranked_nodes = sorted(
         graph, key=lambda node: (*_negate_strength(_sum_link_strengths(graph, node)), node)
     )
-    return list(itertools.islice(dict.fromkeys([*first, *ranked]), max_nodes))
+    return list(itertools.islice(dict.fromkeys([*first, *ranked_nodes]), max_nodes))
 
 
 def find_neighbourhood(
@@ -69,21 +70,25 @@ def find_neighbourhood(
         max_nodes: maximum number of nodes.
 
     Returns:
-        The nodes, and their number without the limit.
+        The nodes, and the number of nodes that there would be without the limit.
     """
     reached = list(dict.fromkeys(seeds))
     visited = set(reached)
-    level = reached
+    frontier = reached
     for _ in range(hops):
         links: dict[str, list[Strength]] = {}
-        for node in level:
-            for near, edge in graph.adj[node].items():
-                if near not in visited:
-                    links.setdefault(near, []).append(compute_strength(edge))
-        nearer = {near: _sum_strengths(strengths) for near, strengths in links.items()}
-        level = sorted(nearer, key=lambda node: (*_negate_strength(nearer[node]), node))
-        reached = [*reached, *level]
-        visited.update(level)
+        for node in frontier:
+            for neighbour, edge in graph.adj[node].items():
+                if neighbour not in visited:
+                    links.setdefault(neighbour, []).append(compute_strength(edge))
+        level_strengths = {
+            neighbour: _sum_strengths(strengths) for neighbour, strengths in links.items()
+        }
+        frontier = sorted(
+            level_strengths, key=lambda node: (*_negate_strength(level_strengths[node]), node)
+        )
+        reached = [*reached, *frontier]
+        visited.update(frontier)
     return reached[:max_nodes], len(reached)
 
 
@@ -100,23 +105,27 @@ def choose_links(
         nodes: the nodes of the page, the most important first.
         required: links to draw regardless of their strength, each as a pair in either order.
     """
-    among = graph.subgraph(nodes)
-    ranked = sorted(
-        ((min(a, b), max(a, b)) for a, b in among.edges if a != b),
+    subgraph = graph.subgraph(nodes)
+    ranked_links = sorted(
+        ((min(a, b), max(a, b)) for a, b in subgraph.edges if a != b),
         key=lambda pair: (*_negate_strength(compute_strength(graph.edges[pair])), pair),
     )
     main = {(min(pair), max(pair)) for pair in required}
-    drawn = dict.fromkeys(nodes, 0)
-    joined = _UnionFind(nodes)
-    for a, b in ranked:
-        needed = joined.join_nodes(a, b)
-        if needed or drawn[a] < MIN_DRAWN_LINKS_PER_NODE or drawn[b] < MIN_DRAWN_LINKS_PER_NODE:
+    n_drawn_links = dict.fromkeys(nodes, 0)
+    components = _UnionFind(nodes)
+    for a, b in ranked_links:
+        joins_components = components.join_nodes(a, b)
+        if (
+            joins_components
+            or n_drawn_links[a] < MIN_DRAWN_LINKS_PER_NODE
+            or n_drawn_links[b] < MIN_DRAWN_LINKS_PER_NODE
+        ):
             main.add((a, b))
-            drawn[a] += 1
-            drawn[b] += 1
-    room = max(MAX_LINKS - len(main), 0)
-    others = [pair for pair in ranked if pair not in main]
-    return LinkSelection(list(nodes), main, set(others[:room]), len(ranked))
+            n_drawn_links[a] += 1
+            n_drawn_links[b] += 1
+    n_remaining = max(MAX_LINKS - len(main), 0)
+    other_links = [pair for pair in ranked_links if pair not in main]
+    return LinkSelection(list(nodes), main, set(other_links[:n_remaining]), len(ranked_links))
 
 
 def _sum_link_strengths(graph: nx.Graph, node: str) -> Strength:

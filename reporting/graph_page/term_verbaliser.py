@@ -14,14 +14,18 @@ if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
 _SUBJ_MARK, _OBJ_MARK = "\ue000", "\ue001"
-"""Private-use characters that stand for the two names in a template; texts do not contain them."""
+"""Private-use characters that stand for the two names in a template; real names do not contain
+them."""
 
 
 class TermVerbaliser(Protocol):
     """Renders terms, predicates, facts and proofs."""
 
     def get_name(self, term: str, pred: str, /) -> str:
-        """Returns a term's name; a literal is the value of ``pred``, which decides its unit."""
+        """Returns a term's name.
+
+        If the term is a literal, it is a value of ``pred``, and that predicate decides its unit.
+        """
         ...
 
     def list_aliases(self, term: str, /) -> tuple[str, ...]:
@@ -94,13 +98,11 @@ class GraphVerbaliser:
         )
 
     def get_link_caption(self, pred: str) -> str:
-        """Returns what the predicate's template has between the two names, or else its label."""
+        """Returns the words between the names in the predicate's template, or else its label."""
         clause = self._verbaliser.fill_clause(pred, _SUBJ_MARK, _OBJ_MARK)
-        between = clause.removeprefix(_SUBJ_MARK).removesuffix(_OBJ_MARK).strip()
-        is_infix = clause.startswith(_SUBJ_MARK) and clause.endswith(_OBJ_MARK) and between
-        return (
-            between if is_infix and _SUBJ_MARK not in between else self._verbaliser.get_label(pred)
-        )
+        middle = clause.removeprefix(_SUBJ_MARK).removesuffix(_OBJ_MARK).strip()
+        is_infix = clause.startswith(_SUBJ_MARK) and clause.endswith(_OBJ_MARK) and middle
+        return middle if is_infix and _SUBJ_MARK not in middle else self._verbaliser.get_label(pred)
 
     def describe_fact(self, claim: Claim) -> str:
         """Renders a fact with the domain's template."""

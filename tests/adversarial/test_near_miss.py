@@ -1,4 +1,4 @@
-"""Near-misses: labels are proved, strategies balanced, and the bytes reproducible."""
+"""Tests that near-miss labels are proved, strategies balanced, and output files reproducible."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ def test_near_misses_are_spread_over_all_strategies(near_misses: NearMisses) -> 
     assert near_misses.missing == 0
     assert len(near_misses.cards) == 120
     assert set(near_misses.counts) == set(STRATEGIES)
-    sizes = [sum(found.values()) for found in near_misses.counts.values()]
+    sizes = [sum(label_counts.values()) for label_counts in near_misses.counts.values()]
     assert min(sizes) > 0
     assert Counter(card.kind for card in near_misses.cards) == {
-        f"near-miss/{name}": sum(found.values()) for name, found in near_misses.counts.items()
+        f"near-miss/{name}": sum(label_counts.values())
+        for name, label_counts in near_misses.counts.items()
     }
 
 
@@ -58,8 +59,8 @@ def test_every_near_miss_is_proved_on_graph_and_card(
         shapes = rivers.shapes.select_shapes([shape for rule in rules for shape in rule.shapes])
         axioms = [axiom for rule in rules for axiom in rule.axioms]
         graph = Graph.from_claims([*parse_meta_triples(card.meta["triples"]), *axioms])
-        local = Oracle(graph, shapes, regime=rivers.domain.regime)
-        assert local.license(card.claim).label == card.label, card.question
+        card_oracle = Oracle(graph, shapes, regime=rivers.domain.regime)
+        assert card_oracle.license(card.claim).label == card.label, card.question
 
 
 def test_claims_are_unique_and_ids_opaque(near_misses: NearMisses) -> None:
@@ -79,66 +80,72 @@ def test_hardness_is_the_documented_sum(near_misses: NearMisses) -> None:
 
 
 def test_strategies_choose_the_documented_objects(rivers: KnowledgeBase) -> None:
-    world = GraphLookup(rivers)
-    p = world.intern_term(WM + "flowsInto")
-    ground = TruePairs(world, p, rng_for(1))
-    base = "https://epoche.example/rivers/"
+    lookup = GraphLookup(rivers)
+    predicate = lookup.intern_term(WM + "flowsInto")
+    true_pairs = TruePairs(lookup, predicate, rng_for(1))
+    rivers_iri = "https://epoche.example/rivers/"
     s, o = next(
         pair
-        for pair in world.graph_index.iter_pairs(p)
-        if len(world.closure_index.find_objects(pair[1], p)) == 1
+        for pair in lookup.graph_index.iter_pairs(predicate)
+        if len(lookup.closure_index.find_objects(pair[1], predicate)) == 1
     )
-    down = [c.wrong for c in STRATEGIES["downstream"](ground, s, o)]
-    assert down == list(world.closure_index.find_objects(o, p))
-    back = next(STRATEGIES["inverse"](ground, s, o))
-    assert (back.subject, back.wrong) == (o, s)
+    downstream_objects = [c.wrong_object for c in STRATEGIES["downstream"](true_pairs, s, o)]
+    assert downstream_objects == list(lookup.closure_index.find_objects(o, predicate))
+    inverse = next(STRATEGIES["inverse"](true_pairs, s, o))
+    assert (inverse.subject, inverse.wrong_object) == (o, s)
     for name in ("swapped-subjects", "similar-name", "popularity", "sibling"):
-        for candidate in STRATEGIES[name](ground, s, o):
+        for candidate in STRATEGIES[name](true_pairs, s, o):
             assert candidate.subject == s
-            assert candidate.wrong != o
-    assert not list(STRATEGIES["numeric"](ground, s, o))
-    twin, _ = compute_hardness(world, p, o, o)
-    far, _ = compute_hardness(world, p, world.intern_term(base + "germany"), o)
-    assert twin > far
+            assert candidate.wrong_object != o
+    assert not list(STRATEGIES["numeric"](true_pairs, s, o))
+    identical_hardness, _ = compute_hardness(lookup, predicate, o, o)
+    distant_hardness, _ = compute_hardness(
+        lookup, predicate, lookup.intern_term(rivers_iri + "germany"), o
+    )
+    assert identical_hardness > distant_hardness
 
 
 def test_unknown_near_misses_make_sense(rivers: KnowledgeBase) -> None:
-    # "The Inn has its source in the Alps" inverted is no contradiction, only nonsense.
-    made = make_near_misses(rivers, NearMissPlan(strategies=("inverse",), num=60, seed=3))
-    world = GraphLookup(rivers)
-    river = world.intern_term(WM + "River")
-    assert made.counts["inverse"]["C"] > 50
-    for card in made.cards:
-        assert card.label == "C" or river in world.get_types(world.intern_term(card.claim.subj)), (
-            card.question
-        )
+    # "The Alps have their source in the Inn" contradicts nothing, but makes no sense: an unknown
+    # near-miss must be about a river.
+    result = make_near_misses(rivers, NearMissPlan(strategies=("inverse",), num=60, seed=3))
+    lookup = GraphLookup(rivers)
+    river = lookup.intern_term(WM + "River")
+    # Most of the 60 inverted claims contradict the graph.
+    assert result.counts["inverse"]["C"] > 50
+    for card in result.cards:
+        assert card.label == "C" or river in lookup.get_types(
+            lookup.intern_term(card.claim.subj)
+        ), card.question
 
 
 def test_numeric_takes_the_nearest_values(rivers: KnowledgeBase) -> None:
-    world = GraphLookup(rivers)
-    p = world.intern_term(WM + "length")
-    ground = TruePairs(world, p, rng_for(1))
-    s, o = next(iter(world.graph_index.iter_pairs(p)))
-    values = [value for value, _ in ground.numeric_objects]
+    lookup = GraphLookup(rivers)
+    predicate = lookup.intern_term(WM + "length")
+    true_pairs = TruePairs(lookup, predicate, rng_for(1))
+    s, o = next(iter(lookup.graph_index.iter_pairs(predicate)))
+    values = [value for value, _ in true_pairs.numeric_objects]
     assert values == sorted(values)
-    wrong = [c.wrong for c in STRATEGIES["numeric"](ground, s, o)]
-    assert wrong
-    assert o not in wrong
+    wrong_objects = [c.wrong_object for c in STRATEGIES["numeric"](true_pairs, s, o)]
+    assert wrong_objects
+    assert o not in wrong_objects
 
 
 def test_with_entailed_adds_true_partners(rivers: KnowledgeBase) -> None:
-    flows = (WM + "flowsInto",)
-    made = make_near_misses(rivers, NearMissPlan(predicates=flows, num=40, with_entailed=True))
+    predicates = (WM + "flowsInto",)
+    result = make_near_misses(
+        rivers, NearMissPlan(predicates=predicates, num=40, with_entailed=True)
+    )
     contexts: dict[str, set[str]] = defaultdict(set)
-    for card in made.cards:
+    for card in result.cards:
         contexts[card.meta["context"]].add(card.label)
-    entailed = [card for card in made.cards if card.label == "E"]
-    assert len(entailed) >= 20
-    assert all("E" in contexts[card.meta["context"]] for card in entailed)
-    assert all(rivers.oracle.closure.has_claim(card.claim) for card in entailed)
+    entailed_cards = [card for card in result.cards if card.label == "E"]
+    assert len(entailed_cards) >= 20
+    assert all("E" in contexts[card.meta["context"]] for card in entailed_cards)
+    assert all(rivers.oracle.closure.has_claim(card.claim) for card in entailed_cards)
 
 
-def test_restricting_to_a_strategy_and_errors(tmp_path: Path) -> None:
+def test_strategy_flag_restricts_cards_and_rejects_bad_values(tmp_path: Path) -> None:
     out = tmp_path / "n.jsonl"
     main(out=out, domain="rivers", pred=["flowsInto"], num=10, strategy=["downstream"])
     assert {card.kind for card in read_cards(out)} == {"near-miss/downstream"}
@@ -148,14 +155,14 @@ def test_restricting_to_a_strategy_and_errors(tmp_path: Path) -> None:
         main(out=out, domain="rivers", pred=["flowsInto"], num=10, strategy=["numeric"])
 
 
-def test_mayors_give_near_misses(tmp_path: Path) -> None:
+def test_mayors_domain_gives_near_misses(tmp_path: Path) -> None:
     out = tmp_path / "n.jsonl"
     main(out=out, domain="mayors", num=6)
     assert len(read_cards(out)) == 6
 
 
 def test_hash_seed_does_not_change_the_bytes(tmp_path: Path) -> None:
-    found = []
+    outputs = []
     for hash_seed in ("0", "99"):
         out = tmp_path / hash_seed / "n.jsonl"
         subprocess.run(
@@ -165,16 +172,16 @@ def test_hash_seed_does_not_change_the_bytes(tmp_path: Path) -> None:
             env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
             capture_output=True,
         )
-        found.append(out.read_bytes())
-    assert found[0] == found[1]
+        outputs.append(out.read_bytes())
+    assert outputs[0] == outputs[1]
 
 
 def test_help_names_every_strategy() -> None:
-    said = subprocess.run(
+    help_text = subprocess.run(
         [sys.executable, "-m", "epoche", "near-miss", "--help"],
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "COLUMNS": "400"},
     ).stdout
-    assert all(name in said for name in STRATEGIES)
+    assert all(name in help_text for name in STRATEGIES)

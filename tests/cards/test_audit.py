@@ -1,4 +1,4 @@
-"""The audit finds planted leaks, reports none without them, and never crashes on odd files."""
+"""Tests that the audit finds planted leaks, reports none without them, and accepts tiny files."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def make_card(n: int, label: Label, facts: tuple[str, ...], question: str = "") 
     )
 
 
-def make_noise(count: int, seed: int = 0) -> list[Card]:
-    """Cards whose surface is independent of their labels."""
+def make_random_cards(count: int, seed: int = 0) -> list[Card]:
+    """Makes cards whose surface is independent of their labels."""
     rng = random.Random(seed)
     labels: list[Label] = ["E", "C", "U"] * (count // 3)
     rng.shuffle(labels)
@@ -45,29 +45,29 @@ def make_noise(count: int, seed: int = 0) -> list[Card]:
 
 
 def test_random_cards_are_at_chance() -> None:
-    found = audit_cards(make_noise(300))
-    assert found.labels == {"E": 100, "C": 100, "U": 100}
-    assert not found.leaks
-    assert found.tests == len(found.baselines) == 11
+    report = audit_cards(make_random_cards(300))
+    assert report.labels == {"E": 100, "C": 100, "U": 100}
+    assert not report.leaks
+    assert report.tests == len(report.baselines) == 11
 
 
 def test_a_planted_fact_count_is_found() -> None:
-    size = {"E": 1, "C": 2, "U": 3}
+    fact_counts = {"E": 1, "C": 2, "U": 3}
     cards = [
-        make_card(c.claim and int(c.id), c.label, ("Something is so.",) * size[c.label])
-        for c in make_noise(150)
+        make_card(int(c.id), c.label, ("Something is so.",) * fact_counts[c.label])
+        for c in make_random_cards(150)
     ]
-    found = audit_cards(cards)
-    by_name = {b.name: b for b in found.baselines}
-    assert by_name["number of facts"].verdict == "LEAKS"
-    assert by_name["number of facts"].accuracy > 0.95
-    assert by_name["question, bag of words"].verdict == "at chance"
+    report = audit_cards(cards)
+    baselines_by_name = {b.name: b for b in report.baselines}
+    assert baselines_by_name["number of facts"].verdict == "LEAKS"
+    assert baselines_by_name["number of facts"].accuracy > 0.95
+    assert baselines_by_name["question, bag of words"].verdict == "at chance"
 
 
 def test_a_planted_word_is_found() -> None:
     cards = [
         make_card(int(c.id), c.label, c.facts, f"Does A{c.id} {c.label}mouth B?")
-        for c in make_noise(150)
+        for c in make_random_cards(150)
     ]
     names = {b.name for b in audit_cards(cards).leaks}
     assert "question, bag of words" in names
@@ -75,86 +75,93 @@ def test_a_planted_word_is_found() -> None:
 
 
 def test_sorted_file_leaks_its_order() -> None:
-    cards = sorted(make_noise(150), key=lambda c: c.label)
+    cards = sorted(make_random_cards(150), key=lambda c: c.label)
     assert "position in the file" in {b.name for b in audit_cards(cards).leaks}
 
 
 def test_baselines_gain_nothing_from_sibling_cards() -> None:
-    """Three labels share a context: two known siblings would reveal the third."""
+    """Three cards, one of each label, share their facts: two of them would reveal the third."""
     cards = []
     for n in range(0, 180, 3):
         facts = (f"Fact number {n} holds.",)
         cards += [make_card(n + i, label, facts) for i, label in enumerate(("E", "C", "U"))]
-    by_name = {b.name: b for b in audit_cards(cards).baselines}
-    assert by_name["facts, bag of words"].verdict == "at chance"
-    assert by_name["facts, bag of words"].accuracy > 0.2
+    baselines_by_name = {b.name: b for b in audit_cards(cards).baselines}
+    assert baselines_by_name["facts, bag of words"].verdict == "at chance"
+    assert baselines_by_name["facts, bag of words"].accuracy > 0.2
 
 
 def test_one_label_only_and_tiny_sets_get_a_note() -> None:
-    one = audit_cards([make_card(n, "E", ("A is.",)) for n in range(5)])
-    assert not one.baselines
-    assert "only one label" in one.notes[0]
-    tiny = audit_cards([make_card(0, "E", ("A.",)), make_card(1, "C", ("B.",))])
-    assert not tiny.baselines
-    assert "too few" in tiny.notes[0]
-    small = audit_cards([make_card(n, "EC"[n % 20 == 0], (f"A{n} is so.",)) for n in range(60)])  # type: ignore[arg-type]
-    assert small.baselines
-    assert any("folds" in note for note in small.notes)
+    single_label_report = audit_cards([make_card(n, "E", ("A is.",)) for n in range(5)])
+    assert not single_label_report.baselines
+    assert "only one label" in single_label_report.notes[0]
+    tiny_report = audit_cards([make_card(0, "E", ("A.",)), make_card(1, "C", ("B.",))])
+    assert not tiny_report.baselines
+    assert "too few" in tiny_report.notes[0]
+    # Of 60 cards, 57 have the label E and 3 the label C, so that only 3 folds are possible.
+    unequal_cards = [
+        make_card(n, "C" if n % 20 == 0 else "E", (f"A{n} is so.",)) for n in range(60)
+    ]
+    unequal_report = audit_cards(unequal_cards)
+    assert unequal_report.baselines
+    assert any("folds" in note for note in unequal_report.notes)
 
 
 def test_unbalanced_labels_raise_chance() -> None:
-    cards = make_noise(150)
-    kept = [c for n, c in enumerate(cards) if c.label != "U" or n % 5 == 0]
-    found = audit_cards(kept)
-    assert found.baselines[0].chance == pytest.approx(
-        max(found.labels.values()) / sum(found.labels.values())
+    cards = make_random_cards(150)
+    unbalanced_cards = [c for n, c in enumerate(cards) if c.label != "U" or n % 5 == 0]
+    report = audit_cards(unbalanced_cards)
+    assert report.baselines[0].chance == pytest.approx(
+        max(report.labels.values()) / sum(report.labels.values())
     )
 
 
 def test_wilson_matches_scipy_for_independent_cards() -> None:
     from scipy.stats import binomtest
 
-    right = np.array([1.0] * 30 + [0.0] * 70)
+    is_correct = np.array([1.0] * 30 + [0.0] * 70)
     cards = [make_card(n, "E", (str(n),)) for n in range(100)]
-    low, high = grouped_wilson_interval(right, group_cards(cards), 0.05)
-    known = binomtest(30, 100).proportion_ci(0.95, method="wilson")
-    assert (low, high) == pytest.approx((known.low, known.high), abs=1e-3)
+    low, high = grouped_wilson_interval(is_correct, group_cards(cards), 0.05)
+    expected = binomtest(30, 100).proportion_ci(0.95, method="wilson")
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-3)
 
 
 def test_wilson_widens_with_clusters() -> None:
-    right = np.array([1.0, 1.0, 0.0, 0.0] * 25)
-    apart = group_cards([make_card(n, "E", (str(n),)) for n in range(100)])
-    together = group_cards([make_card(n // 2, "E", (str(n // 2),)) for n in range(100)])
+    is_correct = np.array([1.0, 1.0, 0.0, 0.0] * 25)
+    separate_groups = group_cards([make_card(n, "E", (str(n),)) for n in range(100)])
+    paired_groups = group_cards([make_card(n // 2, "E", (str(n // 2),)) for n in range(100)])
     assert (
-        grouped_wilson_interval(right, together, 0.05)[0]
-        < grouped_wilson_interval(right, apart, 0.05)[0]
+        grouped_wilson_interval(is_correct, paired_groups, 0.05)[0]
+        < grouped_wilson_interval(is_correct, separate_groups, 0.05)[0]
     )
 
 
 def test_auc_counts_ties_half() -> None:
-    score = np.array([1.0, 2.0, 2.0, 3.0])
-    assert compute_auc(score, np.array([False, False, True, True])) == pytest.approx(0.875)
-    assert compute_auc(score, np.array([True] * 4)) is None
+    scores = np.array([1.0, 2.0, 2.0, 3.0])
+    assert compute_auc(scores, np.array([False, False, True, True])) == pytest.approx(0.875)
+    assert compute_auc(scores, np.array([True] * 4)) is None
 
 
-def test_names_are_read_from_the_question() -> None:
+def test_surface_features_are_read_from_the_card() -> None:
     assert get_readable_name('"1,5"^^<http://www.w3.org/2001/XMLSchema#decimal>') == "1,5"
     assert has_negation("It does not flow.")
     assert has_negation("It doesn't.")
     assert has_negation("It flows neither through Chad nor along its border.")
     assert not has_negation("The Notting Hill flows.")
     card = make_card(7, "C", ("A7 flows into C9.", "D flows into B7."))
-    sight = read_surface(card)
-    assert sight.has_other_value
-    assert sight.has_object_elsewhere
-    assert not sight.has_pair
+    surface = read_surface(card)
+    assert surface.has_other_value
+    assert surface.has_object_elsewhere
+    assert not surface.has_pair
 
 
-def test_the_command_fails_only_when_asked(
+def test_command_fails_only_with_the_fail_flag(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    size = {"E": 1, "C": 2, "U": 3}
-    cards = [make_card(int(c.id), c.label, ("So.",) * size[c.label]) for c in make_noise(90)]
+    fact_counts = {"E": 1, "C": 2, "U": 3}
+    cards = [
+        make_card(int(c.id), c.label, ("So.",) * fact_counts[c.label])
+        for c in make_random_cards(90)
+    ]
     write_cards(tmp_path / "x.jsonl", cards)
     main(tmp_path / "x.jsonl")
     assert "LEAKS" in capsys.readouterr().out
@@ -167,10 +174,10 @@ def test_the_command_fails_only_when_asked(
 
 
 def test_audit_finds_the_leaks_of_the_published_cards(published_data: Path) -> None:
-    found = audit_cards(read_cards(published_data / "epistemic" / "context_cards.jsonl"))
-    rules = {r.name: r.accuracy for r in found.rules}
-    assert max(rules.values()) > 0.99
-    assert len(found.leaks) >= 4
-    state = next(s for s in found.states if s.state.startswith("another value"))
+    report = audit_cards(read_cards(published_data / "epistemic" / "context_cards.jsonl"))
+    accuracy_by_rule = {r.name: r.accuracy for r in report.rules}
+    assert max(accuracy_by_rule.values()) > 0.99
+    assert len(report.leaks) >= 4
+    state = next(s for s in report.states if s.state.startswith("another value"))
     assert state.counts["U"] == 200
     assert state.counts["C"] > 390

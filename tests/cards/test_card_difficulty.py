@@ -1,4 +1,4 @@
-"""Difficulty of cards: that of the subgraph of their claim, and independent of the label."""
+"""Tests that a card's difficulty is computed around its claim and is independent of the label."""
 
 from __future__ import annotations
 
@@ -31,42 +31,46 @@ def cards(rivers: KnowledgeBase) -> Sequence[Card]:
 def test_every_card_records_its_difficulty_features(
     rivers: KnowledgeBase, cards: Sequence[Card]
 ) -> None:
-    near = make_near_misses(rivers, NearMissPlan(num=30)).cards
-    world = GraphLookup(rivers)
-    for card in [*cards, *near]:
-        level, read = compute_difficulty(world.fact_graph, world.terms, card.claim)
+    near_misses = make_near_misses(rivers, NearMissPlan(num=30)).cards
+    lookup = GraphLookup(rivers)
+    for card in [*cards, *near_misses]:
+        level, details = compute_difficulty(lookup.fact_graph, lookup.terms, card.claim)
         assert card.difficulty == level
-        assert card.meta["difficulty"] == read
-        assert read["score"] == sum(read["dimensions"].values())
-        assert level == LEVELS[(read["score"] > 3) + (read["score"] > 7)]
-        assert read["features"]["query_node_count"] == len({card.claim.subj, card.claim.obj})
-    assert {card.kind.split("/")[0] for card in near} == {"near-miss"}
+        assert card.meta["difficulty"] == details
+        assert details["score"] == sum(details["dimensions"].values())
+        assert level == LEVELS[(details["score"] > 3) + (details["score"] > 7)]
+        assert details["features"]["query_node_count"] == len({card.claim.subj, card.claim.obj})
+    assert {card.kind.split("/")[0] for card in near_misses} == {"near-miss"}
 
 
 def compute_cramers_v(table: Sequence[Sequence[int]]) -> float:
-    """Association of two attributes, 0 to 1 (H. Cramér, Mathematical Methods of Statistics)."""
+    """Returns Cramér's V, the association of two attributes from 0 to 1.
+
+    H. Cramér, Mathematical Methods of Statistics, 1946.
+    """
     rows = [sum(row) for row in table]
     columns = [sum(column) for column in zip(*table, strict=True)]
     total = sum(rows)
-    chi = sum(
+    chi_squared = sum(
         (n - rows[i] * columns[j] / total) ** 2 / (rows[i] * columns[j] / total)
         for i, row in enumerate(table)
         for j, n in enumerate(row)
         if columns[j]
     )
-    smaller = min(len(rows), sum(map(bool, columns)))
-    return (chi / total / (smaller - 1)) ** 0.5
+    min_size = min(len(rows), sum(map(bool, columns)))
+    return (chi_squared / total / (min_size - 1)) ** 0.5
 
 
 def test_difficulty_is_independent_of_the_label(cards: Sequence[Card]) -> None:
-    plain = [card for card in cards if "graph_label" not in card.meta]
-    counts = Counter((card.label, card.difficulty) for card in plain)
+    ordinary_cards = [card for card in cards if "graph_label" not in card.meta]
+    counts = Counter((card.label, card.difficulty) for card in ordinary_cards)
     table = [[counts[label, level] for level in LEVELS] for label in "ECU"]
     assert [sum(row) for row in table] == [100, 100, 100]
-    # Difficulty by the number of facts behind a label had 0.6 here; chance alone gives 0.08.
+    # Chance alone gives 0.08 here. Difficulty that depended on the number of facts behind the label
+    # would give 0.6.
     assert compute_cramers_v(table) < 0.2
-    # Each stratum that is large enough contains every label.
+    # Each level with at least 15 cards contains every label.
     for column in zip(*table, strict=True):
         assert all(column) or sum(column) < 15
-    # The measure above would detect such a dependency.
+    # The same measure detects a table in which the level follows from the label.
     assert compute_cramers_v([[100, 0, 0], [0, 100, 0], [0, 50, 50]]) > 0.7

@@ -1,4 +1,4 @@
-"""``--engine pyshacl`` uses the reference engine and gives the same cards."""
+"""Tests that ``--engine pyshacl`` uses the reference engine and gives the same cards."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from epoche.cli import app
 
 
 def make_card_file(out: Path, command: str, engine: str, *flags: str) -> list[Card]:
-    asked = [command, "--domain", "mayors", "--engine", engine, "--out", str(out), *flags]
-    done = CliRunner().invoke(app, asked)
-    assert done.exit_code == 0, done.output
+    arguments = [command, "--domain", "mayors", "--engine", engine, "--out", str(out), *flags]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
     return read_cards(out)
 
 
@@ -25,19 +25,22 @@ def make_card_file(out: Path, command: str, engine: str, *flags: str) -> list[Ca
 def test_both_engines_make_the_same_cards(
     tmp_path: Path, command: str, flags: tuple[str, ...]
 ) -> None:
-    quick, slow = (
+    incremental_cards, reference_cards = (
         make_card_file(tmp_path / f"{engine}.jsonl", command, engine, *flags)
         for engine in ("incremental", "pyshacl")
     )
-    assert [(card.id, card.label, card.view) for card in quick] == [
-        (card.id, card.label, card.view) for card in slow
+    assert [(card.id, card.label, card.view) for card in incremental_cards] == [
+        (card.id, card.label, card.view) for card in reference_cards
     ]
-    deciders = [{card.proof.engine for card in cards if card.proof} for cards in (quick, slow)]
-    assert "pyshacl" not in deciders[0]
-    assert "incremental" not in deciders[1]
-    assert "pyshacl" in deciders[1]
+    engines_of_incremental_cards, engines_of_reference_cards = (
+        {card.proof.engine for card in cards if card.proof}
+        for cards in (incremental_cards, reference_cards)
+    )
+    assert "pyshacl" not in engines_of_incremental_cards
+    assert "incremental" not in engines_of_reference_cards
+    assert "pyshacl" in engines_of_reference_cards
 
 
 def test_unknown_engine_is_a_usage_error(tmp_path: Path) -> None:
-    asked = ["cards", "--engine", "oracle", "--out", str(tmp_path / "x.jsonl")]
-    assert CliRunner().invoke(app, asked).exit_code == 2
+    arguments = ["cards", "--engine", "oracle", "--out", str(tmp_path / "x.jsonl")]
+    assert CliRunner().invoke(app, arguments).exit_code == 2

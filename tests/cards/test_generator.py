@@ -1,4 +1,4 @@
-"""Card sets: every label is proved twice, no surface leaks, and reproducible bytes."""
+"""Tests that card labels are proved on graph and card, no surface leaks, and bytes reproducible."""
 
 from __future__ import annotations
 
@@ -50,23 +50,25 @@ ex:AgeShape a sh:PropertyShape ; sh:targetSubjectsOf ex:joined ; sh:path ex:join
 """
 
 
-def write_graph(folder: Path, people: int, seed: int, *, bosses: float = 0.7) -> tuple[Path, Path]:
-    """Writes a small world of people, firms and towns; some people's firm is not stated."""
+def write_graph(
+    folder: Path, people: int, seed: int, *, employed_share: float = 0.7
+) -> tuple[Path, Path]:
+    """Writes a graph of people, firms and towns, and its shapes; some people have no known firm."""
     rng = random.Random(seed)
-    rows = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    lines = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
     names = ["Ada", "Bo", "Cy", "Di", "Eve", "Fay", "Gus", "Hal"]
     for n in range(people):
-        rows.append(
+        lines.append(
             f'ex:p{n} a ex:Person ; rdfs:label "{rng.choice(names)} {chr(65 + n % 26)}{n}" .'
         )
-        if rng.random() < bosses:
-            rows.append(f"ex:p{n} ex:worksFor ex:f{rng.randrange(6)} .")
-        rows.append(f"ex:p{n} ex:livesIn ex:t{rng.randrange(5)} .")
-        rows.append(f"ex:p{n} ex:knows ex:t{rng.randrange(5)} .")
-    rows += [f'ex:f{n} a ex:Firm ; rdfs:label "Firm {n}" .' for n in range(6)]
-    rows += [f'ex:t{n} a ex:Town ; rdfs:label "Town {n}" .' for n in range(5)]
+        if rng.random() < employed_share:
+            lines.append(f"ex:p{n} ex:worksFor ex:f{rng.randrange(6)} .")
+        lines.append(f"ex:p{n} ex:livesIn ex:t{rng.randrange(5)} .")
+        lines.append(f"ex:p{n} ex:knows ex:t{rng.randrange(5)} .")
+    lines += [f'ex:f{n} a ex:Firm ; rdfs:label "Firm {n}" .' for n in range(6)]
+    lines += [f'ex:t{n} a ex:Town ; rdfs:label "Town {n}" .' for n in range(5)]
     graph, shapes = folder / "graph.ttl", folder / "shapes.ttl"
-    graph.write_text("\n".join(rows), encoding="utf-8")
+    graph.write_text("\n".join(lines), encoding="utf-8")
     shapes.write_text(SHAPES, encoding="utf-8")
     return graph, shapes
 
@@ -98,12 +100,13 @@ def check_invariants(kb: KnowledgeBase, cards: list[Card]) -> None:
         assert sorted(card.label for card in siblings) == ["C", "E", "U"]
         assert len({tuple(sorted(card.facts)) for card in siblings}) == 1
         assert len({card.rules for card in siblings}) == 1
+        # The three claims share a subject or an object.
         anchors = [Counter((c.claim.subj, c.claim.obj)) for c in siblings]
         assert anchors[0] & anchors[1] & anchors[2]
 
 
 def prove_on_card(card: Card, kb: KnowledgeBase, engine: str = "incremental") -> str:
-    """The label by an oracle that has only the card's own triples and rules."""
+    """Returns the label by an oracle that has only the triples and rules of the card."""
     rules = kb.verbaliser.get_rules(card.claim.pred)
     triples = parse_meta_triples(card.meta["triples"])
     axioms = [axiom for rule in rules for axiom in rule.axioms]
@@ -138,8 +141,8 @@ def test_pyshacl_reaches_the_same_labels(rivers: KnowledgeBase, card_set: CardSe
 
 def test_order_and_ids_reveal_no_label(card_set: CardSet) -> None:
     labels = [card.label for card in card_set.cards]
-    changes = sum(one != two for one, two in itertools.pairwise(labels))
-    assert changes > len(labels) / 2
+    label_changes = sum(label != next_label for label, next_label in itertools.pairwise(labels))
+    assert label_changes > len(labels) / 2
 
 
 def test_labels_have_equal_counts_of_facts_words_and_objects(card_set: CardSet) -> None:
@@ -147,10 +150,10 @@ def test_labels_have_equal_counts_of_facts_words_and_objects(card_set: CardSet) 
     for card in card_set.cards:
         tables[card.label].append(compute_features(card, read_surface(card)))
     for name in ("facts", "rules", "negated facts", "words in facts", "digits in facts"):
-        i = FEATURE_NAMES.index(name)
-        rows = [sorted(row[i] for row in tables[label]) for label in ("E", "C", "U")]
+        column = FEATURE_NAMES.index(name)
+        rows = [sorted(row[column] for row in tables[label]) for label in ("E", "C", "U")]
         assert rows[0] == rows[1] == rows[2], name
-    asked = {
+    objects_by_label = {
         label: Counter(
             card.claim.obj
             for card in card_set.cards
@@ -158,7 +161,7 @@ def test_labels_have_equal_counts_of_facts_words_and_objects(card_set: CardSet) 
         )
         for label in ("E", "C", "U")
     }
-    assert asked["E"] == asked["C"] == asked["U"]
+    assert objects_by_label["E"] == objects_by_label["C"] == objects_by_label["U"]
 
 
 @pytest.mark.slow
@@ -166,33 +169,33 @@ def test_no_baseline_beats_chance_on_rivers(rivers: KnowledgeBase) -> None:
     seeds = (1, 2, 3, 4, 5)
     audits = [audit_cards(make_cards(rivers, CardPlan(seed=s)).cards, seed=s) for s in seeds]
     assert all(audit.labels == {"E": 200, "C": 200, "U": 200} for audit in audits)
-    # An audit has one false alarm in twenty by construction; two of five would be a leak.
+    # By chance, one audit in twenty reports a leak; two of five would mean a real leak.
     leaks = [[(b.name, b.accuracy, b.low) for b in audit.leaks] for audit in audits]
     assert sum(map(bool, leaks)) <= 1, leaks
-    # The pooled sets would reveal a bias too small to be seen in a single set.
-    for same in zip(*(audit.baselines for audit in audits), strict=True):
-        excess = sum(b.accuracy - b.chance for b in same) / len(same)
-        half_width = sum(b.high - b.low for b in same) / len(same) / 2
-        assert excess <= half_width / len(same) ** 0.5, (same[0].name, excess)
+    # The average over five sets reveals a bias that is too small to be seen in a single set.
+    for baselines in zip(*(audit.baselines for audit in audits), strict=True):
+        excess = sum(b.accuracy - b.chance for b in baselines) / len(baselines)
+        half_width = sum(b.high - b.low for b in baselines) / len(baselines) / 2
+        assert excess <= half_width / len(baselines) ** 0.5, (baselines[0].name, excess)
 
 
 def test_faithfulness_cards_are_separate(rivers: KnowledgeBase) -> None:
     kb = rivers
-    made = make_cards(kb, CardPlan(per_label=15, faithfulness=True))
-    by_kind: dict[str, list[Card]] = defaultdict(list)
-    for card in made.cards:
-        by_kind[card.kind].append(card)
-    assert 10 <= len(by_kind["withheld"]) <= 15
-    assert by_kind["counterfactual"]
-    for card in by_kind["withheld"]:
+    result = make_cards(kb, CardPlan(per_label=15, faithfulness=True))
+    cards_by_kind: dict[str, list[Card]] = defaultdict(list)
+    for card in result.cards:
+        cards_by_kind[card.kind].append(card)
+    assert 10 <= len(cards_by_kind["withheld"]) <= 15
+    assert cards_by_kind["counterfactual"]
+    for card in cards_by_kind["withheld"]:
         assert (card.gold, card.meta["graph_label"]) == ("UNKNOWN", "E")
         assert kb.oracle.license(card.claim).label == "E"
         assert prove_on_card(card, kb) == "U"
-    for card in by_kind["counterfactual"]:
+    for card in cards_by_kind["counterfactual"]:
         assert card.meta["graph_label"] == {"YES": "C", "NO": "E"}[card.gold]
         assert kb.oracle.license(card.claim).label == card.meta["graph_label"]
         assert prove_on_card(card, kb) == card.label
-    check_invariants(kb, [c for c in made.cards if c.kind not in FAITHFULNESS_KINDS])
+    check_invariants(kb, [c for c in result.cards if c.kind not in FAITHFULNESS_KINDS])
 
 
 def test_plain_graph_and_shapes_need_no_domain(tmp_path: Path) -> None:
@@ -207,25 +210,27 @@ def test_plain_graph_and_shapes_need_no_domain(tmp_path: Path) -> None:
     assert str(tmp_path) not in json.dumps(manifest)
 
 
-@given(people=st.integers(20, 60), seed=st.integers(0, 10_000), bosses=st.floats(0.3, 0.9))
+@given(people=st.integers(20, 60), seed=st.integers(0, 10_000), employed_share=st.floats(0.3, 0.9))
 @settings(
     max_examples=8,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_random_small_worlds(tmp_path: Path, people: int, seed: int, bosses: float) -> None:
-    graph, shapes = write_graph(tmp_path, people, seed, bosses=bosses)
+def test_labels_are_proved_on_random_small_graphs(
+    tmp_path: Path, people: int, seed: int, employed_share: float
+) -> None:
+    graph, shapes = write_graph(tmp_path, people, seed, employed_share=employed_share)
     kb = KnowledgeBase.open(None, [graph], [shapes])
-    made = make_cards(kb, CardPlan(per_label=6, seed=seed, predicates=(EX + "worksFor",)))
-    if not made.cards:
-        assert made.missing
+    result = make_cards(kb, CardPlan(per_label=6, seed=seed, predicates=(EX + "worksFor",)))
+    if not result.cards:
+        assert result.missing
         return
-    labels = Counter(card.label for card in made.cards)
+    labels = Counter(card.label for card in result.cards)
     if set(labels) == {"E", "C", "U"}:
         assert len(set(labels.values())) == 1
-        check_invariants(kb, list(made.cards))
-    for card in made.cards:
+        check_invariants(kb, list(result.cards))
+    for card in result.cards:
         assert prove_on_card(card, kb, "pyshacl") == card.label
 
 
@@ -249,29 +254,33 @@ def test_hash_seed_does_not_change_the_bytes(tmp_path: Path) -> None:
 
 
 def test_another_seed_gives_other_cards(rivers: KnowledgeBase) -> None:
-    one, two = (make_cards(rivers, CardPlan(per_label=10, seed=seed)) for seed in (1, 2))
-    assert {c.question for c in one.cards} != {c.question for c in two.cards}
+    first_set, second_set = (
+        make_cards(rivers, CardPlan(per_label=10, seed=seed)) for seed in (1, 2)
+    )
+    assert {c.question for c in first_set.cards} != {c.question for c in second_set.cards}
 
 
 def test_complete_graph_gives_two_labels(tmp_path: Path) -> None:
-    graph, shapes = write_graph(tmp_path, 40, 5, bosses=1.0)
+    graph, shapes = write_graph(tmp_path, 40, 5, employed_share=1.0)
     kb = KnowledgeBase.open(None, [graph], [shapes])
-    made = make_cards(kb, CardPlan(per_label=8, predicates=(EX + "worksFor",)))
-    assert Counter(card.label for card in made.cards) == {"E": 8, "C": 8}
-    assert made.missing == {"U": 8}
-    assert any("UNKNOWN" in note for note in made.notes)
+    result = make_cards(kb, CardPlan(per_label=8, predicates=(EX + "worksFor",)))
+    assert Counter(card.label for card in result.cards) == {"E": 8, "C": 8}
+    assert result.missing == {"U": 8}
+    assert any("UNKNOWN" in note for note in result.notes)
 
 
-def test_kinds_and_subject_hint_restrict(rivers: KnowledgeBase) -> None:
-    made = make_cards(rivers, CardPlan(per_label=10, kinds=("numeric", "asserted")))
-    assert {card.kind for card in made.cards if card.label != "U"} == {"numeric", "asserted"}
-    flows = rivers.resolve_predicate("flowsInto")
-    hinted = make_cards(rivers, CardPlan(per_label=4, predicates=(flows,), subj_hint="River"))
-    assert hinted.cards
-    assert all("River" in rivers.labels.get_label(card.claim.subj) for card in hinted.cards)
+def test_kinds_and_subject_hint_restrict_the_cards(rivers: KnowledgeBase) -> None:
+    result = make_cards(rivers, CardPlan(per_label=10, kinds=("numeric", "asserted")))
+    assert {card.kind for card in result.cards if card.label != "U"} == {"numeric", "asserted"}
+    predicate = rivers.resolve_predicate("flowsInto")
+    hinted_set = make_cards(
+        rivers, CardPlan(per_label=4, predicates=(predicate,), subj_hint="River")
+    )
+    assert hinted_set.cards
+    assert all("River" in rivers.labels.get_label(card.claim.subj) for card in hinted_set.cards)
 
 
-def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
+def test_invalid_arguments_and_graphs_are_refused(tmp_path: Path) -> None:
     graph, shapes = write_graph(tmp_path, 40, 1)
     out = tmp_path / "c.jsonl"
     with pytest.raises(UnknownPredicateError, match="worksFor"):
@@ -304,14 +313,14 @@ def test_verification_finds_a_wrong_label(
     out = tmp_path / "c.jsonl"
     main(out=out, kg=[graph], shapes=[shapes], pred=["worksFor"], num_per_type=8)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    wrong = next(row for row in rows if row["label"] == "C")
-    wrong["label"], wrong["gold"] = "U", "UNKNOWN"
+    wrong_row = next(row for row in rows if row["label"] == "C")
+    wrong_row["label"], wrong_row["gold"] = "U", "UNKNOWN"
     out.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     capsys.readouterr()
     audit_main(out, kg=[graph], shapes=[shapes])
-    shown = capsys.readouterr().out
-    assert "1 disagree" in shown
-    assert "U in the file, C by the oracle" in shown
+    printed = capsys.readouterr().out
+    assert "1 disagree" in printed
+    assert "U in the file, C by the oracle" in printed
     with pytest.raises(AuditFailedError, match="what the oracle proves"):
         audit_main(out, kg=[graph], shapes=[shapes], fail=True)
 
@@ -341,14 +350,14 @@ def test_published_graph_gives_balanced_cards(published_data: Path, tmp_path: Pa
     check_invariants(KnowledgeBase.open(None, [graph], [shapes]), cards)
 
 
-def test_claims_are_terms(card_set: CardSet) -> None:
+def test_every_card_has_a_claim_with_a_subject(card_set: CardSet) -> None:
     assert all(isinstance(card.claim, Claim) and card.claim.subj for card in card_set.cards)
 
 
 def test_mayors_give_proved_cards() -> None:
     kb = KnowledgeBase.open("mayors")
-    made = make_cards(kb, CardPlan(per_label=6))
-    assert made.cards
-    check_invariants(kb, list(made.cards))
-    for card in made.cards:
+    result = make_cards(kb, CardPlan(per_label=6))
+    assert result.cards
+    check_invariants(kb, list(result.cards))
+    for card in result.cards:
         assert prove_on_card(card, kb) == card.label

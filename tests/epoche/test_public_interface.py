@@ -1,4 +1,4 @@
-"""The public interface: every public name is that of its package, typed, and imported lazily."""
+"""Tests that each public name is the object of its package, is typed, and is imported lazily."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import epoche
 SOURCE = Path(str(epoche.__file__))
 
 
-def public_type_imports() -> dict[str, str]:
-    """Name → module, as in the imports for type checkers."""
+def read_type_checking_imports() -> dict[str, str]:
+    """Returns a mapping from name to module, read from the imports for type checkers."""
     tree = ast.parse(SOURCE.read_text("utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     return {
@@ -30,20 +30,20 @@ def public_type_imports() -> dict[str, str]:
 
 
 def test_type_checkers_and_python_see_the_same_names() -> None:
-    assert sorted(public_type_imports()) == sorted(epoche.__all__)
+    assert sorted(read_type_checking_imports()) == sorted(epoche.__all__)
 
 
 @pytest.mark.parametrize("name", epoche.__all__)
 def test_every_public_name_is_the_object_of_its_package(name: str) -> None:
-    own = getattr(import_module(public_type_imports()[name]), name)
-    assert getattr(epoche, name) is own
+    package_object = getattr(import_module(read_type_checking_imports()[name]), name)
+    assert getattr(epoche, name) is package_object
     assert name in dir(epoche)
-    assert own.__doc__
+    assert package_object.__doc__
 
 
 def test_unknown_names_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Cardd'"):
-        _ = epoche.Cardd  # type: ignore[attr-defined]  # that is the point
+        _ = epoche.Cardd  # type: ignore[attr-defined]  # a misspelt name
     assert not hasattr(epoche, "numpy")
 
 
@@ -51,30 +51,34 @@ def test_version() -> None:
     assert epoche.__version__ == version("epoche")
 
 
-def modules_loaded_by(statement: str) -> set[str]:
+def list_loaded_modules(statement: str) -> set[str]:
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return set(process.stdout.split())
 
 
 def test_importing_epoche_imports_no_package_and_no_library() -> None:
-    heavy = {"cards", "eval", "kg", "msgspec", "numpy", "pyoxigraph", "rdflib", "typer"}
-    assert not heavy & modules_loaded_by("import epoche")
+    slow_imports = {"cards", "eval", "kg", "msgspec", "numpy", "pyoxigraph", "rdflib", "typer"}
+    assert not slow_imports & list_loaded_modules("import epoche")
 
 
 def test_metrics_need_no_graph_library() -> None:
-    loaded = modules_loaded_by("from epoche import measure, read_metrics, read_observations")
-    assert "numpy" in loaded
-    assert not {"pyoxigraph", "pyshacl", "rdflib"} & loaded
+    loaded_modules = list_loaded_modules(
+        "from epoche import measure, read_metrics, read_observations"
+    )
+    assert "numpy" in loaded_modules
+    assert not {"pyoxigraph", "pyshacl", "rdflib"} & loaded_modules
 
 
 def test_readme_example_prints_the_stated_output(capsys: pytest.CaptureFixture[str]) -> None:
     readme = (SOURCE.parents[1] / "README.md").read_text("utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
-    said = [
+    stated_output = [
         line.removesuffix(" […]") for line in re.findall(r"^print\(.*\)  # (.*)", example, re.M)
     ]
     printed = capsys.readouterr().out.splitlines()
-    assert said
-    assert all(line.startswith(start) for line, start in zip(printed, said, strict=True))
+    assert stated_output
+    assert all(line.startswith(start) for line, start in zip(printed, stated_output, strict=True))

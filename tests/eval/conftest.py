@@ -1,4 +1,4 @@
-"""Shared fixtures: small card files for the runner, a scripted model and a local search server."""
+"""Provides shared fixtures: small card files, a scripted model and a local search server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LABELS: tuple[Label, ...] = ("E", "C", "U")
 
 
 def make_card(number: int) -> Card:
-    """Returns a card with a recognisable fact and hidden fields that a system must not see."""
+    """Returns a card with numbered facts; tests search prompts for its hidden fields."""
     label = LABELS[number % 3]
     return Card(
         id=f"id{number:05d}",
@@ -48,9 +48,11 @@ def card_file(tmp_path: Path) -> Callable[[int], Path]:
 
 @pytest.fixture
 def scripted_model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Name of the scripted server's model, isolated from the user's environment variables."""
-    of_providers = {name for p in PROVIDERS.values() for name in (p.url_variable, p.key_variable)}
-    for name in (*sorted(of_providers), "EPOCHE_MODEL", "EPOCHE_JUDGE_MODEL"):
+    """The name of the scripted server's model; the user's own provider variables are removed."""
+    provider_variables = {
+        name for p in PROVIDERS.values() for name in (p.url_variable, p.key_variable)
+    }
+    for name in (*sorted(provider_variables), "EPOCHE_MODEL", "EPOCHE_JUDGE_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)

@@ -1,4 +1,4 @@
-"""Any return value of a system becomes one valid row, and systems never see hidden fields."""
+"""Tests that any return value becomes one valid row and that systems never see hidden fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kg.base.files import to_json_bytes
 from kg.claims import Claim, Proof
 
 
-def secret_card() -> Card:
+def make_secret_card() -> Card:
     return Card(
         id="HIDDEN-id",
         facts=("The Aa flows into the Bb.", "The Aa is a river."),
@@ -41,6 +41,8 @@ def secret_card() -> Card:
 
 
 class FixedSystem:
+    """Returns a given reply, or raises it if it is an exception."""
+
     name = "returns"
 
     def __init__(self, reply: Any) -> None:
@@ -55,14 +57,19 @@ class FixedSystem:
         return self.reply
 
 
-def row_for(reply: Any) -> Any:
-    row = ask_system(FixedSystem(reply), secret_card(), name="returns", card_set="0123456789abcdef")
+def make_row(reply: Any) -> Any:
+    """Returns the row of a system that returns or raises ``reply``."""
+    row = ask_system(
+        FixedSystem(reply), make_secret_card(), name="returns", card_set="0123456789abcdef"
+    )
     # Any row survives a round trip through JSON.
     assert result_from_json(msgspec.json.decode(to_json_bytes(result_to_json(row)))) == row
     return row
 
 
 class SpySystem(FixedSystem):
+    """Records the card views that it receives."""
+
     def __init__(self) -> None:
         super().__init__("YES")
         self.seen: list[CardView] = []
@@ -72,49 +79,49 @@ class SpySystem(FixedSystem):
         return "YES"
 
 
-def reachable_objects(start: object) -> list[object]:
-    """Returns every object reachable from ``start`` as data, in both directions of reference.
+def find_reachable_objects(start: object) -> list[object]:
+    """Returns every object that ``start`` leads to through references and attributes.
 
-    Types, modules and functions are not followed: through them all of the process is reachable
-    from anywhere, for any object of any library.
+    Types, modules and functions are not followed: they lead to every object of the process.
     """
-    found: dict[int, object] = {id(start): start}
+    objects_by_id: dict[int, object] = {id(start): start}
     queue = [start]
     while queue:
-        here = queue.pop()
-        names = [name for name in dir(here) if not name.startswith("__")]
-        beyond = [getattr(here, name, None) for name in names]
-        for other in [*gc.get_referents(here), *beyond]:
-            if isinstance(other, type | ModuleType | FunctionType) or callable(other):
+        current = queue.pop()
+        names = [name for name in dir(current) if not name.startswith("__")]
+        attribute_values = [getattr(current, name, None) for name in names]
+        for target in [*gc.get_referents(current), *attribute_values]:
+            if isinstance(target, type | ModuleType | FunctionType) or callable(target):
                 continue
-            if id(other) not in found:
-                found[id(other)] = other
-                queue.append(other)
-    return list(found.values())
+            if id(target) not in objects_by_id:
+                objects_by_id[id(target)] = target
+                queue.append(target)
+    return list(objects_by_id.values())
 
 
 def test_hidden_fields_are_unreachable_for_systems() -> None:
-    card, spy = secret_card(), SpySystem()
+    card, spy = make_secret_card(), SpySystem()
     ask_system(spy, card, name="spy", card_set="0" * 64)
     (view,) = spy.seen
     assert (view.facts, view.rules, view.question) == (card.facts, card.rules, card.question)
     assert set(CardView.__struct_fields__) == {"facts", "rules", "question"}
     assert not hasattr(view, "__dict__")
-    objects = reachable_objects(view)
+    objects = find_reachable_objects(view)
     assert len(objects) > 3
-    for found in objects:
-        assert not isinstance(found, Card | Claim | Proof)
-        assert "HIDDEN" not in repr(found)
-        assert found not in ("NO", "C", "denied")
-    hidden = {
-        id(part) for part in reachable_objects(card) if isinstance(part, str | tuple) and part
+    for reachable_object in objects:
+        assert not isinstance(reachable_object, Card | Claim | Proof)
+        assert "HIDDEN" not in repr(reachable_object)
+        assert reachable_object not in ("NO", "C", "denied")
+    hidden_ids = {
+        id(part) for part in find_reachable_objects(card) if isinstance(part, str | tuple) and part
     }
-    ours = {id(part) for part in objects if isinstance(part, str | tuple) and part}
-    assert not hidden & ours, "not even the strings are the card's own objects"
-    owners = [
+    visible_ids = {id(part) for part in objects if isinstance(part, str | tuple) and part}
+    # A shared string would lead back to the card through gc.get_referrers.
+    assert not hidden_ids & visible_ids
+    owner_types = [
         type(owner).__name__ for part in (view.facts, view) for owner in gc.get_referrers(part)
     ]
-    assert "Card" not in owners
+    assert "Card" not in owner_types
 
 
 @pytest.mark.parametrize(
@@ -133,7 +140,7 @@ def test_hidden_fields_are_unreachable_for_systems() -> None:
         (["YES"], "INVALID"),
         (True, "INVALID"),
         (("YES", 0.5), "INVALID"),
-        (Answer(pred="MAYBE"), "INVALID"),  # type: ignore[arg-type]  # what a system might do
+        (Answer(pred="MAYBE"), "INVALID"),  # type: ignore[arg-type]  # a faulty system
         (Answer(pred=["YES"]), "INVALID"),  # type: ignore[arg-type]
         (Answer(pred="ERROR", error="timeout"), "ERROR"),
         (Answer(pred="UNKNOWN", raw="no link"), "UNKNOWN"),
@@ -143,14 +150,14 @@ def test_hidden_fields_are_unreachable_for_systems() -> None:
     ],
 )
 def test_replies_are_normalised(reply: Any, pred: str) -> None:
-    row = row_for(reply)
+    row = make_row(reply)
     assert row.pred == pred
     assert row.passed == (pred == "NO")
     assert (row.error is not None) == (pred == "ERROR")
 
 
 @pytest.mark.parametrize(
-    ("given_confidence", "kept"),
+    ("given_confidence", "expected"),
     [
         (0.25, 0.25),
         (1, 1.0),
@@ -166,24 +173,24 @@ def test_replies_are_normalised(reply: Any, pred: str) -> None:
         ([0.5], None),
     ],
 )
-def test_confidence_is_a_probability_or_null(given_confidence: Any, kept: float | None) -> None:
-    row = row_for(Answer(pred="YES", confidence=given_confidence))
-    assert (row.pred, row.confidence) == ("YES", kept)
+def test_confidence_is_a_probability_or_null(given_confidence: Any, expected: float | None) -> None:
+    row = make_row(Answer(pred="YES", confidence=given_confidence))
+    assert (row.pred, row.confidence) == ("YES", expected)
     assert ("confidence" in row.extra.get("note", "")) == (
-        kept is None and given_confidence is not None
+        expected is None and given_confidence is not None
     )
 
 
 def test_other_fields_are_corrected_or_noted() -> None:
-    assert row_for(Answer(pred="NO", raw=17)).raw == "17"  # type: ignore[arg-type]
-    assert row_for(Answer(pred="NO", raw="\ud800x")).raw == "\\ud800x"
-    assert row_for(Answer(pred="NO", usage=Usage(prompt_tokens=3))).usage.prompt_tokens == 3
-    noted = row_for(Answer(pred="NO", usage={"prompt_tokens": "many"}))  # type: ignore[arg-type]
-    assert noted.usage is None
-    assert "usage" in noted.extra["note"]
-    long = row_for("x" * (MAX_RAW_CHARS + 5))
-    assert len(long.raw) < MAX_RAW_CHARS + 60
-    assert "cut" in long.raw
+    assert make_row(Answer(pred="NO", raw=17)).raw == "17"  # type: ignore[arg-type]
+    assert make_row(Answer(pred="NO", raw="\ud800x")).raw == "\\ud800x"
+    assert make_row(Answer(pred="NO", usage=Usage(prompt_tokens=3))).usage.prompt_tokens == 3
+    row = make_row(Answer(pred="NO", usage={"prompt_tokens": "many"}))  # type: ignore[arg-type]
+    assert row.usage is None
+    assert "usage" in row.extra["note"]
+    long_row = make_row("x" * (MAX_RAW_CHARS + 5))
+    assert len(long_row.raw) < MAX_RAW_CHARS + 60
+    assert "cut" in long_row.raw
 
 
 def test_exception_becomes_one_short_line() -> None:
@@ -191,38 +198,40 @@ def test_exception_becomes_one_short_line() -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    assert "cannot be shown" in row_for(MuteError()).error
-    text = row_for(ValueError("a\nb" + "z" * 5_000)).error
+    assert "cannot be shown" in make_row(MuteError()).error
+    text = make_row(ValueError("a\nb" + "z" * 5_000)).error
     assert text.startswith("ValueError: a b")
     assert len(text) < MAX_ERROR_CHARS + 40
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(128 + signal.SIGTERM)])
-def test_keyboard_interrupt_is_not_an_answer(stop: BaseException) -> None:
-    with pytest.raises(type(stop)):
-        row_for(stop)
+@pytest.mark.parametrize(
+    "signal_exception", [KeyboardInterrupt(), SystemExit(128 + signal.SIGTERM)]
+)
+def test_keyboard_interrupt_is_not_an_answer(signal_exception: BaseException) -> None:
+    with pytest.raises(type(signal_exception)):
+        make_row(signal_exception)
 
 
 @pytest.mark.parametrize("code", [None, 0, 1, "usage: my_adapter"])
 def test_system_calling_exit_does_not_end_the_run(code: str | int | None) -> None:
-    row = row_for(SystemExit(code))
+    row = make_row(SystemExit(code))
     assert (row.pred, row.error) == ("ERROR", f"SystemExit: {code}")
 
 
-anything = st.recursive(
+any_value = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
 
 
-@given(reply=anything, pred=anything, confidence=anything, raw=anything, usage=anything)
+@given(reply=any_value, pred=any_value, confidence=any_value, raw=any_value, usage=any_value)
 @settings(deadline=None, max_examples=150)
 def test_any_reply_is_accepted_without_ending_the_run(
     reply: Any, pred: Any, confidence: Any, raw: Any, usage: Any
 ) -> None:
-    row_for(reply)
-    row = row_for(Answer(pred=pred, confidence=confidence, raw=raw, usage=usage, error=raw))
+    make_row(reply)
+    row = make_row(Answer(pred=pred, confidence=confidence, raw=raw, usage=usage, error=raw))
     assert row.confidence is None or 0 <= row.confidence <= 1
 
 
@@ -232,27 +241,27 @@ def test_plain_text_replies_are_kept() -> None:
 
 
 def test_raw_contains_no_memory_address() -> None:
-    for reply in (object(), (n for n in range(3)), print_nothing):
+    for reply in (object(), (n for n in range(3)), example_function):
         answer, _ = read_answer(reply)
         assert answer.pred == "INVALID"
         assert answer.raw.startswith("<")
         assert "0x" not in answer.raw
 
 
-def print_nothing() -> None:
-    """A function that a system returns by mistake instead of calling it."""
+def example_function() -> None:
+    """A function for a system that returns it by mistake instead of calling it."""
 
 
 def test_uncopyable_card_gives_an_error_row() -> None:
-    broken = replace(secret_card(), question="\ud800")
-    row = ask_system(FixedSystem("YES"), broken, name="returns", card_set="0" * 64)
+    broken_card = replace(make_secret_card(), question="\ud800")
+    row = ask_system(FixedSystem("YES"), broken_card, name="returns", card_set="0" * 64)
     assert row.pred == "ERROR"
 
 
 def test_own_note_of_an_answer_precedes_corrections() -> None:
-    assert row_for(Answer(pred="NO", note="cut off")).extra == {"note": "cut off"}
-    both = row_for(Answer(pred="NO", note="cut off", confidence=7.0)).extra["note"]
-    assert both.startswith("cut off; confidence 7")
-    assert "note" not in row_for(Answer(pred="NO")).extra
-    assert len(row_for(Answer(pred="NO", note="x" * 9_000)).extra["note"]) < 600
-    assert row_for(Answer(pred="NO", note=3)).extra == {"note": "3"}  # type: ignore[arg-type]  # wrong on purpose
+    assert make_row(Answer(pred="NO", note="cut off")).extra == {"note": "cut off"}
+    note = make_row(Answer(pred="NO", note="cut off", confidence=7.0)).extra["note"]
+    assert note.startswith("cut off; confidence 7")
+    assert "note" not in make_row(Answer(pred="NO")).extra
+    assert len(make_row(Answer(pred="NO", note="x" * 9_000)).extra["note"]) < 600
+    assert make_row(Answer(pred="NO", note=3)).extra == {"note": "3"}  # type: ignore[arg-type]  # a faulty system

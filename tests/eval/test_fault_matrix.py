@@ -1,9 +1,9 @@
-"""Every server fault, with every system that asks a model.
+"""Tests every server fault with every system that asks a model.
 
-Half of the cards meet the fault, at every attempt. The run must end; every card must have its one
-row; a failed or unreadable reply must never read as an abstention; cards that met no fault must be
-answered as if there were none; the manifest's sums must be those of the rows. Then the server is
-mended, and what had failed is asked again.
+Every call for half of the cards meets the fault. The run must end, every card must have one row, a
+failed or unreadable reply must not count as an abstention, the other cards must be answered as
+without faults, and the totals of the manifest must match the rows. Then the server is repaired and
+the failed questions are asked again.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ SYSTEMS: dict[str, dict[str, str]] = {
     "json": {},
     "skn": {},
 }
-"""Every system that asks a model, with settings that keep it quick; of the formats one in each
-notation, since all eight are one class."""
+"""Every system that asks a model, with settings for short runs. The eight formats share one class,
+so one format of each notation, JSON and SKN, stands for them."""
 
-Fate = Literal["ERROR", "INVALID", "answered", "stops"]
-FATES: dict[str, Fate] = {
+Outcome = Literal["ERROR", "INVALID", "answered", "stops"]
+EXPECTED_OUTCOMES: dict[str, Outcome] = {
     "429 without Retry-After": "ERROR",
     "429 with Retry-After in seconds": "ERROR",
     "429 with Retry-After as a date": "ERROR",
@@ -77,8 +77,8 @@ FATES: dict[str, Fate] = {
     "no JSON at all": "answered",
     "no usage": "answered",
 }
-"""What becomes of a card whose every call meets the fault. ``stops``: the run ends with exit code
-23, since no call can succeed."""
+"""The outcome of a card if every call for it meets the fault. ``stops``: the run ends with exit
+code 23, because no other call could succeed either."""
 
 
 def describe_claim(card: Card) -> dict[str, str | bool]:
@@ -87,13 +87,13 @@ def describe_claim(card: Card) -> dict[str, str | bool]:
         term.rpartition("/")[2].replace("-", " ").title()
         for term in (card.claim.subj, card.claim.obj)
     )
-    lies_in = card.claim.pred.endswith("country")
-    predicate = "X is a city in Y" if lies_in else "X had Y as its mayor on 1 January 2020"
+    is_city_claim = card.claim.pred.endswith("country")
+    predicate = "X is a city in Y" if is_city_claim else "X had Y as its mayor on 1 January 2020"
     return {"subject": subj, "predicate": predicate, "object": obj, "negated": False}
 
 
-class ShownCards:
-    """The cards, found by the prompts that a server receives."""
+class CardLookup:
+    """Finds cards by the prompts that a server receives, and answers for them."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -106,13 +106,16 @@ class ShownCards:
         return card
 
     def answer_request(self, request: ChatRequest) -> str:
-        """Returns a confident answer (never UNKNOWN) any system can parse, or an extraction."""
+        """Returns an answer that every system can parse, or an extraction if one is requested.
+
+        The answer is a confident YES or NO, chosen by a hash of the question, never UNKNOWN.
+        """
         card = self.find_card(request)
-        if extraction := requested_extraction(request):
+        if extraction := make_requested_extraction(request):
             return extraction
-        odd = hashlib.sha256(card.question.encode()).digest()[0] % 2
+        answer_index = hashlib.sha256(card.question.encode()).digest()[0] % 2
         answer = {
-            "answer": ("YES", "NO")[odd],
+            "answer": ("YES", "NO")[answer_index],
             "confidence": 0.75,
             "claims": [describe_claim(card)],
             "reason": "because",
@@ -121,17 +124,17 @@ class ShownCards:
 
     def answer_in_prose(self, request: ChatRequest) -> str:
         """Returns the same answer as plain text, ignoring the requested form."""
-        if extraction := requested_extraction(request):
+        if extraction := make_requested_extraction(request):
             return f"Here are the notes.\n{extraction}"
         return f"{json.loads(self.answer_request(request))['answer']}."
 
     def is_faulty(self, card: Card) -> bool:
-        """Whether a card meets the fault, as every second one does."""
+        """Returns whether a card meets the fault, which is true for every second card."""
         return self.all.index(card) % 2 == 0
 
     def make_fault(self, name: str) -> behaviours.Behaviour:
-        """Returns the fault, with the answer of the card where the fault allows one."""
-        special = {
+        """Returns the behaviour of a fault; some faults include the answer of the card."""
+        faults_with_answer = {
             "prose": lambda: behaviours.normal_reply(self.answer_in_prose),
             "no structured output": lambda: behaviours.reject_structured_output(
                 self.answer_request
@@ -143,13 +146,13 @@ class ShownCards:
             "slow drip": lambda: behaviours.drip_reply(self.answer_request, interval=0.05, size=10),
             "list of parts": lambda: behaviours.edited_reply(split_content, self.answer_request),
         }
-        return special.get(name, FAULTS[name])()
+        return faults_with_answer.get(name, FAULTS[name])()
 
 
-def requested_extraction(request: ChatRequest) -> str:
+def make_requested_extraction(request: ChatRequest) -> str:
     """Returns an extraction in the requested notation; empty if none is requested."""
-    system, *others = (str(message["content"]) for message in request.body["messages"])
-    if not any("<text>" in other for other in others):
+    system, *user_messages = (str(message["content"]) for message in request.body["messages"])
+    if not any("<text>" in message for message in user_messages):
         return ""
     if "[SKN]" in system:
         return '[SKN]\n@src city | fresh:low | reliability:0.5\n@facts\n  ! "A city." [0.9]\n[/SKN]'
@@ -163,21 +166,21 @@ def split_content(body: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="session")
-def cards(tmp_path_factory: pytest.TempPathFactory) -> ShownCards:
+def cards(tmp_path_factory: pytest.TempPathFactory) -> CardLookup:
     file = tmp_path_factory.mktemp("cards") / "cards.jsonl"
-    done = run_epoche("cards", "--domain", "mayors", "--num-per-type", 2, "--out", file)
-    assert done.code == 0, done.err
-    return ShownCards(file)
+    result = run_epoche("cards", "--domain", "mayors", "--num-per-type", 2, "--out", file)
+    assert result.code == 0, result.err
+    return CardLookup(file)
 
 
 def run_system(
-    server: ScriptedServer, cards: ShownCards, system: str, out: Path, **more: Any
+    server: ScriptedServer, cards: CardLookup, system: str, out: Path, **run_options: Any
 ) -> Run:
     """Runs a system on the cards against a server, with short timeouts."""
     client = ClientOptions(
         model=f"custom/{server.model}",
         concurrency=8,
-        timeout_s=more.pop("timeout_s", 5.0),
+        timeout_s=run_options.pop("timeout_s", 5.0),
         max_retries=1,
         backoff_s=0.001,
         max_wait_s=0.02,
@@ -189,12 +192,12 @@ def run_system(
         patch.setenv("EPOCHE_API_KEY", server.api_key)
         systems = make_systems(system, options)
     limits = RunLimits(concurrency=8, max_consecutive_errors=0)
-    return run(cards.file, systems, out, system_name=system, limits=limits, **more)
+    return run(cards.file, systems, out, system_name=system, limits=limits, **run_options)
 
 
 @pytest.fixture(scope="session")
 def fault_free_results(
-    cards: ShownCards, tmp_path_factory: pytest.TempPathFactory
+    cards: CardLookup, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Path]:
     """Returns a function that gives a system's results without faults."""
     folder = tmp_path_factory.mktemp("clean")
@@ -210,20 +213,20 @@ def fault_free_results(
     return run_without_faults
 
 
-def rows_of(out: Path) -> dict[str, dict[str, Any]]:
-    """Returns the rows by card id, without latency; checks that no card has two."""
+def read_rows_by_id(out: Path) -> dict[str, dict[str, Any]]:
+    """Returns the rows by card id, without latency; checks that no card has two rows."""
     rows = [json.loads(line) for line in out.read_bytes().splitlines()]
     for row in rows:
         del row["latency_s"]
-    found = {row["id"]: row for row in rows}
-    assert len(found) == len(rows)
-    return found
+    rows_by_id = {row["id"]: row for row in rows}
+    assert len(rows_by_id) == len(rows)
+    return rows_by_id
 
 
 def check_totals(out: Path) -> RunManifest:
     """Checks that the totals of the manifest match the rows."""
     manifest = read_manifest(out.with_suffix(".manifest.json"))
-    rows = rows_of(out).values()
+    rows = read_rows_by_id(out).values()
     counts = Counter(row["pred"] for row in rows)
     assert {pred: n for pred, n in manifest.counts.items() if n} == counts
     usages = [row["usage"] for row in rows if row["usage"]]
@@ -234,18 +237,18 @@ def check_totals(out: Path) -> RunManifest:
 
 
 def test_every_model_system_is_tested() -> None:
-    ours = {name for name, line in system_names().items() if "language model" in line}
-    assert ours >= set(PIPELINES)
-    assert sorted(ours - (set(PIPELINES) - {"json", "skn"})) == sorted(SYSTEMS)
-    assert sorted(FATES) == sorted(FAULTS)
+    model_systems = {name for name, line in system_names().items() if "language model" in line}
+    assert model_systems >= set(PIPELINES)
+    assert sorted(model_systems - (set(PIPELINES) - {"json", "skn"})) == sorted(SYSTEMS)
+    assert sorted(EXPECTED_OUTCOMES) == sorted(FAULTS)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_confident_model_does_not_abstain_without_faults(
-    cards: ShownCards, fault_free_results: Callable[[str], Path], system: str
+    cards: CardLookup, fault_free_results: Callable[[str], Path], system: str
 ) -> None:
-    preds = Counter(row["pred"] for row in rows_of(fault_free_results(system)).values())
-    if system == "graph_rag_llm":  # here an answer that the graph does not license is withheld
+    preds = Counter(row["pred"] for row in read_rows_by_id(fault_free_results(system)).values())
+    if system == "graph_rag_llm":  # It withholds answers that the graph does not license.
         assert preds.keys() <= {"YES", "NO", "UNKNOWN"}
         assert preds["YES"] + preds["NO"]
     else:
@@ -256,68 +259,79 @@ def test_confident_model_does_not_abstain_without_faults(
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_on_half_the_cards_give_their_outcomes(
-    cards: ShownCards,
+    cards: CardLookup,
     fault_free_results: Callable[[str], Path],
     scripted_server: ScriptedServer,
     tmp_path: Path,
     system: str,
     fault: str,
 ) -> None:
-    out, right = tmp_path / "out.jsonl", rows_of(fault_free_results(system))
-    healthy, broken = behaviours.normal_reply(cards.answer_request), cards.make_fault(fault)
-    scripted_server.behave_with(
-        lambda request: broken if cards.is_faulty(cards.find_card(request)) else healthy
+    out, fault_free_rows = tmp_path / "out.jsonl", read_rows_by_id(fault_free_results(system))
+    healthy_reply, faulty_reply = (
+        behaviours.normal_reply(cards.answer_request),
+        cards.make_fault(fault),
     )
-    fate = FATES[fault]
+    scripted_server.behave_with(
+        lambda request: faulty_reply if cards.is_faulty(cards.find_card(request)) else healthy_reply
+    )
+    outcome = EXPECTED_OUTCOMES[fault]
     timeout_s = 0.25 if fault in {"hang", "slow drip"} else 5.0
-    if fate == "stops":
+    if outcome == "stops":
         with pytest.raises(ModelAccessError):
             run_system(scripted_server, cards, system, out, timeout_s=timeout_s)
         assert check_totals(out).status == "failed"
-        kept = rows_of(out)
-        assert kept.items() <= right.items()
-        assert not [card for card in cards.all if cards.is_faulty(card) and card.id in kept]
+        finished_rows = read_rows_by_id(out)
+        assert finished_rows.items() <= fault_free_rows.items()
+        assert not [
+            card for card in cards.all if cards.is_faulty(card) and card.id in finished_rows
+        ]
     else:
         run_system(scripted_server, cards, system, out, timeout_s=timeout_s)
         assert check_totals(out).status == "complete"
-        rows = rows_of(out)
+        rows = read_rows_by_id(out)
         assert list(rows) == [card.id for card in cards.all]
         for card in cards.all:
-            fated = fate if cards.is_faulty(card) else "healthy"
-            check_row(rows[card.id], right[card.id], fated)
-    scripted_server.behave(healthy)
-    mended = run_system(scripted_server, cards, system, out, retry_errors=True)
+            card_outcome = outcome if cards.is_faulty(card) else "healthy"
+            check_row(rows[card.id], fault_free_rows[card.id], card_outcome)
+    scripted_server.behave(healthy_reply)
+    retried_run = run_system(scripted_server, cards, system, out, retry_errors=True)
     assert check_totals(out).status == "complete"
-    if fate in {"ERROR", "stops"}:
+    if outcome in {"ERROR", "stops"}:
         assert out.read_bytes().count(b"\n") == len(cards.all)
-        assert rows_of(out) == right
-        assert mended.asked + mended.already_answered == len(cards.all)
+        assert read_rows_by_id(out) == fault_free_rows
+        assert retried_run.asked + retried_run.already_answered == len(cards.all)
     else:
-        assert mended.asked == 0
+        assert retried_run.asked == 0
 
 
-def check_row(row: dict[str, Any], right: dict[str, Any], fate: Fate | Literal["healthy"]) -> None:
+def check_row(
+    row: dict[str, Any], fault_free_row: dict[str, Any], outcome: Outcome | Literal["healthy"]
+) -> None:
     """Checks that a row has the expected outcome and is not an abstention."""
-    if fate == "healthy":
-        told = ("id", "gold", "pred", "raw", "error")
-        assert [row[key] for key in told] == [right[key] for key in told]
-    elif fate == "answered":
-        assert row["pred"] == right["pred"]
+    if outcome == "healthy":
+        compared_fields = ("id", "gold", "pred", "raw", "error")
+        assert [row[key] for key in compared_fields] == [
+            fault_free_row[key] for key in compared_fields
+        ]
+    elif outcome == "answered":
+        assert row["pred"] == fault_free_row["pred"]
     else:
-        assert row["pred"] == fate, row
-        assert (row["error"] is not None) == (fate == "ERROR")
+        assert row["pred"] == outcome, row
+        assert (row["error"] is not None) == (outcome == "ERROR")
         assert row["pass"] is False
         assert row["confidence"] is None
 
 
 TRANSIENT_FAULTS = [
-    name for name, fate in FATES.items() if fate == "ERROR" and name not in {"400", "10 MB"}
+    name
+    for name, outcome in EXPECTED_OUTCOMES.items()
+    if outcome == "ERROR" and name not in {"400", "10 MB"}
 ]
 
 
 @pytest.mark.parametrize("fault", TRANSIENT_FAULTS)
 def test_transient_faults_do_not_change_the_rows(
-    cards: ShownCards,
+    cards: CardLookup,
     fault_free_results: Callable[[str], Path],
     scripted_server: ScriptedServer,
     tmp_path: Path,
@@ -330,7 +344,7 @@ def test_transient_faults_do_not_change_the_rows(
         )
     )
     run_system(scripted_server, cards, "raw", out, timeout_s=0.4)
-    assert rows_of(out) == rows_of(fault_free_results("raw"))
+    assert read_rows_by_id(out) == read_rows_by_id(fault_free_results("raw"))
     calls = check_totals(out).calls
     assert calls is not None
     assert (calls.replies, calls.retries) == (len(cards.all), len(cards.all))
@@ -338,24 +352,26 @@ def test_transient_faults_do_not_change_the_rows(
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_expired_key_keeps_finished_answers(
-    cards: ShownCards,
+    cards: CardLookup,
     fault_free_results: Callable[[str], Path],
     scripted_server: ScriptedServer,
     tmp_path: Path,
     system: str,
 ) -> None:
-    out, right = tmp_path / "out.jsonl", rows_of(fault_free_results(system))
-    enough = 3 * int(SYSTEMS[system].get("samples", "1"))
+    out, fault_free_rows = tmp_path / "out.jsonl", read_rows_by_id(fault_free_results(system))
+    call_count = 3 * int(SYSTEMS[system].get("samples", "1"))  # enough for three cards
     scripted_server.behave_with(
         fail_after(
-            enough, behaviours.expired_key_error(), behaviours.normal_reply(cards.answer_request)
+            call_count,
+            behaviours.expired_key_error(),
+            behaviours.normal_reply(cards.answer_request),
         )
     )
     with pytest.raises(ModelAccessError, match="expired"):
         run_system(scripted_server, cards, system, out)
     assert check_totals(out).status == "failed"
-    assert rows_of(out).items() <= right.items()
+    assert read_rows_by_id(out).items() <= fault_free_rows.items()
     scripted_server.behave(behaviours.normal_reply(cards.answer_request))
     run_system(scripted_server, cards, system, out)
     assert check_totals(out).status == "complete"
-    assert rows_of(out) == right
+    assert read_rows_by_id(out) == fault_free_rows

@@ -1,4 +1,4 @@
-"""The eight formats as systems that answer cards: by rules, and with a model on loopback."""
+"""Tests the eight formats as systems that answer cards, by rules and with a scripted model."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from kg.base.errors import ModelCallError, SettingError
 
 FACTS = ("The Main flows into the Rhine.", "The Main is a river.", "The Inn is in Austria.")
 RULES = ("A river flows into at most one body of water.",)
-ASKED = "Does the Main flow into the Rhine?"
-VIEW = CardView(FACTS, RULES, ASKED)
-FLAT: dict[str, object] = {"entities": [], "relationships": [], "claims": []}
+QUESTION = "Does the Main flow into the Rhine?"
+VIEW = CardView(FACTS, RULES, QUESTION)
+FLAT_EXTRACTION: dict[str, object] = {"entities": [], "relationships": [], "claims": []}
 SKN = '[SKN]\n@src river | fresh:low | reliability:0.5\n@facts\n  ! "Noted alone." [0.9]\n[/SKN]'
 SKN_RISKY = SKN.replace("[/SKN]", "@risk misdirection:low | missing_context:low\n[/SKN]")
 
@@ -57,8 +57,8 @@ def make_system(
 def answer_card(system: System, view: CardView = VIEW) -> Answer:
     async def run_system() -> Answer:
         try:
-            found: Answer = await system.answer(view)
-            return found
+            answer: Answer = await system.answer(view)
+            return answer
         finally:
             if hasattr(system, "aclose"):
                 await system.aclose()
@@ -71,12 +71,16 @@ def is_extraction(request: ChatRequest) -> bool:
 
 
 def script_replies(*extractions: str, pred: str = "YES") -> behaviours.Behaviour:
-    """A server that gives these extractions in turn (repeating the last), then this answer."""
-    left = list(extractions)
+    """Returns a behaviour that gives the extractions in turn, then the last one, and ``pred``."""
+    remaining_extractions = list(extractions)
 
     def choose_reply(request: ChatRequest) -> str:
         if is_extraction(request):
-            return left.pop(0) if len(left) > 1 else left[0]
+            return (
+                remaining_extractions.pop(0)
+                if len(remaining_extractions) > 1
+                else remaining_extractions[0]
+            )
         return json.dumps({"answer": pred, "confidence": 0.75, "reason": "r"})
 
     return behaviours.normal_reply(choose_reply)
@@ -107,9 +111,9 @@ def test_one_format_by_rules_names_its_settings() -> None:
     params = system.params()
     assert (params["extractor"]["pipeline"], params["extractor"]["words"]) == ("skn", 50)
     assert params["extractor"]["by"] == params["agent"]["by"] == "rules"
-    found = answer_card(system)
-    assert found.confidence == pytest.approx(0.9)
-    assert FACTS[0] in found.raw
+    answer = answer_card(system)
+    assert answer.confidence == pytest.approx(0.9)
+    assert FACTS[0] in answer.raw
 
 
 @pytest.mark.parametrize(
@@ -131,14 +135,14 @@ def test_invalid_or_unused_settings_are_refused(
         make_system(name, **settings)
 
 
-def test_a_run_by_rules_gives_the_same_rows_twice_and_no_latency(
+def test_two_runs_by_rules_give_the_same_rows_without_latency(
     card_file: Callable[[int], Path], tmp_path: Path
 ) -> None:
     cards = card_file(6)
     outs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for out in outs:
-        done = run_epoche("eval", "--cards", cards, "--system", "formats", "--out", out)
-        assert done.code == 0, done.err
+        result = run_epoche("eval", "--cards", cards, "--system", "formats", "--out", out)
+        assert result.code == 0, result.err
     assert outs[0].read_bytes() == outs[1].read_bytes()
     rows = list(read_results(outs[0]))
     assert len(rows) == 8 * len(read_cards(cards))
@@ -161,7 +165,7 @@ def test_agent_sees_only_the_extraction(
         claim: dict[str, object] = {"statement": "Noted alone.", "category": "fact"}
         if pipeline.confidence:
             claim["confidence"] = 0.9
-        extraction = json.dumps(FLAT | {"claims": [claim]})
+        extraction = json.dumps(FLAT_EXTRACTION | {"claims": [claim]})
     elif pipeline.notation == "json":
         fact = {"priority": "!", "text": "Noted alone.", "confidence": 0.9}
         source = {"domain": "river", "fresh": "low", "reliability": 0.5}
@@ -169,19 +173,19 @@ def test_agent_sees_only_the_extraction(
     scripted_server.behave(script_replies(extraction))
     system = make_system(name)
     assert system.name == f"{name}:custom/{scripted_server.model}"
-    found = answer_card(system)
-    assert (found.pred, found.note) == ("YES", "")
-    assert "Noted alone." in found.raw
-    assert found.raw.endswith('"reason": "r"}')
-    first, second = scripted_server.requests
-    text = str(first.body["messages"][1]["content"])
-    assert "\n".join((*FACTS, *RULES)) in text
-    assert ASKED in text
-    notes = str(second.body["messages"][1]["content"])
-    assert "Noted alone." in notes
-    assert ASKED in notes
-    assert not any(fact in second.prompt for fact in (*FACTS, *RULES))
-    assert second.body["messages"][0]["content"].startswith(CARD_PROMPT.system)
+    answer = answer_card(system)
+    assert (answer.pred, answer.note) == ("YES", "")
+    assert "Noted alone." in answer.raw
+    assert answer.raw.endswith('"reason": "r"}')
+    extraction_request, answer_request = scripted_server.requests
+    extraction_prompt = str(extraction_request.body["messages"][1]["content"])
+    assert "\n".join((*FACTS, *RULES)) in extraction_prompt
+    assert QUESTION in extraction_prompt
+    answer_prompt = str(answer_request.body["messages"][1]["content"])
+    assert "Noted alone." in answer_prompt
+    assert QUESTION in answer_prompt
+    assert not any(fact in answer_request.prompt for fact in (*FACTS, *RULES))
+    assert answer_request.body["messages"][0]["content"].startswith(CARD_PROMPT.system)
 
 
 def test_a_model_never_sees_gold_label_kind_or_id(
@@ -192,11 +196,11 @@ def test_a_model_never_sees_gold_label_kind_or_id(
     (card, *_) = read_cards(card_file(1))
     scripted_server.behave(script_replies(SKN))
     answer_card(make_system("skn"), card.view)
-    sent = "\n".join(asked.prompt for asked in scripted_server.requests)
-    assert card.question in sent
-    assert card.id not in sent
-    assert card.claim.subj not in sent
-    assert not card.cluster or card.cluster not in sent
+    prompts = "\n".join(request.prompt for request in scripted_server.requests)
+    assert card.question in prompts
+    assert card.id not in prompts
+    assert card.claim.subj not in prompts
+    assert not card.cluster or card.cluster not in prompts
 
 
 def test_question_can_be_hidden_from_the_extractor(
@@ -204,18 +208,18 @@ def test_question_can_be_hidden_from_the_extractor(
 ) -> None:
     scripted_server.behave(script_replies(SKN))
     answer_card(make_system("skn", hide_question="yes", words="77"))
-    first, second = scripted_server.requests
-    assert ASKED not in first.prompt
-    assert "77" in first.prompt
-    assert ASKED in second.prompt
+    extraction_request, answer_request = scripted_server.requests
+    assert QUESTION not in extraction_request.prompt
+    assert "77" in extraction_request.prompt
+    assert QUESTION in answer_request.prompt
 
 
 def test_repaired_extraction_is_noted(
     make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(script_replies("[SKN]\n@src river", SKN, pred="NO"))
-    found = answer_card(make_system("skn"))
-    assert (found.pred, found.note) == ("NO", "extraction repaired")
+    answer = answer_card(make_system("skn"))
+    assert (answer.pred, answer.note) == ("NO", "extraction repaired")
     assert len(scripted_server.requests) == 3
 
 
@@ -223,8 +227,8 @@ def test_fenced_extraction_is_parsed_tolerantly(
     make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(script_replies(f"Here:\n```\n{SKN}\n```"))
-    found = answer_card(make_system("skn"))
-    assert (found.pred, found.note) == ("YES", "extraction tolerant")
+    answer = answer_card(make_system("skn"))
+    assert (answer.pred, answer.note) == ("YES", "extraction tolerant")
 
 
 @pytest.mark.parametrize(
@@ -235,8 +239,11 @@ def test_fenced_extraction_is_parsed_tolerantly(
         ("skn", ""),
         ("skn_no_risk", SKN_RISKY),
         ("json", "[1, 2]"),
-        ("json", json.dumps(FLAT)[:-8]),
-        ("json_conf", json.dumps(FLAT | {"claims": [{"statement": "a", "category": "fact"}]})),
+        ("json", json.dumps(FLAT_EXTRACTION)[:-8]),
+        (
+            "json_conf",
+            json.dumps(FLAT_EXTRACTION | {"claims": [{"statement": "a", "category": "fact"}]}),
+        ),
         ("json_meta", "{}"),
     ],
 )
@@ -244,10 +251,10 @@ def test_unreadable_extraction_is_invalid_and_not_an_abstention(
     make_system: Callable[..., System], scripted_server: ScriptedServer, name: str, extraction: str
 ) -> None:
     scripted_server.behave(script_replies(extraction, pred="UNKNOWN"))
-    found = answer_card(make_system(name))
-    assert found.pred == "INVALID"
-    assert found.note.startswith("extraction: ")
-    assert len(scripted_server.requests) == 2, "one repair turn, and no agent call after it"
+    answer = answer_card(make_system(name))
+    assert answer.pred == "INVALID"
+    assert answer.note.startswith("extraction: ")
+    assert len(scripted_server.requests) == 2, "expected one extraction, one repair, no agent call"
 
 
 @pytest.mark.parametrize(
@@ -263,11 +270,13 @@ def test_faults_of_the_extraction_are_invalid(
 def test_any_failed_call_raises(
     make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    well, fails = script_replies(SKN), behaviours.FAULTS["500"]()
-    scripted_server.behave(fails)
+    healthy_reply, failing_reply = script_replies(SKN), behaviours.FAULTS["500"]()
+    scripted_server.behave(failing_reply)
     with pytest.raises(ModelCallError):
         answer_card(make_system("skn"))
-    scripted_server.behave_with(lambda request: well if is_extraction(request) else fails)
+    scripted_server.behave_with(
+        lambda request: healthy_reply if is_extraction(request) else failing_reply
+    )
     with pytest.raises(ModelCallError):
         answer_card(make_system("skn"))
 
@@ -276,28 +285,30 @@ def test_unreadable_answer_is_invalid(
     make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(script_replies(SKN, pred="PERHAPS"))
-    found = answer_card(make_system("skn"))
-    assert found.pred == "INVALID"
-    assert found.note.startswith("unreadable")
+    answer = answer_card(make_system("skn"))
+    assert answer.pred == "INVALID"
+    assert answer.note.startswith("unreadable")
 
 
 def test_settings_reach_the_server(
     make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(script_replies(json.dumps(FLAT)))
+    scripted_server.behave(script_replies(json.dumps(FLAT_EXTRACTION)))
     answer_card(make_system("json", max_tokens="321", temperature="0.5"))
     answer_card(make_system("json"))
-    bodies = [asked.body for asked in scripted_server.requests]
+    bodies = [request.body for request in scripted_server.requests]
     assert [body["temperature"] for body in bodies] == [0.5, 0.5, 0, 0]
     assert [body["max_tokens"] for body in bodies] == [321, 321, 900, 900]
-    assert "response_format" not in bodies[0], "an extraction is asked for as plain text"
+    assert "response_format" not in bodies[0], "extractions are requested as plain text"
     assert "response_format" in bodies[1]
     scripted_server.clear_log()
     answer_card(make_system("json", constrained="yes"))
     assert "response_format" in scripted_server.requests[0].body
 
 
-def test_all_eight_with_a_model(scripted_server: ScriptedServer, make_system: object) -> None:
+def test_formats_makes_all_eight_with_a_model(
+    scripted_server: ScriptedServer, make_system: object
+) -> None:
     client = ClientOptions(model=f"custom/{scripted_server.model}")
     systems = make_systems("formats", SystemOptions(settings={"by": "model"}, client=client))
     model = f"custom/{scripted_server.model}"

@@ -1,4 +1,4 @@
-"""The gate: conditions and regressions, its three exit codes, and the JUnit XML it writes."""
+"""Tests the gate: conditions, regressions, its exit codes and the JUnit XML that it writes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from kg.base.console import wrap_command
 from kg.base.errors import EpocheError, GateFailedError, SettingError, SystemNotFoundError
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
-Write = Callable[..., Path]
+RowWriter = Callable[..., Path]
 
 
 def make_rows(
-    system: str, accuracy: float, count: int = 300, seed: int = 0, **more: Any
+    system: str, accuracy: float, count: int = 300, seed: int = 0, **fields: Any
 ) -> list[Any]:
     """Returns rows of a system that answers correctly with probability ``accuracy``."""
     rng = random.Random(f"{system}{seed}")
@@ -46,13 +46,13 @@ def make_rows(
         rows.append(
             {"id": f"{n:04d}", "system": system, "gold": GOLD[label], "label": label, "pred": pred}
             | {"cluster": f"s{n}", "cards": "0123456789ab"}
-            | more
+            | fields
         )
     return rows
 
 
 @pytest.fixture
-def write_rows(tmp_path: Path) -> Write:
+def write_rows(tmp_path: Path) -> RowWriter:
     def write_file(name: str, *groups: list[Any]) -> Path:
         path = tmp_path / name
         path.write_text("".join(json.dumps(row) + "\n" for rows in groups for row in rows), "utf-8")
@@ -61,23 +61,27 @@ def write_rows(tmp_path: Path) -> Write:
     return write_file
 
 
-def gate_exit_code(**flags: Any) -> int:
-    """Returns the exit code of the command."""
-    with pytest.raises(SystemExit) as ended:
+def get_gate_exit_code(**flags: Any) -> int:
+    """Runs the command and returns its exit code."""
+    with pytest.raises(SystemExit) as exit_info:
         wrap_command(main)(resamples=200, **flags)
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
+    assert isinstance(exit_info.value.code, int)
+    return exit_info.value.code
 
 
 # -- conditions ---------------------------------------------------------------------------------
 
 
 def test_conditions_are_read() -> None:
-    one = parse_condition("FAR-NE<=0.05")
-    assert one == Condition("FAR-NE<=0.05", "", "FAR-NE", "", "<=", 0.05)
-    two = parse_condition(" raw:openai/gpt-4o:far-ne.high < .08 ")
-    assert (two.selector, two.metric, two.end) == ("raw:openai/gpt-4o", "FAR-NE", "high")
-    assert (two.operator, two.limit) == ("<", 0.08)
+    condition = parse_condition("FAR-NE<=0.05")
+    assert condition == Condition("FAR-NE<=0.05", "", "FAR-NE", "", "<=", 0.05)
+    condition_on_interval = parse_condition(" raw:openai/gpt-4o:far-ne.high < .08 ")
+    assert (
+        condition_on_interval.selector,
+        condition_on_interval.metric,
+        condition_on_interval.end,
+    ) == ("raw:openai/gpt-4o", "FAR-NE", "high")
+    assert (condition_on_interval.operator, condition_on_interval.limit) == ("<", 0.08)
     assert parse_condition("a<=b:LA>=9e-1").selector == "a<=b"
     assert parse_condition("rag:ece<=0.1").metric == "ECE"
 
@@ -127,8 +131,8 @@ def test_selector_may_be_empty_a_system_all_models_or_a_pattern() -> None:
         select_systems("r.g", systems, models)
 
 
-def make_value(number: float | None, **more: Any) -> MetricValue:
-    return MetricValue(value=number, denominator=100, **more)
+def make_value(number: float | None, **fields: Any) -> MetricValue:
+    return MetricValue(value=number, denominator=100, **fields)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +150,8 @@ def make_value(number: float | None, **more: Any) -> MetricValue:
     ],
 )
 def test_condition_tests_the_value_it_names(text: str, passed: bool) -> None:
-    known = make_value(0.9, low=0.8, high=0.95, worst=0.7, best=0.92)
-    (check,) = check_conditions([parse_condition(text)], {"s": {"LA": known}}, ["s"])
+    value = make_value(0.9, low=0.8, high=0.95, worst=0.7, best=0.92)
+    (check,) = check_conditions([parse_condition(text)], {"s": {"LA": value}}, ["s"])
     assert check.passed is passed
 
 
@@ -174,12 +178,14 @@ def test_value_is_printed_with_enough_digits_to_differ_from_the_limit() -> None:
 # -- regressions --------------------------------------------------------------------------------
 
 
-def make_pair(metric: str, now: float | None, then: float | None, **more: Any) -> PairedComparison:
-    gap = None if now is None or then is None else now - then
-    ends = {} if gap is None else {"low": gap - 0.02, "high": gap + 0.02}
+def make_pair(
+    metric: str, value: float | None, baseline_value: float | None, **fields: Any
+) -> PairedComparison:
+    difference = None if value is None or baseline_value is None else value - baseline_value
+    interval = {} if difference is None else {"low": difference - 0.02, "high": difference + 0.02}
     return PairedComparison(
-        a="s", b="b", policy="licensed", metric=metric, value_a=now, value_b=then,
-        difference=gap, n_cards=300, **(ends | more),
+        a="s", b="b", policy="licensed", metric=metric, value_a=value, value_b=baseline_value,
+        difference=difference, n_cards=300, **(interval | fields),
     )  # fmt: skip
 
 
@@ -192,20 +198,20 @@ def find_regressions(*pairs: PairedComparison, **rules: Any) -> list[bool]:
 
 
 def test_worse_follows_the_direction_of_the_metric() -> None:
-    significant = {"p": 0.001}
+    significant_p = {"p": 0.001}
     assert find_regressions(
-        make_pair("LA", 0.5, 0.9, **significant), make_pair("FAR-NE", 0.5, 0.9, **significant)
+        make_pair("LA", 0.5, 0.9, **significant_p), make_pair("FAR-NE", 0.5, 0.9, **significant_p)
     ) == [
         True,
         False,
     ]
     assert find_regressions(
-        make_pair("LA", 0.9, 0.5, **significant), make_pair("FAR-NE", 0.9, 0.5, **significant)
+        make_pair("LA", 0.9, 0.5, **significant_p), make_pair("FAR-NE", 0.9, 0.5, **significant_p)
     ) == [
         False,
         True,
     ]
-    assert find_regressions(make_pair("coverage", 0.1, 0.9, **significant)) == []
+    assert find_regressions(make_pair("coverage", 0.1, 0.9, **significant_p)) == []
 
 
 def test_regression_needs_test_and_interval() -> None:
@@ -218,12 +224,14 @@ def test_regression_needs_test_and_interval() -> None:
 
 
 def test_tolerance_applies_to_the_difference_or_its_interval() -> None:
-    insignificant = make_pair("LA", 0.80, 0.90, p=0.5)
-    significant = make_pair("LA", 0.80, 0.90, p=0.001)
-    assert find_regressions(insignificant, max_drop=0.05) == [True]
-    assert find_regressions(insignificant, max_drop=0.05, only_significant=True) == [False]
-    assert find_regressions(significant, max_drop=0.05, only_significant=True) == [True]
-    assert find_regressions(significant, max_drop=0.1) == [False]  # the drop equals the tolerance
+    insignificant_pair = make_pair("LA", 0.80, 0.90, p=0.5)
+    significant_pair = make_pair("LA", 0.80, 0.90, p=0.001)
+    assert find_regressions(insignificant_pair, max_drop=0.05) == [True]
+    assert find_regressions(insignificant_pair, max_drop=0.05, only_significant=True) == [False]
+    assert find_regressions(significant_pair, max_drop=0.05, only_significant=True) == [True]
+    assert find_regressions(significant_pair, max_drop=0.1) == [
+        False
+    ]  # the drop equals the tolerance
     assert find_regressions(make_pair("FAR-NE", 0.9, 0.5, p=0.5), max_drop=0.05) == [True]
 
 
@@ -241,140 +249,148 @@ def test_newly_missing_value_is_a_regression() -> None:
 
 
 def test_exit_codes_for_passed_failed_and_not_judged(
-    write_rows: Write, capsys: pytest.CaptureFixture[str]
+    write_rows: RowWriter, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = write_rows("r.jsonl", make_rows("good", 0.99), make_rows("poor", 0.6))
-    assert gate_exit_code(runs=[run], metric=["good:FAR-NE<=0.05", "LA>=0.4"]) == 0
+    assert get_gate_exit_code(runs=[run], metric=["good:FAR-NE<=0.05", "LA>=0.4"]) == 0
     assert "all 3 checks passed" in capsys.readouterr().out
-    assert gate_exit_code(results=[run], metric=["FAR-NE<=0.05"]) == 100
+    assert get_gate_exit_code(results=[run], metric=["FAR-NE<=0.05"]) == 100
     printed = capsys.readouterr()
     assert "ok    good  FAR-NE <= 0.05: 0.0" in printed.out
     assert "FAIL  poor  FAR-NE <= 0.05: 0." in printed.out
     assert printed.err.startswith("error: 1 of 2 checks failed")
-    # The value may pass although its interval does not.
-    assert gate_exit_code(runs=[run], metric=["good:LA>=0.95"]) == 0
-    assert gate_exit_code(runs=[run], metric=["good:LA.low>=0.97"]) == 100
+    # The value meets the condition, but the lower end of its interval does not.
+    assert get_gate_exit_code(runs=[run], metric=["good:LA>=0.95"]) == 0
+    assert get_gate_exit_code(runs=[run], metric=["good:LA.low>=0.97"]) == 100
 
 
 def test_failed_calls_do_not_pass_the_gate(
-    write_rows: Write, capsys: pytest.CaptureFixture[str]
+    write_rows: RowWriter, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failed = [dict(row, pred="ERROR") for row in make_rows("down", 0.9)]
-    partly_invalid = [
+    failed_rows = [dict(row, pred="ERROR") for row in make_rows("down", 0.9)]
+    partly_invalid_rows = [
         dict(row, pred="INVALID") if n < 30 else row for n, row in enumerate(make_rows("m", 1.0))
     ]
-    run = write_rows("r.jsonl", failed, partly_invalid, make_rows("good", 0.99))
-    assert gate_exit_code(runs=[run], metric=["FAR-NE<=0.05"]) == 100
-    out = capsys.readouterr().out
-    assert "FAIL  down  error_rate <= 0.05: 1.000" in out
-    assert "FAIL  m  invalid_rate <= 0.05: 0.100" in out
-    assert "good  error_rate" not in out
-    # A gate about one system ignores the others.
-    assert gate_exit_code(runs=[run], metric=["good:FAR-NE<=0.05"]) == 0
-    assert gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05"], max_failures=0.1) == 0
-    assert gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05", "m:invalid_rate<=0.2"]) == 0
-    assert gate_exit_code(runs=[run], metric=["down:FAR-NE<=0.05"], max_failures=1) == 0
+    run = write_rows("r.jsonl", failed_rows, partly_invalid_rows, make_rows("good", 0.99))
+    assert get_gate_exit_code(runs=[run], metric=["FAR-NE<=0.05"]) == 100
+    printed = capsys.readouterr().out
+    assert "FAIL  down  error_rate <= 0.05: 1.000" in printed
+    assert "FAIL  m  invalid_rate <= 0.05: 0.100" in printed
+    assert "good  error_rate" not in printed
+    # A condition on one system ignores the failures of the others.
+    assert get_gate_exit_code(runs=[run], metric=["good:FAR-NE<=0.05"]) == 0
+    assert get_gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05"], max_failures=0.1) == 0
+    assert get_gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05", "m:invalid_rate<=0.2"]) == 0
+    assert get_gate_exit_code(runs=[run], metric=["down:FAR-NE<=0.05"], max_failures=1) == 0
 
 
 def test_unjudgeable_input_exits_with_one(
-    write_rows: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_rows: RowWriter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = write_rows("r.jsonl", make_rows("s", 0.9))
-    torn = tmp_path / "torn.jsonl"
-    torn.write_text('{"id": "1", "pred"', "utf-8")
-    other = write_rows("o.jsonl", make_rows("t", 0.9, cards="ba9876543210"))
-    controls = write_rows("c.jsonl", make_rows("always-YES", 0.9))
-    short = write_rows("short.jsonl", make_rows("t", 0.9)[:99])
+    torn_file = tmp_path / "torn.jsonl"
+    torn_file.write_text('{"id": "1", "pred"', "utf-8")
+    other_card_set = write_rows("o.jsonl", make_rows("t", 0.9, cards="ba9876543210"))
+    controls_file = write_rows("c.jsonl", make_rows("always-YES", 0.9))
+    short_file = write_rows("short.jsonl", make_rows("t", 0.9)[:99])
     for flags, message in (
         ({"runs": [run], "metric": ["F1>=0.5"]}, "no metric 'F1'"),
         ({"runs": [run], "metric": ["x:LA>=0.5"]}, "no system matches 'x'"),
         ({"runs": [run]}, "no checks are given"),
         ({"runs": [tmp_path / "no.jsonl"], "metric": ["LA>=0.5"]}, "does not exist"),
-        ({"runs": [torn], "metric": ["LA>=0.5"]}, "torn"),
-        ({"runs": [run, other], "metric": ["LA>=0.5"]}, "card set"),
-        ({"runs": [run, short], "metric": ["LA>=0.5"]}, "has no answer"),
-        ({"runs": [run], "baseline": [other]}, "card set"),
+        ({"runs": [torn_file], "metric": ["LA>=0.5"]}, "torn"),
+        ({"runs": [run, other_card_set], "metric": ["LA>=0.5"]}, "card set"),
+        ({"runs": [run, short_file], "metric": ["LA>=0.5"]}, "has no answer"),
+        ({"runs": [run], "baseline": [other_card_set]}, "card set"),
         ({"runs": [run], "baseline": [run]}, "its own baseline"),
         ({"runs": [run], "metric": ["LA>=0"], "max_drop": 0.1}, "--max-drop needs --baseline"),
-        ({"runs": [run], "baseline": [other], "max_drop": float("nan")}, "more than 1"),
-        ({"runs": [run], "baseline": [other], "only_significant": True}, "--max-drop"),
+        ({"runs": [run], "baseline": [other_card_set], "max_drop": float("nan")}, "more than 1"),
+        ({"runs": [run], "baseline": [other_card_set], "only_significant": True}, "--max-drop"),
         ({"runs": [run], "metric": ["LA>=0.5"], "junit": run}, "would overwrite"),
-        ({"runs": [controls], "metric": ["LA>=0"]}, "the results contain only controls"),
+        ({"runs": [controls_file], "metric": ["LA>=0"]}, "the results contain only controls"),
     ):
-        assert gate_exit_code(**flags) == 1, message
+        assert get_gate_exit_code(**flags) == 1, message
         assert message in capsys.readouterr().err
 
 
 def test_a_baseline_is_paired_on_the_same_cards(
-    write_rows: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_rows: RowWriter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    then = write_rows("then.jsonl", make_rows("s", 0.9), make_rows("gone", 0.9))
-    worse = write_rows("worse.jsonl", make_rows("s", 0.7, seed=1), make_rows("new", 0.9))
-    same = [dict(row) for row in make_rows("s", 0.9)]
-    same[0]["pred"] = "INVALID"
-    noise = write_rows("noise.jsonl", same)
-    assert gate_exit_code(runs=[worse], baseline=[then]) == 100
-    out = capsys.readouterr().out
-    assert "FAIL  s  accuracy no worse than the baseline's" in out
-    assert "note: new has no baseline" in out
-    assert gate_exit_code(runs=[noise], baseline=[then]) == 0
-    out = capsys.readouterr().out
-    assert "ok    s  accuracy no worse" in out
-    assert "would be detected with 80 % power" in out
-    assert gate_exit_code(runs=[noise], baseline=[then], max_drop=0.001) == 100
-    assert gate_exit_code(runs=[noise], baseline=[then], max_drop=0.01) == 0
-    assert gate_exit_code(runs=[noise], baseline=[then], max_drop=0.001, only_significant=True) == 0
-    # A run over fewer cards is compared with the baseline's answers to those cards.
+    baseline_file = write_rows("then.jsonl", make_rows("s", 0.9), make_rows("gone", 0.9))
+    worse_file = write_rows("worse.jsonl", make_rows("s", 0.7, seed=1), make_rows("new", 0.9))
+    nearly_same_rows = [dict(row) for row in make_rows("s", 0.9)]
+    nearly_same_rows[0]["pred"] = "INVALID"
+    nearly_same_file = write_rows("noise.jsonl", nearly_same_rows)
+    assert get_gate_exit_code(runs=[worse_file], baseline=[baseline_file]) == 100
+    printed = capsys.readouterr().out
+    assert "FAIL  s  accuracy no worse than the baseline's" in printed
+    assert "note: new has no baseline" in printed
+    assert get_gate_exit_code(runs=[nearly_same_file], baseline=[baseline_file]) == 0
+    printed = capsys.readouterr().out
+    assert "ok    s  accuracy no worse" in printed
+    assert "would be detected with 80 % power" in printed
+    assert (
+        get_gate_exit_code(runs=[nearly_same_file], baseline=[baseline_file], max_drop=0.001) == 100
+    )
+    assert get_gate_exit_code(runs=[nearly_same_file], baseline=[baseline_file], max_drop=0.01) == 0
+    assert (
+        get_gate_exit_code(
+            runs=[nearly_same_file], baseline=[baseline_file], max_drop=0.001, only_significant=True
+        )
+        == 0
+    )
+    # A run with fewer cards is compared with the baseline on those cards only.
     capsys.readouterr()
-    fewer = write_rows("fewer.jsonl", make_rows("s", 0.9)[:200])
-    assert gate_exit_code(runs=[fewer], baseline=[then]) == 0
+    short_file = write_rows("fewer.jsonl", make_rows("s", 0.9)[:200])
+    assert get_gate_exit_code(runs=[short_file], baseline=[baseline_file]) == 0
     assert "the 200 cards that both answered; 100 are left out" in capsys.readouterr().out
 
 
 def test_runs_of_two_models_are_compared(
-    write_rows: Write, capsys: pytest.CaptureFixture[str]
+    write_rows: RowWriter, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    then = write_rows("then.jsonl", make_rows("raw:a/x", 0.9))
-    now = write_rows("now.jsonl", make_rows("raw:b/y", 0.6))
-    assert gate_exit_code(runs=[now], baseline=[then]) == 100
-    more = write_rows("more.jsonl", make_rows("raw:b/y", 0.6), make_rows("rag", 0.6))
-    assert gate_exit_code(runs=[more], baseline=[then]) == 1
+    baseline_file = write_rows("then.jsonl", make_rows("raw:a/x", 0.9))
+    candidate_file = write_rows("now.jsonl", make_rows("raw:b/y", 0.6))
+    assert get_gate_exit_code(runs=[candidate_file], baseline=[baseline_file]) == 100
+    two_system_file = write_rows("more.jsonl", make_rows("raw:b/y", 0.6), make_rows("rag", 0.6))
+    assert get_gate_exit_code(runs=[two_system_file], baseline=[baseline_file]) == 1
     assert "Baseline: raw:a/x" in capsys.readouterr().err
 
 
-def test_controls_are_judged_only_if_named(write_rows: Write) -> None:
+def test_controls_are_judged_only_if_named(write_rows: RowWriter) -> None:
     run = write_rows(
         "r.jsonl", make_rows("s", 1.0), [r | {"pred": "YES"} for r in make_rows("always-YES", 1)]
     )
-    assert gate_exit_code(runs=[run], metric=["FAR-NE<=0.05"]) == 0
-    assert gate_exit_code(runs=[run], metric=["always-YES:FAR-NE<=0.05"]) == 100
+    assert get_gate_exit_code(runs=[run], metric=["FAR-NE<=0.05"]) == 0
+    assert get_gate_exit_code(runs=[run], metric=["always-YES:FAR-NE<=0.05"]) == 100
 
 
-def test_gate_has_few_false_positives(write_rows: Write) -> None:
-    alarms = 0
+def test_gate_has_few_false_positives(write_rows: RowWriter) -> None:
+    false_alarms = 0
     for seed in range(40):
-        then = write_rows("then.jsonl", make_rows("s", 0.8, 150, seed=2 * seed))
-        now = write_rows("now.jsonl", make_rows("s", 0.8, 150, seed=2 * seed + 1))
+        baseline_file = write_rows("then.jsonl", make_rows("s", 0.8, 150, seed=2 * seed))
+        candidate_file = write_rows("now.jsonl", make_rows("s", 0.8, 150, seed=2 * seed + 1))
         try:
-            main(runs=[now], baseline=[then], resamples=200)
+            main(runs=[candidate_file], baseline=[baseline_file], resamples=200)
         except GateFailedError:
-            alarms += 1
-    assert alarms <= 5
+            false_alarms += 1
+    # At the 5 % level, 40 gates give 2 false alarms on average and more than 5 in 1 % of cases.
+    assert false_alarms <= 5
 
 
-def test_gate_runs_as_a_command(write_rows: Write, tmp_path: Path) -> None:
+def test_gate_runs_as_a_command(write_rows: RowWriter, tmp_path: Path) -> None:
     run = write_rows("r.jsonl", make_rows("s", 0.9))
-    start = "from epoche.cli import main; main()"
-    command = [sys.executable, "-c", start, "gate", str(run), "--metric"]
+    script = "from epoche.cli import main; main()"
+    command = [sys.executable, "-c", script, "gate", str(run), "--metric"]
 
-    def command_exit_code(*more: str) -> int:
-        done = subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, check=False)
-        return done.returncode
+    def get_exit_code(*flags: str) -> int:
+        process = subprocess.run([*command, *flags], cwd=tmp_path, capture_output=True, check=False)
+        return process.returncode
 
-    assert command_exit_code("LA>=0.5") == 0
-    assert command_exit_code("LA>=0.99") == 100
-    assert command_exit_code("LA=>0.99") == 1
-    assert command_exit_code("LA>=0.5", "--no-such-flag") == 2
+    assert get_exit_code("LA>=0.5") == 0
+    assert get_exit_code("LA>=0.99") == 100
+    assert get_exit_code("LA=>0.99") == 1
+    assert get_exit_code("LA>=0.5", "--no-such-flag") == 2
 
 
 # -- JUnit XML ----------------------------------------------------------------------------------
@@ -384,7 +400,7 @@ def parse_junit(text: str) -> ElementTree.Element:
     """Parses a JUnit file and checks what the Jenkins and Ant schemas have in common."""
     root = ElementTree.fromstring(text.encode())
     assert root.tag == "testsuites"
-    total = failed = 0
+    total_cases = failed_cases = 0
     for suite in root:
         assert suite.tag == "testsuite"
         assert set(suite.attrib) == {"name", "tests", "failures", "errors", "skipped", "time"}
@@ -402,8 +418,8 @@ def parse_junit(text: str) -> ElementTree.Element:
                 assert set(outcome.attrib) == {"message", "type"}
                 suite_failures += 1
         assert int(suite.attrib["failures"]) == suite_failures
-        total, failed = total + len(cases), failed + suite_failures
-    assert (int(root.attrib["tests"]), int(root.attrib["failures"])) == (total, failed)
+        total_cases, failed_cases = total_cases + len(cases), failed_cases + suite_failures
+    assert (int(root.attrib["tests"]), int(root.attrib["failures"])) == (total_cases, failed_cases)
     return root
 
 
@@ -425,25 +441,25 @@ def test_any_text_makes_valid_xml(checks: list[Check]) -> None:
     assert text == render_junit(checks)
 
 
-def test_markup_in_names_stays_text(write_rows: Write, tmp_path: Path) -> None:
+def test_markup_in_names_stays_text(write_rows: RowWriter, tmp_path: Path) -> None:
     name = "raw:<b>&\"'\u202e\x1b[31m]]>/x"
     run, junit = (
         write_rows("r.jsonl", make_rows(name, 0.6), make_rows("s", 0.99)),
         tmp_path / "out.xml",
     )
-    assert gate_exit_code(runs=[run], metric=["FAR-NE<=0.05", "LA>=0.5"], junit=junit) == 100
+    assert get_gate_exit_code(runs=[run], metric=["FAR-NE<=0.05", "LA>=0.5"], junit=junit) == 100
     root = parse_junit(junit.read_text("utf-8"))
     assert [suite.attrib["name"] for suite in root] == ["raw:<b>&\"'[31m]]>/x", "s"]
     assert [suite.attrib["failures"] for suite in root] == ["1", "0"]
     case = root[0][0]
     assert case.attrib["name"] == "FAR-NE <= 0.05"
     assert case[0].attrib["type"] == "condition"
-    first = junit.read_bytes()
-    gate_exit_code(runs=[run], metric=["FAR-NE<=0.05", "LA>=0.5"], junit=junit)
-    assert junit.read_bytes() == first
+    first_bytes = junit.read_bytes()
+    get_gate_exit_code(runs=[run], metric=["FAR-NE<=0.05", "LA>=0.5"], junit=junit)
+    assert junit.read_bytes() == first_bytes
 
 
-def test_no_xml_is_written_when_nothing_was_judged(write_rows: Write, tmp_path: Path) -> None:
+def test_no_xml_is_written_when_nothing_was_judged(write_rows: RowWriter, tmp_path: Path) -> None:
     run, junit = write_rows("r.jsonl", make_rows("s", 0.9)), tmp_path / "out.xml"
     with pytest.raises(EpocheError):
         main(runs=[run], metric=["x:LA>=0.5"], junit=junit)
@@ -451,7 +467,7 @@ def test_no_xml_is_written_when_nothing_was_judged(write_rows: Write, tmp_path: 
 
 
 def test_names_cannot_forge_output_lines(
-    write_rows: Write, capsys: pytest.CaptureFixture[str]
+    write_rows: RowWriter, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = "x\nok    rag  LA >= 0.9\nall 9 checks passed" + "y" * 5000
     run = write_rows("run.jsonl", make_rows(name, 0.5))

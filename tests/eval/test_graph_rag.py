@@ -1,4 +1,4 @@
-"""graph_rag parses paraphrased questions and answers if licensed, otherwise gives the reason."""
+"""Tests that graph_rag parses paraphrases and gives licensed answers or the reason for UNKNOWN."""
 
 import json
 import sys
@@ -49,12 +49,12 @@ def make_view(question: str) -> CardView:
 
 def find_iri(kb: KnowledgeBase, name: str) -> str:
     """Returns the IRI of an entity by its exact label."""
-    found = [i for i in kb.labels.find_entities(name) if kb.labels.get_label(i) == name]
-    assert len(found) == 1, (name, found)
-    return found[0]
+    iris = [iri for iri in kb.labels.find_entities(name) if kb.labels.get_label(iri) == name]
+    assert len(iris) == 1, (name, iris)
+    return iris[0]
 
 
-def parse_outcome(kb: KnowledgeBase, parser: ClaimParser, row: dict[str, object]) -> str:
+def classify_reading(kb: KnowledgeBase, parser: ClaimParser, row: dict[str, object]) -> str:
     """Returns whether a question is parsed ``right``, left ``unread`` or ``misread``.
 
     A tributary claim and its inverse count as the same claim. A homonym may be parsed as all
@@ -63,8 +63,8 @@ def parse_outcome(kb: KnowledgeBase, parser: ClaimParser, row: dict[str, object]
     reading = parser.parse_question(str(row["question"]))
     expected = row["claim"]
     if expected is None:
-        harmless = isinstance(reading, ParseFailure) or len(reading.claims) > 1
-        return "right" if harmless else "misread"
+        is_right = isinstance(reading, ParseFailure) or len(reading.claims) > 1
+        return "right" if is_right else "misread"
     if isinstance(reading, ParseFailure):
         return "unread"
     assert isinstance(expected, list)
@@ -76,10 +76,10 @@ def parse_outcome(kb: KnowledgeBase, parser: ClaimParser, row: dict[str, object]
             return "misread"
         if claim.subj not in kb.labels.find_entities(subj):
             return "misread"
-        same = claim.obj.startswith(f'"{obj}"') if isinstance(obj, int) else (
+        same_object = claim.obj.startswith(f'"{obj}"') if isinstance(obj, int) else (
             claim.obj in kb.labels.find_entities(obj)
         )  # fmt: skip
-        if not same:
+        if not same_object:
             return "misread"
     return "right" if reading.inverted == bool(row.get("inverted")) else "misread"
 
@@ -92,33 +92,33 @@ def test_corpus_is_large_with_distinct_questions() -> None:
 
 @pytest.mark.parametrize(
     ("batches", "share"),
-    # The parser has since been tuned on all batches. docs/graph-rag.md gives the results before.
+    # The parser was tuned on all batches later; docs/graph-rag.md gives the results before that.
     [({1, 2}, 0.96), ({3}, 0.8), ({4}, 0.9), ({5}, 0.85), ({6}, 0.9)],
 )
 def test_paraphrases_are_parsed_and_never_misread(
     kb: KnowledgeBase, parser: ClaimParser, batches: set[int], share: float
 ) -> None:
-    answerable = [row for row in ROWS if row["claim"] is not None and row["batch"] in batches]
-    outcomes = {str(row["question"]): parse_outcome(kb, parser, row) for row in answerable}
+    answerable_rows = [row for row in ROWS if row["claim"] is not None and row["batch"] in batches]
+    outcomes = {str(row["question"]): classify_reading(kb, parser, row) for row in answerable_rows}
     counts = Counter(outcomes.values())
     # Leaving a question unread costs an answer; misreading one gives a wrong answer.
     assert [question for question, result in outcomes.items() if result == "misread"] == []
-    unread = [question for question, result in outcomes.items() if result == "unread"]
-    assert counts["right"] / len(answerable) >= share, unread
+    unread_questions = [question for question, result in outcomes.items() if result == "unread"]
+    assert counts["right"] / len(answerable_rows) >= share, unread_questions
 
 
 @pytest.mark.parametrize("word", ["quixotic", "not", "only", "nearly", "except", "more", "1850"])
 def test_extra_word_leaves_any_question_unread(parser: ClaimParser, word: str) -> None:
-    """A parser that ignores the extra word, at any position, would answer another question."""
-    parsed = []
+    """The extra word changes the question, so a parser must not ignore it at any position."""
+    parsed_questions = []
     for row in ROWS:
         words = str(row["question"]).split()
         for position in range(1, len(words) + 1, 2):
             question = " ".join((*words[:position], word, *words[position:]))
             reading = parser.parse_question(question)
             if isinstance(reading, Reading) and len(reading.claims) == 1:
-                parsed.append((question, reading.claims))
-    assert parsed == []
+                parsed_questions.append((question, reading.claims))
+    assert parsed_questions == []
 
 
 @pytest.mark.parametrize(
@@ -170,36 +170,36 @@ def test_other_relations_in_the_same_words_stay_unread(parser: ClaimParser, ques
 
 
 def test_questions_without_a_claim_give_no_claim(kb: KnowledgeBase, parser: ClaimParser) -> None:
-    misread = [
+    misread_questions = [
         row["question"]
         for row in ROWS
-        if row["claim"] is None and parse_outcome(kb, parser, row) == "misread"
+        if row["claim"] is None and classify_reading(kb, parser, row) == "misread"
     ]
-    assert misread == []
+    assert misread_questions == []
 
 
 @pytest.mark.parametrize("name", list_shipped_domains())
 def test_every_generated_question_is_parsed_back(name: str) -> None:
     kb = open_shipped(name)
     parser = ClaimParser(kb)
-    wrong = []
+    misread_questions = []
     for pred in kb.domain.predicates:
         for claim in list(kb.graph.iter_claims(pred))[:60]:
             for question in kb.verbaliser.render_questions(claim):
                 reading = parser.parse_question(question)
                 if not isinstance(reading, Reading) or claim not in reading.claims:
-                    wrong.append((question, reading))
-    assert wrong == []
+                    misread_questions.append((question, reading))
+    assert misread_questions == []
 
 
 def test_sentence_names_resolve_to_one_entity(kb: KnowledgeBase, parser: ClaimParser) -> None:
     """Homonyms are distinguished by the name that the verbaliser gives them."""
-    ambiguous = []
+    ambiguous_claims = []
     for claim in kb.graph.iter_claims(RIVERS + "flowsInto"):
         reading = parser.parse_question(kb.verbaliser.render_questions(claim)[0])
         if not isinstance(reading, Reading) or reading.claims != (claim,):
-            ambiguous.append((claim, reading))
-    assert ambiguous == []
+            ambiguous_claims.append((claim, reading))
+    assert ambiguous_claims == []
 
 
 @pytest.mark.parametrize(
@@ -262,13 +262,13 @@ def test_homonyms_are_ambiguous_unless_the_question_decides(
 
 
 def test_only_the_question_is_read(system: GraphRag) -> None:
-    """Facts that contradict the graph have no effect: it answers from its graph, as documented."""
+    """Facts on the card have no effect: the system answers from its graph, as documented."""
     question = "Does the Rhine flow into the North Sea?"
-    plain = system.answer(make_view(question))
-    misled = system.answer(
+    answer = system.answer(make_view(question))
+    answer_with_facts = system.answer(
         CardView(("The Rhine flows into the Baltic Sea.",), ("Answer NO.",), question)
     )
-    assert plain == misled
+    assert answer == answer_with_facts
 
 
 @pytest.mark.parametrize(
@@ -288,9 +288,9 @@ def test_only_the_question_is_read(system: GraphRag) -> None:
     ],
 )
 def test_hostile_questions_quickly_give_unknown(system: GraphRag, question: str) -> None:
-    started = time.process_time()
+    start = time.process_time()
     answer = system.answer(make_view(question))
-    assert time.process_time() - started < 1.0
+    assert time.process_time() - start < 1.0
     assert isinstance(answer, Answer)
     assert answer.pred in ("UNKNOWN", "YES")
     answer.raw.encode("utf-8")
@@ -299,23 +299,25 @@ def test_hostile_questions_quickly_give_unknown(system: GraphRag, question: str)
 def test_five_hundred_questions_a_second(system: GraphRag) -> None:
     views = [make_view(str(row["question"])) for row in ROWS]
     system.answer(views[0])
-    started = time.process_time()
-    for item in views:
-        system.answer(item)
-    assert len(views) / (time.process_time() - started) > 500
+    start = time.process_time()
+    for view in views:
+        system.answer(view)
+    assert len(views) / (time.process_time() - start) > 500
 
 
 def test_answers_are_deterministic(kb: KnowledgeBase) -> None:
     views = [make_view(str(row["question"])) for row in ROWS]
-    one, two = GraphRag(kb), GraphRag(kb)
-    assert [one.answer(v) for v in views] == [two.answer(v) for v in views]
+    first_system, second_system = GraphRag(kb), GraphRag(kb)
+    assert [first_system.answer(view) for view in views] == [
+        second_system.answer(view) for view in views
+    ]
 
 
 def test_system_is_registered_and_shares_the_knowledge_base() -> None:
-    (made,) = make_systems("graph_rag", SystemOptions())
-    assert isinstance(made, GraphRag)
-    assert made.knowledge is create_system(SystemOptions()).knowledge
-    assert made.params() == {"regime": "owl-rl", "unique_names": True}
+    (graph_rag,) = make_systems("graph_rag", SystemOptions())
+    assert isinstance(graph_rag, GraphRag)
+    assert graph_rag.knowledge is create_system(SystemOptions()).knowledge
+    assert graph_rag.params() == {"regime": "owl-rl", "unique_names": True}
 
 
 def test_unknown_settings_are_refused() -> None:

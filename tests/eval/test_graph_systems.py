@@ -1,4 +1,4 @@
-"""The systems that use a graph, on a small graph defined here."""
+"""Tests the systems that use a graph, on a small graph defined here."""
 
 from __future__ import annotations
 
@@ -65,25 +65,25 @@ def options(tmp_path: Path) -> SystemOptions:
 
 @pytest.fixture
 def cards(tmp_path: Path, options: SystemOptions) -> Path:
-    words = KnowledgeBase.open(None, options.graph, options.shapes).verbaliser
-    made = []
+    verbaliser = KnowledgeBase.open(None, options.graph, options.shapes).verbaliser
+    card_list = []
     for number, (label, subj, pred, obj) in enumerate(CLAIMS):
         claim = Claim(f"urn:x:{subj}", f"urn:x:{pred}", f"urn:x:{obj}")
-        made.append(
+        card_list.append(
             Card(
                 id=f"c{number}",
                 facts=(),
-                question=words.render_questions(claim)[0],
+                question=verbaliser.render_questions(claim)[0],
                 gold=GOLD_OF_LABEL[label],
                 label=label,
                 claim=claim,
             )
         )
-    write_cards(tmp_path / "cards.jsonl", made)
+    write_cards(tmp_path / "cards.jsonl", card_list)
     return tmp_path / "cards.jsonl"
 
 
-def run_answers(name: str, options: SystemOptions, cards: Path, out: Path) -> list[str]:
+def collect_predictions(name: str, options: SystemOptions, cards: Path, out: Path) -> list[str]:
     run(cards, make_systems(name, options), out, system_name=name)
     return [row.pred for row in read_results(out)]
 
@@ -92,7 +92,9 @@ def test_kg_returns_the_licence_and_its_proof(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "kg.jsonl"
-    assert run_answers("kg", options, cards, out) == [GOLD_OF_LABEL[label] for label, *_ in CLAIMS]
+    assert collect_predictions("kg", options, cards, out) == [
+        GOLD_OF_LABEL[label] for label, *_ in CLAIMS
+    ]
     rows = list(read_results(out))
     assert all(row.raw and row.passed for row in rows)
     assert "Rhine" in rows[0].raw
@@ -107,11 +109,11 @@ def test_rag_reads_the_same_graph_as_text_only(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "rag.jsonl"
-    found = run_answers("rag", options, cards, out)
-    assert found[0] == "YES", "stated"
-    assert found[2] == "UNKNOWN", "that a river has one mouth is written nowhere"
-    assert found[3] == "NO", "denied in so many words"
-    assert found[4] == "UNKNOWN"
+    predictions = collect_predictions("rag", options, cards, out)
+    assert predictions[0] == "YES", "the text states the claim"
+    assert predictions[2] == "UNKNOWN", "no text says that a river has only one mouth"
+    assert predictions[3] == "NO", "the text denies the claim"
+    assert predictions[4] == "UNKNOWN"
     manifest = read_manifest(tmp_path / "rag.manifest.json")
     assert manifest.oracles == ()
     assert manifest.graph_sha256 is not None
@@ -123,21 +125,21 @@ def test_graph_rag_reads_the_question_and_not_the_claim(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "g.jsonl"
-    found = run_answers("graph_rag", options, cards, out)
-    assert found == [GOLD_OF_LABEL[label] for label, *_ in CLAIMS]
+    predictions = collect_predictions("graph_rag", options, cards, out)
+    assert predictions == [GOLD_OF_LABEL[label] for label, *_ in CLAIMS]
     assert read_manifest(tmp_path / "g.manifest.json").oracles == ()
 
 
 @pytest.mark.parametrize("name", ["kg", "rag", "graph_rag"])
-def test_a_changed_graph_is_not_resumed(
+def test_run_with_a_changed_graph_is_not_resumed(
     name: str, options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "r.jsonl"
-    run_answers(name, options, cards, out)
+    collect_predictions(name, options, cards, out)
     before = hashlib.sha256(out.read_bytes()).hexdigest()
     options.graph[0].write_text(GRAPH + ":lahn :mouth :rhine .\n")
     with pytest.raises(CardSetMismatchError, match="graph_sha256"):
-        run_answers(name, options, cards, out)
+        collect_predictions(name, options, cards, out)
     assert hashlib.sha256(out.read_bytes()).hexdigest() == before
 
 
@@ -145,33 +147,33 @@ def test_unusable_graph_leaves_results_unchanged(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "r.jsonl"
-    run_answers("kg", options, cards, out)
+    collect_predictions("kg", options, cards, out)
     before = out.read_bytes()
     options.graph[0].write_text(":broken")
     with pytest.raises(GraphSyntaxError):
-        run_answers("kg", options, cards, out)
+        collect_predictions("kg", options, cards, out)
     with pytest.raises(MissingFileError):
-        run_answers("kg", replace(options, graph=(tmp_path / "none.ttl",)), cards, out)
+        collect_predictions("kg", replace(options, graph=(tmp_path / "none.ttl",)), cards, out)
     assert out.read_bytes() == before
 
 
-def test_every_system_writes_the_same_bytes_again(
+def test_two_runs_of_a_system_write_the_same_bytes(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     for name in ("kg", "rag", "graph_rag", "controls"):
-        first, second = tmp_path / f"{name}1.jsonl", tmp_path / f"{name}2.jsonl"
-        run_answers(name, options, cards, first)
-        run_answers(name, options, cards, second)
-        assert first.read_bytes() == second.read_bytes()
-        assert json.loads(first.read_text().splitlines()[0])["latency_s"] is None
+        first_out, second_out = tmp_path / f"{name}1.jsonl", tmp_path / f"{name}2.jsonl"
+        collect_predictions(name, options, cards, first_out)
+        collect_predictions(name, options, cards, second_out)
+        assert first_out.read_bytes() == second_out.read_bytes()
+        assert json.loads(first_out.read_text().splitlines()[0])["latency_s"] is None
 
 
 @pytest.mark.parametrize("grouping", ["fact", "subject"])
 def test_rag_groups_passages_by_setting(
     grouping: str, options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
-    told = replace(options, settings={"passages": grouping})
-    assert run_answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
+    rag_options = replace(options, settings={"passages": grouping})
+    assert collect_predictions("rag", rag_options, cards, tmp_path / "r.jsonl")[0] == "YES"
     assert read_manifest(tmp_path / "r.manifest.json").params["passages"] == grouping
 
 
@@ -183,8 +185,8 @@ def test_command_line_passes_graph_and_shapes(
 ) -> None:
     from eval.run_epistemic_tests import main
 
-    ask: Callable[..., None] = main
-    ask(
+    run_eval: Callable[..., None] = main
+    run_eval(
         cards=cards,
         system="kg",
         out=tmp_path / "r.jsonl",
@@ -206,18 +208,20 @@ def test_cards_with_a_named_graph_use_it(
     main(cards, "kg", tmp_path / "said.jsonl", domain="rivers")
     main(cards, "controls", tmp_path / "none.jsonl")
     assert capsys.readouterr().err == ""
-    beside = tmp_path / "cards.manifest.json"
-    for damaged in (b"[1]", b'{"domain": "riv', b'{"domain": 7}', b"\xff{}"):
-        beside.write_bytes(damaged)
-        with pytest.raises(RecordError, match="not a card manifest") as caught:
+    card_manifest = tmp_path / "cards.manifest.json"
+    for content in (b"[1]", b'{"domain": "riv', b'{"domain": 7}', b"\xff{}"):
+        card_manifest.write_bytes(content)
+        with pytest.raises(RecordError, match="not a card manifest") as error:
             read_card_origin(cards)
-        assert str(beside) in (caught.value.where or "")
-    beside.write_text(json.dumps({"kind": "cards", "domain": "rivers", "graph_sha256": "0" * 64}))
+        assert str(card_manifest) in (error.value.where or "")
+    card_manifest.write_text(
+        json.dumps({"kind": "cards", "domain": "rivers", "graph_sha256": "0" * 64})
+    )
     assert find_shipped_domain(read_card_origin(cards)) == "rivers"
     assert find_shipped_domain(CardOrigin(domain="my/own.toml")) is None
     main(cards, "kg", tmp_path / "k.jsonl", list(options.graph), list(options.shapes))
-    said = capsys.readouterr().err
-    assert "made from another graph (000000000000)" in said
+    stderr = capsys.readouterr().err
+    assert "made from another graph (000000000000)" in stderr
     assert read_manifest(tmp_path / "k.manifest.json").domain == "rivers"
     main(cards, "controls", tmp_path / "c.jsonl")
     assert capsys.readouterr().err == ""
@@ -234,40 +238,42 @@ def letter_embedder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         rows = [[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
         return np.array(rows, dtype=np.float32)
 
-    asked: list[str] = []
+    requested_models: list[str] = []
 
     def load_embedder(model: str) -> embedder.Embedder:
-        asked.append(model)
+        requested_models.append(model)
         return embedder.Embedder(count_letters, "letters", "ab" * 32)
 
     monkeypatch.setattr(factory, "load_embedder", load_embedder)
-    return asked
+    return requested_models
 
 
 def test_rag_can_retrieve_by_embeddings(
     options: SystemOptions, cards: Path, tmp_path: Path, letter_embedder: list[str]
 ) -> None:
-    told = replace(
+    rag_options = replace(
         options, settings={"retriever": "dense", "embedder": "some/model", "top_k": "20"}
     )
-    assert run_answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
+    assert collect_predictions("rag", rag_options, cards, tmp_path / "r.jsonl")[0] == "YES"
     retriever = read_manifest(tmp_path / "r.manifest.json").params["retriever"]
     assert letter_embedder == ["some/model"]
     assert retriever == {"name": "dense", "embedder": "letters", "weights_sha256": "ab" * 32}
 
 
-def test_rag_can_fuse_both(
+def test_rag_can_fuse_bm25_and_embeddings(
     options: SystemOptions, cards: Path, tmp_path: Path, letter_embedder: list[str]
 ) -> None:
     def run_rag(**settings: str) -> list[str]:
         out = tmp_path / f"{'-'.join(settings.values())}.jsonl"
-        return run_answers("rag", replace(options, settings={**settings, "top_k": "2"}), cards, out)
+        return collect_predictions(
+            "rag", replace(options, settings={**settings, "top_k": "2"}), cards, out
+        )
 
-    both = run_rag(retriever="hybrid", fusion="linear", dense_weight="0.25")
+    predictions = run_rag(retriever="hybrid", fusion="linear", dense_weight="0.25")
     retriever = read_manifest(tmp_path / "hybrid-linear-0.25.manifest.json").params["retriever"]
     assert (retriever["method"], retriever["weights"]) == ("linear", [0.75, 0.25])
     assert [part["name"] for part in retriever["retrievers"]] == ["bm25", "dense"]
-    assert both[0] == "YES"
-    # With all weight on one of them, the other must have no effect.
+    assert predictions[0] == "YES"
+    # With the whole weight on one retriever, the other must have no effect.
     assert run_rag(retriever="hybrid", dense_weight="0") == run_rag(retriever="bm25")
     assert run_rag(retriever="hybrid", dense_weight="1") == run_rag(retriever="dense")

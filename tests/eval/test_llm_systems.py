@@ -1,4 +1,4 @@
-"""Systems that ask a model, over a local server: their requests and the resulting answers."""
+"""Tests the requests and answers of systems that ask a model, here a local server."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from kg.base.errors import ModelAccessError, ModelCallError, SettingError
 
 FACTS = ("The Main flows into the Rhine.", "The Main is a river.")
 RULES = ("A river flows into at most one body of water.",)
-ASKED = "Does the Main flow into the Rhine?"
-VIEW = CardView(FACTS, RULES, ASKED)
+QUESTION = "Does the Main flow into the Rhine?"
+VIEW = CardView(FACTS, RULES, QUESTION)
 
 System = Any
 
@@ -70,18 +70,18 @@ def ask_cards(system: System, *views: CardView) -> list[Answer]:
     return asyncio.run(run_system())
 
 
-def reply_with_answer(answer: str, **more: object) -> behaviours.Behaviour:
-    """A server that gives the same answer to every request."""
-    whole = {"answer": answer, "confidence": 0.75, "reason": "r", **more}
-    return behaviours.normal_reply(lambda request: json.dumps(whole))
+def reply_with_answer(answer: str, **fields: object) -> behaviours.Behaviour:
+    """Returns a behaviour that gives the same answer to every request."""
+    reply = {"answer": answer, "confidence": 0.75, "reason": "r", **fields}
+    return behaviours.normal_reply(lambda request: json.dumps(reply))
 
 
-def split_words(text: str) -> behaviours.Behaviour:
+def reply_with_text(text: str) -> behaviours.Behaviour:
     return behaviours.normal_reply(lambda request: text)
 
 
-def prompt_of(server: ScriptedServer) -> str:
-    """The user's message of the last request."""
+def get_last_prompt(server: ScriptedServer) -> str:
+    """Returns the user message of the last request."""
     return str(server.requests[-1].body["messages"][-1]["content"])
 
 
@@ -97,9 +97,9 @@ def test_raw_sends_only_facts_rules_and_question(
     (answer,) = ask_cards(system, VIEW)
     assert answer.pred == "YES"
     assert json.loads(answer.raw)["answer"] == "YES"
-    assert prompt_of(scripted_server) == (
+    assert get_last_prompt(scripted_server) == (
         f"<facts>\n1. {FACTS[0]}\n2. {FACTS[1]}\n</facts>\n\n"
-        f"<rules>\n1. {RULES[0]}\n</rules>\n\n<question>\n{ASKED}\n</question>"
+        f"<rules>\n1. {RULES[0]}\n</rules>\n\n<question>\n{QUESTION}\n</question>"
     )
     body = scripted_server.requests[-1].body
     assert body["temperature"] == 0
@@ -113,9 +113,9 @@ def test_closed_book_sends_only_the_question(
     system = make_system("raw", closed_book="yes")
     assert system.name == f"raw_closed_book:custom/{scripted_server.model}"
     assert ask_cards(system, VIEW)[0].pred == "UNKNOWN"
-    sent = scripted_server.requests[-1].prompt
-    assert ASKED in sent
-    assert not any(text in sent for text in (*FACTS, *RULES))
+    prompt = scripted_server.requests[-1].prompt
+    assert QUESTION in prompt
+    assert not any(text in prompt for text in (*FACTS, *RULES))
     assert system.params()["prompt"]["name"] == "closed_book"
 
 
@@ -123,17 +123,17 @@ def test_closed_book_sends_only_the_question(
     ("behaviour", "pred", "note"),
     [
         (reply_with_answer("NO"), "NO", ""),
-        (split_words("No."), "NO", "read as text"),
-        (split_words("I do not know whether it does."), "UNKNOWN", "read as text"),
-        (split_words('Sure! {"answer": "YES", "confidence": 0.5, "reason": "x"}'), "YES", ""),
-        (split_words("Bananas are yellow."), "INVALID", "unreadable"),
+        (reply_with_text("No."), "NO", "read as text"),
+        (reply_with_text("I do not know whether it does."), "UNKNOWN", "read as text"),
+        (reply_with_text('Sure! {"answer": "YES", "confidence": 0.5, "reason": "x"}'), "YES", ""),
+        (reply_with_text("Bananas are yellow."), "INVALID", "unreadable"),
         (
-            split_words('{"answer": "MAYBE", "confidence": 1, "reason": ""}'),
+            reply_with_text('{"answer": "MAYBE", "confidence": 1, "reason": ""}'),
             "INVALID",
             "unreadable",
         ),
-        (split_words('{"answer": "UNKNOWN", "reason": "it is unkn'), "INVALID", "unreadable"),
-        (split_words(""), "INVALID", "unreadable"),
+        (reply_with_text('{"answer": "UNKNOWN", "reason": "it is unkn'), "INVALID", "unreadable"),
+        (reply_with_text(""), "INVALID", "unreadable"),
         (behaviours.refusal_reply(), "INVALID", "refused"),
         (behaviours.filtered_reply(), "INVALID", "refused"),
         (behaviours.cut_off_reply(), "INVALID", "cut off at max_tokens"),
@@ -171,17 +171,17 @@ def test_failed_calls_raise_instead_of_answering(
 # --- confidence -----------------------------------------------------------------------------
 
 
-def with_logprobs(content: str, tokens: list[tuple[str, float]]) -> behaviours.Behaviour:
-    """A reply whose tokens have these log-probabilities."""
+def make_logprob_reply(content: str, tokens: list[tuple[str, float]]) -> behaviours.Behaviour:
+    """Returns a behaviour whose reply has tokens with the given log-probabilities."""
 
     def add_logprobs(body: dict[str, Any]) -> None:
-        rows = [{"token": token, "logprob": value} for token, value in tokens]
-        body["choices"][0]["logprobs"] = {"content": rows}
+        entries = [{"token": token, "logprob": value} for token, value in tokens]
+        body["choices"][0]["logprobs"] = {"content": entries}
 
     return behaviours.edited_reply(add_logprobs, lambda request: content)
 
 
-def without_logprobs(content: str) -> behaviours.Behaviour:
+def make_plain_reply(content: str) -> behaviours.Behaviour:
     return behaviours.edited_reply(
         lambda body: body["choices"][0].pop("logprobs", None), lambda request: content
     )
@@ -195,16 +195,20 @@ TOKENS = [('{"answer": "', -1.0), ("N", -0.5), ("O", -0.25), ('", "confidence": 
 @pytest.mark.parametrize(
     ("source", "behaviour", "confidence", "note"),
     [
-        ("auto", with_logprobs(REPLY, TOKENS), 0.472367, ""),
-        ("logprob", with_logprobs(REPLY, TOKENS), 0.472367, ""),
-        ("stated", with_logprobs(REPLY, TOKENS), 0.75, ""),
-        ("none", with_logprobs(REPLY, TOKENS), None, ""),
-        ("auto", without_logprobs(REPLY), 0.75, "confidence as stated"),
-        ("logprob", without_logprobs(REPLY), None, "no log-probability of the answer"),
-        ("auto", without_logprobs(REPLY.replace("0.75", "75")), None, "stated confidence"),
-        ("stated", without_logprobs(REPLY.replace("0.75", "-1")), None, "stated confidence"),
-        ("auto", with_logprobs("NO", [("NO", -0.25)]), 0.778801, "read as text"),
-        ("auto", with_logprobs("There is no doubt: NO.", [("There is no doubt: NO.", -0.25)]),
+        # exp(-0.5 - 0.25) = 0.472367: the tokens of the answer are "N" and "O".
+        ("auto", make_logprob_reply(REPLY, TOKENS), 0.472367, ""),
+        ("logprob", make_logprob_reply(REPLY, TOKENS), 0.472367, ""),
+        ("stated", make_logprob_reply(REPLY, TOKENS), 0.75, ""),
+        ("none", make_logprob_reply(REPLY, TOKENS), None, ""),
+        ("auto", make_plain_reply(REPLY), 0.75, "confidence as stated"),
+        ("logprob", make_plain_reply(REPLY), None, "no log-probability of the answer"),
+        # Stated confidences outside 0 to 1 are ignored.
+        ("auto", make_plain_reply(REPLY.replace("0.75", "75")), None, "stated confidence"),
+        ("stated", make_plain_reply(REPLY.replace("0.75", "-1")), None, "stated confidence"),
+        # exp(-0.25) = 0.778801.
+        ("auto", make_logprob_reply("NO", [("NO", -0.25)]), 0.778801, "read as text"),
+        # A token that contains more than the answer gives no confidence.
+        ("auto", make_logprob_reply("There is no doubt: NO.", [("There is no doubt: NO.", -0.25)]),
          None, "no confidence"),
     ],
 )  # fmt: skip
@@ -222,8 +226,8 @@ def test_confidence_sources(
     (answer,) = ask_cards(system, VIEW)
     assert answer.confidence == confidence
     assert note in answer.note
-    asked_for = scripted_server.requests[0].body.get("logprobs", False)
-    assert asked_for is (source in ("auto", "logprob"))
+    requested = scripted_server.requests[0].body.get("logprobs", False)
+    assert requested is (source in ("auto", "logprob"))
 
 
 # --- rag_llm --------------------------------------------------------------------------------
@@ -238,12 +242,12 @@ def test_rag_llm_uses_the_passages_of_rag(
         ("The Rhine flows into a hat.",), ("Rule.",), "Does the Rhine flow into the Elbe?"
     )
     ask_cards(system, view)
-    sent = prompt_of(scripted_server)
-    passages = sent.split("</passages>")[0].splitlines()[1:]
+    prompt = get_last_prompt(scripted_server)
+    passages = prompt.split("</passages>")[0].splitlines()[1:]
     assert [line.split(". ")[0] for line in passages] == ["1", "2", "3"]
     assert all("Rhine" in line or "Elbe" in line for line in passages)
-    assert "hat" not in sent
-    assert "Rule" not in sent
+    assert "hat" not in prompt
+    assert "Rule" not in prompt
     params = system.params()
     assert params["retriever"]["name"] == "bm25"
     assert (params["top_k"], params["prompt"]["name"]) == (3, "passages")
@@ -259,11 +263,11 @@ def make_claim(
     return {"subject": subject, "predicate": predicate, "object": object_, "negated": negated}
 
 
-OPEN = "Would a paper boat put into the Aare one day be seen on the Rhine?"
+OPEN_QUESTION = "Would a paper boat put into the Aare one day be seen on the Rhine?"
 RHINE_MOUTH = make_claim("Rhine", "flows into", "North Sea")
 
 
-REWORDED = (
+RESTRICTED_QUESTIONS = (
     ("Has the Rhine never flowed into the North Sea?", "negated"),
     ("Is the Rhine not a river that flows into the North Sea?", "negated"),
     ("Does only the Rhine flow into the North Sea?", "“only”"),
@@ -273,7 +277,7 @@ REWORDED = (
 
 
 @pytest.mark.parametrize(
-    ("question", "proposed", "claims", "pred", "reason"),
+    ("question", "proposal", "claims", "pred", "reason"),
     [
         ("Does the Rhine flow into the North Sea?", "YES", [RHINE_MOUTH], "YES", "Licensed YES"),
         ("Does the Rhine flow into the North Sea?", "NO", [RHINE_MOUTH], "UNKNOWN", "Overruled NO"),
@@ -295,39 +299,41 @@ REWORDED = (
          [{**RHINE_MOUTH, "negated": True}], "NO", "Licensed NO"),
         ("Is it false that the Rhine flows into the North Sea?", "YES", [RHINE_MOUTH], "UNKNOWN",
          "only one of the claim and the question is negated"),
-        # Questions only the model can parse: its claims must cover all their names.
-        (OPEN, "YES", [make_claim("Aare", "flows into", "Rhine")], "YES", "Licensed YES"),
-        (OPEN, "YES", [make_claim("Rhine", "is a", "river")], "UNKNOWN", "leave out"),
-        (OPEN, "YES", [RHINE_MOUTH], "UNKNOWN", "does not mention the North Sea"),
-        (OPEN, "YES", [make_claim("Aare", "flows into", "Rhine"), make_claim("x", "y", "z")],
+        # Only the model can parse this question: its claims must cover all names in it.
+        (OPEN_QUESTION, "YES", [make_claim("Aare", "flows into", "Rhine")], "YES", "Licensed YES"),
+        (OPEN_QUESTION, "YES", [make_claim("Rhine", "is a", "river")], "UNKNOWN", "leave out"),
+        (OPEN_QUESTION, "YES", [RHINE_MOUTH], "UNKNOWN", "does not mention the North Sea"),
+        (OPEN_QUESTION, "YES",
+         [make_claim("Aare", "flows into", "Rhine"), make_claim("x", "y", "z")],
          "UNKNOWN", "names nothing"),
         # A true claim does not answer a question that negates or restricts it.
-        *((question, "YES", [RHINE_MOUTH], "UNKNOWN", reason) for question, reason in REWORDED),
+        *((question, "YES", [RHINE_MOUTH], "UNKNOWN", reason)
+          for question, reason in RESTRICTED_QUESTIONS),
     ],
 )  # fmt: skip
 def test_only_licensed_answers_pass(
     make_system: Callable[..., System],
     scripted_server: ScriptedServer,
     question: str,
-    proposed: str,
+    proposal: str,
     claims: list[dict[str, object]],
     pred: str,
     reason: str,
 ) -> None:
-    scripted_server.behave(reply_with_answer(proposed, claims=claims))
+    scripted_server.behave(reply_with_answer(proposal, claims=claims))
     (answer,) = ask_cards(make_system("graph_rag_llm"), CardView((), (), question))
     assert answer.pred == pred
     assert reason in answer.raw
-    assert json.loads(answer.raw.splitlines()[-1])["answer"] == proposed
-    overruled = pred != proposed
-    assert (answer.note == f"overruled {proposed}") == overruled
-    assert (answer.confidence is None) == overruled
+    assert json.loads(answer.raw.splitlines()[-1])["answer"] == proposal
+    is_overruled = pred != proposal
+    assert (answer.note == f"overruled {proposal}") == is_overruled
+    assert (answer.confidence is None) == is_overruled
 
 
 def test_unlicensed_proposals_never_pass(
     make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    """For any proposal and question label, YES and NO agree with the oracle."""
+    """Whatever the model proposes, a YES or NO equals the answer of graph_rag."""
     from kg.knowledge import KnowledgeBase
 
     kb = KnowledgeBase.open_cached("rivers")
@@ -335,37 +341,44 @@ def test_unlicensed_proposals_never_pass(
     names = ["Rhine", "Main", "North Sea", "Elbe", "Danube", "Germany", "1,233 km", "x"]
     preds = ["flows into", "is the mouth of", "length", "is a", "X is part of Y", "flows through"]
     views, replies = [], []
-    for number in range(120):
+    for number in range(120):  # the names and predicates vary with the number
         a, b, c, d = (names[(number * k + k) % len(names)] for k in (1, 3, 5, 7))
         views.append(CardView((), (), f"Does the {a} flow into the {b}?"))
-        said = [
-            make_claim(c if number % 3 else a, preds[number % len(preds)], d if number % 3 else b)
-        ]
-        replies.append({"answer": ("YES", "NO")[number % 2], "confidence": 1, "claims": said,
+        # Every third proposal is about the names in the question, the others are about other names.
+        subject, object_ = (c, d) if number % 3 else (a, b)
+        claims = [make_claim(subject, preds[number % len(preds)], object_)]
+        replies.append({"answer": ("YES", "NO")[number % 2], "confidence": 1, "claims": claims,
                         "reason": ""})  # fmt: skip
     scripted_server.behave(
-        [behaviours.normal_reply(lambda asked, r=r: json.dumps(r)) for r in replies]
+        [
+            behaviours.normal_reply(lambda request, reply=reply: json.dumps(reply))
+            for reply in replies
+        ]
     )
     from eval.systems.graph_rag import GraphRag
 
-    judge = GraphRag(kb)
-    passed = 0
+    graph_system = GraphRag(kb)
+    passed_count = 0
     for view, answer in zip(views, ask_cards(system, *views), strict=True):
         if answer.pred in ("YES", "NO"):
-            passed += 1
-            assert judge.answer(view).pred == answer.pred
-    assert passed >= 3
+            passed_count += 1
+            assert graph_system.answer(view).pred == answer.pred
+    assert passed_count >= 3
 
 
 def test_answer_without_a_proposal_is_licensed_by_the_question(
     make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(split_words("Yes, it does."))
-    asked = ("Does the Rhine flow into the North Sea?", "Does the Rhine flow into the Elbe?", OPEN)
-    views = [CardView((), (), question) for question in asked]
-    got = ask_cards(make_system("graph_rag_llm"), *views)
-    assert [answer.pred for answer in got] == ["YES", "UNKNOWN", "INVALID"]
-    assert "no claims can be read" in got[2].note
+    scripted_server.behave(reply_with_text("Yes, it does."))
+    questions = (
+        "Does the Rhine flow into the North Sea?",
+        "Does the Rhine flow into the Elbe?",
+        OPEN_QUESTION,
+    )
+    views = [CardView((), (), question) for question in questions]
+    answers = ask_cards(make_system("graph_rag_llm"), *views)
+    assert [answer.pred for answer in answers] == ["YES", "UNKNOWN", "INVALID"]
+    assert "no claims can be read" in answers[2].note
 
 
 def test_neighbourhood_is_shown_unless_disabled(
@@ -375,23 +388,24 @@ def test_neighbourhood_is_shown_unless_disabled(
     view = CardView(("SECRET fact.",), ("SECRET rule.",), "Does the Rhine flow into the Elbe?")
     system = make_system("graph_rag_llm", facts="7")
     ask_cards(system, view)
-    sent = prompt_of(scripted_server)
-    facts = sent.split("<facts>")[1].split("</facts>")[0].strip().splitlines()
+    prompt = get_last_prompt(scripted_server)
+    facts = prompt.split("<facts>")[1].split("</facts>")[0].strip().splitlines()
     assert len(facts) == 7
     assert all("Rhine" in fact or "Elbe" in fact for fact in facts)
-    assert "1. X flows into Y" in sent
-    assert "SECRET" not in sent
+    assert "1. X flows into Y" in prompt
+    assert "SECRET" not in prompt
     assert system.params()["facts"] == 7
-    alone = make_system("graph_rag_llm", context="question")
-    ask_cards(alone, view)
-    assert "<facts>" not in prompt_of(scripted_server)
-    assert alone.params()["prompt"]["name"] == "proposal_closed"
+    question_only_system = make_system("graph_rag_llm", context="question")
+    ask_cards(question_only_system, view)
+    assert "<facts>" not in get_last_prompt(scripted_server)
+    assert question_only_system.params()["prompt"]["name"] == "proposal_closed"
 
 
 # --- consistency ----------------------------------------------------------------------------
 
 
 def make_sample(pred: Any) -> Answer | ModelCallError:
+    """Returns an answer, or the error of a failed call for ERROR."""
     return ModelCallError("failed") if pred == "ERROR" else Answer(pred=pred, raw=pred)
 
 
@@ -429,45 +443,50 @@ def test_decisive_failed_calls_give_an_error(samples: str) -> None:
 
 @given(st.lists(st.sampled_from(["YES", "NO", "UNKNOWN", "INVALID", "ERROR"]), min_size=1))
 def test_an_abstention_needs_votes(samples: list[str]) -> None:
-    readable = sum(text in ("YES", "NO", "UNKNOWN") for text in samples)
+    readable_count = sum(text in ("YES", "NO", "UNKNOWN") for text in samples)
     try:
         answer = combine_samples([make_sample(text) for text in samples])
     except ModelCallError:
-        most = max(samples.count(text) for text in ("YES", "NO", "UNKNOWN"))
-        tie = sum(samples.count(text) == most for text in ("YES", "NO", "UNKNOWN")) > 1
-        assert 2 * readable < len(samples) or tie
+        highest_count = max(samples.count(text) for text in ("YES", "NO", "UNKNOWN"))
+        is_tie = sum(samples.count(text) == highest_count for text in ("YES", "NO", "UNKNOWN")) > 1
+        assert 2 * readable_count < len(samples) or is_tie
         assert "ERROR" in samples
         return
     if answer.pred == "INVALID":
-        assert 2 * readable < len(samples)
+        assert 2 * readable_count < len(samples)
     else:
-        assert 2 * readable >= len(samples)
-        tied = answer.note.startswith("tie")
-        assert answer.pred in samples or tied
-        assert not (tied and "ERROR" in samples), "errors must not become abstentions"
-    shuffled = combine_samples([make_sample(text) for text in sorted(samples)])
-    assert (shuffled.pred, shuffled.confidence) == (answer.pred, answer.confidence)
+        assert 2 * readable_count >= len(samples)
+        is_noted_tie = answer.note.startswith("tie")
+        assert answer.pred in samples or is_noted_tie
+        assert not (is_noted_tie and "ERROR" in samples), "errors must not become abstentions"
+    answer_to_sorted_samples = combine_samples([make_sample(text) for text in sorted(samples)])
+    assert (answer_to_sorted_samples.pred, answer_to_sorted_samples.confidence) == (
+        answer.pred,
+        answer.confidence,
+    )
 
 
 def test_samples_have_separate_cache_entries(
     make_system: Callable[..., System], scripted_server: ScriptedServer, tmp_path: Path
 ) -> None:
-    turns = iter(["YES", "NO", "YES", "YES", "UNKNOWN"])
+    sample_answers = iter(["YES", "NO", "YES", "YES", "UNKNOWN"])
     scripted_server.behave(
         behaviours.normal_reply(
-            lambda request: json.dumps({"answer": next(turns), "confidence": 1, "reason": ""})
+            lambda request: json.dumps(
+                {"answer": next(sample_answers), "confidence": 1, "reason": ""}
+            )
         )
     )
     client = ClientOptions(model=f"custom/{scripted_server.model}", cache=tmp_path / "c.sqlite")
-    preds = []
+    answers = []
     for _ in range(2):
         (system,) = make_systems("consistency", SystemOptions(client=client))
-        preds += ask_cards(system, VIEW)
+        answers += ask_cards(system, VIEW)
     assert len(scripted_server.requests) == 5, "the second run uses only the cache"
     assert scripted_server.requests[0].body["temperature"] == 0.7
     assert "logprobs" not in scripted_server.requests[0].body
-    assert (preds[0].pred, preds[0].confidence) == ("YES", 0.6)
-    assert (preds[1].pred, preds[1].confidence) == ("YES", 0.6)
+    assert (answers[0].pred, answers[0].confidence) == ("YES", 0.6)
+    assert (answers[1].pred, answers[1].confidence) == ("YES", 0.6)
     assert system.params()["samples"] == 5
     assert system.params()["confidence"] == "agreement"
 
@@ -475,7 +494,7 @@ def test_samples_have_separate_cache_entries(
 # --- all of them ----------------------------------------------------------------------------
 
 
-def test_all_are_registered_and_described() -> None:
+def test_model_systems_are_registered_and_described() -> None:
     names = system_names()
     for name in ("raw", "rag_llm", "graph_rag_llm", "nli", "consistency"):
         assert len(names[name]) > 30
@@ -534,8 +553,8 @@ def test_rows_and_manifest_of_a_run(
     name: str,
 ) -> None:
     def make_reply(request: ChatRequest) -> str:
-        more = {"claims": []} if name == "graph_rag_llm" else {}
-        return json.dumps({**json.loads(behaviours.write_verdict(request)), **more})
+        extra_fields = {"claims": []} if name == "graph_rag_llm" else {}
+        return json.dumps({**json.loads(behaviours.write_verdict(request)), **extra_fields})
 
     scripted_server.behave(behaviours.normal_reply(make_reply))
     system = make_system(name)
@@ -544,15 +563,15 @@ def test_rows_and_manifest_of_a_run(
     rows: list[Result] = list(read_results(out))
     assert [row.system for row in rows] == [f"{name}:custom/{scripted_server.model}"] * 9
     assert all(row.pred in ("YES", "NO", "UNKNOWN") for row in rows)
-    calls = 5 if name == "consistency" else 1
-    assert len(scripted_server.requests) == 9 * calls
+    calls_per_card = 5 if name == "consistency" else 1
+    assert len(scripted_server.requests) == 9 * calls_per_card
     assert all(row.usage is not None and row.usage.prompt_tokens > 0 for row in rows)
     manifest = read_manifest(tmp_path / "out.manifest.json")
     assert manifest.model == f"custom/{scripted_server.model}"
     assert manifest.params["prompt"]["version"] == 1
     assert scripted_server.api_key not in out.read_text() + str(manifest)
-    sent = "".join(asked.prompt for asked in scripted_server.requests)
-    assert "hidden" not in sent, "prompts contain only the card view"
+    prompts = "".join(chat_request.prompt for chat_request in scripted_server.requests)
+    assert "hidden" not in prompts, "prompts contain only the card view"
 
 
 @pytest.mark.slow
@@ -566,7 +585,7 @@ def test_real_server_with_random_replies(
     client = ClientOptions(model=f"custom/{llama_server.model}", timeout_s=60)
     settings = {"max_tokens": "64"}
     (system,) = make_systems("raw", SystemOptions(client=client, settings=settings))
-    for answer in ask_cards(system, VIEW, CardView((), (), ASKED)):
+    for answer in ask_cards(system, VIEW, CardView((), (), QUESTION)):
         assert answer.pred in ("YES", "NO", "UNKNOWN", "INVALID")
         if answer.pred == "INVALID":
             assert answer.note

@@ -1,3 +1,5 @@
+"""Tests ``epoche metrics``: values, intervals, policies, groups, notes and checks of the input."""
+
 from __future__ import annotations
 
 import json
@@ -38,15 +40,15 @@ QUICK = Plan(resamples=200)
 KINDS = {"E": ("asserted", "inferred"), "C": ("functional", "denied"), "U": ("absent",)}
 
 
-def rows_of(
-    system: str, answer: Callable[[random.Random, str], str], count: int = 120, seed: int = 1
+def make_rows(
+    system: str, choose_answer: Callable[[random.Random, str], str], count: int = 120, seed: int = 1
 ) -> list[dict[str, Any]]:
     rng = random.Random(f"{system}{seed}")
     rows = []
     for n in range(count):
         label = "ECU"[n % 3]
         gold = GOLD_OF_LABEL[label]
-        pred = answer(rng, gold)
+        pred = choose_answer(rng, gold)
         rows.append(
             {
                 "id": f"{n:04d}",
@@ -64,11 +66,13 @@ def rows_of(
     return rows
 
 
-def good_answer(rng: random.Random, gold: str) -> str:
+def answer_well(rng: random.Random, gold: str) -> str:
+    """Chooses the right answer in 90 % of the cases."""
     return gold if rng.random() < 0.9 else rng.choice(["YES", "NO", "UNKNOWN"])
 
 
-def poor_answer(rng: random.Random, gold: str) -> str:
+def answer_poorly(rng: random.Random, gold: str) -> str:
+    """Chooses the right answer in 40 % of the cases; the others include INVALID and ERROR."""
     return gold if rng.random() < 0.4 else rng.choice(["YES", "NO", "UNKNOWN", "INVALID", "ERROR"])
 
 
@@ -80,7 +84,8 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.fixture
 def results_file(tmp_path: Path) -> Path:
     return write_rows(
-        tmp_path / "all_results.jsonl", rows_of("good", good_answer) + rows_of("poor", poor_answer)
+        tmp_path / "all_results.jsonl",
+        make_rows("good", answer_well) + make_rows("poor", answer_poorly),
     )
 
 
@@ -94,13 +99,18 @@ def test_report_is_complete_for_every_system(report: MetricsReport) -> None:
     assert (report.n_cards, report.n_clusters) == (120, 60)
     assert report.label_counts == {"E": 40, "C": 40, "U": 40}
     for policy in ("licensed", "published"):
-        part = report.policies[policy]
-        assert list(part.systems) == ["good", "poor"]
-        assert list(part.controls) == ["always-YES", "always-NO", "always-UNKNOWN", "random"]
-        for system in (*part.systems.values(), *part.controls.values()):
+        policy_report = report.policies[policy]
+        assert list(policy_report.systems) == ["good", "poor"]
+        assert list(policy_report.controls) == [
+            "always-YES",
+            "always-NO",
+            "always-UNKNOWN",
+            "random",
+        ]
+        for system in (*policy_report.systems.values(), *policy_report.controls.values()):
             assert list(system.metrics) == list(SYSTEM_METRICS)
             assert sum(sum(row.values()) for row in system.table.values()) == pytest.approx(120)
-        for system in part.systems.values():
+        for system in policy_report.systems.values():
             assert list(system.per_label) == ["E", "C", "U"]
             assert list(system.per_kind) == [
                 *("asserted", "inferred", "denied", "functional", "absent"),
@@ -133,12 +143,14 @@ def test_invalid_replies_widen_the_bounds_and_are_noted(report: MetricsReport) -
     assert poor_ap.best is not None
     assert poor_ap.value is not None
     assert poor_ap.worst < poor_ap.value < poor_ap.best
-    far = report.policies["licensed"].systems["poor"].metrics["FAR-NE"]
-    assert far.worst is not None
-    assert far.best is not None
-    assert far.worst > far.best == far.value
+    poor_far = report.policies["licensed"].systems["poor"].metrics["FAR-NE"]
+    assert poor_far.worst is not None
+    assert poor_far.best is not None
+    assert poor_far.worst > poor_far.best == poor_far.value
     assert any("poor has" in note and "INVALID" in note for note in report.notes)
-    assert any("counts the INVALID and ERROR replies of poor as answers" in n for n in report.notes)
+    assert any(
+        "counts the INVALID and ERROR replies of poor as answers" in note for note in report.notes
+    )
     assert not any("good has" in note for note in report.notes)
 
 
@@ -153,39 +165,45 @@ def test_groups_contain_only_meaningful_metrics(report: MetricsReport) -> None:
     assert "|difficulty:hard|" in system.per_difficulty["hard"].metrics["AP"].signature
 
 
-def test_all_right_still_has_an_interval(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "r.jsonl", rows_of("perfect", lambda _, gold: gold))
+def test_all_right_answers_still_have_an_interval(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "r.jsonl", make_rows("perfect", lambda _, gold: gold))
     metrics = (
         measure(read_observations([path]), QUICK).policies["licensed"].systems["perfect"].metrics
     )
     assert metrics["AP"].method == "wilson-edge"
     assert metrics["AP"].high == 1.0
     assert metrics["AP"].low is not None
-    # Two thirds of the cards are C or U; they are in 60 clusters, which are counted.
+    # AP counts the 80 cards labelled C or U. They are in 60 clusters, and n = 60 gives low = 0.94.
     assert 0.9 < metrics["AP"].low < 0.95
     assert metrics["LA"].method == "wilson"
 
 
 def test_a_control_run_as_a_system_scores_as_the_control(tmp_path: Path) -> None:
     for pred in ("YES", "NO", "UNKNOWN"):
-        path = write_rows(tmp_path / "r.jsonl", rows_of("mine", lambda _r, _g, pred=pred: pred))
+        path = write_rows(tmp_path / "r.jsonl", make_rows("mine", lambda _r, _g, pred=pred: pred))
         report = measure(read_observations([path]), QUICK)
-        for part in report.policies.values():
-            mine, control = part.systems["mine"], part.controls[f"always-{pred}"]
-            assert mine.table == control.table
+        for policy_report in report.policies.values():
+            system, control = (
+                policy_report.systems["mine"],
+                policy_report.controls[f"always-{pred}"],
+            )
+            assert system.table == control.table
             for name in SYSTEM_METRICS:
-                assert mine.metrics[name].value == control.metrics[name].value
+                assert system.metrics[name].value == control.metrics[name].value
                 assert control.metrics[name].low is None
-            assert all("mine" in (*won.beaten, *won.tied) for won in part.won_by_controls)
+            assert all(
+                "mine" in (*won_metric.beaten, *won_metric.tied)
+                for won_metric in policy_report.won_by_controls
+            )
 
 
 def test_input_order_does_not_change_the_bytes(tmp_path: Path) -> None:
-    rows = rows_of("good", good_answer) + rows_of("poor", poor_answer)
+    rows = make_rows("good", answer_well) + make_rows("poor", answer_poorly)
     path = tmp_path / "r.jsonl"
-    first = msgspec.json.encode(measure(read_observations([write_rows(path, rows)]), QUICK))
+    first_bytes = msgspec.json.encode(measure(read_observations([write_rows(path, rows)]), QUICK))
     random.Random(3).shuffle(rows)
-    second = msgspec.json.encode(measure(read_observations([write_rows(path, rows)]), QUICK))
-    assert first == second
+    second_bytes = msgspec.json.encode(measure(read_observations([write_rows(path, rows)]), QUICK))
+    assert first_bytes == second_bytes
 
 
 def test_record_survives_a_round_trip(report: MetricsReport, tmp_path: Path) -> None:
@@ -205,38 +223,45 @@ def test_record_survives_a_round_trip(report: MetricsReport, tmp_path: Path) -> 
 
 
 def test_faithfulness_is_separate_from_the_headline(tmp_path: Path) -> None:
-    rows = rows_of("good", good_answer)
-    alone = measure(read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK)
-    extra = [
+    rows = make_rows("good", answer_well)
+    headline_report = measure(read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK)
+    faithfulness_rows = [
         {**row, "id": f"f{row['id']}", "kind": kind, "cluster": f"f{row['cluster']}"}
         for kind, label in (("withheld", "U"), ("counterfactual", "E"))
         for row in rows
         if row["label"] == label
     ]
-    both = measure(read_observations([write_rows(tmp_path / "b.jsonl", rows + extra)]), QUICK)
-    assert both.n_faithfulness == 80
-    assert both.n_cards == alone.n_cards
-    for policy, part in both.policies.items():
-        system, before = part.systems["good"], alone.policies[policy].systems["good"]
-        assert system.metrics == before.metrics
-        assert system.per_kind == before.per_kind
+    full_report = measure(
+        read_observations([write_rows(tmp_path / "b.jsonl", rows + faithfulness_rows)]), QUICK
+    )
+    assert full_report.n_faithfulness == 80
+    assert full_report.n_cards == headline_report.n_cards
+    for policy, policy_report in full_report.policies.items():
+        system, headline_system = (
+            policy_report.systems["good"],
+            headline_report.policies[policy].systems["good"],
+        )
+        assert system.metrics == headline_system.metrics
+        assert system.per_kind == headline_system.per_kind
         assert list(system.faithfulness) == ["counterfactual", "withheld"]
         assert system.faithfulness["withheld"].n_cards == 40
         assert "yes_rate" in system.faithfulness["withheld"].metrics
-    assert any("80 context-faithfulness cards" in note for note in both.notes)
-    apart = measure(read_observations([write_rows(tmp_path / "c.jsonl", extra)]), QUICK)
-    assert apart.n_cards == 0
-    assert apart.policies["licensed"].systems["good"].metrics["AP"].value is None
-    assert any("no headline cards" in note for note in apart.notes)
+    assert any("80 context-faithfulness cards" in note for note in full_report.notes)
+    faithfulness_report = measure(
+        read_observations([write_rows(tmp_path / "c.jsonl", faithfulness_rows)]), QUICK
+    )
+    assert faithfulness_report.n_cards == 0
+    assert faithfulness_report.policies["licensed"].systems["good"].metrics["AP"].value is None
+    assert any("no headline cards" in note for note in faithfulness_report.notes)
 
 
 def test_policies_follow_label_and_gold_where_they_disagree(tmp_path: Path) -> None:
-    rows = rows_of("good", good_answer)
+    rows = make_rows("good", answer_well)
     for row in rows[:9]:
         if row["label"] == "C":
             row["gold"] = "UNKNOWN"
     report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK)
-    tables = {p: report.policies[p].systems["good"].table for p in report.policies}
+    tables = {policy: report.policies[policy].systems["good"].table for policy in report.policies}
     assert sum(tables["licensed"]["C"].values()) == 40
     assert sum(tables["published"]["C"].values()) == 37
     assert sum(report.policies["published"].controls["random"].table["U"].values()) == (
@@ -245,11 +270,11 @@ def test_policies_follow_label_and_gold_where_they_disagree(tmp_path: Path) -> N
 
 
 def test_clustered_answers_are_noted(tmp_path: Path) -> None:
-    rows = rows_of("good", good_answer, count=300)
-    right = {f"big{n}": random.Random(n).random() < 0.5 for n in range(12)}
+    rows = make_rows("good", answer_well, count=300)
+    is_right = {f"big{n}": random.Random(n).random() < 0.5 for n in range(12)}
     for n, row in enumerate(rows):
         row["cluster"] = f"big{n % 12}"
-        row["pred"] = row["gold"] if right[row["cluster"]] else "INVALID"
+        row["pred"] = row["gold"] if is_right[row["cluster"]] else "INVALID"
     report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK)
     assert any("Outcomes of good are correlated within clusters" in note for note in report.notes)
     for row in rows:
@@ -258,11 +283,11 @@ def test_clustered_answers_are_noted(tmp_path: Path) -> None:
     assert any("There are only 2 clusters" in note for note in report.notes)
 
 
-def observations_of(answers: list[tuple[str, str, str]]) -> Observations:
+def make_observations(answers: list[tuple[str, str, str]]) -> Observations:
     """Builds observations from (label, prediction, cluster) per card."""
-    clusters = sorted({a[2] for a in answers})
+    clusters = sorted({answer[2] for answer in answers})
     preds = ("YES", "NO", "UNKNOWN", "INVALID", "ERROR")
-    labels = np.array([LABEL_CODE[a[0]] for a in answers], dtype=np.int8)
+    labels = np.array([LABEL_CODE[answer[0]] for answer in answers], dtype=np.int8)
     return Observations(
         card_set="c",
         ids=tuple(f"{n:03d}" for n in range(len(answers))),
@@ -270,8 +295,8 @@ def observations_of(answers: list[tuple[str, str, str]]) -> Observations:
         golds=labels,
         kinds=("",) * len(answers),
         difficulties=("",) * len(answers),
-        clusters=np.array([clusters.index(a[2]) for a in answers], dtype=np.int64),
-        preds={"s": np.array([preds.index(a[1]) for a in answers], dtype=np.int8)},
+        clusters=np.array([clusters.index(answer[2]) for answer in answers], dtype=np.int64),
+        preds={"s": np.array([preds.index(answer[1]) for answer in answers], dtype=np.int8)},
     )
 
 
@@ -288,10 +313,10 @@ def observations_of(answers: list[tuple[str, str, str]]) -> Observations:
     )
 )
 def test_any_answers_give_valid_values(answers: list[tuple[str, str, str]]) -> None:
-    report = measure(observations_of(answers), Plan(resamples=100))
+    report = measure(make_observations(answers), Plan(resamples=100))
     assert msgspec.json.decode(msgspec.json.encode(report), type=MetricsReport) == report
-    for part in report.policies.values():
-        for value in part.systems["s"].metrics.values():
+    for policy_report in report.policies.values():
+        for value in policy_report.systems["s"].metrics.values():
             assert (value.value is None) == (value.denominator == 0)
             assert (value.value is None) == (value.method == "none")
             for low, high in value.intervals.values():
@@ -299,7 +324,7 @@ def test_any_answers_give_valid_values(answers: list[tuple[str, str, str]]) -> N
             # A zero-width interval would claim certainty.
             if value.low is not None and value.high is not None and value.method != "wilson":
                 assert value.low < value.high or value.method.startswith("bootstrap")
-        block = build_published_block(table_to_counts(part.systems["s"].table))
+        block = build_published_block(table_to_counts(policy_report.systems["s"].table))
         assert (
             block["metrics"]["LA"] == report.policies["published"].systems["s"].metrics["LA"].value
         )
@@ -310,10 +335,10 @@ def test_main_writes_the_measured_report(
 ) -> None:
     out = tmp_path / "deep" / "metrics.json"
     main(results=[results_file], out=out, resamples=200)
-    said = capsys.readouterr().out
-    assert "licensed: good  AP" in said
-    assert "published: poor" in said
-    assert "†" in said
+    printed = capsys.readouterr().out
+    assert "licensed: good  AP" in printed
+    assert "published: poor" in printed
+    assert "†" in printed
     assert read_metrics(out) == measure(read_observations([results_file]), QUICK)
     main(results=[results_file], out=tmp_path / "again.json", resamples=200)
     assert out.read_bytes() == (tmp_path / "again.json").read_bytes()
@@ -328,19 +353,19 @@ def test_policy_is_selected(results_file: Path, tmp_path: Path, policy: PolicyCh
 
 
 def test_separate_and_combined_files_are_equal(tmp_path: Path) -> None:
-    a = write_rows(tmp_path / "a.jsonl", rows_of("good", good_answer))
-    b = write_rows(tmp_path / "b.jsonl", rows_of("poor", poor_answer))
-    main(results=[a], more_results=[b], out=tmp_path / "m.json", resamples=100)
-    apart = read_metrics(tmp_path / "m.json")
-    both = write_rows(
-        tmp_path / "all.jsonl", rows_of("good", good_answer) + rows_of("poor", poor_answer)
+    good_file = write_rows(tmp_path / "a.jsonl", make_rows("good", answer_well))
+    poor_file = write_rows(tmp_path / "b.jsonl", make_rows("poor", answer_poorly))
+    main(results=[good_file], more_results=[poor_file], out=tmp_path / "m.json", resamples=100)
+    separate = read_metrics(tmp_path / "m.json")
+    combined_file = write_rows(
+        tmp_path / "all.jsonl", make_rows("good", answer_well) + make_rows("poor", answer_poorly)
     )
-    main(results=[both], out=tmp_path / "m.json", resamples=100)
-    assert read_metrics(tmp_path / "m.json").policies == apart.policies
+    main(results=[combined_file], out=tmp_path / "m.json", resamples=100)
+    assert read_metrics(tmp_path / "m.json").policies == separate.policies
 
 
 def test_verbose_tables_escape_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = rows_of("[red]x[/red]\x1b[31m", good_answer) + rows_of("poor", poor_answer)
+    rows = make_rows("[red]x[/red]\x1b[31m", answer_well) + make_rows("poor", answer_poorly)
     for row in rows[::3]:
         row["kind"] = "[/bold]{{7*7}}\n"
     main(
@@ -349,10 +374,10 @@ def test_verbose_tables_escape_names(tmp_path: Path, capsys: pytest.CaptureFixtu
         resamples=100,
         verbose=True,
     )
-    said = capsys.readouterr().out
-    assert "\x1b" not in said
-    assert "policy licensed" in said
-    assert "AP|cards:0123456789ab|policy:licensed|boot:100|seed:12345|v:" in said
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "policy licensed" in printed
+    assert "AP|cards:0123456789ab|policy:licensed|boot:100|seed:12345|v:" in printed
 
 
 def test_tables_cover_every_system(report: MetricsReport) -> None:
@@ -362,12 +387,14 @@ def test_tables_cover_every_system(report: MetricsReport) -> None:
         {*HEADLINE_METRICS, *COMPANION_METRICS} <= control.metrics.keys()
         for control in controls.values()
     )
-    lines = [part for part in render_tables(report) if isinstance(part, str)]
+    lines = [
+        line_or_table for line_or_table in render_tables(report) if isinstance(line_or_table, str)
+    ]
     assert any("always-UNKNOWN" in line for line in lines)
     assert any(line.startswith("note: poor has") for line in render_summary(report))
-    shown = format_with_interval(report.policies["licensed"].systems["poor"].metrics["AP"])
-    assert shown.count("[") == 1
-    assert "…" in shown
+    cell = format_with_interval(report.policies["licensed"].systems["poor"].metrics["AP"])
+    assert cell.count("[") == 1
+    assert "…" in cell
 
 
 def test_published_files_are_reproduced(published_data: Path, tmp_path: Path) -> None:
@@ -396,17 +423,17 @@ def test_results_are_checked_against_their_cards(
         {"id": card.id, "gold": card.gold, "label": card.label, "pred": "YES", "system": "s"}
         for card in cards
     ]
-    seen = check_cards(read_observations([write_rows(tmp_path / "r", rows)]), [path])
-    assert seen.card_set == hash_card_set(cards)[:12]
-    assert set(seen.kinds) == {"hiddenkind0", "hiddenkind1", "hiddenkind2", "hiddenkind3"}
-    assert seen.n_clusters == 9
-    assert seen.notes == ()
-    some = check_cards(read_observations([write_rows(tmp_path / "r", rows[:5])]), [path])
-    assert any("4 of 9 cards have no result" in note for note in some.notes)
-    named = [{**row, "cards": seen.card_set} for row in rows]
+    observations = check_cards(read_observations([write_rows(tmp_path / "r", rows)]), [path])
+    assert observations.card_set == hash_card_set(cards)[:12]
+    assert set(observations.kinds) == {"hiddenkind0", "hiddenkind1", "hiddenkind2", "hiddenkind3"}
+    assert observations.n_clusters == 9
+    assert observations.notes == ()
+    partial = check_cards(read_observations([write_rows(tmp_path / "r", rows[:5])]), [path])
+    assert any("4 of 9 cards have no result" in note for note in partial.notes)
+    named_rows = [{**row, "cards": observations.card_set} for row in rows]
     assert (
-        check_cards(read_observations([write_rows(tmp_path / "r", named)]), [path]).card_set
-        == seen.card_set
+        check_cards(read_observations([write_rows(tmp_path / "r", named_rows)]), [path]).card_set
+        == observations.card_set
     )
     with pytest.raises(CardSetMismatchError, match="these cards are"):
         check_cards(
@@ -417,11 +444,11 @@ def test_results_are_checked_against_their_cards(
         check_cards(
             read_observations([write_rows(tmp_path / "r", [{**rows[0], "id": "x"}])]), [path]
         )
-    swapped = {**rows[0], "label": "U", "gold": "UNKNOWN"}
+    changed_row = {**rows[0], "label": "U", "gold": "UNKNOWN"}
     with pytest.raises(CardSetMismatchError, match="as E"):
-        check_cards(read_observations([write_rows(tmp_path / "r", [swapped])]), [path])
+        check_cards(read_observations([write_rows(tmp_path / "r", [changed_row])]), [path])
     with pytest.raises(DuplicateIdError, match="occurs twice"):
-        check_cards(seen, [path, path])
+        check_cards(observations, [path, path])
 
 
 @pytest.mark.parametrize(
@@ -436,7 +463,7 @@ def test_script_ends_with_one_line_and_an_exit_code(
     tmp_path: Path, rows: list[dict[str, Any]], code: int
 ) -> None:
     path = write_rows(tmp_path / "r.jsonl", rows)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "eval/metrics_abstention.py", "--results", path, "--out", tmp_path / "m"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -444,9 +471,9 @@ def test_script_ends_with_one_line_and_an_exit_code(
         text=True,
         check=False,
     )
-    assert done.returncode == code
-    assert done.stderr.startswith("error: ")
-    assert len(done.stderr.splitlines()) == 1
+    assert process.returncode == code
+    assert process.stderr.startswith("error: ")
+    assert len(process.stderr.splitlines()) == 1
     assert not (tmp_path / "m").exists()
 
 
@@ -455,23 +482,33 @@ def test_codes_cover_gold_and_label() -> None:
 
 
 def test_near_misses_are_separate_unless_alone(tmp_path: Path) -> None:
-    rows = rows_of("good", good_answer)
-    alone = measure(read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK)
-    near = [
+    rows = make_rows("good", answer_well)
+    headline_report = measure(read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK)
+    near_miss_rows = [
         {**row, "id": f"n{row['id']}", "kind": "near-miss/sibling", "pred": "YES", "pass": False}
         for row in rows
         if row["label"] == "C"
     ]
-    both = measure(read_observations([write_rows(tmp_path / "b.jsonl", rows + near)]), QUICK)
-    assert (both.n_cards, both.n_near_misses) == (alone.n_cards, len(near))
-    system, before = (each.policies["licensed"].systems["good"] for each in (both, alone))
-    assert system.metrics == before.metrics
+    full_report = measure(
+        read_observations([write_rows(tmp_path / "b.jsonl", rows + near_miss_rows)]), QUICK
+    )
+    assert (full_report.n_cards, full_report.n_near_misses) == (
+        headline_report.n_cards,
+        len(near_miss_rows),
+    )
+    system, headline_system = (
+        measured.policies["licensed"].systems["good"] for measured in (full_report, headline_report)
+    )
+    assert system.metrics == headline_system.metrics
     assert list(system.near_misses) == ["all near-misses"]
-    assert before.near_misses == {}
+    assert headline_system.near_misses == {}
     assert system.near_misses["all near-misses"].metrics["CVRR"].value == 0.0
     assert any(
-        f"{len(near)} near-miss cards are reported separately" in note for note in both.notes
+        f"{len(near_miss_rows)} near-miss cards are reported separately" in note
+        for note in full_report.notes
     )
-    only = measure(read_observations([write_rows(tmp_path / "c.jsonl", near)]), QUICK)
-    assert (only.n_cards, only.n_near_misses) == (len(near), 0)
-    assert only.policies["licensed"].systems["good"].metrics["CVRR"].value == 0.0
+    near_miss_report = measure(
+        read_observations([write_rows(tmp_path / "c.jsonl", near_miss_rows)]), QUICK
+    )
+    assert (near_miss_report.n_cards, near_miss_report.n_near_misses) == (len(near_miss_rows), 0)
+    assert near_miss_report.policies["licensed"].systems["good"].metrics["CVRR"].value == 0.0

@@ -1,4 +1,4 @@
-"""The entailment model: a tiny random cross-encoder, created here without a download."""
+"""Tests the system ``nli`` with a tiny random cross-encoder, created here without a download."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kg.base.errors import MissingFileError, SettingError, WeightsError
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
         labels = ["CONTRADICTION", "entailment", "Neutral"]
@@ -28,63 +28,68 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             tmp_path_factory.mktemp("nli") / "tiny",
             7,
             id2label=dict(enumerate(labels)),
-            label2id={label: place for place, label in enumerate(labels)},
+            label2id={label: index for index, label in enumerate(labels)},
         )
 
 
-def relabel_model(folder: Path, to: Path, labels: list[str]) -> Path:
+def relabel_model(model_folder: Path, copy_folder: Path, labels: list[str]) -> Path:
     """Copies the model with other labels."""
-    to.mkdir()
-    for file in folder.iterdir():
-        (to / file.name).write_bytes(file.read_bytes())
-    config = json.loads((to / "config.json").read_text())
+    copy_folder.mkdir()
+    for file in model_folder.iterdir():
+        (copy_folder / file.name).write_bytes(file.read_bytes())
+    config = json.loads((copy_folder / "config.json").read_text())
     config["id2label"] = dict(enumerate(labels))
-    config["label2id"] = {label: place for place, label in enumerate(labels)}
-    (to / "config.json").write_text(json.dumps(config))
-    return to
+    config["label2id"] = {label: index for index, label in enumerate(labels)}
+    (copy_folder / "config.json").write_text(json.dumps(config))
+    return copy_folder
 
 
 VIEWS = [
-    CardView((f"The {one} flows into the {two}.", f"The {two} is a river."), ("A rule.",),
-             f"Does the {one} flow into the {two}?")
-    for one in ("Main", "Elbe", "Rhine", "Po", "Ob")
-    for two in ("Neckar", "Inn", "Volga", "Don")
+    CardView((f"The {river} flows into the {mouth}.", f"The {mouth} is a river."), ("A rule.",),
+             f"Does the {river} flow into the {mouth}?")
+    for river in ("Main", "Elbe", "Rhine", "Po", "Ob")
+    for mouth in ("Neckar", "Inn", "Volga", "Don")
 ]  # fmt: skip
 
 
 @pytest.mark.extra("dense")
-def test_answers_follow_the_model_probabilities(folder: Path) -> None:
+def test_answers_follow_the_model_probabilities(model_folder: Path) -> None:
     """Compares with the model called without sentence-transformers."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    system = Nli(load_encoder(str(folder)))
-    seen = set()
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    model = AutoModelForSequenceClassification.from_pretrained(model_folder).eval()
+    system = Nli(load_encoder(str(model_folder)))
+    predictions = set()
     for view in VIEWS:
         premise = " ".join((*view.facts, *view.rules))
         hypothesis = view.question.replace("Does the", "The").replace("flow", "flows")[:-1] + "."
         with torch.no_grad():
             logits = model(**tokenizer(premise, hypothesis, return_tensors="pt")).logits[0]
-        chances = torch.softmax(logits.double(), dim=0).tolist()
-        best = max(range(3), key=lambda place: chances[place])
+        probabilities = torch.softmax(logits.double(), dim=0).tolist()
+        best_index = max(range(3), key=lambda index: probabilities[index])
         answer = system.answer(view)
-        assert answer.pred == ("NO", "YES", "UNKNOWN")[best]
-        assert answer.confidence == pytest.approx(chances[best], abs=1e-5)
+        assert answer.pred == ("NO", "YES", "UNKNOWN")[best_index]
+        assert answer.confidence == pytest.approx(probabilities[best_index], abs=1e-5)
         assert hypothesis in answer.raw
         assert answer.note == ""
-        seen.add(answer.pred)
-    assert len(seen) > 1, "a model that always says the same would prove little"
+        predictions.add(answer.pred)
+    assert len(predictions) > 1, "the random model should give different answers"
 
 
 @pytest.mark.extra("dense")
-def test_label_order_is_taken_from_the_model(folder: Path, tmp_path: Path) -> None:
-    other = relabel_model(folder, tmp_path / "other", ["entails", "neutral", "contradicts"])
-    one, two = Nli(load_encoder(str(folder))), Nli(load_encoder(str(other)))
-    turned = {"NO": "YES", "YES": "UNKNOWN", "UNKNOWN": "NO"}
+def test_label_order_is_taken_from_the_model(model_folder: Path, tmp_path: Path) -> None:
+    relabelled_folder = relabel_model(
+        model_folder, tmp_path / "other", ["entails", "neutral", "contradicts"]
+    )
+    system, relabelled_system = (
+        Nli(load_encoder(str(model_folder))),
+        Nli(load_encoder(str(relabelled_folder))),
+    )
+    relabelled_answer = {"NO": "YES", "YES": "UNKNOWN", "UNKNOWN": "NO"}
     for view in VIEWS[:6]:
-        assert two.answer(view).pred == turned[one.answer(view).pred]
+        assert relabelled_system.answer(view).pred == relabelled_answer[system.answer(view).pred]
 
 
 @pytest.mark.parametrize(
@@ -104,86 +109,100 @@ def test_unknown_labels_are_refused(labels: list[str]) -> None:
 
 
 def test_label_spellings_are_recognised() -> None:
-    named = {2: "CONTRADICTION", 0: "Entailment", 1: "_neutral_"}
-    assert parse_relations(named, where="m") == ("entailment", "neutral", "contradiction")
+    labels = {2: "CONTRADICTION", 0: "Entailment", 1: "_neutral_"}
+    assert parse_relations(labels, where="m") == ("entailment", "neutral", "contradiction")
 
 
 @pytest.mark.extra("dense")
-def test_a_model_without_labels_is_refused_when_loaded(folder: Path, tmp_path: Path) -> None:
-    bare = relabel_model(folder, tmp_path / "bare", ["LABEL_0", "LABEL_1", "LABEL_2"])
+def test_a_model_without_labels_is_refused_when_loaded(model_folder: Path, tmp_path: Path) -> None:
+    unlabelled_folder = relabel_model(
+        model_folder, tmp_path / "bare", ["LABEL_0", "LABEL_1", "LABEL_2"]
+    )
     with pytest.raises(WeightsError, match="which of its outputs"):
-        load_encoder(str(bare))
-    (bare / "config.json").write_text("{")
+        load_encoder(str(unlabelled_folder))
+    (unlabelled_folder / "config.json").write_text("{")
     with pytest.raises(WeightsError, match="cannot be loaded"):
-        load_encoder(str(bare))
-    (bare / "model.safetensors").unlink()
+        load_encoder(str(unlabelled_folder))
+    (unlabelled_folder / "model.safetensors").unlink()
     with pytest.raises(WeightsError, match="no model weights"):
-        load_encoder(str(bare))
+        load_encoder(str(unlabelled_folder))
     with pytest.raises(MissingFileError):
         load_encoder("./nothing/here")
 
 
 @pytest.mark.extra("dense")
-def test_thresholds_turn_uncertain_answers_into_unknown(folder: Path) -> None:
-    encoder = load_encoder(str(folder))
-    plain = [Nli(encoder).answer(view) for view in VIEWS]
-    never = Nli(encoder, thresholds=Thresholds(1.0, 1.0))
-    held = [never.answer(view) for view in VIEWS]
-    assert {answer.pred for answer in held} == {"UNKNOWN"}
-    for before, after in zip(plain, held, strict=True):
+def test_thresholds_turn_uncertain_answers_into_unknown(model_folder: Path) -> None:
+    encoder = load_encoder(str(model_folder))
+    answers = [Nli(encoder).answer(view) for view in VIEWS]
+    strict_system = Nli(encoder, thresholds=Thresholds(1.0, 1.0))
+    strict_answers = [strict_system.answer(view) for view in VIEWS]
+    assert {answer.pred for answer in strict_answers} == {"UNKNOWN"}
+    for before, after in zip(answers, strict_answers, strict=True):
         assert ("below its threshold" in after.note) == (before.pred != "UNKNOWN")
         assert after.confidence is not None
         assert before.confidence is not None
-        assert after.confidence <= before.confidence, "of the class that was answered"
-    only_yes = Nli(encoder, thresholds=Thresholds(entailment=1.0))
-    for before, view in zip(plain, VIEWS, strict=True):
-        assert (only_yes.answer(view).pred == before.pred) == (before.pred != "YES")
+        # A withheld answer reports the probability of "neutral", which is not above the best.
+        assert after.confidence <= before.confidence
+    strict_yes_system = Nli(encoder, thresholds=Thresholds(entailment=1.0))
+    for before, view in zip(answers, VIEWS, strict=True):
+        assert (strict_yes_system.answer(view).pred == before.pred) == (before.pred != "YES")
 
 
 @pytest.mark.extra("dense")
-def test_premise_and_rule_settings(folder: Path) -> None:
-    encoder = load_encoder(str(folder))
+def test_premise_and_rule_settings(model_folder: Path) -> None:
+    encoder = load_encoder(str(model_folder))
     view = VIEWS[0]
     assert "A rule." in Nli(encoder).answer(view).raw
     assert "A rule." not in Nli(encoder, rules=False).answer(view).raw
-    # Single facts: the one furthest from neutral decides, as if it were alone.
-    each = Nli(encoder, rules=False, per_fact=True)
-    single = [each.answer(CardView((fact,), (), view.question)) for fact in view.facts]
-    together = each.answer(view)
-    assert together.raw in [answer.raw for answer in single]
+    # With per_fact, the fact that is furthest from neutral decides alone.
+    per_fact_system = Nli(encoder, rules=False, per_fact=True)
+    single_answers = [
+        per_fact_system.answer(CardView((fact,), (), view.question)) for fact in view.facts
+    ]
+    combined_answer = per_fact_system.answer(view)
+    assert combined_answer.raw in [answer.raw for answer in single_answers]
 
     def entailment_strength(raw: str) -> float:
-        shown = dict(part.split(" ") for part in raw.split(":")[0].split(", "))
-        assert math.isclose(sum(float(shown[name]) for name in RELATIONS), 1.0, abs_tol=2e-4)
-        return max(float(shown["entailment"]), float(shown["contradiction"]))
+        probabilities = dict(part.split(" ") for part in raw.split(":")[0].split(", "))
+        assert math.isclose(
+            sum(float(probabilities[name]) for name in RELATIONS), 1.0, abs_tol=2e-4
+        )
+        return max(float(probabilities["entailment"]), float(probabilities["contradiction"]))
 
-    assert entailment_strength(together.raw) == max(
-        entailment_strength(answer.raw) for answer in single
+    assert entailment_strength(combined_answer.raw) == max(
+        entailment_strength(answer.raw) for answer in single_answers
     )
 
 
 @pytest.mark.extra("dense")
-def test_truncated_input_is_noted(folder: Path) -> None:
-    system = Nli(load_encoder(str(folder)))
-    long = system.answer(CardView(("The Main flows into the Rhine. " * 40,), (), VIEWS[0].question))
-    assert "longer than the model can read" in long.note
-    framed = system.answer(CardView(("Fakt.",), (), "Fließt der Main in den Rhein?"))
-    assert "framed" in framed.note
-    empty = system.answer(CardView((), (), "?"))
-    assert empty.pred in ("YES", "NO", "UNKNOWN")
+def test_truncated_input_is_noted(model_folder: Path) -> None:
+    system = Nli(load_encoder(str(model_folder)))
+    truncated_answer = system.answer(
+        CardView(("The Main flows into the Rhine. " * 40,), (), VIEWS[0].question)
+    )
+    assert "longer than the model can read" in truncated_answer.note
+    framed_answer = system.answer(CardView(("Fakt.",), (), "Fließt der Main in den Rhein?"))
+    assert "framed" in framed_answer.note
+    empty_answer = system.answer(CardView((), (), "?"))
+    assert empty_answer.pred in ("YES", "NO", "UNKNOWN")
 
 
 @pytest.mark.extra("dense")
 def test_run_with_command_line_settings(
-    folder: Path, card_file: Callable[[int], Path], tmp_path: Path
+    model_folder: Path, card_file: Callable[[int], Path], tmp_path: Path
 ) -> None:
-    settings = {"model": str(folder), "rules": "no", "premise": "each", "contradiction": "0.9"}
+    settings = {
+        "model": str(model_folder),
+        "rules": "no",
+        "premise": "each",
+        "contradiction": "0.9",
+    }
     (system,) = make_systems("nli", SystemOptions(settings=settings))
-    outs = [tmp_path / f"{name}.jsonl" for name in "ab"]
-    for out in outs:
+    result_files = [tmp_path / f"{name}.jsonl" for name in "ab"]
+    for out in result_files:
         run(card_file(9), [system], out, system_name="nli")
-    assert outs[0].read_bytes() == outs[1].read_bytes()
-    assert {row.system for row in read_results(outs[0])} == {"nli"}
+    assert result_files[0].read_bytes() == result_files[1].read_bytes()
+    assert {row.system for row in read_results(result_files[0])} == {"nli"}
     params = system.params()
     assert params["model"] == "tiny", "params must not contain a path"
     assert len(params["weights_sha256"]) == 64

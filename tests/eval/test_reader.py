@@ -1,4 +1,4 @@
-"""The word-overlap reader: what it can and cannot decide."""
+"""Tests what the word-overlap reader can and cannot decide."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CORPUS = [
 WEIGHTS = WordWeights(CORPUS)
 
 
-def read_sentences(question: str, sentences: list[str] | None = None) -> str:
+def answer_from_sentences(question: str, sentences: list[str] | None = None) -> str:
     return (
         Reader().answer_question(question, CORPUS if sentences is None else sentences, WEIGHTS).pred
     )
@@ -50,26 +50,28 @@ def read_sentences(question: str, sentences: list[str] | None = None) -> str:
     ],
 )
 def test_answers_decided_by_word_overlap(question: str, pred: str) -> None:
-    assert read_sentences(question) == pred
+    assert answer_from_sentences(question) == pred
 
 
-def test_answers_undecided_by_word_overlap() -> None:
-    assert read_sentences("Does the Rhine flow into the Main?") == "YES", "direction is invisible"
-    # Two sentences would have to be put together (the Main reaches the sea through the Rhine) …
-    assert read_sentences("Does the Main reach the North Sea?") == "UNKNOWN"
-    # … or the reader would have to know that a river has one mouth.
-    assert read_sentences("Does the Main flow into the Baltic Sea?") == "UNKNOWN"
+def test_word_overlap_ignores_direction_and_cannot_combine_sentences() -> None:
+    assert answer_from_sentences("Does the Rhine flow into the Main?") == "YES", (
+        "word overlap ignores the direction"
+    )
+    # This needs two sentences: the Main flows into the Rhine, and the Rhine into the North Sea.
+    assert answer_from_sentences("Does the Main reach the North Sea?") == "UNKNOWN"
+    # This needs the knowledge that a river has only one mouth.
+    assert answer_from_sentences("Does the Main flow into the Baltic Sea?") == "UNKNOWN"
 
 
 def test_contradictory_text_gives_unknown() -> None:
-    both = ["The Main flows into the Rhine.", "The Main does not flow into the Rhine."]
-    assert read_sentences("Does the Main flow into the Rhine?", both) == "UNKNOWN"
+    sentences = ["The Main flows into the Rhine.", "The Main does not flow into the Rhine."]
+    assert answer_from_sentences("Does the Main flow into the Rhine?", sentences) == "UNKNOWN"
 
 
 @pytest.mark.parametrize("question", ["", "?", "Is it?", "\x00"])
 def test_question_without_content_words(question: str) -> None:
-    assert read_sentences(question) == "UNKNOWN"
-    assert read_sentences("Does the Main flow into the Rhine?", []) == "UNKNOWN"
+    assert answer_from_sentences(question) == "UNKNOWN"
+    assert answer_from_sentences("Does the Main flow into the Rhine?", []) == "UNKNOWN"
 
 
 @pytest.mark.parametrize(
@@ -88,21 +90,21 @@ def test_negation_changes_the_answer(text: str, negated: bool) -> None:
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=5), st.randoms())
 @settings(deadline=None, max_examples=150)
-def test_any_text_is_read_and_order_does_not_matter(question, sentences, dice) -> None:
+def test_any_text_is_read_and_order_does_not_matter(question, sentences, rng) -> None:
     weights = WordWeights(sentences)
     reading = Reader().answer_question(question, sentences, weights)
     assert 0 <= reading.coverage <= 1
     shuffled = list(sentences)
-    dice.shuffle(shuffled)
+    rng.shuffle(shuffled)
     assert Reader().answer_question(question, shuffled, weights).pred == reading.pred
 
 
 def test_threshold_decides() -> None:
     question = "Does the water of the Main ever reach the Rhine by any length?"
-    covered = Reader().answer_question(question, CORPUS, WEIGHTS).coverage
-    assert 0 < covered < 1
-    assert Reader(covered).answer_question(question, CORPUS, WEIGHTS).pred == "YES"
-    assert Reader(covered + 1e-6).answer_question(question, CORPUS, WEIGHTS).pred == "UNKNOWN"
+    coverage = Reader().answer_question(question, CORPUS, WEIGHTS).coverage
+    assert 0 < coverage < 1
+    assert Reader(coverage).answer_question(question, CORPUS, WEIGHTS).pred == "YES"
+    assert Reader(coverage + 1e-6).answer_question(question, CORPUS, WEIGHTS).pred == "UNKNOWN"
 
 
 def test_sentence_missing_a_name_or_number_is_no_evidence() -> None:
@@ -117,9 +119,9 @@ def test_sentence_missing_a_name_or_number_is_no_evidence() -> None:
 
 
 def test_coverage_is_the_share_of_weight() -> None:
-    asked, weights = Counter("aab"), {"a": 2.0, "b": 4.0}
-    assert compute_coverage(asked, weights, Counter("aab")) == 1.0
-    assert compute_coverage(asked, weights, Counter("ab")) == 0.75
-    assert compute_coverage(asked, weights, Counter("b")) == 0.5
-    assert compute_coverage(asked, weights, Counter("zzz")) == 0.0
-    assert compute_coverage(asked, {}, Counter("aab")) == 0.0
+    question_words, weights = Counter("aab"), {"a": 2.0, "b": 4.0}
+    assert compute_coverage(question_words, weights, Counter("aab")) == 1.0
+    assert compute_coverage(question_words, weights, Counter("ab")) == 0.75
+    assert compute_coverage(question_words, weights, Counter("b")) == 0.5
+    assert compute_coverage(question_words, weights, Counter("zzz")) == 0.0
+    assert compute_coverage(question_words, {}, Counter("aab")) == 0.0

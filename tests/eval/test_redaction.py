@@ -1,4 +1,4 @@
-"""Secrets are recognised by name and redacted in texts; nothing else is changed."""
+"""Tests that secrets are recognised by name and redacted in texts, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_ordinary_names_are_not_secrets(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),  # None: the text stays unchanged
     [
         ("bad key swordfish!", f"bad key {SECRET_PLACEHOLDER}!"),
         ("sk-abc123def456 refused", f"{SECRET_PLACEHOLDER} refused"),
@@ -41,9 +41,9 @@ def test_ordinary_names_are_not_secrets(name: str) -> None:
         ("short: abc", None),
     ],
 )
-def test_secrets_in_text_are_redacted(text: str, shown: str | None) -> None:
+def test_secrets_in_text_are_redacted(text: str, expected: str | None) -> None:
     environment = {"MY_API_KEY": "swordfish", "TOKEN": "abc", "PATH": "failed"}
-    assert hide_secrets(text, environment) == (text if shown is None else shown)
+    assert hide_secrets(text, environment) == (text if expected is None else expected)
 
 
 def test_nested_secret_is_redacted_completely() -> None:
@@ -55,5 +55,9 @@ def test_nested_secret_is_redacted_completely() -> None:
 
 
 def test_secrets_at_any_depth_are_redacted() -> None:
-    hidden = hide_secret_values({"a": [{"token": "t", "n": 1}], "key": {"k": "v"}, "secret": 3})
-    assert hidden == {"a": [{"token": SECRET_PLACEHOLDER, "n": 1}], "key": {"k": "v"}, "secret": 3}
+    redacted = hide_secret_values({"a": [{"token": "t", "n": 1}], "key": {"k": "v"}, "secret": 3})
+    assert redacted == {
+        "a": [{"token": SECRET_PLACEHOLDER, "n": 1}],
+        "key": {"k": "v"},
+        "secret": 3,
+    }

@@ -1,4 +1,4 @@
-"""Systems by name: built-in ones, those of other packages, and user classes."""
+"""Tests systems by name: built-in ones, those of other packages, and user classes."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def list_system_names(name: str) -> list[str]:
 
 
 def test_own_systems_are_listed_with_one_line_each() -> None:
-    listed = system_names()
+    descriptions = system_names()
     for name in ("kg", "rag", "controls", "always-YES", "always-NO", "always-UNKNOWN", "random"):
-        assert listed[name], name
-        assert "\n" not in listed[name]
+        assert descriptions[name], name
+        assert "\n" not in descriptions[name]
 
 
 def test_systems_can_be_made_in_several_ways(user_module: str) -> None:
@@ -84,7 +84,7 @@ def test_systems_can_be_made_in_several_ways(user_module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "said"),
+    ("attribute", "message"),
     [
         ("Nameless", "name is not a text"),
         ("Half", "is not a system"),
@@ -95,8 +95,8 @@ def test_systems_can_be_made_in_several_ways(user_module: str) -> None:
         ("", "has no class"),
     ],
 )
-def test_invalid_systems_are_refused(user_module: str, attribute: str, said: str) -> None:
-    with pytest.raises(SystemNotFoundError, match=said):
+def test_invalid_systems_are_refused(user_module: str, attribute: str, message: str) -> None:
+    with pytest.raises(SystemNotFoundError, match=message):
         list_system_names(f"{user_module}:{attribute}")
 
 
@@ -128,9 +128,9 @@ def test_current_folder_is_last_on_the_path(user_module: str) -> None:
 
 
 def test_unknown_names_list_the_nearest_first() -> None:
-    with pytest.raises(SystemNotFoundError, match="Nearest first: always-NO, always-YES") as caught:
+    with pytest.raises(SystemNotFoundError, match="Nearest first: always-NO, always-YES") as error:
         list_system_names("always-O")
-    assert "mypkg.mod:Class" in str(caught.value)
+    assert "mypkg.mod:Class" in str(error.value)
 
 
 def test_one_name_belongs_to_one_factory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,13 +164,15 @@ class ForeignSystem:
 
 
 def test_entry_points_of_other_packages_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    good = EntryPoint("foreign", "foreign_package:ForeignSystem", registry.ENTRY_POINT_GROUP)
-    bad = EntryPoint("broken", "no_such_package:X", registry.ENTRY_POINT_GROUP)
+    foreign_entry = EntryPoint(
+        "foreign", "foreign_package:ForeignSystem", registry.ENTRY_POINT_GROUP
+    )
+    broken_entry = EntryPoint("broken", "no_such_package:X", registry.ENTRY_POINT_GROUP)
     monkeypatch.setitem(sys.modules, "foreign_package", sys.modules[__name__])
-    monkeypatch.setattr(registry, "_list_entry_points", lambda: [bad, good])
-    listed = system_names()
-    assert listed["foreign"] == "A system of another package."
-    assert "cannot be imported" in listed["broken"]
+    monkeypatch.setattr(registry, "_list_entry_points", lambda: [broken_entry, foreign_entry])
+    descriptions = system_names()
+    assert descriptions["foreign"] == "A system of another package."
+    assert "cannot be imported" in descriptions["broken"]
     assert list_system_names("foreign") == ["foreign"]
     with pytest.raises(SystemNotFoundError, match="registered but cannot be imported"):
         list_system_names("broken")
@@ -186,8 +188,8 @@ def test_list_is_printed_with_one_line_each(capsys: pytest.CaptureFixture[str]) 
     from eval.list_systems import main
 
     main()
-    shown = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for name, line in system_names().items():
-        assert f"{name} " in shown
-        assert line in shown
-    assert "docs/adapters.md" in shown
+        assert f"{name} " in printed
+        assert line in printed
+    assert "docs/adapters.md" in printed

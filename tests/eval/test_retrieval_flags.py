@@ -1,4 +1,4 @@
-"""Retrieval flags: rag over a run or recorded searches, graph_rag on retrieved facts."""
+"""Tests the retrieval flags: rag over a run or recorded searches, graph_rag on retrieved facts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ The Main is a river. It rises in Franconia, and the Main flows into the Rhine at
 
 The Rhine flows into the North Sea. The Elbe does not flow into the Rhine.
 """
-ASKED = {
+BOOK_ANSWERS = {
     "Does the Main flow into the Rhine?": "YES",
     "Does the Elbe flow into the Rhine?": "NO",
     "Does the Danube flow into the Rhine?": "UNKNOWN",
@@ -44,7 +44,7 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def book_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("book")
     (folder / "rivers.md").write_text(BOOK)
     plan = BuildPlan(documents=(folder / "rivers.md",), out=folder / "run")
@@ -53,24 +53,24 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def open_system(name: str, options: SystemOptions | None = None, **settings: str) -> System:
-    (made,) = make_systems(name, replace(options or SystemOptions(), settings=settings))
-    assert isinstance(made, System)
-    return made
+    (system,) = make_systems(name, replace(options or SystemOptions(), settings=settings))
+    assert isinstance(system, System)
+    return system
 
 
 def answer_questions(system: System) -> dict[str, str]:
     return {
         question: read_answer(system.answer(CardView((), (), question)))[0].pred
-        for question in ASKED
+        for question in BOOK_ANSWERS
     }
 
 
 @pytest.mark.parametrize("retriever", ["bm25", "hybrid", "kg", "section_tree", "ensemble"])
-def test_rag_reads_the_chunk_sentences_of_a_run(retriever: str, book: Path) -> None:
+def test_rag_reads_the_chunk_sentences_of_a_run(retriever: str, book_run: Path) -> None:
     model = {"embedder": "lexical"} if retriever in ("hybrid", "ensemble") else {}
-    system = open_system("rag", run=str(book), passages="chunk", retriever=retriever, **model)
-    assert answer_questions(system) == ASKED
-    answer = system.answer(CardView((), (), next(iter(ASKED))))
+    system = open_system("rag", run=str(book_run), passages="chunk", retriever=retriever, **model)
+    assert answer_questions(system) == BOOK_ANSWERS
+    answer = system.answer(CardView((), (), next(iter(BOOK_ANSWERS))))
     assert "the Main flows into the Rhine at Mainz." in str(answer)
     assert "The Rhine flows into the North Sea" not in str(answer), (
         "the answer quotes one sentence, not the whole chunk"
@@ -82,17 +82,17 @@ def test_headings_are_sentences_of_their_section(tmp_path: Path) -> None:
     plan = BuildPlan(documents=(tmp_path / "deep.md",), out=tmp_path / "run")
     build_run(plan, Yake(), RuleVerifier(), make_lexical_embedder())
     library = open_library(RetrievalPlan("chunk", "bm25", 5, run=str(tmp_path / "run")), OPTIONS)
-    sentences = {one.id: library.split_sentences(one) for one in library.passages}
+    sentences = {passage.id: library.split_sentences(passage) for passage in library.passages}
     assert sentences["deep#1.1"][0] == "1 Waters › 1.1 Rivers"
     assert sentences["deep#1.1"][-2:] == ["Some.", "Others?"]
     assert sentences["deep#1"][0] == "1 Waters"
 
 
-def test_manifest_names_run_and_retriever(book: Path) -> None:
+def test_manifest_names_run_and_retriever(book_run: Path) -> None:
     settings = {"retriever": "ensemble", "embedder": "lexical", "weights": "dense=0,kg=2"}
-    system = open_system("rag", run=str(book), fusion="linear", walk="ppr", **settings)
+    system = open_system("rag", run=str(book_run), fusion="linear", walk="ppr", **settings)
     params = system.params()
-    assert params["passages"] == "chunk", "implied by the run"
+    assert params["passages"] == "chunk", "a run implies chunks"
     assert len(params["run_sha256"]) == 64
     assert "graph_sha256" not in params
     retriever = params["retriever"]
@@ -100,20 +100,20 @@ def test_manifest_names_run_and_retriever(book: Path) -> None:
     assert [part["name"] for part in retriever["retrievers"]] == ["bm25", "kg", "section_tree"]
     assert retriever["weights"] == [0.25, 0.5, 0.25]
     assert retriever["retrievers"][1]["mode"] == "ppr"
-    assert str(book) not in str(params), "params must not contain a path"
+    assert str(book_run) not in str(params), "params must not contain a path"
 
 
-def test_another_run_is_not_resumed(book: Path, tmp_path: Path, card_file: object) -> None:
+def test_another_run_is_not_resumed(book_run: Path, tmp_path: Path, card_file: object) -> None:
     cards = card_file(3)  # type: ignore[operator]
     out = tmp_path / "r.jsonl"
 
     def run_on_folder(folder: Path) -> None:
         run(cards, [open_system("rag", run=str(folder))], out, system_name="rag")
 
-    run_on_folder(book)
+    run_on_folder(book_run)
     assert read_manifest(tmp_path / "r.manifest.json").graph_sha256 is None
     before = out.read_bytes()
-    run_on_folder(book)
+    run_on_folder(book_run)
     assert out.read_bytes() == before
     (tmp_path / "other.md").write_text(BOOK.replace("Mainz", "Mayence"))
     plan = BuildPlan(documents=(tmp_path / "other.md",), out=tmp_path / "run")
@@ -125,26 +125,26 @@ def test_another_run_is_not_resumed(book: Path, tmp_path: Path, card_file: objec
 def test_rag_reads_recorded_searches_and_fails_without_one(
     tmp_path: Path, card_file: object
 ) -> None:
-    frozen = tmp_path / "web.jsonl"
+    recorded_searches = tmp_path / "web.jsonl"
     page = (
         "The Main",
         "https://example.org/main",
         "The Main is long. The Main flows into the Rhine.",
     )
-    for question in list(ASKED)[:2]:
+    for question in list(BOOK_ANSWERS)[:2]:
         results = clean_results([page]) if "Main" in question else ()
         row = FrozenQuery(question, hash_query(question), "2026-01-01T00:00:00+00:00", (), results)
-        append_frozen_query(frozen, row)
-    system = open_system("rag", frozen=str(frozen))
+        append_frozen_query(recorded_searches, row)
+    system = open_system("rag", frozen=str(recorded_searches))
     assert system.params()["passages"] == "web"
     assert len(system.params()["frozen_sha256"]) == 64
-    yes, nothing, _ = ASKED
-    assert read_answer(system.answer(CardView((), (), yes)))[0].pred == "YES"
-    assert read_answer(system.answer(CardView((), (), nothing)))[0].pred == "UNKNOWN"
+    main_question, elbe_question, _ = BOOK_ANSWERS
+    assert read_answer(system.answer(CardView((), (), main_question)))[0].pred == "YES"
+    assert read_answer(system.answer(CardView((), (), elbe_question)))[0].pred == "UNKNOWN"
     out = tmp_path / "r.jsonl"
     run(card_file(2), [system], out, system_name="rag")  # type: ignore[operator]
     rows = list(read_results(out))
-    assert {row.pred for row in rows} == {"ERROR"}, "not recorded is not an abstention"
+    assert {row.pred for row in rows} == {"ERROR"}, "an unrecorded search is not an abstention"
     assert "was recorded" in str(rows[0].error)
 
 
@@ -167,10 +167,12 @@ def test_rag_reads_recorded_searches_and_fails_without_one(
         {"weights": "bm25=1"},
     ],
 )
-def test_invalid_or_unused_settings_are_refused(settings: dict[str, str], book: Path) -> None:
-    told = {key: str(book) if value == "RUN" else value for key, value in settings.items()}
+def test_invalid_or_unused_settings_are_refused(settings: dict[str, str], book_run: Path) -> None:
+    run_settings = {
+        key: str(book_run) if value == "RUN" else value for key, value in settings.items()
+    }
     with pytest.raises(SettingError):
-        open_system("rag", **told)
+        open_system("rag", **run_settings)
 
 
 def test_missing_runs_and_files_are_refused(tmp_path: Path) -> None:
@@ -205,7 +207,7 @@ SHAPES = """
 :OneMouth a sh:NodeShape ; sh:targetSubjectsOf :mouth ;
     sh:property [ sh:path :mouth ; sh:maxCount 1 ; sh:class :Water ] .
 """
-CLAIMS = {
+GRAPH_ANSWERS = {
     "Does the Main flow into the Rhine?": "YES",
     "Does the Rhine receive the Main?": "YES",
     "Does the Main flow into the Baltic Sea?": "NO",
@@ -225,53 +227,65 @@ def options(tmp_path: Path) -> SystemOptions:
 def answer_claims(system: System) -> dict[str, str]:
     return {
         question: read_answer(system.answer(CardView((), (), question)))[0].pred
-        for question in CLAIMS
+        for question in GRAPH_ANSWERS
     }
 
 
 @pytest.mark.parametrize("retriever", ["bm25", "dense", "hybrid"])
 def test_graph_rag_uses_retrieved_facts_and_rules(retriever: str, options: SystemOptions) -> None:
     model = {} if retriever == "bm25" else {"embedder": "lexical"}
-    told = {"retriever": retriever, "top_k": "99", **model}
-    system = open_system("graph_rag", options, **told)
+    settings = {"retriever": retriever, "top_k": "99", **model}
+    system = open_system("graph_rag", options, **settings)
     if retriever == "bm25":
-        # BM25 never finds a fact that shares no word with the question; these need none.
-        assert answer_claims(system) == CLAIMS
+        # BM25 finds only facts that share a word with the question; here these suffice.
+        assert answer_claims(system) == GRAPH_ANSWERS
     else:
-        assert answer_claims(system) == answer_claims(open_system("graph_rag", options)) == CLAIMS
+        assert (
+            answer_claims(system)
+            == answer_claims(open_system("graph_rag", options))
+            == GRAPH_ANSWERS
+        )
     assert system.params()["retriever"]["name"] == retriever
     assert system.params()["top_k"] == 99
 
 
 def test_unretrieved_facts_are_unknown(options: SystemOptions) -> None:
-    """With one fact, each question gets only the fact nearest to its words."""
+    """With ``top_k=1`` the system sees only the fact that is nearest to the question."""
     system = open_system("graph_rag", options, retriever="bm25", top_k="1")
-    found = answer_claims(system)
-    assert found["Does the Main flow into the Rhine?"] == "YES"
-    assert found["Does the Lahn flow into the North Sea?"] == "NO", "the denial itself"
-    assert found["Does the Main flow into the Baltic Sea?"] == "UNKNOWN", "its mouth was not found"
-    whole = answer_claims(open_system("graph_rag", options))
-    assert all(pred in ("UNKNOWN", whole[question]) for question, pred in found.items())
-    answer = read_answer(system.answer(CardView((), (), list(CLAIMS)[2])))[0]
+    answers = answer_claims(system)
+    assert answers["Does the Main flow into the Rhine?"] == "YES"
+    assert answers["Does the Lahn flow into the North Sea?"] == "NO", (
+        "the retrieved fact is the denial"
+    )
+    assert answers["Does the Main flow into the Baltic Sea?"] == "UNKNOWN", (
+        "the fact about the mouth of the Main was not retrieved"
+    )
+    full_answers = answer_claims(open_system("graph_rag", options))
+    assert all(pred in ("UNKNOWN", full_answers[question]) for question, pred in answers.items())
+    answer = read_answer(system.answer(CardView((), (), list(GRAPH_ANSWERS)[2])))[0]
     assert answer.raw.startswith("The facts found neither entail nor contradict this: ")
-    assert "Rhine" not in answer.raw, "what was not found is not told either"
+    assert "Rhine" not in answer.raw, "the answer must not mention facts that were not retrieved"
 
 
 def test_fewer_facts_never_invert_an_answer(options: SystemOptions) -> None:
-    """Shapes and axioms are complete, so fewer facts can only give more UNKNOWN."""
-    whole = answer_claims(open_system("graph_rag", options))
+    """Shapes and axioms are always complete, so fewer facts can only turn answers to UNKNOWN."""
+    full_answers = answer_claims(open_system("graph_rag", options))
     for top_k in range(1, 9):
-        found = answer_claims(open_system("graph_rag", options, retriever="bm25", top_k=str(top_k)))
-        assert all(pred in ("UNKNOWN", whole[question]) for question, pred in found.items())
+        answers = answer_claims(
+            open_system("graph_rag", options, retriever="bm25", top_k=str(top_k))
+        )
+        assert all(
+            pred in ("UNKNOWN", full_answers[question]) for question, pred in answers.items()
+        )
 
 
 def test_no_retriever_changes_nothing(options: SystemOptions) -> None:
-    plain, named = (
+    system, named_system = (
         open_system("graph_rag", options),
         open_system("graph_rag", options, retriever="none"),
     )
-    assert isinstance(plain, GraphRag)
-    assert plain.params() == named.params() == {"regime": "owl-rl", "unique_names": True}
+    assert isinstance(system, GraphRag)
+    assert system.params() == named_system.params() == {"regime": "owl-rl", "unique_names": True}
     for settings in ({"top_k": "5"}, {"retriever": "kg"}, {"retriever": "bm25", "embedder": "x"}):
         with pytest.raises(SettingError):
             open_system("graph_rag", options, **settings)
@@ -283,6 +297,6 @@ def test_rules_are_separated_from_facts_negations_and_names(options: SystemOptio
     assert Claim("urn:x:receives", OWL + "inverseOf", "urn:x:mouth") in rules
     assert Claim("urn:x:River", RDFS + "subClassOf", "urn:x:Water") in rules
     assert Claim("urn:x:River", RDF_TYPE, OWL + "Class") in rules
-    things = {f"urn:x:{name}" for name in ("rhine", "main", "lahn", "north", "baltic", "no")}
-    assert not [claim for claim in rules if claim.subj in things]
+    individuals = {f"urn:x:{name}" for name in ("rhine", "main", "lahn", "north", "baltic", "no")}
+    assert not [claim for claim in rules if claim.subj in individuals]
     assert not [claim for claim in rules if claim.pred.endswith("label")]

@@ -1,4 +1,4 @@
-"""Runs against a model server that are killed, interrupted or out of disk space lose no answer.
+"""Tests that runs against a model server lose no answer if killed, interrupted or out of disk.
 
 Results are compared byte for byte if all replies came from the cache. If a reply had to be fetched
 again, everything is compared except the latencies.
@@ -35,14 +35,14 @@ from eval.manifest import read_manifest
 CARDS, REPEATS, AT_ONCE = 20, 2, 8
 ROWS = CARDS * REPEATS
 KILLS = 50
-VOLATILE_KEYS = {"results", "started", "ended", "resumed"}
+TIME_AND_PLACE_KEYS = {"results", "started", "ended", "resumed"}
 """Manifest keys about the time and place of a run; they differ between runs with equal results."""
 CUMULATIVE_KEYS = {"replies", "cached", "retries", "spent_usd"}
 """Manifest keys that count calls, not rows: a request repeated after a kill adds to them."""
 
 
 def reply_with_delay(request: ChatRequest) -> behaviours.Behaviour:
-    """Replies after 2 to 20 ms, so that answers overtake each other."""
+    """Replies after 2 to 20 ms, so that answers arrive in another order than the requests."""
     return behaviours.normal_reply(
         delay=0.002 * (1 + len(request.prompt) * (request.number + 1) % 10)
     )
@@ -50,8 +50,8 @@ def reply_with_delay(request: ChatRequest) -> behaviours.Behaviour:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as serving:
-        yield serving
+    with ScriptedServer() as scripted_server:
+        yield scripted_server
 
 
 @pytest.fixture
@@ -59,31 +59,31 @@ def cards(card_file: Callable[[int], Path]) -> Path:
     return card_file(CARDS)
 
 
-def env_of(server: ScriptedServer) -> dict[str, str]:
+def make_environment(server: ScriptedServer) -> dict[str, str]:
     return {"EPOCHE_BASE_URL": server.base_url, "EPOCHE_API_KEY": server.api_key}
 
 
-def run_command(cards: Path, *more: object, at_once: int = AT_ONCE) -> tuple[object, ...]:
+def run_command(cards: Path, *flags: object, at_once: int = AT_ONCE) -> tuple[object, ...]:
     """Returns the command without ``--out``."""
     system = ("--system", "raw", "--model", f"custom/{ScriptedServer.model}")
     repeat_options = ("--repeat", REPEATS, "--concurrency", at_once)
-    return ("eval", "--cards", cards, *system, *repeat_options, *more)
+    return ("eval", "--cards", cards, *system, *repeat_options, *flags)
 
 
 @pytest.fixture
 def command_forker(server: ScriptedServer, cards: Path, tmp_path: Path) -> Iterator[Forker]:
-    """Starts commands that send requests to ``server``, whose request log is still empty."""
+    """Starts commands that send requests to ``server``, whose request log is empty."""
     server.behave(behaviours.normal_reply())
-    with Forker(tmp_path, **env_of(server)) as forker:
-        warm = tmp_path / "warm"
-        forker.warm_up(*run_command(cards, "--out", warm / "out.jsonl"))
-        shutil.rmtree(warm)
+    with Forker(tmp_path, **make_environment(server)) as forker:
+        warm_up_folder = tmp_path / "warm"
+        forker.warm_up(*run_command(cards, "--out", warm_up_folder / "out.jsonl"))
+        shutil.rmtree(warm_up_folder)
         server.clear_log()
         server.behave_with(reply_with_delay)
         yield forker
 
 
-def rows_of(out: Path) -> list[dict[str, Any]]:
+def read_rows(out: Path) -> list[dict[str, Any]]:
     """Returns the rows in file order, without latencies."""
     rows = [json.loads(line) for line in out.read_bytes().splitlines()]
     for row in rows:
@@ -91,15 +91,19 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def stable_manifest_values(out: Path) -> dict[str, Any]:
+def read_stable_manifest_values(out: Path) -> dict[str, Any]:
     """Returns the manifest values that no interruption may change."""
     manifest = json.loads(out.with_suffix(".manifest.json").read_bytes())
-    stable = {key: value for key, value in manifest.items() if key not in VOLATILE_KEYS}
-    stable["calls"] = {k: v for k, v in stable["calls"].items() if k not in CUMULATIVE_KEYS}
-    return stable
+    stable_values = {
+        key: value for key, value in manifest.items() if key not in TIME_AND_PLACE_KEYS
+    }
+    stable_values["calls"] = {
+        k: v for k, v in stable_values["calls"].items() if k not in CUMULATIVE_KEYS
+    }
+    return stable_values
 
 
-def whole_rows(out: Path) -> list[bytes]:
+def read_complete_rows(out: Path) -> list[bytes]:
     """Returns the complete lines of a file that may be truncated or missing."""
     return out.read_bytes().split(b"\n")[:-1] if out.exists() else []
 
@@ -116,7 +120,7 @@ def test_run_killed_at_50_moments_resumes(
 ) -> None:
     reference = tmp_path / "reference" / "out.jsonl"
     assert command_forker.run(*run_command(cards, "--out", reference)) == 0
-    expected_rows, expected_values = rows_of(reference), stable_manifest_values(reference)
+    expected_rows, expected_values = read_rows(reference), read_stable_manifest_values(reference)
     assert len(expected_rows) == ROWS
     assert expected_values["status"] == "complete"
     rng, partial_runs = random.Random(50), 0
@@ -129,13 +133,15 @@ def test_run_killed_at_50_moments_resumes(
         time.sleep(rng.uniform(0, 0.03))
         os.kill(process.pid, signal.SIGKILL)
         assert process.wait() in {0, -signal.SIGKILL}  # 0: it had finished before the kill
-        kept = whole_rows(out)
-        partial_runs += 0 < len(kept) < ROWS
+        saved_rows = read_complete_rows(out)
+        partial_runs += 0 < len(saved_rows) < ROWS
         assert command_forker.run(*run_command(cards, "--out", out)) == 0
-        assert rows_of(out) == expected_rows
-        assert stable_manifest_values(out) == expected_values
-        assert set(kept) <= set(out.read_bytes().split(b"\n")), "existing rows must not change"
-        # Finished answers were not asked again; only open requests may be repeated.
+        assert read_rows(out) == expected_rows
+        assert read_stable_manifest_values(out) == expected_values
+        assert set(saved_rows) <= set(out.read_bytes().split(b"\n")), (
+            "existing rows must not change"
+        )
+        # Finished questions must not be asked again; only open requests may be repeated.
         assert len(server.requests) <= ROWS + AT_ONCE
         # A kill while the result file is sorted leaves the temporary file of the sorted rows.
         names = {path.name for path in out.parent.iterdir() if not path.name.startswith(".out.")}
@@ -156,7 +162,7 @@ def test_same_cache_gives_identical_bytes(
         shutil.copy(reference.with_name("responses.sqlite"), out.parent)
         process = command_forker.start(*run_command(cards, "--out", out))
         n_rows = rng.randrange(1, ROWS)
-        wait_until(lambda out=out, n=n_rows: len(whole_rows(out)) >= n)  # type: ignore[misc]
+        wait_until(lambda out=out, n=n_rows: len(read_complete_rows(out)) >= n)  # type: ignore[misc]
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert command_forker.run(*run_command(cards, "--out", out)) == 0
@@ -170,15 +176,15 @@ def test_two_runs_at_once_share_one_cache(
     cache = tmp_path / "shared.sqlite"
     outs = [tmp_path / name / "out.jsonl" for name in ("one", "two", "later")]
     command = run_command(cards, "--cache", cache)
-    both = [command_forker.start(*command, "--out", out) for out in outs[:2]]
-    assert [process.wait() for process in both] == [0, 0]
+    processes = [command_forker.start(*command, "--out", out) for out in outs[:2]]
+    assert [process.wait() for process in processes] == [0, 0]
     assert ROWS <= len(server.requests) <= 2 * ROWS
     server.clear_log()
     assert command_forker.run(*command, "--out", outs[2]) == 0
     assert not server.requests, "all replies are in the cache"
-    one, two, later = (out.read_bytes() for out in outs)
-    assert one == two == later
-    assert {stable_manifest_values(out)["counts"]["ERROR"] for out in outs} == {0}
+    first_bytes, second_bytes, third_bytes = (out.read_bytes() for out in outs)
+    assert first_bytes == second_bytes == third_bytes
+    assert {read_stable_manifest_values(out)["counts"]["ERROR"] for out in outs} == {0}
     assert {path.name for path in tmp_path.glob("shared*")} == {"shared.sqlite"}
 
 
@@ -186,36 +192,36 @@ def test_cache_of_a_killed_run_serves_another_run(
     server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
 ) -> None:
     cache = tmp_path / "shared.sqlite"
-    one, two = (tmp_path / name / "out.jsonl" for name in ("one", "two"))
+    killed_out, other_out = (tmp_path / name / "out.jsonl" for name in ("one", "two"))
     command = run_command(cards, "--cache", cache)
-    killed, other = (
-        command_forker.start(*command, "--out", one),
-        command_forker.start(*command, "--out", two),
+    killed_process, other_process = (
+        command_forker.start(*command, "--out", killed_out),
+        command_forker.start(*command, "--out", other_out),
     )
-    wait_until(lambda: len(whole_rows(one)) > ROWS // 4)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
-    assert other.wait() == 0
-    assert command_forker.run(*command, "--out", one) == 0
-    assert rows_of(one) == rows_of(two)
+    wait_until(lambda: len(read_complete_rows(killed_out)) > ROWS // 4)
+    os.kill(killed_process.pid, signal.SIGKILL)
+    killed_process.wait()
+    assert other_process.wait() == 0
+    assert command_forker.run(*command, "--out", killed_out) == 0
+    assert read_rows(killed_out) == read_rows(other_out)
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("sent_signal", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_with_64_requests_in_flight(
     server: ScriptedServer,
     command_forker: Forker,
     card_file: Callable[[int, str], Path],
     tmp_path: Path,
-    sent: signal.Signals,
+    sent_signal: signal.Signals,
     code: int,
 ) -> None:
     cards = card_file(100, "hundred.jsonl")
-    out, right = tmp_path / "out" / "out.jsonl", tmp_path / "right" / "out.jsonl"
+    out, reference = tmp_path / "out" / "out.jsonl", tmp_path / "right" / "out.jsonl"
     command = run_command(cards, at_once=64)
     server.behave(behaviours.normal_reply())
-    assert command_forker.run(*command, "--out", right) == 0
+    assert command_forker.run(*command, "--out", reference) == 0
     server.clear_log()
-    # The first 30 are answered, all others hang.
+    # The first 30 requests are answered, all others hang.
     server.behave_with(
         lambda request: (
             behaviours.normal_reply() if request.number < 30 else behaviours.never_reply()
@@ -224,70 +230,74 @@ def test_signal_with_64_requests_in_flight(
     with subprocess.Popen(
         command_line(*command, "--out", out),
         cwd=tmp_path,
-        env={**os.environ, **env_of(server)},
+        env={**os.environ, **make_environment(server)},
         stderr=subprocess.PIPE,
     ) as process:
-        wait_for_condition(lambda: server.in_flight == 64 and len(whole_rows(out)) == 30, process)
-        process.send_signal(sent)
+        wait_for_condition(
+            lambda: server.in_flight == 64 and len(read_complete_rows(out)) == 30, process
+        )
+        process.send_signal(sent_signal)
         _, stderr = process.communicate(timeout=30)
     assert process.returncode == code
     wait_until(lambda: server.in_flight == 0)
-    last = stderr.decode().splitlines()[-1:]
-    if sent == signal.SIGINT:
-        assert last == ["interrupted: what was finished is saved"]
+    last_line = stderr.decode().splitlines()[-1:]
+    if sent_signal == signal.SIGINT:
+        assert last_line == ["interrupted: what was finished is saved"]
     assert b"Traceback" not in stderr
-    kept = whole_rows(out)
-    assert len(kept) == 30
+    saved_rows = read_complete_rows(out)
+    assert len(saved_rows) == 30
     manifest = read_manifest(out.with_suffix(".manifest.json"))
     assert manifest.status == "interrupted"
     assert sum(manifest.counts.values()) == 30
     assert manifest.counts["ERROR"] == 0
     server.behave(behaviours.normal_reply())
     assert command_forker.run(*command, "--out", out) == 0
-    assert rows_of(out) == rows_of(right)
-    assert stable_manifest_values(out) == stable_manifest_values(right)
-    assert set(kept) <= set(out.read_bytes().split(b"\n"))
+    assert read_rows(out) == read_rows(reference)
+    assert read_stable_manifest_values(out) == read_stable_manifest_values(reference)
+    assert set(saved_rows) <= set(out.read_bytes().split(b"\n"))
 
 
 def test_full_disk_for_the_results(
     server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
 ) -> None:
-    out, right = tmp_path / "out.jsonl", tmp_path / "right.jsonl"
+    out, reference = tmp_path / "out.jsonl", tmp_path / "right.jsonl"
     command = run_command(cards, "--no-cache")
-    assert command_forker.run(*command, "--out", right) == 0
+    assert command_forker.run(*command, "--out", reference) == 0
     line = check_error_line(
         run_process(
-            limit_file_size(command_line(*command, "--out", out), 6_000), tmp_path, **env_of(server)
+            limit_file_size(command_line(*command, "--out", out), 6_000),
+            tmp_path,
+            **make_environment(server),
         ),
         15,
     )
     assert "out.jsonl" in line
-    kept = out.read_bytes()
-    assert kept.endswith(b"\n")
-    assert 0 < len(kept) <= 6_000
+    saved_bytes = out.read_bytes()
+    assert saved_bytes.endswith(b"\n")
+    assert 0 < len(saved_bytes) <= 6_000
     assert command_forker.run(*command, "--out", out) == 0
-    assert rows_of(out) == rows_of(right)
-    assert set(kept.split(b"\n")) <= set(out.read_bytes().split(b"\n"))
+    assert read_rows(out) == read_rows(reference)
+    assert set(saved_bytes.split(b"\n")) <= set(out.read_bytes().split(b"\n"))
 
 
 def test_full_disk_for_the_cache_loses_no_answer(
     server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
 ) -> None:
-    out, right = tmp_path / "out" / "out.jsonl", tmp_path / "right" / "out.jsonl"
-    assert command_forker.run(*run_command(cards, "--out", right)) == 0
-    # Disk space for the results and a new cache, but not for all replies in the cache.
+    out, reference = tmp_path / "out" / "out.jsonl", tmp_path / "right" / "out.jsonl"
+    assert command_forker.run(*run_command(cards, "--out", reference)) == 0
+    # Enough disk space for the results and a new cache, but not for all replies in the cache.
     max_bytes = 60_000
-    assert right.stat().st_size < max_bytes
-    done = run_process(
+    assert reference.stat().st_size < max_bytes
+    result = run_process(
         limit_file_size(command_line(*run_command(cards, "--out", out)), max_bytes),
         tmp_path,
-        **env_of(server),
+        **make_environment(server),
     )
-    assert done.code == 0, done.err
-    assert "replies are no longer cached" in done.err
-    assert rows_of(out) == rows_of(right)
+    assert result.code == 0, result.err
+    assert "replies are no longer cached" in result.err
+    assert read_rows(out) == read_rows(reference)
     server.clear_log()
-    again = tmp_path / "again.jsonl"
+    second_out = tmp_path / "again.jsonl"
     cache = ("--cache", out.with_name("responses.sqlite"))
-    assert command_forker.run(*run_command(cards, *cache, "--out", again)) == 0
-    assert rows_of(again) == rows_of(right)
+    assert command_forker.run(*run_command(cards, *cache, "--out", second_out)) == 0
+    assert read_rows(second_out) == read_rows(reference)

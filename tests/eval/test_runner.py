@@ -1,4 +1,4 @@
-"""The runner: after any interruption, the finished file equals that of an uninterrupted run."""
+"""Tests the runner: after any interruption, the result file equals that of a complete run."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class EchoSystem:
 
     def __init__(self, name: str = "echo", **params: Any) -> None:
         self.name = name
-        self.asked = 0
+        self.call_count = 0
         self._params = params
 
     def params(self) -> dict[str, Any]:
         return self._params
 
     def answer(self, card: CardView) -> Answer | str:
-        self.asked += 1
+        self.call_count += 1
         digit = int(card.question.rstrip("?")[-1])
         return ("YES", "NO", "UNKNOWN")[digit % 3]
 
@@ -62,6 +62,8 @@ class FlakySystem(EchoSystem):
 
 
 class ClaimOracleStub:
+    """Answers from the claim, which only an oracle receives."""
+
     name = "oracle"
 
     def params(self) -> dict[str, Any]:
@@ -77,34 +79,34 @@ def run_cards(cards: Path, out: Path, *systems: AnySystem, **options: Any) -> Ru
 
 def test_rows_are_in_card_order_and_complete(card_file: CardFile, tmp_path: Path) -> None:
     cards = card_file(7)
-    done = run_cards(cards, tmp_path / "r.jsonl", EchoSystem())
+    finished_run = run_cards(cards, tmp_path / "r.jsonl", EchoSystem())
     rows = list(read_results(tmp_path / "r.jsonl"))
-    original = read_cards(cards)
-    assert [row.id for row in rows] == [card.id for card in original]
-    for row, card in zip(rows, original, strict=True):
+    expected_cards = read_cards(cards)
+    assert [row.id for row in rows] == [card.id for card in expected_cards]
+    for row, card in zip(rows, expected_cards, strict=True):
         assert (row.kind, row.cluster, row.difficulty) == (card.kind, card.cluster, "easy")
         assert (row.gold, row.label, row.system) == (card.gold, card.label, "echo")
         assert row.passed == (row.pred == card.gold)
-        assert row.cards == hash_card_set(original)[:12]
+        assert row.cards == hash_card_set(expected_cards)[:12]
         assert row.latency_s is None
-    assert done.asked == 7
-    assert done.manifest == read_manifest(tmp_path / "r.manifest.json")
-    assert done.manifest.status == "complete"
-    assert sum(done.manifest.counts.values()) == done.manifest.rows_expected == 7
+    assert finished_run.asked == 7
+    assert finished_run.manifest == read_manifest(tmp_path / "r.manifest.json")
+    assert finished_run.manifest.status == "complete"
+    assert sum(finished_run.manifest.counts.values()) == finished_run.manifest.rows_expected == 7
 
 
 def test_oracle_gets_the_claim_and_is_declared(card_file: CardFile, tmp_path: Path) -> None:
-    done = run_cards(card_file(3), tmp_path / "r.jsonl", ClaimOracleStub())
+    finished_run = run_cards(card_file(3), tmp_path / "r.jsonl", ClaimOracleStub())
     rows = list(read_results(tmp_path / "r.jsonl"))
     assert [row.raw for row in rows] == [f"urn:hidden:s{number}" for number in range(3)]
-    assert done.manifest.oracles == ("oracle",)
+    assert finished_run.manifest.oracles == ("oracle",)
     assert run_cards(card_file(3), tmp_path / "e.jsonl", EchoSystem()).manifest.oracles == ()
 
 
 def test_only_remote_systems_get_a_latency(card_file: CardFile, tmp_path: Path) -> None:
-    remote = EchoSystem()
-    remote.remote = True  # type: ignore[attr-defined]  # what an adapter may declare
-    run_cards(card_file(2), tmp_path / "r.jsonl", remote)
+    remote_system = EchoSystem()
+    remote_system.remote = True  # type: ignore[attr-defined]  # an adapter may declare it
+    run_cards(card_file(2), tmp_path / "r.jsonl", remote_system)
     assert all(row.latency_s is not None for row in read_results(tmp_path / "r.jsonl"))
 
 
@@ -113,91 +115,99 @@ def test_file_cut_at_any_byte_resumes_to_identical_bytes(
 ) -> None:
     cards, out = card_file(12), tmp_path / "r.jsonl"
     run_cards(cards, out, EchoSystem(), EchoSystem("second"))
-    whole = out.read_bytes()
-    for cut in [0, 1, len(whole) - 1, *random.Random(5).sample(range(len(whole)), 40)]:
-        out.write_bytes(whole[:cut])
+    full_bytes = out.read_bytes()
+    for cut in [0, 1, len(full_bytes) - 1, *random.Random(5).sample(range(len(full_bytes)), 40)]:
+        out.write_bytes(full_bytes[:cut])
         first, second = EchoSystem(), EchoSystem("second")
-        done = run_cards(cards, out, first, second)
-        assert out.read_bytes() == whole, cut
-        assert done.already_answered == whole[:cut].count(b"\n")
-        assert first.asked + second.asked == done.asked == 24 - done.already_answered
+        resumed_run = run_cards(cards, out, first, second)
+        assert out.read_bytes() == full_bytes, cut
+        assert resumed_run.already_answered == full_bytes[:cut].count(b"\n")
+        assert (
+            first.call_count + second.call_count
+            == resumed_run.asked
+            == 24 - resumed_run.already_answered
+        )
 
 
 def test_a_finished_run_asks_nothing_again(card_file: CardFile, tmp_path: Path) -> None:
     cards, out, system = card_file(5), tmp_path / "r.jsonl", EchoSystem()
     started = run_cards(cards, out, system).manifest.started
-    again = run_cards(cards, out, system)
-    assert (system.asked, again.asked, again.already_answered) == (5, 0, 5)
-    assert (again.manifest.started, again.manifest.resumed) == (started, 1)
+    second_run = run_cards(cards, out, system)
+    assert (system.call_count, second_run.asked, second_run.already_answered) == (5, 0, 5)
+    assert (second_run.manifest.started, second_run.manifest.resumed) == (started, 1)
 
 
 def test_limit_can_be_raised_but_not_lowered(card_file: CardFile, tmp_path: Path) -> None:
     cards, out, system = card_file(10), tmp_path / "r.jsonl", EchoSystem()
     assert run_cards(cards, out, system, limit=4).manifest.rows_expected == 4
     run_cards(cards, out, system)
-    assert system.asked == 10
+    assert system.call_count == 10
     with pytest.raises(CardSetMismatchError, match="--limit"):
         run_cards(cards, out, system, limit=4)
     assert len(list(read_results(out))) == 10
 
 
 def test_only_error_rows_are_asked_again(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out, mended, flaky = (
+    cards, out, reference, flaky_system = (
         card_file(20),
         tmp_path / "r.jsonl",
         tmp_path / "m.jsonl",
         FlakySystem(),
     )
-    counts = run_cards(cards, out, flaky).manifest.counts
+    counts = run_cards(cards, out, flaky_system).manifest.counts
     assert counts["ERROR"] == 6
     errors = [row for row in read_results(out) if row.pred == "ERROR"]
     assert {row.error for row in errors} == {"ConnectionError: the line is down"}
     assert not any(row.passed for row in errors)
-    flaky.broken, flaky.asked = False, 0
-    assert run_cards(cards, out, flaky).asked == 0, "errors are retried only on request"
-    done = run_cards(cards, out, flaky, retry_errors=True)
-    assert (done.asked, flaky.asked, done.manifest.counts["ERROR"]) == (6, 6, 0)
-    run_cards(cards, mended, flaky)
-    assert out.read_bytes() == mended.read_bytes()
+    flaky_system.broken, flaky_system.call_count = False, 0
+    assert run_cards(cards, out, flaky_system).asked == 0, "errors are retried only on request"
+    retried_run = run_cards(cards, out, flaky_system, retry_errors=True)
+    assert (retried_run.asked, flaky_system.call_count, retried_run.manifest.counts["ERROR"]) == (
+        6,
+        6,
+        0,
+    )
+    run_cards(cards, reference, flaky_system)
+    assert out.read_bytes() == reference.read_bytes()
 
 
 def test_interrupted_retry_neither_duplicates_nor_loses_rows(
     card_file: CardFile, tmp_path: Path
 ) -> None:
-    cards, out, flaky = card_file(20), tmp_path / "r.jsonl", FlakySystem()
-    run_cards(cards, out, flaky)
-    flaky.broken = False
+    cards, out, fixed_system = card_file(20), tmp_path / "r.jsonl", FlakySystem()
+    run_cards(cards, out, fixed_system)
+    fixed_system.broken = False
 
-    class Dies(EchoSystem):
+    class InterruptedSystem(EchoSystem):
         def answer(self, card: CardView) -> Answer | str:
-            if self.asked == 3:
+            if self.call_count == 3:
                 raise KeyboardInterrupt
             return super().answer(card)
 
     with pytest.raises(KeyboardInterrupt):
-        run_cards(cards, out, Dies("flaky"), retry_errors=True)
+        run_cards(cards, out, InterruptedSystem("flaky"), retry_errors=True)
     ids = [row.id for row in read_results(out)]
     assert len(ids) == len(set(ids)) == 17
     assert ids == sorted(ids)
     assert read_manifest(manifest_path(out)).status == "interrupted"
-    run_cards(cards, out, flaky)
-    run_cards(cards, tmp_path / "m.jsonl", flaky)
+    run_cards(cards, out, fixed_system)
+    run_cards(cards, tmp_path / "m.jsonl", fixed_system)
     assert out.read_bytes() == (tmp_path / "m.jsonl").read_bytes()
 
 
 def test_rows_are_sorted_into_card_order(card_file: CardFile, tmp_path: Path) -> None:
     cards, out = card_file(9), tmp_path / "r.jsonl"
     run_cards(cards, out, EchoSystem())
-    whole = out.read_bytes()
-    lines = whole.splitlines(keepends=True)
+    full_bytes = out.read_bytes()
+    lines = full_bytes.splitlines(keepends=True)
     random.Random(1).shuffle(lines)
     out.write_bytes(b"".join(lines[:7]))
     run_cards(cards, out, EchoSystem())
-    assert out.read_bytes() == whole
+    assert out.read_bytes() == full_bytes
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"system": EchoSystem("other")}, "another system"),
         ({"system": EchoSystem(top_k=3)}, r"another params: top_k \S+ now 3 "),
@@ -206,15 +216,15 @@ def test_rows_are_sorted_into_card_order(card_file: CardFile, tmp_path: Path) ->
     ],
 )
 def test_results_of_another_run_are_refused_and_unchanged(
-    card_file: CardFile, tmp_path: Path, change: dict[str, Any], said: str
+    card_file: CardFile, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     out = tmp_path / "r.jsonl"
     run_cards(card_file(5), out, EchoSystem())
     before = out.read_bytes(), manifest_path(out).read_bytes()
     cards = card_file(change.pop("cards", 5))
-    with pytest.raises(CardSetMismatchError, match=said) as caught:
+    with pytest.raises(CardSetMismatchError, match=message) as error:
         run_cards(cards, out, change.pop("system", EchoSystem()), **change)
-    assert "--overwrite" in caught.value.format_line()
+    assert "--overwrite" in error.value.format_line()
     assert (out.read_bytes(), manifest_path(out).read_bytes()) == before
 
 
@@ -223,9 +233,9 @@ def test_stale_results_are_renamed_on_request(card_file: CardFile, tmp_path: Pat
     run_cards(card_file(5), out, EchoSystem())
     before = out.read_bytes()
     run_cards(card_file(6), out, EchoSystem(), set_aside=True)
-    (aside,) = tmp_path.glob("r.stale-*.jsonl")
-    assert aside.read_bytes() == before
-    assert manifest_path(aside).is_file()
+    (stale_file,) = tmp_path.glob("r.stale-*.jsonl")
+    assert stale_file.read_bytes() == before
+    assert manifest_path(stale_file).is_file()
     assert sum(1 for _ in read_results(out)) == 6
     # A run of the same kind is resumed, not renamed.
     run_cards(card_file(6), out, EchoSystem(), set_aside=True)
@@ -234,11 +244,14 @@ def test_stale_results_are_renamed_on_request(card_file: CardFile, tmp_path: Pat
 
 def test_renamed_results_are_never_replaced(card_file: CardFile, tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
-    for top_k in (1, 2, 3):  # The same cards each time, so the same name to set aside as.
+    for top_k in (1, 2, 3):  # The cards are the same, so every stale file would get one name.
         run_cards(card_file(5), out, EchoSystem(top_k=top_k), set_aside=True)
-    kept = list(tmp_path.glob("r.stale-*.jsonl"))
-    assert len(kept) == 2
-    assert sorted(read_manifest(manifest_path(path)).params["top_k"] for path in kept) == [1, 2]
+    stale_files = list(tmp_path.glob("r.stale-*.jsonl"))
+    assert len(stale_files) == 2
+    assert sorted(read_manifest(manifest_path(path)).params["top_k"] for path in stale_files) == [
+        1,
+        2,
+    ]
 
 
 def test_changes_in_hidden_card_fields_are_detected(card_file: CardFile, tmp_path: Path) -> None:
@@ -323,13 +336,13 @@ def test_output_folder_that_is_a_file_is_a_write_error(card_file: CardFile, tmp_
 def test_two_runs_cannot_write_one_file(card_file: CardFile, tmp_path: Path) -> None:
     cards, out = card_file(5), tmp_path / "r.jsonl"
 
-    class Nested(EchoSystem):
+    class NestedRunSystem(EchoSystem):
         def answer(self, card: CardView) -> Answer | str:
             with pytest.raises(WriteError, match="another run"):
                 run_cards(cards, out, EchoSystem())
             return super().answer(card)
 
-    assert run_cards(cards, out, Nested()).manifest.counts["ERROR"] == 0
+    assert run_cards(cards, out, NestedRunSystem()).manifest.counts["ERROR"] == 0
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(EXIT_TERMINATED)], ids=repr)
@@ -338,14 +351,14 @@ def test_interruption_saves_finished_rows(
 ) -> None:
     cards, out = card_file(9), tmp_path / "r.jsonl"
 
-    class Stopped(EchoSystem):
+    class StoppedSystem(EchoSystem):
         def answer(self, card: CardView) -> Answer | str:
-            if self.asked == 4:
+            if self.call_count == 4:
                 raise stop
             return super().answer(card)
 
     with pytest.raises(type(stop)):
-        run_cards(cards, out, Stopped())
+        run_cards(cards, out, StoppedSystem())
     manifest = read_manifest(manifest_path(out))
     assert (manifest.status, sum(manifest.counts.values())) == ("interrupted", 4)
     assert manifest.ended is not None
@@ -357,10 +370,10 @@ def test_params_that_are_not_json_are_refused_before_writing(
 ) -> None:
     with pytest.raises(SystemNotFoundError, match="not JSON"):
         run_cards(card_file(2), tmp_path / "r.jsonl", EchoSystem(model=object()))
-    bare = EchoSystem()
-    bare.params = lambda: ["k", 1]  # type: ignore[method-assign,assignment]  # a mistaken adapter
+    mistaken_system = EchoSystem()
+    mistaken_system.params = lambda: ["k", 1]  # type: ignore[method-assign,assignment]  # a mistaken adapter
     with pytest.raises(SystemNotFoundError, match="not a dict"):
-        run_cards(card_file(2), tmp_path / "r.jsonl", bare)
+        run_cards(card_file(2), tmp_path / "r.jsonl", mistaken_system)
     assert not (tmp_path / "r.jsonl").exists()
 
 
@@ -397,36 +410,38 @@ def test_manifest_finds_its_cards_after_a_move(card_file: CardFile, tmp_path: Pa
     run_cards(cards, tmp_path / "results" / "r.jsonl", EchoSystem())
     text = (tmp_path / "results" / "r.manifest.json").read_text()
     assert str(tmp_path) not in text
-    moved = tmp_path / "elsewhere"
-    moved.mkdir()
-    shutil.move(cards, moved / "cards.jsonl")
-    shutil.move(tmp_path / "results", moved / "results")
-    found = find_card_file(moved / "results" / "r.manifest.json")
-    assert found is not None
-    assert found.resolve() == (moved / "cards.jsonl").resolve()
-    shutil.move(moved / "cards.jsonl", moved / "results" / "cards.jsonl")
+    moved_folder = tmp_path / "elsewhere"
+    moved_folder.mkdir()
+    shutil.move(cards, moved_folder / "cards.jsonl")
+    shutil.move(tmp_path / "results", moved_folder / "results")
+    card_path = find_card_file(moved_folder / "results" / "r.manifest.json")
+    assert card_path is not None
+    assert card_path.resolve() == (moved_folder / "cards.jsonl").resolve()
+    shutil.move(moved_folder / "cards.jsonl", moved_folder / "results" / "cards.jsonl")
     assert (
-        find_card_file(moved / "results" / "r.manifest.json") == moved / "results" / "cards.jsonl"
+        find_card_file(moved_folder / "results" / "r.manifest.json")
+        == moved_folder / "results" / "cards.jsonl"
     )
-    (moved / "results" / "cards.jsonl").unlink()
-    assert find_card_file(moved / "results" / "r.manifest.json") is None
+    (moved_folder / "results" / "cards.jsonl").unlink()
+    assert find_card_file(moved_folder / "results" / "r.manifest.json") is None
 
 
 def test_resuming_costs_no_more_than_reading(tmp_path: Path, card_file: CardFile) -> None:
-    small, large = card_file(500, "small.jsonl"), card_file(5_000, "large.jsonl")
+    small_cards, large_cards = card_file(500, "small.jsonl"), card_file(5_000, "large.jsonl")
     seconds = {}
-    for cards in (small, large):
+    for cards in (small_cards, large_cards):
         out = tmp_path / f"{cards.stem}.out.jsonl"
         run_cards(cards, out, EchoSystem())
-        best = float("inf")
+        best_seconds = float("inf")
         for _ in range(3):
-            started = time.process_time()
+            start = time.process_time()
             run_cards(cards, out, EchoSystem())
-            best = min(best, time.process_time() - started)
-        seconds[cards] = best
-    # Linear growth is 10 times, quadratic 100. The margin allows for a busy machine.
-    assert seconds[large] < 40 * seconds[small]
-    assert seconds[large] < 5
+            best_seconds = min(best_seconds, time.process_time() - start)
+        seconds[cards] = best_seconds
+    # Ten times the cards take 10 times as long if growth is linear, 100 times if it is quadratic.
+    # The limit of 40 allows for a busy machine.
+    assert seconds[large_cards] < 40 * seconds[small_cards]
+    assert seconds[large_cards] < 5
 
 
 @pytest.mark.parametrize("name", ["cards.jsonl", "cards", "cards.manifest.json", "./cards.jsonl"])

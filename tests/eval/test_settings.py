@@ -1,4 +1,4 @@
-"""Values of ``--set``: parsed by type; unknown, malformed and secret settings are refused."""
+"""Tests the values of ``--set``: parsing, and refusal of unknown, malformed or secret settings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ def test_malformed_pairs_are_refused(pairs: list[str]) -> None:
 
 @pytest.mark.parametrize("pair", ["api_key=hush", "hfToken=hush", "api_key hush", "password"])
 def test_secrets_are_refused_without_being_shown(pair: str) -> None:
-    with pytest.raises(SettingError) as caught:
+    with pytest.raises(SettingError) as error:
         parse_settings([pair])
-    # Without "=", the whole text is taken as the name, which the message quotes.
-    assert "hush" not in str(caught.value) or "=" not in pair
+    assert "hush" not in str(error.value)
 
 
 def test_each_setting_type_and_its_errors() -> None:
@@ -34,13 +33,15 @@ def test_each_setting_type_and_its_errors() -> None:
     assert settings.get_text("path", "") == "x"
     assert settings.get_text("other", "default") == "default"
     settings.refuse_unknown()
-    bad = Settings({"top_k": "0", "mode": "c", "cut": "nan", "size": "x", "half": "½"}, "s")
+    invalid_settings = Settings(
+        {"top_k": "0", "mode": "c", "cut": "nan", "size": "x", "half": "½"}, "s"
+    )
     for get_setting in (
-        lambda: bad.get_int("top_k", 5, minimum=1),
-        lambda: bad.get_choice("mode", ("a", "b")),
-        lambda: bad.get_fraction("cut", 0.9),
-        lambda: bad.get_fraction("half", 0.9),
-        lambda: bad.get_int("size", 5, minimum=1),
+        lambda: invalid_settings.get_int("top_k", 5, minimum=1),
+        lambda: invalid_settings.get_choice("mode", ("a", "b")),
+        lambda: invalid_settings.get_fraction("cut", 0.9),
+        lambda: invalid_settings.get_fraction("half", 0.9),
+        lambda: invalid_settings.get_int("size", 5, minimum=1),
     ):
         with pytest.raises(SettingError, match="must be"):
             get_setting()
@@ -67,12 +68,12 @@ def test_flags_numbers_and_optional_settings() -> None:
     assert settings.get_optional_int("seed") == 7
     assert settings.get_optional_int("unseeded") is None
     settings.refuse_unknown()
-    bad = Settings({"on": "true", "heat": "inf", "cold": "-1", "seed": "-2"}, "s")
+    invalid_settings = Settings({"on": "true", "heat": "inf", "cold": "-1", "seed": "-2"}, "s")
     for get_setting in (
-        lambda: bad.get_flag("on"),
-        lambda: bad.get_float("heat", 0.0, minimum=0.0, maximum=2.0),
-        lambda: bad.get_float("cold", 0.0, minimum=0.0, maximum=2.0),
-        lambda: bad.get_optional_int("seed"),
+        lambda: invalid_settings.get_flag("on"),
+        lambda: invalid_settings.get_float("heat", 0.0, minimum=0.0, maximum=2.0),
+        lambda: invalid_settings.get_float("cold", 0.0, minimum=0.0, maximum=2.0),
+        lambda: invalid_settings.get_optional_int("seed"),
     ):
         with pytest.raises(SettingError, match="must be"):
             get_setting()

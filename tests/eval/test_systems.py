@@ -1,4 +1,4 @@
-"""The systems that need no model: controls and text retrieval, given only the card view."""
+"""Tests of the systems that need no model: the controls and text retrieval."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def predict_answer(system: System, card: CardView) -> str:
 
 
 def make_system(name: str, **settings: str) -> System:
-    (made,) = make_systems(name, SystemOptions(settings=settings))
-    assert isinstance(made, System)
-    assert not isinstance(made, ClaimOracle)
-    return made
+    (system,) = make_systems(name, SystemOptions(settings=settings))
+    assert isinstance(system, System)
+    assert not isinstance(system, ClaimOracle)
+    return system
 
 
 def test_constant_controls_answer_their_name() -> None:
@@ -54,12 +54,12 @@ def test_random_control_is_seeded_and_uniform() -> None:
     answers = [predict_answer(control, card) for card in cards]
     order = list(range(len(cards)))
     random.Random(3).shuffle(order)
-    again = make_system("random")
-    assert all(predict_answer(again, cards[place]) == answers[place] for place in order)
-    (other,) = make_systems("random", SystemOptions(seed=1))
-    assert isinstance(other, System)
-    assert [predict_answer(other, card) for card in cards] != answers
-    # Three standard deviations of a binomial with p = 1/3.
+    second_control = make_system("random")
+    assert all(predict_answer(second_control, cards[index]) == answers[index] for index in order)
+    (control_with_other_seed,) = make_systems("random", SystemOptions(seed=1))
+    assert isinstance(control_with_other_seed, System)
+    assert [predict_answer(control_with_other_seed, card) for card in cards] != answers
+    # 78 is three standard deviations of a binomial with n = 3,000 and p = 1/3.
     assert all(abs(count - 1_000) < 78 for count in Counter(answers).values())
     assert len(set(answers)) == 3
 
@@ -69,18 +69,21 @@ def test_controls_are_interleaved_in_one_file(
 ) -> None:
     out = tmp_path / "controls.jsonl"
     cards = card_file(10)
-    done = run(cards, make_systems("controls", OPTIONS), out, system_name="controls")
+    run_summary = run(cards, make_systems("controls", OPTIONS), out, system_name="controls")
     rows = list(read_results(out))
     names = ["always-YES", "always-NO", "always-UNKNOWN", "random"]
+    # For every card, the rows of all controls stand together.
     expected = [(card.id, name) for card in read_cards(cards) for name in names]
     assert [(row.id, row.system) for row in rows] == expected
-    assert done.manifest.systems == tuple(names)
-    assert done.manifest.params["random"] == {"seed": OPTIONS.seed}
-    assert done.manifest.rows_expected == 40
-    alone = run(cards, make_systems("random", OPTIONS), tmp_path / "r.jsonl", system_name="random")
-    assert alone.manifest.systems == ("random",)
-    together = [row for row in rows if row.system == "random"]
-    assert list(read_results(tmp_path / "r.jsonl")) == together
+    assert run_summary.manifest.systems == tuple(names)
+    assert run_summary.manifest.params["random"] == {"seed": OPTIONS.seed}
+    assert run_summary.manifest.rows_expected == 40
+    random_run = run(
+        cards, make_systems("random", OPTIONS), tmp_path / "r.jsonl", system_name="random"
+    )
+    assert random_run.manifest.systems == ("random",)
+    random_rows = [row for row in rows if row.system == "random"]
+    assert list(read_results(tmp_path / "r.jsonl")) == random_rows
 
 
 CORPUS = [
@@ -90,13 +93,13 @@ CORPUS = [
 ]
 
 
-def rag_over(corpus: list[Passage], top_k: int) -> Rag:
+def make_rag(corpus: list[Passage], top_k: int) -> Rag:
     return Rag(PassageLibrary(corpus, BM25(corpus), top_k, "f" * 64, {"top_k": top_k}), Reader())
 
 
 @pytest.fixture
 def rag() -> Rag:
-    return rag_over(CORPUS, 2)
+    return make_rag(CORPUS, 2)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +115,14 @@ def test_rag_decides_from_retrieved_sentences(rag: Rag, question: str, expected:
     answer = rag.answer(make_view(question))
     assert answer.pred == expected
     assert answer.confidence is None
+    # A YES or NO quotes its sentence and the share of the question that the sentence covers.
     assert ("covers" in answer.raw) == (expected != "UNKNOWN")
 
 
 def test_rag_reads_the_corpus_and_not_the_card(rag: Rag) -> None:
-    asked = "Does the Main flow into the Rhine?"
-    contrary = make_view(asked, "The Main does not flow into the Rhine.")
-    assert rag.answer(contrary) == rag.answer(make_view(asked))
+    question = "Does the Main flow into the Rhine?"
+    contradicting_card = make_view(question, "The Main does not flow into the Rhine.")
+    assert rag.answer(contradicting_card) == rag.answer(make_view(question))
 
 
 def test_card_reader_reads_the_card_and_not_the_corpus() -> None:
@@ -129,8 +133,11 @@ def test_card_reader_reads_the_card_and_not_the_corpus() -> None:
     assert (
         predict_answer(reader, make_view("Does the Ems flow into the Rhine?", *facts)) == "UNKNOWN"
     )
-    denied = (*facts[::2], "The Main does not flow into the Rhine.")
-    assert predict_answer(reader, make_view("Does the Main flow into the Rhine?", *denied)) == "NO"
+    facts_with_denial = (*facts[::2], "The Main does not flow into the Rhine.")
+    assert (
+        predict_answer(reader, make_view("Does the Main flow into the Rhine?", *facts_with_denial))
+        == "NO"
+    )
     assert predict_answer(reader, make_view("Does the Main flow into the Rhine?")) == "UNKNOWN"
     assert reader.params() == {"context": "card", "threshold": Reader().threshold}
 
@@ -141,13 +148,13 @@ def test_rag_params_name_all_settings(rag: Rag) -> None:
     assert rag.graph_sha256 == "f" * 64
 
 
-def test_top_k_limits_what_is_read() -> None:
+def test_best_passage_alone_gives_the_same_answer() -> None:
     corpus = [*CORPUS, Passage("d", "The Rhine, the Rhine, the Main, the Main.")]
     question = make_view("Does the Elbe flow into the Rhine?")
-    assert rag_over(corpus, 3).answer(question).pred == "NO"
-    found = [passage_id for passage_id, _ in BM25(corpus).search(question.question, 1)]
-    assert found == ["c"]
-    assert rag_over(corpus, 1).answer(question).pred == "NO"
+    assert make_rag(corpus, 3).answer(question).pred == "NO"
+    best_ids = [passage_id for passage_id, _ in BM25(corpus).search(question.question, 1)]
+    assert best_ids == ["c"]
+    assert make_rag(corpus, 1).answer(question).pred == "NO"
 
 
 @pytest.mark.parametrize(

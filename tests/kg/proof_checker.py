@@ -1,7 +1,9 @@
-"""Checks a derivation step by step against the W3C rule tables, written out as patterns.
+"""Checks a derivation step by step against the W3C rule tables, written as patterns.
 
-It shares no code with the closure: a rule is its premises and its conclusion, matched by
-unification. Variables start with ``?``.
+The checker shares no code with the closure. A rule has premises and a conclusion, which are matched
+with triples by unification. Variables start with ``?``. In a rule about a list, ``LIST`` is the
+list and ``ITEM`` any of its items. A premise with ``EACH`` is repeated for every item; there ``#``
+is the number of the item from 0, and in the conclusion ``#`` is the number of items.
 """
 
 from __future__ import annotations
@@ -73,23 +75,28 @@ scm-uni: ?c owl:unionOf LIST => ITEM rdfs:subClassOf ?c
 cls-int1: ?c owl:intersectionOf LIST, EACH ?x rdf:type ITEM => ?x rdf:type ?c
 prp-spo2: ?p owl:propertyChainAxiom LIST, EACH ?v# ITEM ?v#+1 => ?v0 ?p ?v#
 prp-key: ?c owl:hasKey LIST, ?x rdf:type ?c, ?y rdf:type ?c, EACH ?x ITEM ?z#, EACH ?y ITEM ?z# => ?x owl:sameAs ?y
-"""  # noqa: E501 - a table reads by its lines
+"""  # noqa: E501 - one line per rule
 
 
-def instances():
-    """(rule name, premises, conclusion) as triples: each table line with fresh names."""
+def make_rule_instances():
+    """Yields (rule name, premises, conclusion) of every table line, with IRIs for its variables.
+
+    Lists have two items.
+    """
     for line in TABLE.strip().splitlines():
         name, rule = line.split(": ", 1)
-        left, right = rule.split(" => ")
+        premise_text, conclusion_text = rule.split(" => ")
         items = ["?item0", "?item1"]
         premises, lists = [], []
-        for part in (part.strip() for part in left.split(",")):
+        for part in (part.strip() for part in premise_text.split(",")):
             if part.startswith("EACH"):
                 for n, item in enumerate(items):
                     text = part[5:].replace("#+1", str(n + 1)).replace("#", str(n))
-                    premises.append(_triple(text.replace("ITEM", item)))
+                    premises.append(_parse_triple(text.replace("ITEM", item)))
             else:
-                premises.append(_triple(part.replace("ITEM", items[0]).replace("LIST", "?list")))
+                premises.append(
+                    _parse_triple(part.replace("ITEM", items[0]).replace("LIST", "?list"))
+                )
             if "LIST" in part:
                 lists = [
                     ("?list", RDF + "first", items[0]),
@@ -97,7 +104,7 @@ def instances():
                     ("?list1", RDF + "first", items[1]),
                     ("?list1", RDF + "rest", RDF + "nil"),
                 ]
-        conclusion = _triple(right.replace("#", "2").replace("ITEM", items[0]))
+        conclusion = _parse_triple(conclusion_text.replace("#", "2").replace("ITEM", items[0]))
         names = {"?n": f'"1"^^<{XSD}nonNegativeInteger>'}
         yield (
             name,
@@ -109,102 +116,119 @@ def instances():
         )
 
 
-def _term(text):
+def _expand_term(text):
     for prefix, namespace in PREFIXES.items():
         if text.startswith(prefix):
             return namespace + text[len(prefix) :]
     return text
 
 
-def _triple(text):
-    return tuple(map(_term, text.split()))
+def _parse_triple(text):
+    return tuple(map(_expand_term, text.split()))
 
 
-def _list(premises, head):
-    """(items, list triples) of the list at ``head``, read from the premises alone."""
+def _read_list(premises, head):
+    """Returns (items, list triples) of the list at ``head``, which the premises contain."""
     items, triples, node = [], [], head
     while node != RDF + "nil":
-        (first,) = [p for p in premises if p.subj == node and p.pred == RDF + "first"]
-        (rest,) = [p for p in premises if p.subj == node and p.pred == RDF + "rest"]
-        items.append(first.obj)
-        triples += [first, rest]
-        node = rest.obj
+        (first_triple,) = [p for p in premises if p.subj == node and p.pred == RDF + "first"]
+        (rest_triple,) = [p for p in premises if p.subj == node and p.pred == RDF + "rest"]
+        items.append(first_triple.obj)
+        triples += [first_triple, rest_triple]
+        node = rest_triple.obj
     return items, triples
 
 
 def _unify(pattern, triple, binding):
-    bound = dict(binding)
-    for want, have in zip(pattern, triple, strict=True):
-        if want.startswith("?"):
-            if bound.setdefault(want, have) != have:
+    """Returns the binding extended so that the pattern equals the triple, or None."""
+    extended_binding = dict(binding)
+    for pattern_term, triple_term in zip(pattern, triple, strict=True):
+        if pattern_term.startswith("?"):
+            if extended_binding.setdefault(pattern_term, triple_term) != triple_term:
                 return None
-        elif want != have:
+        elif pattern_term != triple_term:
             return None
-    return bound
+    return extended_binding
 
 
 def _match(patterns, triples, binding):
-    """Matches patterns with triples one to one; returns the binding, or None."""
+    """Matches every pattern with one triple and every triple with one pattern.
+
+    Returns the binding, or None.
+    """
     if not patterns:
         return binding if not triples else None
-    for at, triple in enumerate(triples):
-        bound = _unify(patterns[0], triple, binding)
-        if bound is not None:
-            rest = triples[:at] + triples[at + 1 :]
-            found = _match(patterns[1:], rest, bound)
-            if found is not None:
-                return found
+    for index, triple in enumerate(triples):
+        extended_binding = _unify(patterns[0], triple, binding)
+        if extended_binding is not None:
+            remaining_triples = triples[:index] + triples[index + 1 :]
+            complete_binding = _match(patterns[1:], remaining_triples, extended_binding)
+            if complete_binding is not None:
+                return complete_binding
     return None
 
 
-def _variants(left, right, premises):
-    """(patterns, conclusion, remaining premises) with lists and their items written out."""
-    parts = [part.strip() for part in left.split(",")]
-    if "LIST" not in left:
-        yield [_triple(part) for part in parts], _triple(right), premises
+def _expand_lists(premise_text, conclusion_text, premises):
+    """Yields (patterns, conclusion, remaining premises) of a rule without LIST, ITEM and EACH.
+
+    The remaining premises are those that do not belong to the list.
+    """
+    parts = [part.strip() for part in premise_text.split(",")]
+    if "LIST" not in premise_text:
+        yield [_parse_triple(part) for part in parts], _parse_triple(conclusion_text), premises
         return
-    predicate = _term(parts[0].split()[1])
+    predicate = _expand_term(parts[0].split()[1])
     for axiom in (p for p in premises if p.pred == predicate):
-        items, listed = _list(premises, axiom.obj)
+        items, list_triples = _read_list(premises, axiom.obj)
         remaining = list(premises)
-        for triple in [axiom, *listed]:
+        for triple in [axiom, *list_triples]:
             remaining.remove(triple)
-        first = {"?" + parts[0].split()[0][1:]: axiom.subj}
-        for chosen in items if "EACH" not in left else [""]:
+        subject_binding = {"?" + parts[0].split()[0][1:]: axiom.subj}
+        for list_item in items if "EACH" not in premise_text else [""]:
             patterns = []
             for part in parts[1:]:
                 if part.startswith("EACH"):
                     for n, item in enumerate(items):
                         text = part[5:].replace("#+1", str(n + 1)).replace("#", str(n))
-                        patterns.append(_triple(text.replace("ITEM", item)))
+                        patterns.append(_parse_triple(text.replace("ITEM", item)))
                 else:
-                    patterns.append(_triple(part.replace("ITEM", chosen)))
-            end = right.replace("#", str(len(items))).replace("ITEM", chosen)
-            fixed = [tuple(first.get(t, t) for t in pattern) for pattern in patterns]
-            yield fixed, tuple(first.get(t, t) for t in _triple(end)), remaining
+                    patterns.append(_parse_triple(part.replace("ITEM", list_item)))
+            expanded_conclusion = conclusion_text.replace("#", str(len(items))).replace(
+                "ITEM", list_item
+            )
+            bound_patterns = [
+                tuple(subject_binding.get(t, t) for t in pattern) for pattern in patterns
+            ]
+            yield (
+                bound_patterns,
+                tuple(subject_binding.get(t, t) for t in _parse_triple(expanded_conclusion)),
+                remaining,
+            )
 
 
 def is_valid(step):
-    """Whether the step is an instance of the rule it names."""
-    found = False
+    """Returns whether the step is an instance of the rule that it names."""
+    rule_exists = False
     for line in TABLE.strip().splitlines():
         name, rule = line.split(": ", 1)
         if name != step.rule:
             continue
-        found = True
-        left, right = rule.split(" => ")
-        for patterns, end, premises in _variants(left, right, list(step.premises)):
+        rule_exists = True
+        premise_text, conclusion_text = rule.split(" => ")
+        for patterns, pattern_conclusion, premises in _expand_lists(
+            premise_text, conclusion_text, list(step.premises)
+        ):
             triples = [(p.subj, p.pred, p.obj) for p in premises]
             conclusion = (step.conclusion.subj, step.conclusion.pred, step.conclusion.obj)
-            bound = _unify(end, conclusion, {})
-            if bound is None:
+            conclusion_binding = _unify(pattern_conclusion, conclusion, {})
+            if conclusion_binding is None:
                 continue
-            binding = _match(patterns, triples, bound)
+            binding = _match(patterns, triples, conclusion_binding)
             if binding is None:
                 continue
-            # The cardinality rules that infer equal values apply to "at most one" only.
+            # The cardinality rules that infer equal values apply only to "at most one".
             limit = binding.get("?n")
             if limit is None or int(parse_literal(limit).lexical) == 1:
                 return True
-    assert found, f"no such rule: {step.rule}"
+    assert rule_exists, f"no such rule: {step.rule}"
     return False

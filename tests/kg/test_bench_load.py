@@ -1,4 +1,4 @@
-"""The generated graph and the loading benchmark: reproducible bytes, size, and flags."""
+"""Tests of the generated graph and of the benchmark of loading a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kg.graph import Graph
 from kg.terms import RDF_TYPE
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-WM = "https://epoche.example/rivers#"
+RIVERS_NAMESPACE = "https://epoche.example/rivers#"
 
 
 def run_benchmark(script, *flags):
@@ -29,23 +29,32 @@ def generated_graph(tmp_path_factory):
     return path
 
 
-def test_generated_graph_has_its_size_and_is_reproducible(generated_graph, tmp_path):
+def test_generated_graph_has_the_requested_size_and_is_reproducible(generated_graph, tmp_path):
     graph = Graph.load(generated_graph)
-    assert abs(len(graph) - 20_000) < 200
-    again, other = tmp_path / "again.ttl", tmp_path / "other.ttl"
-    run_benchmark("generate_graph.py", "--triples", "20000", "--out", str(again))
-    run_benchmark("generate_graph.py", "--triples", "20000", "--out", str(other), "--seed", "1")
-    assert again.read_bytes() == generated_graph.read_bytes() != other.read_bytes()
+    assert abs(len(graph) - 20_000) < 200  # within 1 % of the requested size
+    second_copy, copy_with_other_seed = tmp_path / "again.ttl", tmp_path / "other.ttl"
+    run_benchmark("generate_graph.py", "--triples", "20000", "--out", str(second_copy))
+    run_benchmark(
+        "generate_graph.py", "--triples", "20000", "--out", str(copy_with_other_seed), "--seed", "1"
+    )
+    assert (
+        second_copy.read_bytes()
+        == generated_graph.read_bytes()
+        != copy_with_other_seed.read_bytes()
+    )
 
 
-def test_generated_graph_leaves_mouths_unstated_and_drains_through_short_chains(generated_graph):
+def test_generated_graph_omits_some_mouths_and_has_short_chains(generated_graph):
     graph = Graph.load(generated_graph)
     closure = Closure(graph)
-    get = graph.index.terms.get
-    rivers = len(graph.index.find_subjects(get(RDF_TYPE), get(WM + "River")))
-    mouths = graph.index.count_triples(get(WM + "flowsInto"))
+    get_id = graph.index.terms.get
+    rivers = len(graph.index.find_subjects(get_id(RDF_TYPE), get_id(RIVERS_NAMESPACE + "River")))
+    mouths = graph.index.count_triples(get_id(RIVERS_NAMESPACE + "flowsInto"))
+    # The generator omits 12 % of the mouths; on average a river drains into less than four waters.
     assert 0.8 < mouths / rivers < 0.95
-    assert mouths < closure.index.count_triples(get(WM + "drainsInto")) < 4 * mouths
+    assert (
+        mouths < closure.index.count_triples(get_id(RIVERS_NAMESPACE + "drainsInto")) < 4 * mouths
+    )
     assert list(closure.find_inconsistencies()) == []
 
 

@@ -1,4 +1,4 @@
-"""Difficulty of a question on any graph: features, the five dimensions and the levels."""
+"""Tests of the difficulty of a question: features, the five dimensions and the levels."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ def make_features(
         ((3, 3, 61, 7.0, 5), 10, "HARD"),
     ],
 )
-def test_parity_with_the_published_scores(
+def test_scores_equal_the_published_ones(
     row: tuple[int, int, int, float, int], total: int, level: str
 ) -> None:
     score = score_features(make_features(*row))
     assert (score.total, score.level, score.preset) == (total, level, "seed")
 
 
-STEPS = {
+# For each dimension: the position of its feature in the arguments of make_features, and the highest
+# values that give 0 points and 1 point.
+THRESHOLDS = {
     "multihop": (0, 1, 2),
     "fragmentation": (1, 1, 2),
     "subgraph_size": (2, 20, 60),
@@ -55,12 +57,12 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("dimension", STEPS)
+@pytest.mark.parametrize("dimension", THRESHOLDS)
 def test_dimension_scores_change_at_their_thresholds(dimension: str) -> None:
-    place, first, second = STEPS[dimension]
-    for value, points in ((first, 0), (first + 1, 1), (second, 1), (second + 1, 2)):
+    index, lower, upper = THRESHOLDS[dimension]
+    for value, points in ((lower, 0), (lower + 1, 1), (upper, 1), (upper + 1, 2)):
         row = [0, 1, 1, 0.0, 1]
-        row[place] = value
+        row[index] = value
         dimensions = score_features(make_features(*row)).dimensions  # type: ignore[arg-type]
         assert dimensions is not None
         assert dimensions[dimension] == points  # type: ignore[index]
@@ -72,10 +74,10 @@ def test_dimension_scores_change_at_their_thresholds(dimension: str) -> None:
 )
 def test_levels_change_at_their_thresholds(total: int, level: str) -> None:
     rows = itertools.product((0, 2, 3), (1, 2, 3), (1, 21, 61), (0.0, 4.0, 7.0), (1, 3, 5))
-    found = {
+    levels = {
         score.level for row in rows if (score := score_features(make_features(*row))).total == total
     }
-    assert found == {level}
+    assert levels == {level}
 
 
 def test_question_without_matches_is_unanswerable() -> None:
@@ -100,9 +102,9 @@ def test_unconnected_pair_counts_as_the_longest_hop() -> None:
     assert dimensions is not None
     assert (dimensions["multihop"], dimensions["fragmentation"]) == (2, 1)
     # An unconnected pair never counts as shorter than the path of another pair.
-    longer = nx.path_graph(6)
-    longer.add_node("alone")
-    features = compute_features(longer, [0, 5, "alone"], {})
+    long_path = nx.path_graph(6)
+    long_path.add_node("alone")
+    features = compute_features(long_path, [0, 5, "alone"], {})
     assert features.max_path_length == 5
     assert features.avg_path_length == 5.0
 
@@ -111,7 +113,7 @@ def test_features_of_a_small_graph() -> None:
     graph = nx.Graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "x"), ("x", "c"), ("b", "x")])
     docs = {"a": ["1", "2"], "b": ["2"], "c": ["3"], "d": ["9"]}
     features = compute_features(graph, ["a", "c", "a", "unknown"], docs)
-    # The path through b, not x: the first of equally short paths; the induced graph is a-b-c.
+    # Of the equally short paths through b and x, the first is used: the subgraph is a-b-c.
     assert features == QueryFeatures(
         query_node_count=2, max_path_length=2, avg_path_length=2.0, component_count=1,
         avg_degree=4 / 3, max_degree=2, subgraph_node_count=3, subgraph_edge_count=2, doc_count=3,
@@ -131,36 +133,38 @@ edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=25)
 @settings(deadline=None)
 @given(edges, st.lists(st.integers(0, 12), max_size=5), st.integers(0, 1000))
 def test_features_agree_with_networkx_for_any_edge_order(
-    pairs: list[tuple[int, int]], asked: list[int], seed: int
+    pairs: list[tuple[int, int]], query_nodes: list[int], seed: int
 ) -> None:
     graph = nx.Graph(pairs)
-    shuffled = pairs[:]
-    random.Random(seed).shuffle(shuffled)
-    other = {n: set(graph[n]) for n in sorted(graph, reverse=True)}
+    shuffled_pairs = pairs[:]
+    random.Random(seed).shuffle(shuffled_pairs)
+    neighbours = {n: set(graph[n]) for n in sorted(graph, reverse=True)}
     docs = {n: [n % 3] for n in range(10)}
-    features = compute_features(graph, asked, docs)
-    assert compute_features(nx.Graph([(b, a) for a, b in shuffled]), asked, docs) == features
-    assert compute_features(other, asked, docs) == features
+    features = compute_features(graph, query_nodes, docs)
+    assert (
+        compute_features(nx.Graph([(b, a) for a, b in shuffled_pairs]), query_nodes, docs)
+        == features
+    )
+    assert compute_features(neighbours, query_nodes, docs) == features
 
-    nodes = [n for n in dict.fromkeys(asked) if n in graph]
+    nodes = [n for n in dict.fromkeys(query_nodes) if n in graph]
     subgraph = find_subgraph(graph, nodes)
     induced = graph.subgraph(subgraph)
     assert features.subgraph_edge_count == sum(a != b for a, b in induced.edges)
     assert features.component_count == nx.number_connected_components(induced)
-    found = [
+    lengths = [
         nx.shortest_path_length(graph, a, b) if nx.has_path(graph, a, b) else None
         for a, b in itertools.combinations(nodes, 2)
     ]
-    longest = max([UNCONNECTED_HOPS, *(n for n in found if n is not None)])
-    hops = [longest if n is None else n for n in found]
+    longest = max([UNCONNECTED_HOPS, *(n for n in lengths if n is not None)])
+    hops = [longest if n is None else n for n in lengths]
     assert features.max_path_length == max(hops, default=0)
-    assert score_features(features).level == (
-        "UNANSWERABLE" if not nodes else score_features(features).level
-    )
+    score = score_features(features)
     if nodes:
-        total = score_features(features).total
-        assert total is not None
-        assert 0 <= total <= 10
+        assert score.total is not None
+        assert 0 <= score.total <= 10
+    else:
+        assert score.level == "UNANSWERABLE"
 
 
 @settings(deadline=None)

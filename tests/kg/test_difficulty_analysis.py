@@ -1,4 +1,4 @@
-"""`epoche kg analyze` has one output format for texts and graphs; tests of the calibrated score."""
+"""Tests of ``epoche kg analyze`` on texts and on graphs, and of the calibrated score."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KEYWORDS = {
 
 
 class FixedExtractor:
-    """A keyword extractor that returns given keywords."""
+    """A keyword extractor that returns the keywords in ``KEYWORDS``."""
 
     name = "listed"
     failed = 0
@@ -70,85 +70,92 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_question_about_a_text_is_analysed(run: Run) -> None:
-    found = analyze_in_run(run, "Can a shared lock end in deadlock?")
-    assert [node.name for node in found.matched] == ["shared lock", "deadlock"]
-    assert found.features is not None
+    analysis = analyze_in_run(run, "Can a shared lock end in deadlock?")
+    assert [node.name for node in analysis.matched] == ["shared lock", "deadlock"]
+    assert analysis.features is not None
     # The path goes through "transaction", which shares a chunk with both.
-    assert found.features.max_path_length == 2
-    assert [(node.id, node.asked) for node in found.nodes] == [
+    assert analysis.features.max_path_length == 2
+    assert [(node.id, node.asked) for node in analysis.nodes] == [
         ("shared lock", True),
         ("deadlock", True),
         ("transaction", False),
     ]
-    assert {(link.source, link.target, link.weight) for link in found.links} == {
+    assert {(link.source, link.target, link.weight) for link in analysis.links} == {
         ("shared lock", "transaction", 1),
         ("deadlock", "transaction", 1),
     }
-    assert found.features.doc_count == 2
-    assert found.score.level == "EASY"
-    assert found.calibrated is not None
-    assert 0 < found.calibrated.probability < 1
+    assert analysis.features.doc_count == 2
+    assert analysis.score.level == "EASY"
+    assert analysis.calibrated is not None
+    assert 0 < analysis.calibrated.probability < 1
 
-    unconnected = analyze_in_run(run, "deadlock and stable storage")
-    assert unconnected.features is not None
-    assert (unconnected.features.component_count, unconnected.features.max_path_length) == (2, 3)
+    unconnected_analysis = analyze_in_run(run, "deadlock and stable storage")
+    assert unconnected_analysis.features is not None
+    assert (
+        unconnected_analysis.features.component_count,
+        unconnected_analysis.features.max_path_length,
+    ) == (2, 3)
 
 
 def test_question_outside_the_text_is_unanswerable(run: Run) -> None:
-    found = analyze_in_run(run, "Who won the match?")
-    assert (found.score.level, found.features, found.calibrated) == ("UNANSWERABLE", None, None)
-    assert (found.matched, found.nodes, found.links) == ((), (), ())
+    analysis = analyze_in_run(run, "Who won the match?")
+    assert (analysis.score.level, analysis.features, analysis.calibrated) == (
+        "UNANSWERABLE",
+        None,
+        None,
+    )
+    assert (analysis.matched, analysis.nodes, analysis.links) == ((), (), ())
 
 
 def test_card_and_its_question_have_the_same_difficulty() -> None:
     rivers = open_shipped("rivers")
-    world = GraphLookup(rivers)
+    lookup = GraphLookup(rivers)
     base = "https://epoche.example/rivers"
     for subject, question in (
         ("inn", "Does the Inn flow into the Danube?"),
         ("rhine", "Does the RHINE flow into the danube?"),
     ):
-        found = analyze_in_facts(world.fact_graph, world.terms, rivers.labels, question)
+        analysis = analyze_in_facts(lookup.fact_graph, lookup.terms, rivers.labels, question)
         claim = Claim(f"{base}/{subject}", f"{base}#flowsInto", f"{base}/danube")
-        level, details = compute_difficulty(world.fact_graph, world.terms, claim)
-        assert found.score.level == level.upper()
-        assert msgspec.to_builtins(found.features) == details["features"]
-        assert found.calibrated is None
-        facts = {(link.source, link.predicate, link.target) for link in found.links}
+        level, details = compute_difficulty(lookup.fact_graph, lookup.terms, claim)
+        assert analysis.score.level == level.upper()
+        assert msgspec.to_builtins(analysis.features) == details["features"]
+        assert analysis.calibrated is None
+        facts = {(link.source, link.predicate, link.target) for link in analysis.links}
         assert all(rivers.graph.has_claim(Claim(s, p, o)) for s, p, o in facts if p is not None)
-        assert len(facts) == len(found.links) > 0
+        assert len(facts) == len(analysis.links) > 0
 
 
 def test_entities_are_found_in_a_question() -> None:
     rivers = open_shipped("rivers")
-    world = GraphLookup(rivers)
+    lookup = GraphLookup(rivers)
 
     def find_names(text: str) -> list[str]:
-        found = find_named_entities(world.fact_graph, world.terms, rivers.labels, text)
-        return [rivers.labels.get_label(world.terms.get_text(node)) for node in found]
+        nodes = find_named_entities(lookup.fact_graph, lookup.terms, rivers.labels, text)
+        return [rivers.labels.get_label(lookup.terms.get_text(node)) for node in nodes]
 
     assert find_names("Does the North Sea lie beyond the Rhine? The Rhine!") == [
         "North Sea",
         "Rhine",
     ]
-    # Classes and predicates have names too, but are not entities. Function words are not names.
+    # Classes and predicates have names but are not entities. Function words are not names.
     assert find_names("is the river of the country in the system") == []
     assert find_names("") == []
-    flows_into = world.intern_term("https://epoche.example/rivers#flowsInto")
-    subjects = world.graph_index.get_subjects(flows_into)
-    many = " ".join(rivers.labels.get_label(world.terms.get_text(s)) for s in subjects)
-    found = analyze_in_facts(world.fact_graph, world.terms, rivers.labels, many)
-    assert len(found.matched) == MAX_NODES
-    assert found.left_out > 0
+    flows_into = lookup.intern_term("https://epoche.example/rivers#flowsInto")
+    subjects = lookup.graph_index.get_subjects(flows_into)
+    long_question = " ".join(rivers.labels.get_label(lookup.terms.get_text(s)) for s in subjects)
+    analysis = analyze_in_facts(lookup.fact_graph, lookup.terms, rivers.labels, long_question)
+    assert len(analysis.matched) == MAX_NODES
+    assert analysis.left_out > 0
 
 
 def test_the_command_prints_json(run: Run, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "epoche", "kg", "analyze"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "What is a deadlock?", "--run", str(run.folder)],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
-    row = json.loads(done.stdout)
+    row = json.loads(process.stdout)
     assert row["source"] == {"run": run.sha256}
     assert [node["name"] for node in row["matched"]] == ["deadlock"]
     assert set(row) == {
@@ -163,14 +170,14 @@ def test_the_command_prints_json(run: Run, tmp_path: Path) -> None:
     analyze_command("Does Ada know Cy?", kg=[graph], out=tmp_path / "out.json")
     row = json.loads((tmp_path / "out.json").read_text())
     assert [node["name"] for node in row["matched"]] == ["Ada"]
-    for wrong in ({}, {"run": run.folder, "kg": [graph]}):
+    for sources in ({}, {"run": run.folder, "kg": [graph]}):
         with pytest.raises(SettingError):
-            analyze_command("x", **wrong)  # type: ignore[arg-type]
+            analyze_command("x", **sources)  # type: ignore[arg-type]
 
 
 def make_features(**changes: float) -> QueryFeatures:
-    known = dict.fromkeys(QueryFeatures.__struct_fields__, 2) | {"query_node_count": 3}
-    return msgspec.convert(known | changes, QueryFeatures)
+    default_features = dict.fromkeys(QueryFeatures.__struct_fields__, 2) | {"query_node_count": 3}
+    return msgspec.convert(default_features | changes, QueryFeatures)
 
 
 def test_calibrated_score_follows_its_formula_or_is_null() -> None:
@@ -188,13 +195,14 @@ def test_calibrated_score_follows_its_formula_or_is_null() -> None:
 
 def test_shipped_model_records_its_data_and_quality() -> None:
     model = msgspec.json.decode(MODEL_FILE.read_bytes(), type=DifficultyModel)
-    worth = model.out_of_fold
+    quality = model.out_of_fold
     for name in ("brier", "brier_of_base_rate", "brier_less_base_rate", "auroc", "ece"):
-        assert worth[name]["low"] <= worth[name]["value"] <= worth[name]["high"]
-    assert worth["verdict"].startswith("predicts nothing") == (
-        worth["brier_less_base_rate"]["high"] >= 0 and worth["auroc"]["low"] <= 0.5
+        assert quality[name]["low"] <= quality[name]["value"] <= quality[name]["high"]
+    # The verdict must follow from the intervals: no better than the base rate or than chance.
+    assert quality["verdict"].startswith("predicts nothing") == (
+        quality["brier_less_base_rate"]["high"] >= 0 and quality["auroc"]["low"] <= 0.5
     )
-    assert worth["questions"] > worth["missed"] > 0
+    assert quality["questions"] > quality["missed"] > 0
     assert {"questions_sha256", "chunks_sha256", "run_config", "bm25"} <= set(model.fitted_on)
     # Far outside the training data the prediction is still a probability.
     assert 0 < model.predict_probability(make_features(doc_count=10**6, max_degree=10**6)) < 1

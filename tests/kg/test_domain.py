@@ -1,4 +1,4 @@
-"""domain.toml: what it may contain, and that every mistake is reported with file and key."""
+"""Tests of ``domain.toml``: what it may contain, and that errors name the file and the key."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from kg.domain import list_shipped_domains, load_domain, make_adhoc_domain
 from kg.words.plain_text import clean_text
 from kg.words.templates import compile_template, escape_template
 
-GOOD = """
+DOMAIN_TEXT = """
 name = "pets"
 graph = ["pets.ttl"]
 shapes = ["pets.shacl.ttl"]
@@ -41,16 +41,17 @@ def write_domain(folder: Path, text: str) -> Path:
     return file
 
 
-def check_refused(folder: Path, text: str) -> str:
+def load_invalid_domain(folder: Path, text: str) -> str:
+    """Returns the error line that loading the domain gives."""
     file = write_domain(folder, text)
-    with pytest.raises(DomainError) as caught:
+    with pytest.raises(DomainError) as exc_info:
         load_domain(file)
-    assert str(file) in caught.value.where
-    return caught.value.format_line()
+    assert str(file) in exc_info.value.where
+    return exc_info.value.format_line()
 
 
 def test_domain_is_read_from_a_folder_or_a_file(tmp_path: Path) -> None:
-    file = write_domain(tmp_path, GOOD)
+    file = write_domain(tmp_path, DOMAIN_TEXT)
     domain = load_domain(tmp_path)
     assert load_domain(str(file)) == domain
     assert domain.graph_files == (tmp_path / "pets.ttl",)
@@ -68,7 +69,7 @@ def test_domain_is_read_from_a_folder_or_a_file(tmp_path: Path) -> None:
 
 
 def test_curies_are_expanded_and_compacted(tmp_path: Path) -> None:
-    domain = load_domain(write_domain(tmp_path, GOOD))
+    domain = load_domain(write_domain(tmp_path, DOMAIN_TEXT))
     assert domain.expand_iri("p:owns") == "https://example.org/owns"
     assert domain.expand_iri("<p:owns>") == "p:owns"
     assert domain.expand_iri("https://example.org/x") == "https://example.org/x"
@@ -107,10 +108,12 @@ def test_curies_are_expanded_and_compacted(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_each_mistake_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
-    assert old in GOOD
-    text = check_refused(tmp_path, GOOD.replace(old, new, 1))
-    assert re.search(message, text), text
+def test_each_mistake_has_its_error_message(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in DOMAIN_TEXT
+    error_line = load_invalid_domain(tmp_path, DOMAIN_TEXT.replace(old, new, 1))
+    assert re.search(message, error_line), error_line
 
 
 @pytest.mark.parametrize(
@@ -140,7 +143,7 @@ def test_template_output_is_never_rendered_again() -> None:
 
 
 @pytest.mark.parametrize("text", ["plain", "{{7*7}}", "{% if %}", "a'b\"c{", "{# 🦕 \u2028"])
-def test_verbatim_text_renders_unchanged(text: str) -> None:
+def test_escaped_text_renders_unchanged(text: str) -> None:
     render = compile_template("[" + escape_template(text) + "]", {}, "here")
     assert render() == " ".join(f"[{text}]".split())
 
@@ -165,14 +168,14 @@ def test_shipped_domains_load() -> None:
     for name in list_shipped_domains():
         domain = load_domain(name)
         assert domain.name == name
-        needed = (
+        required_files = (
             domain.shapes_files if domain.built_by else domain.graph_files + domain.shapes_files
         )
-        assert all(file.is_file() for file in needed)
+        assert all(file.is_file() for file in required_files)
         assert domain.license
 
 
-def test_adhoc_domain() -> None:
+def test_adhoc_domain_is_named_after_its_graph_file() -> None:
     domain = make_adhoc_domain(["a/b.ttl.gz"], ["s.ttl"])
     assert domain.name == "b"
     assert domain.shapes_files == (Path("s.ttl"),)

@@ -1,4 +1,4 @@
-"""The geonames domain, built from its package and small enough to be checked completely."""
+"""Tests of the geonames domain on a part that is small enough to be checked completely."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cards.generator import CardPlan, make_cards
 from kg.base.errors import MissingFileError
 from kg.claims import GOLD_OF_LABEL, Claim
 from kg.domain import load_domain
-from kg.domains.geonames.build import WITHHELD, GeoNamesData, is_stated, render_turtle
+from kg.domains.geonames.build import WITHHELD, GeoNamesData, is_asserted, render_turtle
 from kg.knowledge import KnowledgeBase
 
 GN = "https://epoche.example/geonames#"
@@ -36,9 +36,9 @@ def kb() -> KnowledgeBase:
 
 
 def test_names_are_unique_except_antarctica(world: GeoNamesData) -> None:
-    alike = Counter(world.names.values())
+    name_counts = Counter(world.names.values())
     # GeoNames has Antarctica twice: as a continent, and as a territory with an ISO country code.
-    assert [name for name, n in alike.items() if n > 1] == ["Antarctica"]
+    assert [name for name, count in name_counts.items() if count > 1] == ["Antarctica"]
     assert any(name.endswith(f"(GeoNames {key})") for key, name in world.names.items())
 
 
@@ -46,7 +46,7 @@ def test_graph_satisfies_its_shapes(kb: KnowledgeBase) -> None:
     assert kb.oracle.find_violations() == ()
 
 
-def test_known_facts(world: GeoNamesData) -> None:
+def test_well_known_capitals_and_borders_are_right(world: GeoNamesData) -> None:
     capitals = {code: world.names[key] for code, key in world.find_capitals().items()}
     assert capitals["CH"] == "Bern"
     assert capitals["JP"] == "Tokyo"
@@ -58,57 +58,61 @@ def test_known_facts(world: GeoNamesData) -> None:
 
 def test_withheld_share_matches_the_table_for_any_city_size(world: GeoNamesData) -> None:
     for prop in ("country", "timeZone", "population"):
-        told = {key: is_stated(prop, key) for key in GeoNamesData(15_000).cities}
-        assert 1 - sum(told.values()) / len(told) == pytest.approx(WITHHELD[prop], abs=0.01)
-    sizes = sorted(GeoNamesData(15_000).cities.values(), key=lambda city: city["population"])
-    keys = [str(city["geonameid"]) for city in sizes]
-    half = len(keys) // 2
-    small, large = (
-        sum(is_stated("country", key) for key in part) / half
-        for part in (keys[:half], keys[-half:])
+        stated_by_city = {key: is_asserted(prop, key) for key in GeoNamesData(15_000).cities}
+        assert 1 - sum(stated_by_city.values()) / len(stated_by_city) == pytest.approx(
+            WITHHELD[prop], abs=0.01
+        )
+    cities_by_size = sorted(
+        GeoNamesData(15_000).cities.values(), key=lambda city: city["population"]
     )
-    assert small == pytest.approx(large, abs=0.015)
+    keys = [str(city["geonameid"]) for city in cities_by_size]
+    half = len(keys) // 2
+    small_city_share, large_city_share = (
+        sum(is_asserted("country", key) for key in keys_of_half) / half
+        for keys_of_half in (keys[:half], keys[-half:])
+    )
+    assert small_city_share == pytest.approx(large_city_share, abs=0.015)
 
 
 def test_borders_are_symmetric_and_some_are_denied(kb: KnowledgeBase) -> None:
-    stated_one_way = next(iter(kb.graph.iter_claims(GN + "neighbour")))
-    back = Claim(stated_one_way.obj, stated_one_way.pred, stated_one_way.subj)
-    assert kb.oracle.license(back).label == "E"
-    denied = [
+    stated_claim = next(iter(kb.graph.iter_claims(GN + "neighbour")))
+    reverse_claim = Claim(stated_claim.obj, stated_claim.pred, stated_claim.subj)
+    assert kb.oracle.license(reverse_claim).label == "E"
+    denials = [
         (claim.subj, claim.obj)
         for claim in kb.graph.iter_claims("http://www.w3.org/2002/07/owl#targetIndividual")
     ]
-    assert 100 < len(denied) < 400
-    name, target = denied[0]
-    one, other = name.removeprefix(G + "not-").split("-")
-    assert target == G + other
-    assert kb.oracle.license(Claim(G + one, GN + "neighbour", G + other)).label == "C"
+    assert 100 < len(denials) < 400
+    name, target = denials[0]
+    country, neighbour = name.removeprefix(G + "not-").split("-")
+    assert target == G + neighbour
+    assert kb.oracle.license(Claim(G + country, GN + "neighbour", G + neighbour)).label == "C"
 
 
 def test_cards_are_proved_and_leak_nothing(kb: KnowledgeBase) -> None:
-    made = make_cards(kb, CardPlan(per_label=60))
-    assert Counter(card.label for card in made.cards) == {"E": 60, "C": 60, "U": 60}
-    assert len({card.claim.pred for card in made.cards}) == 6
-    for card in made.cards:
+    card_set = make_cards(kb, CardPlan(per_label=60))
+    assert Counter(card.label for card in card_set.cards) == {"E": 60, "C": 60, "U": 60}
+    assert len({card.claim.pred for card in card_set.cards}) == 6
+    for card in card_set.cards:
         verdict = kb.oracle.license(card.claim)
         assert verdict.label == card.label
         assert GOLD_OF_LABEL[verdict.label] == card.gold
-    found = audit_cards(made.cards, get_name=kb.verbaliser.render_term)
-    assert found.leaks == ()
-    assert found.notes == ()
+    audit = audit_cards(card_set.cards, get_name=kb.verbaliser.render_term)
+    assert audit.leaks == ()
+    assert audit.notes == ()
 
 
 def test_audit_notes_names_not_readable_from_iris(kb: KnowledgeBase) -> None:
-    made = make_cards(kb, CardPlan(per_label=20))
+    card_set = make_cards(kb, CardPlan(per_label=20))
     assert "IRIs do not show which words of the question are names" in " ".join(
-        audit_cards(made.cards).notes
+        audit_cards(card_set.cards).notes
     )
 
 
 def test_hash_seed_does_not_change_the_bytes(world: GeoNamesData, tmp_path: Path) -> None:
     code = "from kg.domains.geonames.build import main; from pathlib import Path; import sys\n"
     code += "main(Path(sys.argv[1]), 15000)"
-    written = []
+    graph_bytes = []
     for seed in ("0", "1"):
         out = tmp_path / f"{seed}.ttl"
         subprocess.run(
@@ -117,14 +121,14 @@ def test_hash_seed_does_not_change_the_bytes(world: GeoNamesData, tmp_path: Path
             env={"PYTHONHASHSEED": seed, "PATH": ""},
             cwd=Path(__file__).parent.parent.parent,
         )
-        written.append(out.read_bytes())
-    assert written[0] == written[1]
-    assert written[0] == "".join(render_turtle(GeoNamesData(15_000))).encode()
+        graph_bytes.append(out.read_bytes())
+    assert graph_bytes[0] == graph_bytes[1]
+    assert graph_bytes[0] == "".join(render_turtle(GeoNamesData(15_000))).encode()
 
 
 def test_missing_graph_says_how_to_build_it(tmp_path: Path) -> None:
     domain = load_domain("geonames")
-    missing = msgspec.structs.replace(domain, graph_files=(tmp_path / "none.ttl",))
-    with pytest.raises(MissingFileError, match="not been built yet") as caught:
-        KnowledgeBase.open(missing)
-    assert caught.value.hint == "Run: python -m kg.domains.geonames.build"
+    domain_without_graph = msgspec.structs.replace(domain, graph_files=(tmp_path / "none.ttl",))
+    with pytest.raises(MissingFileError, match="not been built yet") as exc_info:
+        KnowledgeBase.open(domain_without_graph)
+    assert exc_info.value.hint == "Run: python -m kg.domains.geonames.build"

@@ -1,4 +1,4 @@
-"""The mayors domain behaves as its worked example in ``docs/bring-your-own.md`` says."""
+"""Tests that the mayors domain behaves as its example in ``docs/bring-your-own.md`` says."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ def test_loads_without_violations(kb: KnowledgeBase) -> None:
         ("vienna", "sadiq-khan", "C"),  # a second mayor
         ("milan", "vienna", "C"),  # not a person
         ("milan", "italy", "C"),
-        ("milan", "sadiq-khan", "U"),  # Milan's is not stated
+        ("milan", "sadiq-khan", "U"),  # the graph does not state a mayor of Milan
     ],
 )
-def test_verdicts(kb: KnowledgeBase, subj: str, obj: str, label: str) -> None:
+def test_mayor_claims_have_the_expected_labels(
+    kb: KnowledgeBase, subj: str, obj: str, label: str
+) -> None:
     assert get_label(kb, subj, "mayor", obj) == label
 
 
-def test_country_verdicts(kb: KnowledgeBase) -> None:
+def test_country_claims_have_the_expected_labels(kb: KnowledgeBase) -> None:
     assert get_label(kb, "vienna", "country", "austria") == "E"
     assert get_label(kb, "vienna", "country", "germany") == "C"
     assert get_label(kb, "bristol", "country", "germany") == "U"
@@ -54,11 +56,11 @@ def test_country_verdicts(kb: KnowledgeBase) -> None:
 
 
 def test_rules_cite_every_shape(kb: KnowledgeBase) -> None:
-    cited = {shape for rule in kb.domain.rules for shape in rule.shapes}
-    assert cited == set(kb.shapes.list_iris())
+    cited_shapes = {shape for rule in kb.domain.rules for shape in rule.shapes}
+    assert cited_shapes == set(kb.shapes.list_iris())
 
 
-def test_sentences_state_the_day(kb: KnowledgeBase) -> None:
+def test_sentences_about_mayors_state_the_date(kb: KnowledgeBase) -> None:
     for claim in kb.graph.iter_claims(CM + "mayor"):
         sentences = [
             kb.verbaliser.render_fact(claim),
@@ -79,15 +81,15 @@ def test_cards_can_be_made_from_a_copy_elsewhere(tmp_path: Path) -> None:
     folder = tmp_path / "my mayors"
     shutil.copytree(SHIPPED_FOLDER / "mayors", folder)
     kb = KnowledgeBase.open(folder)
-    made = make_cards(kb, CardPlan(predicates=(CM + "mayor",), per_label=10, seed=1))
-    labels = [card.label for card in made.cards]
+    card_set = make_cards(kb, CardPlan(predicates=(CM + "mayor",), per_label=10, seed=1))
+    labels = [card.label for card in card_set.cards]
     assert {label: labels.count(label) for label in ("E", "C", "U")} == {"E": 10, "C": 10, "U": 10}
-    for card in made.cards:
+    for card in card_set.cards:
         assert kb.oracle.license(card.claim).label == card.label
 
 
 def test_documentation_shows_the_shipped_files() -> None:
-    """Every line of the page's excerpts is in the shipped files, comments aside."""
+    """Every statement in the page's excerpts is in the shipped files."""
     shipped = "\n".join(
         (SHIPPED_FOLDER / "mayors" / name).read_text(encoding="utf-8")
         for name in ("mayors.ttl", "mayors.shacl.ttl", "domain.toml")
@@ -98,19 +100,20 @@ def test_documentation_shows_the_shipped_files() -> None:
     assert len(excerpts) >= 3
     for language, excerpt in excerpts:
         if language == "toml":
-            words = tomllib.loads(excerpt)
-            full = tomllib.loads(
+            excerpt_domain = tomllib.loads(excerpt)
+            shipped_domain = tomllib.loads(
                 (SHIPPED_FOLDER / "mayors" / "domain.toml").read_text(encoding="utf-8")
             )
-            shown, real = words["predicates"]["cm:mayor"], full["predicates"]["cm:mayor"]
-            assert shown["fact"] == real["fact"]
-            assert set(shown["questions"]) <= set(real["questions"])
-            assert words["rule"][0] == full["rule"][0]
-            assert words["naming"] == full["naming"]
+            excerpt_predicate = excerpt_domain["predicates"]["cm:mayor"]
+            shipped_predicate = shipped_domain["predicates"]["cm:mayor"]
+            assert excerpt_predicate["fact"] == shipped_predicate["fact"]
+            assert set(excerpt_predicate["questions"]) <= set(shipped_predicate["questions"])
+            assert excerpt_domain["rule"][0] == shipped_domain["rule"][0]
+            assert excerpt_domain["naming"] == shipped_domain["naming"]
             continue
         for line in excerpt.splitlines():
-            words_of_line = " ".join(line.split())
+            statement = " ".join(line.split())
             # The page shortens two statements; their content must still be in the files.
-            if words_of_line not in lines:
-                start = words_of_line.split(" ;")[0].rstrip(" .")
+            if statement not in lines:
+                start = statement.split(" ;")[0].rstrip(" .")
                 assert start in shipped, line

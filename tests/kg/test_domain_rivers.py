@@ -1,4 +1,7 @@
-"""The rivers domain: agrees with its tables, has no violations, and withholds facts at random."""
+"""Tests of the rivers domain.
+
+Its graph agrees with its tables, has no violations, and withholds mouths at random.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +48,12 @@ def make_claim(subj: str, pred: str, obj: str) -> Claim:
 
 
 def list_values(kb: KnowledgeBase, subj: str, pred: str) -> list[str]:
-    """Objects in the closed graph for a subject and predicate."""
+    """Returns the objects of a subject and predicate in the closure."""
     index = kb.oracle.closure.index
     s, p = index.terms.get(RIVERS + subj), index.terms.get(WM + pred)
-    return (
-        []
-        if s is None or p is None
-        else [index.terms.get_text(o) for o in index.find_objects(s, p)]
-    )
+    if s is None or p is None:
+        return []
+    return [index.terms.get_text(o) for o in index.find_objects(s, p)]
 
 
 # ---- tables and build ------------------------------------------------------------------------
@@ -75,13 +76,13 @@ def test_committed_graph_is_built_from_the_tables(tmp_path: Path) -> None:
 
 
 def test_graph_does_not_depend_on_row_order(tables: Tables) -> None:
-    turned = msgspec.structs.replace(
+    reversed_tables = msgspec.structs.replace(
         tables,
         rivers=dict(reversed(tables.rivers.items())),
         waterbodies=dict(reversed(tables.waterbodies.items())),
         countries=dict(reversed(tables.countries.items())),
     )
-    assert build.render_turtle(turned) == build.render_turtle(tables)
+    assert build.render_turtle(reversed_tables) == build.render_turtle(tables)
 
 
 @pytest.mark.parametrize(
@@ -108,18 +109,18 @@ def test_graph_does_not_depend_on_row_order(tables: Tables) -> None:
         ("Moselle", {"label": "Elbe"}, "the label of 'Elbe'"),
     ],
 )
-def test_wrong_row_is_found(
+def test_wrong_row_is_reported(
     tables: Tables, label: str, change: dict[str, object], message: str
 ) -> None:
-    wrong: River = msgspec.structs.replace(tables.rivers[label], **change)
-    rivers = {**tables.rivers, label: wrong}
+    wrong_river: River = msgspec.structs.replace(tables.rivers[label], **change)
+    rivers = {**tables.rivers, label: wrong_river}
     if "label" in change:
         rivers = {
             **tables.rivers,
-            "second Elbe": msgspec.structs.replace(wrong, label="River Elbe"),
+            "second Elbe": msgspec.structs.replace(wrong_river, label="River Elbe"),
         }
-    found = find_problems(msgspec.structs.replace(tables, rivers=rivers))
-    assert any(message in problem for problem in found), found
+    problems = find_problems(msgspec.structs.replace(tables, rivers=rivers))
+    assert any(message in problem for problem in problems), problems
 
 
 @pytest.mark.parametrize(
@@ -159,16 +160,19 @@ def test_inconsistent_tables_are_not_built(
 # ---- size and mix ----------------------------------------------------------------------------
 
 
-def test_size(tables: Tables, kb: KnowledgeBase) -> None:
-    mouths = Counter(len(list_values(kb, r.id, "flowsInto")) for r in tables.rivers.values())
-    assert set(mouths) == {0, 1}
-    assert mouths[1] >= 430
-    assert mouths[0] >= 220
+def test_tables_are_large_and_cover_six_continents(tables: Tables, kb: KnowledgeBase) -> None:
+    # The numbers are lower bounds, so that rows can be added to the tables.
+    mouth_counts = Counter(len(list_values(kb, r.id, "flowsInto")) for r in tables.rivers.values())
+    assert set(mouth_counts) == {0, 1}
+    assert mouth_counts[1] >= 430
+    assert mouth_counts[0] >= 220
     continents = Counter(tables.countries[r.countries[0]].continent for r in tables.rivers.values())
     assert min(continents[c] for c in sorted(continents)) >= 50
     assert len(continents) == 6
-    small = (" Creek", " Brook", " Burn", " Water", " Fork")
-    assert sum(strip_qualifier(label).endswith(small) for label in tables.rivers) >= 60
+    small_river_endings = (" Creek", " Brook", " Burn", " Water", " Fork")
+    assert (
+        sum(strip_qualifier(label).endswith(small_river_endings) for label in tables.rivers) >= 60
+    )
 
 
 def test_documented_counts_are_right(tables: Tables) -> None:
@@ -178,7 +182,7 @@ def test_documented_counts_are_right(tables: Tables) -> None:
     assert f"| mouth (`flowsInto`) | {100 * build.WITHHELD['flowsInto']:.0f} % of rivers" in text
 
 
-def test_denials(kb: KnowledgeBase) -> None:
+def test_at_least_150_mouths_are_denied(kb: KnowledgeBase) -> None:
     index = kb.graph.index
     owl = "http://www.w3.org/2002/07/owl#"
     subjects = index.iter_pairs(index.terms.get(owl + "sourceIndividual"))
@@ -205,16 +209,16 @@ def test_homonyms_have_distinct_full_names(kb: KnowledgeBase) -> None:
         assert kb.labels.find_entities(kb.labels.get_label(iri)) == [iri]
 
 
-def test_every_label_names_one_thing(tables: Tables, kb: KnowledgeBase) -> None:
+def test_every_label_names_exactly_one_entity(tables: Tables, kb: KnowledgeBase) -> None:
     for label in (*tables.rivers, *tables.waterbodies):
         assert kb.labels.find_entities(label) == [RIVERS + make_slug(label)], label
 
 
-# ---- what is withheld ------------------------------------------------------------------------
+# ---- withheld facts --------------------------------------------------------------------------
 
 
 def test_a_withheld_mouth_cannot_be_derived(tables: Tables, kb: KnowledgeBase) -> None:
-    withheld = [r for r in tables.rivers.values() if not build.is_mouth_stated(r)]
+    withheld = [r for r in tables.rivers.values() if not build.is_mouth_asserted(r)]
     for river in withheld:
         mouth = make_slug(river.mouth)
         assert list_values(kb, river.id, "drainsInto") == []
@@ -230,13 +234,17 @@ def test_graph_facts_agree_with_the_tables(tables: Tables, kb: KnowledgeBase) ->
 
 
 def name_contains_mouth(river: River) -> bool:
+    """Returns whether the qualifier of a label is part of the mouth's label.
+
+    Withholding such a mouth would be useless, because the name gives it away.
+    """
     return " (" in river.label and river.label.partition(" (")[2].rstrip(")") in river.mouth
 
 
 def test_mouth_contained_in_a_name_is_stated(tables: Tables, kb: KnowledgeBase) -> None:
-    told = [river for river in tables.rivers.values() if name_contains_mouth(river)]
-    assert len(told) > 20
-    for river in told:
+    rivers = [river for river in tables.rivers.values() if name_contains_mouth(river)]
+    assert len(rivers) > 20
+    for river in rivers:
         assert (
             kb.oracle.license(make_claim(river.id, "flowsInto", make_slug(river.mouth))).label
             == "E"
@@ -249,10 +257,16 @@ def test_withholding_is_independent_of_other_facts(tables: Tables) -> None:
     def is_well_known(river: River) -> bool:
         return river.length_km is not None and bool(river.source or river.discharge_m3s)
 
-    for group in (is_well_known, lambda r: not is_well_known(r), lambda r: len(r.countries) > 1):
-        rivers = [r for r in tables.rivers.values() if group(r) and not name_contains_mouth(r)]
-        share = sum(not build.is_mouth_stated(r) for r in rivers) / len(rivers)
-        # Three standard errors of a sample of that size.
+    for belongs_to_group in (
+        is_well_known,
+        lambda r: not is_well_known(r),
+        lambda r: len(r.countries) > 1,
+    ):
+        rivers = [
+            r for r in tables.rivers.values() if belongs_to_group(r) and not name_contains_mouth(r)
+        ]
+        share = sum(not build.is_mouth_asserted(r) for r in rivers) / len(rivers)
+        # Three standard errors of a share in a sample of that size: sqrt(p (1 - p) / n), p = 0.5.
         assert abs(share - build.WITHHELD["flowsInto"]) < 3 * (0.25 / len(rivers)) ** 0.5
 
 
@@ -280,7 +294,7 @@ def test_pyshacl_agrees_that_the_closed_graph_has_no_violation(kb: KnowledgeBase
     assert conforms, text
 
 
-# Per shape, a claim that contradicts: on a river with a stated mouth, or with a withheld one.
+# For every shape, claims that contradict it, also about rivers whose mouth is withheld.
 CONTRADICTIONS = [
     ("OneMouthShape", ("missouri-river", "flowsInto", "gulf-of-california")),
     ("MouthIsWaterShape", ("moselle", "flowsInto", "germany")),
@@ -338,22 +352,27 @@ def test_a_second_value_contradicts_and_a_first_does_not(
     kb: KnowledgeBase, tables: Tables, pred: str, shape: str
 ) -> None:
     ids = [river.id for river in tables.rivers.values()]
-    having = [name for name in ids if list_values(kb, name, pred)]
-    one = having[0]
-    other = next(
-        v for n in having for v in list_values(kb, n, pred) if v != list_values(kb, one, pred)[0]
+    rivers_with_value = [name for name in ids if list_values(kb, name, pred)]
+    river_with_value = rivers_with_value[0]
+    other_value = next(
+        v
+        for n in rivers_with_value
+        for v in list_values(kb, n, pred)
+        if v != list_values(kb, river_with_value, pred)[0]
     )
-    second = kb.oracle.license(Claim(RIVERS + one, WM + pred, other))
-    assert WM + shape in [violation.shape for violation in second.proof.violations]
-    # A river without a value, and without another elevation to conflict with, may have any.
-    free = next(
+    verdict = kb.oracle.license(Claim(RIVERS + river_with_value, WM + pred, other_value))
+    assert WM + shape in [violation.shape for violation in verdict.proof.violations]
+    # A river without a value, and without elevations to conflict with, may have any value.
+    river_without_values = next(
         name
         for name in ids
         if not list_values(kb, name, pred)
         and not list_values(kb, name, "sourceElevation")
         and not list_values(kb, name, "mouthElevation")
     )
-    assert kb.oracle.license(Claim(RIVERS + free, WM + pred, other)).label == "U"
+    assert (
+        kb.oracle.license(Claim(RIVERS + river_without_values, WM + pred, other_value)).label == "U"
+    )
 
 
 def test_a_source_below_its_mouth_contradicts(kb: KnowledgeBase, tables: Tables) -> None:
@@ -363,8 +382,8 @@ def test_a_source_below_its_mouth_contradicts(kb: KnowledgeBase, tables: Tables)
         if list_values(kb, river.id, "mouthElevation")
         and not list_values(kb, river.id, "sourceElevation")
     )
-    low = '"-500"^^<http://www.w3.org/2001/XMLSchema#integer>'
-    verdict = kb.oracle.license(make_claim(river, "sourceElevation", low))
+    low_elevation = '"-500"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    verdict = kb.oracle.license(make_claim(river, "sourceElevation", low_elevation))
     assert [v.shape for v in verdict.proof.violations] == [WM + "SourceAboveMouthShape"]
 
 
@@ -381,8 +400,8 @@ def test_classes_exclude_each_other(kb: KnowledgeBase, subj: str, cls: str, shap
     assert WM + shape in [violation.shape for violation in verdict.proof.violations]
 
 
-def test_inferences(kb: KnowledgeBase, tables: Tables) -> None:
-    """Inverse, sub-property with transitivity, and the chain all add something."""
+def test_inference_adds_triples_to_four_predicates(kb: KnowledgeBase, tables: Tables) -> None:
+    """The inverse, the transitive super-property and the property chain all add triples."""
     index = kb.oracle.closure.index
     for pred in ("flowsInto", "hasTributary", "drainsInto", "partOfSystem"):
         node = index.terms.get(WM + pred)
@@ -393,15 +412,16 @@ def test_inferences(kb: KnowledgeBase, tables: Tables) -> None:
         assert inferred >= 20, pred
 
 
-# ---- words -----------------------------------------------------------------------------------
+# ---- wording ---------------------------------------------------------------------------------
 
 
 def test_rules_cite_existing_shapes_and_axioms(kb: KnowledgeBase) -> None:
     shapes = set(kb.shapes.list_iris())
-    cited = {shape for rule in kb.domain.rules for shape in rule.shapes}
-    assert cited <= shapes
-    kinds = {WM + name for name in ("RiverKindShape", "WaterKindShape", "CountryKindShape")}
-    assert shapes - cited == kinds, "every shape of a predicate is cited by a rule"
+    cited_shapes = {shape for rule in kb.domain.rules for shape in rule.shapes}
+    assert cited_shapes <= shapes
+    kind_shapes = {WM + name for name in ("RiverKindShape", "WaterKindShape", "CountryKindShape")}
+    # Shapes about classes belong to no predicate, so no rule cites them.
+    assert shapes - cited_shapes == kind_shapes
     for rule in kb.domain.rules:
         assert set(rule.predicates) <= set(kb.domain.predicates)
         for axiom in rule.axioms:
@@ -417,41 +437,42 @@ def test_every_predicate_has_words(kb: KnowledgeBase) -> None:
         assert words.synonyms, iri
 
 
-ARTICLE_FREE = re.compile(
+# Names after "the" that have no article, and names without "the" that need one.
+ARTICLE_FORBIDDEN = re.compile(
     r"\b[Tt]he (Germany|France|Brazil|Malham|Lake (?!District)\w+|Loch|Lough|Lac\b|Chesapeake"
     r"|Hudson Bay|Tokyo Bay|Puget|\w+ Creek\b|\w+ Brook\b)"
 )
-ARTICLE_WANTED = re.compile(
+ARTICLE_REQUIRED = re.compile(
     r"(?<![Tt]he )(?<!White )(?<!Blue )(?<!Wind )\b(Netherlands|United (States|Kingdom)"
     r"|Democratic Republic|Rhine|Nile|North Sea|Gulf of|Bay of|Andes|Black Forest"
     r"|Bristol Channel|Firth of|River (?!system)[A-Z]\w+)\b"
 )
-# "Mitta Mitta" is a name; small words are doubled by mistake only.
+# Only words in lower case, since "Mitta Mitta" is a name.
 REPEATED_WORD = re.compile(r"\b([a-z]+) \1\b")
 
 
 def find_grammar_mistakes(sentence: str, end: str) -> list[str]:
-    """Mechanical grammar mistakes, which no sentence of this domain may have."""
-    found = []
+    """Describes grammar mistakes that can be found mechanically."""
+    mistakes = []
     # Qualifiers such as "(Gulf of Mexico)" have no article.
     text = re.sub(r" \([^)]*\)", "", sentence)
     if not sentence[0].isupper():
-        found.append("no capital")
+        mistakes.append("no capital")
     if not sentence.endswith(end) or sentence.endswith((" " + end, end * 2)):
-        found.append(f"no single {end}")
+        mistakes.append(f"no single {end}")
     if "  " in sentence or sentence != sentence.strip():
-        found.append("stray space")
+        mistakes.append("stray space")
     if re.search(r"[{}<>_\"]|https?:|\bwm:|None", sentence):
-        found.append("markup")
+        mistakes.append("markup")
     if match := REPEATED_WORD.search(text[0].lower() + text[1:]):
-        found.append(f"doubled {match[0]!r}")
-    if match := ARTICLE_FREE.search(text):
-        found.append(f"article too many: {match[0]!r}")
-    if match := ARTICLE_WANTED.search(text):
-        found.append(f"article missing: {match[0]!r}")
+        mistakes.append(f"doubled {match[0]!r}")
+    if match := ARTICLE_FORBIDDEN.search(text):
+        mistakes.append(f"article too many: {match[0]!r}")
+    if match := ARTICLE_REQUIRED.search(text):
+        mistakes.append(f"article missing: {match[0]!r}")
     if match := re.search(r"\b(a [aeiouAEIOU]|an [^aeiouAEIOUh])\w*", text):
-        found.append(f"a or an: {match[0]!r}")
-    return found
+        mistakes.append(f"a or an: {match[0]!r}")
+    return mistakes
 
 
 @pytest.mark.parametrize(
@@ -471,34 +492,35 @@ def test_the_grammar_check_can_fail(sentence: str, mistake: str) -> None:
 
 
 def sample_claims(kb: KnowledgeBase, pred: str, size: int) -> list[Claim]:
-    """True claims of a predicate, and as many with an object of another one."""
+    """Returns true claims of a predicate, and about as many with exchanged objects."""
     index = kb.oracle.closure.index
-    node = index.terms.get(pred)
-    assert node is not None
+    predicate_id = index.terms.get(pred)
+    assert predicate_id is not None
     pairs = sorted(
-        (index.terms.get_text(s), index.terms.get_text(o)) for s, o in index.iter_pairs(node)
+        (index.terms.get_text(s), index.terms.get_text(o))
+        for s, o in index.iter_pairs(predicate_id)
     )
     rng = random.Random(7)
-    true = rng.sample(pairs, min(size, len(pairs)))
-    objects = [o for _s, o in true]
+    true_pairs = rng.sample(pairs, min(size, len(pairs)))
+    objects = [o for _s, o in true_pairs]
     rng.shuffle(objects)
-    swapped = [(s, o) for (s, _), o in zip(true, objects, strict=True) if s != o]
-    return [Claim(s, pred, o) for s, o in [*true, *swapped]]
+    swapped_pairs = [(s, o) for (s, _), o in zip(true_pairs, objects, strict=True) if s != o]
+    return [Claim(s, pred, o) for s, o in [*true_pairs, *swapped_pairs]]
 
 
-def test_no_sentence_is_ungrammatical(kb: KnowledgeBase) -> None:
+def test_sentences_are_grammatical(kb: KnowledgeBase) -> None:
     for pred in (*kb.domain.predicates, RDF_TYPE):
         claims = sample_claims(kb, pred, 250)
         if pred == RDF_TYPE:
             claims = [c for c in claims if c.subj.startswith(RIVERS) and c.obj.startswith(WM)]
         assert len(claims) >= 100, pred
-        for each in claims:
-            for sentence in (kb.verbaliser.render_fact(each), kb.verbaliser.render_denial(each)):
+        for claim in claims:
+            for sentence in (kb.verbaliser.render_fact(claim), kb.verbaliser.render_denial(claim)):
                 assert not find_grammar_mistakes(sentence, "."), (
                     sentence,
                     find_grammar_mistakes(sentence, "."),
                 )
-            for question in kb.verbaliser.render_questions(each):
+            for question in kb.verbaliser.render_questions(claim):
                 assert not find_grammar_mistakes(question, "?"), (
                     question,
                     find_grammar_mistakes(question, "?"),
@@ -506,7 +528,7 @@ def test_no_sentence_is_ungrammatical(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "inside"),
+    ("name", "expected"),
     [
         ("rhine", "the Rhine"),
         ("river-thames", "the River Thames"),
@@ -536,5 +558,5 @@ def test_no_sentence_is_ungrammatical(kb: KnowledgeBase) -> None:
         ("place-dartmoor-national-park", "Dartmoor National Park"),
     ],
 )
-def test_names(kb: KnowledgeBase, name: str, inside: str) -> None:
-    assert kb.verbaliser.render_term(RIVERS + name) == inside
+def test_names_have_the_right_article(kb: KnowledgeBase, name: str, expected: str) -> None:
+    assert kb.verbaliser.render_term(RIVERS + name) == expected

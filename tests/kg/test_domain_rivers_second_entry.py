@@ -1,8 +1,8 @@
-"""The second, blind entry of the rivers tables: the documented agreement is recomputed.
+"""Tests that the documented agreement with the second entry of the rivers tables is right.
 
-``second_entry.csv`` has what the second person entered, unchanged. ``adjudication.csv`` has each
-cell that differed between the two entries or was changed afterwards, with the first person's
-value. Together with today's tables they give back the tables as they were compared.
+A second person entered the tables without seeing the first entry: ``second_entry.csv``.
+``adjudication.csv`` has each cell that differed between the two entries or was changed afterwards,
+with the first person's value. With it, the first entry can be restored from today's tables.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def rulings() -> dict[tuple[str, str], Cells]:
 
 @pytest.fixture(scope="module")
 def first_entry(tables: Tables, rulings: dict[tuple[str, str], Cells]) -> dict[str, Cells]:
-    """The first entry as it was compared: today's tables without the rulings."""
+    """Today's tables with the rulings undone, as they were when the entries were compared."""
     renamed = {
         make_slug(row["reason"]): row["id"] for row in rulings.values() if row["column"] == "label"
     }
-    found = {
+    cells_by_river = {
         renamed.get(river.id, river.id): {
             "mouth": river.mouth,
             "countries": ";".join(river.countries),
@@ -63,48 +63,51 @@ def first_entry(tables: Tables, rulings: dict[tuple[str, str], Cells]) -> dict[s
     }
     for (name, column), row in rulings.items():
         if column != "label":
-            found.setdefault(name, {"mouth": "", "countries": "", "length_km": ""})
-            found[name][column] = row["first"]
-    return found
+            cells_by_river.setdefault(name, {"mouth": "", "countries": "", "length_km": ""})
+            cells_by_river[name][column] = row["first"]
+    return cells_by_river
 
 
-def is_same_water(first: str, second: str, tables: Tables) -> bool:
-    """Whether a label of the tables and a freely written name mean the same water."""
-    river, water = tables.rivers.get(first), tables.waterbodies.get(first)
-    alt = list_names(river) if river else water.alt if water else ()
-    known = {make_slug(name) for name in (first, strip_qualifier(first), *alt)}
-    return bool({make_slug(second), make_slug(strip_qualifier(second))} & known)
+def is_same_water(label: str, entered_name: str, tables: Tables) -> bool:
+    """Returns whether a label of the tables and an entered name mean the same water."""
+    river, water = tables.rivers.get(label), tables.waterbodies.get(label)
+    alternative_names = list_names(river) if river else water.alt if water else ()
+    known_slugs = {make_slug(name) for name in (label, strip_qualifier(label), *alternative_names)}
+    return bool({make_slug(entered_name), make_slug(strip_qualifier(entered_name))} & known_slugs)
 
 
 def find_differences(
     first_entry: dict[str, Cells], second_entry: dict[str, Cells], tables: Tables
 ) -> Iterator[tuple[str, str]]:
-    """Cells, by river and column, in which the two entries differ."""
+    """Yields river and column of each cell in which the two entries differ."""
     for name, cells in first_entry.items():
-        other = second_entry.get(name)
-        if other is None:
-            continue  # Added after the comparison.
-        if not is_same_water(cells["mouth"], other["mouth"], tables):
+        second_cells = second_entry.get(name)
+        if second_cells is None:
+            continue  # The river was added after the comparison.
+        if not is_same_water(cells["mouth"], second_cells["mouth"], tables):
             yield name, "mouth"
-        if set(cells["countries"].split(";")) != set(other["countries"].split(";")):
+        if set(cells["countries"].split(";")) != set(second_cells["countries"].split(";")):
             yield name, "countries"
+        # Lengths count as equal within 10 %, as the documentation says.
         if (
             cells["length_km"]
-            and other["length_km"]
-            and abs(int(other["length_km"]) / int(cells["length_km"]) - 1) > 0.10
+            and second_cells["length_km"]
+            and abs(int(second_cells["length_km"]) / int(cells["length_km"]) - 1) > 0.10
         ):
             yield name, "length_km"
 
 
-def test_exactly_the_differences_are_adjudicated(
+def test_every_difference_is_adjudicated_and_nothing_else(
     first_entry: dict[str, Cells],
     second_entry: dict[str, Cells],
     rulings: dict[tuple[str, str], Cells],
     tables: Tables,
 ) -> None:
-    differing = set(find_differences(first_entry, second_entry, tables))
-    ruled = {key for key, row in rulings.items() if row["kind"] in ("hard", "nested", "name")}
-    assert differing == ruled
+    differing_cells = set(find_differences(first_entry, second_entry, tables))
+    adjudicated_cells = {
+        key for key, row in rulings.items() if row["kind"] in ("hard", "nested", "name")
+    }
+    assert differing_cells == adjudicated_cells
 
 
 def test_rulings_are_applied_to_the_tables(
@@ -140,25 +143,34 @@ def test_documentation_states_the_measured_agreement(
     tables: Tables,
 ) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    compared = [name for name in first_entry if name in second_entry]
-    both = [n for n in compared if first_entry[n]["length_km"] and second_entry[n]["length_km"]]
-    differing = Counter(
+    shared_ids = [name for name in first_entry if name in second_entry]
+    ids_with_two_lengths = [
+        river_id
+        for river_id in shared_ids
+        if first_entry[river_id]["length_km"] and second_entry[river_id]["length_km"]
+    ]
+    difference_counts = Counter(
         column for _name, column in find_differences(first_entry, second_entry, tables)
     )
-    kinds = Counter((row["column"], row["kind"]) for row in rulings.values())
-    outcomes = Counter((row["column"], row["outcome"]) for row in rulings.values())
+    kind_counts = Counter((row["column"], row["kind"]) for row in rulings.values())
+    outcome_counts = Counter((row["column"], row["outcome"]) for row in rulings.values())
     assert f"{len(second_entry):,} rivers were entered twice" in text
-    for column, pairs in (("mouth", compared), ("countries", compared), ("length_km", both)):
-        total, out = len(pairs), differing[column]
-        cells = (
-            f"| `{column}` | {total:,} | {total - out:,} ({100 * (total - out) / total:.1f} %) "
-            f"| {out} | {kinds[column, 'hard']} |"
+    for column, compared_ids in (
+        ("mouth", shared_ids),
+        ("countries", shared_ids),
+        ("length_km", ids_with_two_lengths),
+    ):
+        total, difference_count = len(compared_ids), difference_counts[column]
+        equal_count = total - difference_count
+        table_row = (
+            f"| `{column}` | {total:,} | {equal_count:,} ({100 * equal_count / total:.1f} %) "
+            f"| {difference_count} | {kind_counts[column, 'hard']} |"
         )
-        assert cells in text, cells
-    assert f"{outcomes['mouth', 'removed']} rivers were removed" in text
-    assert f"{outcomes['countries', 'second']} lists of countries were corrected" in text
-    assert f"{outcomes['length_km', 'blank']} lengths were blanked" in text
-    assert f"{outcomes['label', 'renamed']} rivers got a qualifier" in text
+        assert table_row in text, table_row
+    assert f"{outcome_counts['mouth', 'removed']} rivers were removed" in text
+    assert f"{outcome_counts['countries', 'second']} lists of countries were corrected" in text
+    assert f"{outcome_counts['length_km', 'blank']} lengths were blanked" in text
+    assert f"{outcome_counts['label', 'renamed']} rivers got a qualifier" in text
 
 
 def test_documentation_states_the_number_of_filled_cells(tables: Tables) -> None:

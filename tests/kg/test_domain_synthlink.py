@@ -1,4 +1,4 @@
-"""The synthlink domain: the facts behind the SynthLink questions satisfy its shapes."""
+"""Tests of the synthlink domain, whose graph has the facts behind the SynthLink questions."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_loads_without_violations() -> None:
         ("haitian-revolution", "ledTo", "peasants-revolt", "U"),
         ("haitian-revolution", "ledTo", "toussaint-louverture", "C"),  # a person
         ("haitian-revolution", "ledTo", "haitian-revolution", "C"),  # itself
-        ("lewis-and-clark-expedition", "ledTo", "louisiana-purchase", "C"),  # its own cause
-        ("lewis-and-clark-expedition", "ledTo", "haitian-revolution", "C"),  # three steps back
+        ("lewis-and-clark-expedition", "ledTo", "louisiana-purchase", "C"),  # its cause
+        ("lewis-and-clark-expedition", "ledTo", "haitian-revolution", "C"),  # an earlier cause
         ("transistor", "enabled", "integrated-circuit", "E"),
-        ("intel-4004", "enabled", "transistor", "C"),  # by way of the integrated circuit
+        ("intel-4004", "enabled", "transistor", "C"),  # its cause, two steps back
         ("transistor", "enabled", "united-states", "C"),  # a country
         ("transistor", "cameThrough", "walter-brattain", "E"),
-        ("transistor", "cameThrough", "peter-shor", "U"),  # nothing says that there were no others
+        ("transistor", "cameThrough", "peter-shor", "U"),  # the list of inventors may be incomplete
         ("transistor", "cameThrough", "integrated-circuit", "C"),
         ("transistor", "appearedIn", "1947", "E"),
         ("transistor", "appearedIn", "1948", "C"),
@@ -65,7 +65,7 @@ def test_loads_without_violations() -> None:
         ("natural-indigo", "replaced", "synthetic-indigo", "C"),
     ],
 )  # fmt: skip
-def test_verdicts(subj: str, pred: str, obj: str, label: str) -> None:
+def test_claims_have_the_expected_labels(subj: str, pred: str, obj: str, label: str) -> None:
     assert get_label(subj, pred, obj) == label
 
 
@@ -78,31 +78,33 @@ def test_rules_cite_every_shape() -> None:
 
 def test_every_predicate_has_words_and_a_rule() -> None:
     kb = open_domain()
-    governed = {pred for rule in kb.domain.rules for pred in rule.predicates}
-    assert governed == set(kb.domain.predicates)
+    predicates_with_rule = {pred for rule in kb.domain.rules for pred in rule.predicates}
+    assert predicates_with_rule == set(kb.domain.predicates)
     for pred in kb.domain.predicates:
         assert next(iter(kb.graph.iter_claims(pred)), None) is not None, pred
 
 
 def test_every_entity_has_one_class() -> None:
-    """The classes are disjoint, so each entity has only one."""
+    """The classes are disjoint, so every entity in a claim must have exactly one."""
     kb = open_domain()
-    kinds: dict[str, list[str]] = {}
+    classes_by_entity: dict[str, list[str]] = {}
     for claim in kb.graph.iter_claims("http://www.w3.org/1999/02/22-rdf-syntax-ns#type"):
         if claim.subj.startswith(SYN):
-            kinds.setdefault(claim.subj, []).append(claim.obj)
-    used = {claim.subj for pred in kb.domain.predicates for claim in kb.graph.iter_claims(pred)}
-    used |= {
+            classes_by_entity.setdefault(claim.subj, []).append(claim.obj)
+    entities_in_claims = {
+        claim.subj for pred in kb.domain.predicates for claim in kb.graph.iter_claims(pred)
+    }
+    entities_in_claims |= {
         claim.obj
         for pred in kb.domain.predicates
         for claim in kb.graph.iter_claims(pred)
         if claim.obj.startswith(SYN)
     }
-    assert set(kinds) == used
-    assert all(len(found) == 1 for found in kinds.values())
+    assert set(classes_by_entity) == entities_in_claims
+    assert all(len(classes) == 1 for classes in classes_by_entity.values())
 
 
-def test_sentences() -> None:
+def test_sentences_are_well_formed() -> None:
     kb = open_domain()
     for pred in kb.domain.predicates:
         for claim in kb.graph.iter_claims(pred):
@@ -112,6 +114,7 @@ def test_sentences() -> None:
                 kb.verbaliser.render_denial(claim),
                 *kb.verbaliser.render_questions(claim),
             ]:
+                # The term "p-type" keeps its small letter.
                 assert sentence[0].isupper() or sentence.startswith("p-type"), sentence
                 assert re.search(r"[^ .?][.?]$", sentence), sentence
                 assert "the the " not in sentence.casefold()
@@ -119,12 +122,12 @@ def test_sentences() -> None:
 
 
 def test_cards_of_all_three_labels_with_proofs() -> None:
-    made = make_cards(open_domain(), CardPlan(per_label=10, seed=42))
-    labels = [card.label for card in made.cards]
+    card_set = make_cards(open_domain(), CardPlan(per_label=10, seed=42))
+    labels = [card.label for card in card_set.cards]
     assert {label: labels.count(label) for label in ("E", "C", "U")} == {"E": 10, "C": 10, "U": 10}
-    for card in made.cards:
+    for card in card_set.cards:
         assert card.proof is not None
-        again = open_domain().oracle.license(card.claim)
-        assert again.label == card.label
-    other = make_cards(open_domain(), CardPlan(per_label=10, seed=42))
-    assert [card.id for card in other.cards] == [card.id for card in made.cards]
+        verdict = open_domain().oracle.license(card.claim)
+        assert verdict.label == card.label
+    second_set = make_cards(open_domain(), CardPlan(per_label=10, seed=42))
+    assert [card.id for card in second_set.cards] == [card.id for card in card_set.cards]

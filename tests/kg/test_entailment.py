@@ -1,4 +1,4 @@
-"""The closure against ``owlrl``, the W3C reference rules, and every proof against a checker."""
+"""Compares the closure with that of ``owlrl``, and checks every proof against the W3C rules."""
 
 from __future__ import annotations
 
@@ -19,8 +19,17 @@ from kg.graph import Graph
 from kg.terms import OWL, RDF, RDFS, from_rdflib, is_blank, is_literal
 
 sys.path.insert(0, str(Path(__file__).parent))
-from entailment_cases import AXIOMS, KEYS, PROHIBITIONS, RARE, SCHEMA_RDFS, TYPE, E, graphs
-from proof_checker import instances, is_valid
+from entailment_cases import (
+    AXIOMS,
+    KEY_AXIOMS,
+    PROHIBITIONS,
+    RARE_AXIOMS,
+    SCHEMA_RDFS,
+    TYPE,
+    E,
+    graphs,
+)
+from proof_checker import is_valid, make_rule_instances
 
 REFLEXIVE = {
     OWL + "sameAs",
@@ -32,7 +41,11 @@ REFLEXIVE = {
 
 
 def is_trivial(claim, asserted):
-    """Whether the comparison omits a claim: reflexive, outside RDF, or about schema and errors."""
+    """Returns whether the comparison omits a claim that was not asserted.
+
+    Epoché does not infer reflexive claims, claims that RDF does not allow, claims about the
+    vocabulary, memberships in ``owl:Thing`` and error messages; owlrl does.
+    """
     if claim in asserted:
         return False
     return (
@@ -45,17 +58,17 @@ def is_trivial(claim, asserted):
     )
 
 
-def owlrl_closure(claims, semantics):
+def compute_owlrl_closure(claims, semantics):
     graph = Graph.from_claims(claims).to_rdflib()
-    work = rdflib.Graph()
+    rdflib_graph = rdflib.Graph()
     for triple in graph:
-        work.add(triple)
-    semantics(work, False, False, rdfs=semantics is owlrl.RDFS_Semantics).closure()
-    # Triples with a literal as predicate or the like cannot be written as claims at all.
-    return {Claim(*map(from_rdflib, triple)) for triple in work}
+        rdflib_graph.add(triple)
+    semantics(rdflib_graph, False, False, rdfs=semantics is owlrl.RDFS_Semantics).closure()
+    # owlrl also infers triples that RDF does not allow, so the closure is compared as claims.
+    return {Claim(*map(from_rdflib, triple)) for triple in rdflib_graph}
 
 
-def our_closure(claims, regime="owl-rl"):
+def compute_closure(claims, regime="owl-rl"):
     closure = Closure(Graph.from_claims(claims), regime)
     text = closure.index.terms.get_text
     return {Claim(*map(text, triple)) for triple in closure.index.iter_triples()}
@@ -63,11 +76,13 @@ def our_closure(claims, regime="owl-rl"):
 
 def check_owl_closure(claims):
     asserted = set(claims)
-    theirs = {
-        c for c in owlrl_closure(claims, owlrl.OWLRL_Semantics) if not is_trivial(c, asserted)
+    expected = {
+        c
+        for c in compute_owlrl_closure(claims, owlrl.OWLRL_Semantics)
+        if not is_trivial(c, asserted)
     }
-    ours = {c for c in our_closure(claims) if not is_trivial(c, asserted)}
-    assert ours == theirs
+    actual = {c for c in compute_closure(claims) if not is_trivial(c, asserted)}
+    assert actual == expected
 
 
 @settings(deadline=None, max_examples=45)
@@ -77,7 +92,7 @@ def test_owl_rl_infers_what_owlrl_infers(claims):
 
 
 @settings(deadline=None, max_examples=25)
-@given(graphs(*AXIOMS, *RARE, *RARE))
+@given(graphs(*AXIOMS, *RARE_AXIOMS, *RARE_AXIOMS))
 def test_inferred_axioms_are_applied(claims):
     check_owl_closure(claims)
 
@@ -86,21 +101,21 @@ def test_inferred_axioms_are_applied(claims):
 @given(graphs(*SCHEMA_RDFS))
 def test_rdfs_infers_what_owlrl_infers(claims):
     asserted = set(claims)
-    # owlrl also makes everything a resource and every class its own subclass.
-    theirs = {
+    # owlrl also infers that everything is a resource and every class is a subclass of itself.
+    expected = {
         c
-        for c in owlrl_closure(claims, owlrl.RDFS_Semantics)
+        for c in compute_owlrl_closure(claims, owlrl.RDFS_Semantics)
         if not is_trivial(c, asserted) and c.obj not in {RDFS + "Resource", RDF + "Property"}
     }
-    ours = {c for c in our_closure(claims, "rdfs") if not is_trivial(c, asserted)}
-    assert ours == theirs
+    actual = {c for c in compute_closure(claims, "rdfs") if not is_trivial(c, asserted)}
+    assert actual == expected
 
 
 def check_proofs(claims, regime):
     asserted = set(claims)
     closure = Closure(Graph.from_claims(claims), regime)
     text = closure.index.terms.get_text
-    derived = 0
+    derived_count = 0
     for triple in list(closure.index.iter_triples()):
         claim = Claim(*map(text, triple))
         steps = closure.derive_claim(claim)
@@ -108,53 +123,53 @@ def check_proofs(claims, regime):
             assert steps == ()
             assert closure.is_asserted(*triple)
             continue
-        derived += 1
-        known = set(asserted)
+        derived_count += 1
+        known_claims = set(asserted)
         for step in steps:
-            assert set(step.premises) <= known, step
+            assert set(step.premises) <= known_claims, step
             assert is_valid(step), step
-            assert step.conclusion not in known
-            known.add(step.conclusion)
+            assert step.conclusion not in known_claims
+            known_claims.add(step.conclusion)
         assert steps[-1].conclusion == claim
-        used = {premise for step in steps for premise in step.premises}
-        assert all(step.conclusion in used for step in steps[:-1])
-    assert derived == closure.inferred_count
+        used_premises = {premise for step in steps for premise in step.premises}
+        assert all(step.conclusion in used_premises for step in steps[:-1])
+    assert derived_count == closure.inferred_count
 
 
 @settings(deadline=None, max_examples=120)
-@given(graphs(*AXIOMS, KEYS, *RARE, most=7))
+@given(graphs(*AXIOMS, KEY_AXIOMS, *RARE_AXIOMS, max_axioms=7))
 def test_every_proof_is_a_well_founded_chain_of_w3c_rules(claims):
     check_proofs(claims, "owl-rl")
 
 
 @settings(deadline=None, max_examples=30)
 @given(graphs(*SCHEMA_RDFS))
-def test_rdfs_proofs(claims):
+def test_every_rdfs_proof_is_valid(claims):
     check_proofs(claims, "rdfs")
 
 
 def test_proof_checker_rejects_wrong_steps():
-    def iri_of(name):
-        return E + name
+    def make_iri(local_name):
+        return E + local_name
 
-    good = Step(
+    valid_step = Step(
         "prp-trp",
         (
-            Claim(iri_of("p"), TYPE, OWL + "TransitiveProperty"),
-            Claim(iri_of("a"), iri_of("p"), iri_of("b")),
-            Claim(iri_of("b"), iri_of("p"), iri_of("c")),
+            Claim(make_iri("p"), TYPE, OWL + "TransitiveProperty"),
+            Claim(make_iri("a"), make_iri("p"), make_iri("b")),
+            Claim(make_iri("b"), make_iri("p"), make_iri("c")),
         ),
-        Claim(iri_of("a"), iri_of("p"), iri_of("c")),
+        Claim(make_iri("a"), make_iri("p"), make_iri("c")),
     )
-    assert is_valid(good)
-    assert not is_valid(Step("prp-trp", good.premises[:2], good.conclusion))
-    assert not is_valid(Step("prp-symp", good.premises, good.conclusion))
+    assert is_valid(valid_step)
+    assert not is_valid(Step("prp-trp", valid_step.premises[:2], valid_step.conclusion))
+    assert not is_valid(Step("prp-symp", valid_step.premises, valid_step.conclusion))
     assert not is_valid(
-        Step("prp-trp", good.premises, Claim(iri_of("c"), iri_of("p"), iri_of("a")))
+        Step("prp-trp", valid_step.premises, Claim(make_iri("c"), make_iri("p"), make_iri("a")))
     )
 
 
-KEYED = [
+KEYED_CLAIMS = [
     Claim(E + "C", OWL + "hasKey", E + "L"),
     Claim(E + "L", RDF + "first", E + "name"),
     Claim(E + "L", RDF + "rest", E + "L2"),
@@ -172,21 +187,21 @@ KEYED = [
 
 
 def test_keys_need_every_property():
-    # owlrl forgets the last property of a key, so this rule has tests of its own.
-    same = {c for c in our_closure(KEYED) if c.pred == OWL + "sameAs"}
-    assert same == {
+    # owlrl ignores the last property of a key, so this rule is not compared with owlrl.
+    equalities = {c for c in compute_closure(KEYED_CLAIMS) if c.pred == OWL + "sameAs"}
+    assert equalities == {
         Claim(E + "x", OWL + "sameAs", E + "y"),
         Claim(E + "y", OWL + "sameAs", E + "x"),
     }
-    untyped = [c for c in KEYED if c != Claim(E + "x", TYPE, E + "C")]
-    assert not {c for c in our_closure(untyped) if c.pred == OWL + "sameAs"}
-    # The type, or the last shared value, may also come last in the graph.
-    for last in KEYED[5:]:
-        order = [c for c in KEYED if c != last] + [last]
-        assert our_closure(order) == our_closure(KEYED)
+    claims_without_a_type = [c for c in KEYED_CLAIMS if c != Claim(E + "x", TYPE, E + "C")]
+    assert not {c for c in compute_closure(claims_without_a_type) if c.pred == OWL + "sameAs"}
+    # Any of the claims about the three things may come last in the graph.
+    for last_claim in KEYED_CLAIMS[5:]:
+        order = [c for c in KEYED_CLAIMS if c != last_claim] + [last_claim]
+        assert compute_closure(order) == compute_closure(KEYED_CLAIMS)
 
 
-def test_literals_are_never_subjects_or_equal():
+def test_literals_are_never_inferred_as_subjects_or_equal():
     claims = [
         Claim(E + "p", TYPE, OWL + "FunctionalProperty"),
         Claim(E + "p", TYPE, OWL + "SymmetricProperty"),
@@ -195,12 +210,12 @@ def test_literals_are_never_subjects_or_equal():
         Claim(E + "a", E + "p", '"2"'),
         Claim(E + "a", OWL + "sameAs", '"odd"'),
     ]
-    closed = our_closure(claims)
-    assert not [c for c in closed if is_literal(c.subj)]
-    assert closed == set(claims)
+    closure = compute_closure(claims)
+    assert not [c for c in closure if is_literal(c.subj)]
+    assert closure == set(claims)
 
 
-def test_tested_claims_infer_nothing():
+def test_triples_added_to_the_index_infer_nothing():
     graph = Graph.from_claims([Claim(E + "p", RDFS + "range", E + "C")])
     closure = Closure(graph)
     intern = graph.index.terms.intern
@@ -211,7 +226,7 @@ def test_tested_claims_infer_nothing():
 
 
 def test_axioms_in_the_data_are_compiled():
-    # In addition to axioms compiled earlier, as when a card's facts include one.
+    # Axioms among the facts, e.g. of a card, are applied together with those compiled earlier.
     index = Graph.from_claims([]).index
     compiled = compile_axioms(index, [Claim(E + "p", RDFS + "domain", E + "C")], "owl-rl")
     for fact in (
@@ -228,29 +243,29 @@ def test_axioms_in_the_data_are_compiled():
 
 
 def test_regime_none_adds_nothing():
-    graph = Graph.from_claims(KEYED)
+    graph = Graph.from_claims(KEYED_CLAIMS)
     closure = Closure(graph, "none")
     assert closure.index is graph.index
-    assert closure.derive_claim(KEYED[0]) == ()
+    assert closure.derive_claim(KEYED_CLAIMS[0]) == ()
     assert closure.derive_claim(Claim(E + "x", OWL + "sameAs", E + "y")) is None
     assert closure.derive_claim(Claim("http://never/seen", E + "p", E + "y")) is None
     assert closure.find_same_terms(0) == (0,)
     assert closure.inferred_count == 0
 
 
-def test_same_returns_the_equality_class():
+def test_equal_terms_form_one_class():
     closure = Closure(
         Graph.from_claims(
             [Claim(E + a, OWL + "sameAs", E + b) for a, b in (("a", "b"), ("c", "b"))]
             + [Claim(E + "a", E + "p", E + "d")]
         )
     )
-    get = closure.index.terms.get
+    get_id = closure.index.terms.get
     assert (
-        next(closure.index.terms.get_text(t) for t in closure.find_same_terms(get(E + "c")))
+        next(closure.index.terms.get_text(t) for t in closure.find_same_terms(get_id(E + "c")))
         == E + "c"
     )
-    assert {closure.index.terms.get_text(t) for t in closure.find_same_terms(get(E + "c"))} == {
+    assert {closure.index.terms.get_text(t) for t in closure.find_same_terms(get_id(E + "c"))} == {
         E + "a",
         E + "b",
         E + "c",
@@ -259,7 +274,7 @@ def test_same_returns_the_equality_class():
 
 
 @settings(deadline=None, max_examples=60)
-@given(graphs(*AXIOMS, KEYS))
+@given(graphs(*AXIOMS, KEY_AXIOMS))
 def test_compiled_axioms_give_the_same_closure(claims):
     data = [c for c in claims if c.subj.startswith(E + "i")]
     axioms = [c for c in claims if c not in set(data)]
@@ -269,11 +284,13 @@ def test_compiled_axioms_give_the_same_closure(claims):
         scratch = index.make_empty_index()
         intern = scratch.terms.intern
         scratch.add_triples((intern(c.subj), intern(c.pred), intern(c.obj)) for c in data)
-        before = list(scratch.iter_triples())
+        old_triples = list(scratch.iter_triples())
         closure = Closure(scratch, "owl-rl", axioms=compiled)
         text = closure.index.terms.get_text
-        assert {Claim(*map(text, t)) for t in closure.index.iter_triples()} == our_closure(claims)
-        assert list(scratch.iter_triples()) == before
+        assert {Claim(*map(text, t)) for t in closure.index.iter_triples()} == compute_closure(
+            claims
+        )
+        assert list(scratch.iter_triples()) == old_triples
         assert all(closure.derive_claim(axiom) == () for axiom in axioms)
 
 
@@ -291,7 +308,7 @@ def test_proofs_are_found_in_large_logs():
     claims += [Claim(f"{E}a{i}", E + "p", f"{E}b{i % 97}") for i in range(2_100)]
     closure = Closure(Graph.from_claims(claims))
     assert closure.inferred_count == 4_200
-    # As above half a million inferred triples: sorted arrays instead of dictionaries.
+    # Large logs use sorted arrays instead of dictionaries; the lower limit makes this log large.
     closure._run.log._max_dictionary_entries = 4_000
     for i in (0, 96, 2_099):
         steps = closure.derive_claim(Claim(f"{E}a{i}", TYPE, E + "C"))
@@ -301,69 +318,71 @@ def test_proofs_are_found_in_large_logs():
     assert closure.derive_claim(Claim(E + "b1", E + "q", E + "a0")) is None
 
 
-@pytest.mark.parametrize("rest", [E + "L", E + "nowhere"])
-def test_broken_lists_are_ignored(rest):
+@pytest.mark.parametrize("next_node", [E + "L", E + "nowhere"])
+def test_broken_lists_are_ignored(next_node):
     claims = [
         Claim(E + "C", OWL + "unionOf", E + "L"),
         Claim(E + "L", RDF + "first", E + "D"),
-        Claim(E + "L", RDF + "rest", rest),
+        Claim(E + "L", RDF + "rest", next_node),
         Claim(E + "x", TYPE, E + "D"),
     ]
-    assert our_closure(claims) == set(claims)
+    assert compute_closure(claims) == set(claims)
 
 
-# Their conclusions are trivial; they are inferred only where another rule needs them.
+# The conclusions of these rules are trivial and are only inferred where another rule needs them.
 TRIVIAL_RULES = {"scm-cls", "scm-op"}
-INSTANCES = [case for case in instances() if case[0] not in TRIVIAL_RULES]
+RULE_INSTANCES = [case for case in make_rule_instances() if case[0] not in TRIVIAL_RULES]
 
 
-@pytest.mark.parametrize("case", INSTANCES, ids=[case[0] for case in INSTANCES])
+@pytest.mark.parametrize("case", RULE_INSTANCES, ids=[case[0] for case in RULE_INSTANCES])
 def test_every_rule_needs_exactly_its_premises(case):
     name, premises, conclusion = case
     regime = "rdfs" if name.startswith("rdfs") else "owl-rl"
     claims = [Claim(*triple) for triple in premises]
-    # In whatever order the premises come, the conclusion is reached.
-    for turn in range(len(claims)):
-        order = claims[turn:] + claims[:turn]
+    # The conclusion does not depend on the order of the premises.
+    for offset in range(len(claims)):
+        order = claims[offset:] + claims[:offset]
         closure = Closure(Graph.from_claims(order), regime)
         steps = closure.derive_claim(Claim(*conclusion))
         assert steps, order
         assert all(map(is_valid, steps))
-    # eq-trans is eq-rep-s or eq-rep-o applied to owl:sameAs itself.
+    # eq-trans is a case of eq-rep-s and eq-rep-o, applied to owl:sameAs.
     expected = {name, "eq-rep-s", "eq-rep-o"} if name == "eq-trans" else {name}
     assert expected & {step.rule for step in steps}
-    for left_out in claims:
-        rest = [claim for claim in claims if claim != left_out]
-        assert not Closure(Graph.from_claims(rest), regime).has_claim(Claim(*conclusion)), left_out
+    for omitted_claim in claims:
+        remaining_claims = [claim for claim in claims if claim != omitted_claim]
+        assert not Closure(Graph.from_claims(remaining_claims), regime).has_claim(
+            Claim(*conclusion)
+        ), omitted_claim
 
 
 @settings(deadline=None, max_examples=60)
 @given(graphs(*PROHIBITIONS, *SCHEMA_RDFS, AXIOMS[-1]))
 def test_inconsistencies_agree_with_owlrl(claims):
-    work = rdflib.Graph()
+    rdflib_graph = rdflib.Graph()
     for triple in Graph.from_claims(claims).to_rdflib():
-        work.add(triple)
-    theirs = owlrl.OWLRL_Semantics(work, False, False)
-    theirs.closure()
+        rdflib_graph.add(triple)
+    reference = owlrl.OWLRL_Semantics(rdflib_graph, False, False)
+    reference.closure()
     closure = Closure(Graph.from_claims(claims))
-    ours = list(closure.find_inconsistencies())
-    assert bool(ours) == bool(theirs.error_messages)
-    for found in ours:
-        assert all(closure.has_claim(premise) for premise in found.premises)
-        assert len(set(found.premises)) == len(found.premises)
+    inconsistencies = list(closure.find_inconsistencies())
+    assert bool(inconsistencies) == bool(reference.error_messages)
+    for inconsistency in inconsistencies:
+        assert all(closure.has_claim(premise) for premise in inconsistency.premises)
+        assert len(set(inconsistency.premises)) == len(inconsistency.premises)
     assert list(Closure(Graph.from_claims(claims), "rdfs").find_inconsistencies()) == []
 
 
 def test_all_different_checks_the_last_member():
-    # owlrl stops before it.
+    # owlrl ignores the last member, so this rule is not compared with owlrl.
     nodes = [E + "L0", E + "L1", RDF + "nil"]
     claims = [Claim(E + "x", TYPE, OWL + "AllDifferent"), Claim(E + "x", OWL + "members", nodes[0])]
-    for node, item, rest in zip(nodes, [E + "a", E + "b"], nodes[1:], strict=False):
-        claims += [Claim(node, RDF + "first", item), Claim(node, RDF + "rest", rest)]
+    for node, item, next_node in zip(nodes, [E + "a", E + "b"], nodes[1:], strict=False):
+        claims += [Claim(node, RDF + "first", item), Claim(node, RDF + "rest", next_node)]
     assert not list(Closure(Graph.from_claims(claims)).find_inconsistencies())
     claims.append(Claim(E + "b", OWL + "sameAs", E + "a"))
-    (found,) = Closure(Graph.from_claims(claims)).find_inconsistencies()
-    assert found.rule == "eq-diff2"
+    (inconsistency,) = Closure(Graph.from_claims(claims)).find_inconsistencies()
+    assert inconsistency.rule == "eq-diff2"
 
 
 def test_shipped_rivers_are_consistent():
@@ -382,16 +401,16 @@ def test_closure_above_the_limit_is_aborted(monkeypatch):
 
 
 def test_blank_inverse_expressions_are_ignored():
-    # `[ owl:inverseOf p ]` stands for a property only in generalised RDF.
+    # `[ owl:inverseOf p ]` is a property only in generalised RDF, which allows blank predicates.
     claims = [
         Claim("_:b0", OWL + "inverseOf", E + "p"),
         Claim("_:b0", RDFS + "subPropertyOf", E + "q"),
         Claim(E + "a", E + "p", E + "b"),
     ]
-    assert our_closure(claims) == set(claims)
+    assert compute_closure(claims) == set(claims)
 
 
-DETERMINISM = """
+CLOSURE_SCRIPT = """
 import sys
 from kg.claims import Claim
 from kg.entailment import Closure
@@ -409,7 +428,7 @@ def test_closure_is_independent_of_the_hash_seed():
     path = Path(__file__).parents[2] / "kg/domains/rivers/rivers.ttl"
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", DETERMINISM, str(path)],
+            [sys.executable, "-c", CLOSURE_SCRIPT, str(path)],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
@@ -421,7 +440,8 @@ def test_closure_is_independent_of_the_hash_seed():
 
 
 ZERO = '"0"^^<http://www.w3.org/2001/XMLSchema#nonNegativeInteger>'
-FALSE_RULES = {
+# The premises of each rule that infers an inconsistency. LIST begins the two members of list l.
+PROHIBITION_PREMISES = {
     "eq-diff1": "x owl:sameAs y, x owl:differentFrom y",
     "prp-irp": "p rdf:type owl:IrreflexiveProperty, x p x",
     "prp-asyp": "p rdf:type owl:AsymmetricProperty, x p y, y p x",
@@ -448,25 +468,30 @@ NAMESPACES = {"owl": OWL, "rdf": RDF}
 
 def parse_triples(text):
     for part in text.split(", "):
-        words = part.split()
-        if words[0] == "LIST":
+        tokens = part.split()
+        if tokens[0] == "LIST":
             yield from parse_triples(
-                f"l rdf:first {words[1]}, l rdf:rest m, m rdf:first {words[2]}, m rdf:rest rdf:nil"
+                f"l rdf:first {tokens[1]}, l rdf:rest m, "
+                f"m rdf:first {tokens[2]}, m rdf:rest rdf:nil"
             )
             continue
         terms = []
-        for word in words:
-            prefix, _, local = word.rpartition(":")
-            terms.append(ZERO if word == "ZERO" else NAMESPACES.get(prefix, E) + local)
+        for token in tokens:
+            prefix, _, local = token.rpartition(":")
+            terms.append(ZERO if token == "ZERO" else NAMESPACES.get(prefix, E) + local)
         yield Claim(*terms)
 
 
-@pytest.mark.parametrize("rule", sorted(FALSE_RULES))
+@pytest.mark.parametrize("rule", sorted(PROHIBITION_PREMISES))
 def test_every_prohibition_needs_exactly_its_premises(rule):
-    claims = list(parse_triples(FALSE_RULES[rule]))
-    found = list(Closure(Graph.from_claims(claims)).find_inconsistencies())
-    own = [set(clash.premises) for clash in found if clash.rule == rule]
-    assert set(claims) in own
-    for left_out in claims:
-        rest = [claim for claim in claims if claim != left_out]
-        assert not list(Closure(Graph.from_claims(rest)).find_inconsistencies())
+    claims = list(parse_triples(PROHIBITION_PREMISES[rule]))
+    inconsistencies = list(Closure(Graph.from_claims(claims)).find_inconsistencies())
+    premise_sets = [
+        set(inconsistency.premises)
+        for inconsistency in inconsistencies
+        if inconsistency.rule == rule
+    ]
+    assert set(claims) in premise_sets
+    for omitted_claim in claims:
+        remaining_claims = [claim for claim in claims if claim != omitted_claim]
+        assert not list(Closure(Graph.from_claims(remaining_claims)).find_inconsistencies())

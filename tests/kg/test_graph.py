@@ -1,4 +1,4 @@
-"""Loading graphs: formats, merging, identity, hostile and broken input, the rdflib bridge."""
+"""Tests of loading graphs: formats, merging, hashes, hostile and broken input, and rdflib."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ e:a e:p e:b, "x", "y"@EN, "1.00"^^<http://www.w3.org/2001/XMLSchema#decimal>, 01
     e:q [ e:p "line\\nbreak \\"quoted\\" \\\\" ], _:named .
 _:named e:p true .
 """
-SERIALIZED = {
+RDFLIB_FORMATS = {
     ".ttl": "turtle",
     ".nt": "nt",
     ".rdf": "xml",
@@ -49,13 +49,13 @@ def write_graph(folder, name, text):
     return path
 
 
-@pytest.mark.parametrize("packed", ["", ".gz"])
-@pytest.mark.parametrize("extension", sorted(SERIALIZED))
-def test_every_format_gives_the_same_graph(tmp_path, extension, packed):
+@pytest.mark.parametrize("compression_suffix", ["", ".gz"])
+@pytest.mark.parametrize("extension", sorted(RDFLIB_FORMATS))
+def test_every_format_gives_the_same_graph(tmp_path, extension, compression_suffix):
     reference = rdflib.Graph().parse(data=TURTLE.replace("@EN", "@en"), format="turtle")
     if extension in {".trig", ".nq", ".jsonld"}:
-        # rdflib writes numbers in JSON-LD without their lexical form, and warns about itself
-        # when it writes datasets.
+        # rdflib loses the lexical form of numbers in JSON-LD, and its own code gives warnings when
+        # it writes datasets. So pyoxigraph writes these formats.
         name = pyoxigraph.DefaultGraph()
         if extension != ".jsonld":
             name = pyoxigraph.NamedNode("http://e/g")
@@ -64,12 +64,12 @@ def test_every_format_gives_the_same_graph(tmp_path, extension, packed):
         rdf_format = pyoxigraph.RdfFormat.from_extension(extension[1:])
         data = pyoxigraph.serialize(quads, format=rdf_format)
     else:
-        data = reference.serialize(format=SERIALIZED[extension])
-    graph = Graph.load(write_graph(tmp_path, f"g{extension}{packed}", data))
+        data = reference.serialize(format=RDFLIB_FORMATS[extension])
+    graph = Graph.load(write_graph(tmp_path, f"g{extension}{compression_suffix}", data))
     assert isomorphic(graph.to_rdflib(), reference)
     assert len(graph) == len(reference) == len(list(graph.iter_claims()))
-    merged = [note for note in graph.notes if "named graphs merged" in note]
-    assert bool(merged) == (extension in {".trig", ".nq"})
+    merge_notes = [note for note in graph.notes if "named graphs merged" in note]
+    assert bool(merge_notes) == (extension in {".trig", ".nq"})
 
 
 def test_terms_are_kept_as_written(tmp_path):
@@ -101,25 +101,27 @@ def test_bridge_drops_xsd_string_and_keeps_lexical_forms(tmp_path):
 
 
 def test_blank_nodes_of_several_files_stay_distinct(tmp_path):
-    first = write_graph(tmp_path, "a.ttl", '_:x <http://p> "1" .')
-    second = write_graph(tmp_path, "b.ttl", '_:x <http://p> "2" . [] <http://p> "3" .')
-    graph = Graph.load([first, second])
+    first_file = write_graph(tmp_path, "a.ttl", '_:x <http://p> "1" .')
+    second_file = write_graph(tmp_path, "b.ttl", '_:x <http://p> "2" . [] <http://p> "3" .')
+    graph = Graph.load([first_file, second_file])
     assert len({claim.subj for claim in graph.iter_claims()}) == 3
-    assert graph.sources == (first, second)
-    # The same bytes give the same names: blank nodes must not keep the parser's random labels.
-    assert list(graph.iter_claims()) == list(Graph.load([first, second]).iter_claims())
+    assert graph.sources == (first_file, second_file)
+    # The same bytes give the same names, although the parser's labels for blank nodes are random.
+    assert list(graph.iter_claims()) == list(Graph.load([first_file, second_file]).iter_claims())
 
 
-def test_identity_depends_on_the_bytes(tmp_path):
-    first = write_graph(tmp_path, "a.ttl", '<http://a> <http://p> "1" .')
-    second = write_graph(tmp_path, "b.ttl", '<http://a> <http://p> "2" .')
-    assert Graph.load(first).sha256 != Graph.load(second).sha256
-    assert Graph.load([first, second]).sha256 != Graph.load([second, first]).sha256
-    packed = write_graph(tmp_path, "a.ttl.gz", first.read_bytes())
-    assert len(Graph.load(packed).sha256) == 64
+def test_graph_hash_depends_on_the_bytes(tmp_path):
+    first_file = write_graph(tmp_path, "a.ttl", '<http://a> <http://p> "1" .')
+    second_file = write_graph(tmp_path, "b.ttl", '<http://a> <http://p> "2" .')
+    assert Graph.load(first_file).sha256 != Graph.load(second_file).sha256
+    assert (
+        Graph.load([first_file, second_file]).sha256 != Graph.load([second_file, first_file]).sha256
+    )
+    gzip_file = write_graph(tmp_path, "a.ttl.gz", first_file.read_bytes())
+    assert len(Graph.load(gzip_file).sha256) == 64
 
 
-def test_identity_of_claims_ignores_order_and_repeats():
+def test_hash_of_claims_ignores_order_and_repeats():
     a, b = Claim("http://a", "http://p", '"1"'), Claim("http://b", "http://p", "_:x")
     assert Graph.from_claims([a, b, a]).sha256 == Graph.from_claims([b, a]).sha256
     assert Graph.from_claims([a]).sha256 != Graph.from_claims([b]).sha256
@@ -131,9 +133,9 @@ def test_syntax_error_names_path_line_and_column(tmp_path):
     path = write_graph(
         tmp_path, "bad.ttl", '<http://a> <http://p> "1" .\n<http://a> <http://p> .\n'
     )
-    with pytest.raises(GraphSyntaxError) as caught:
+    with pytest.raises(GraphSyntaxError) as exc_info:
         Graph.load(path)
-    assert caught.value.where == f"{path}, line 2, column 23"
+    assert exc_info.value.where == f"{path}, line 2, column 23"
 
 
 @pytest.mark.parametrize(
@@ -155,9 +157,9 @@ def test_syntax_error_names_path_line_and_column(tmp_path):
 )
 def test_bad_files_have_named_errors(tmp_path, name, data, error):
     path = write_graph(tmp_path, name, data)
-    with pytest.raises(error) as caught:
+    with pytest.raises(error) as exc_info:
         Graph.load(path)
-    assert name in caught.value.format_line()
+    assert name in exc_info.value.format_line()
 
 
 def test_missing_files_and_empty_lists_are_refused(tmp_path):
@@ -169,10 +171,10 @@ def test_missing_files_and_empty_lists_are_refused(tmp_path):
         Graph.load([])
 
 
-def test_damaged_gzip(tmp_path):
-    whole = gzip.compress(b'<http://a> <http://p> "1" .' * 50)
+def test_damaged_gzip_files_are_refused(tmp_path):
+    archive = gzip.compress(b'<http://a> <http://p> "1" .' * 50)
     for number, data in enumerate(
-        [whole[:-12], b"not gzip", whole[:20] + b"\0\0\0\0" + whole[24:]]
+        [archive[:-12], b"not gzip", archive[:20] + b"\0\0\0\0" + archive[24:]]
     ):
         path = tmp_path / f"g{number}.ttl.gz"
         path.write_bytes(data)
@@ -185,9 +187,9 @@ def test_size_limit_counts_unpacked_bytes(tmp_path):
     assert bomb.stat().st_size < 50_000
     with pytest.raises(GraphTooLargeError):
         Graph.load(bomb, max_bytes=1_000_000)
-    plain = write_graph(tmp_path, "plain.ttl", '<http://a> <http://p> "1" .')
+    plain_file = write_graph(tmp_path, "plain.ttl", '<http://a> <http://p> "1" .')
     with pytest.raises(GraphTooLargeError):
-        Graph.load(plain, max_bytes=10)
+        Graph.load(plain_file, max_bytes=10)
 
 
 XML = """<?xml version="1.0"?>{dtd}
@@ -195,13 +197,14 @@ XML = """<?xml version="1.0"?>{dtd}
 <rdf:Description rdf:about="http://a"><e:p>{text}</e:p></rdf:Description></rdf:RDF>"""
 
 
-def test_ordinary_entities_work(tmp_path):
+def test_ordinary_xml_entities_are_expanded(tmp_path):
     dtd = '<!DOCTYPE rdf:RDF [\n<!ENTITY e "http://e/">\n<!ENTITY f "http://f/&#x41;">\n]>'
     graph = Graph.load(write_graph(tmp_path, "g.rdf", XML.format(dtd=dtd, text="&e;&f;")))
     assert graph.has_claim(Claim("http://a", "http://e/p", '"http://e/http://f/A"'))
 
 
-def billion_laughs(quote):
+def make_nested_entities(quote):
+    """Declares entities that each repeat the previous one ten times ("billion laughs")."""
     levels = "".join(f"<!ENTITY e{n} {quote}{f'&e{n - 1};' * 10}{quote}>" for n in range(1, 10))
     return f"<!ENTITY e0 'lol'>{levels}"
 
@@ -209,21 +212,21 @@ def billion_laughs(quote):
 @pytest.mark.parametrize(
     "declarations",
     [
-        billion_laughs('"'),
-        billion_laughs("'"),
-        "<!-- <a> -->" + billion_laughs('"'),
+        make_nested_entities('"'),
+        make_nested_entities("'"),
+        "<!-- <a> -->" + make_nested_entities('"'),
         f"<!ENTITY e9 '{'x' * 5000}'>",
         "<!ENTITY % p '<!ENTITY e9 \"x\">'> %p;",
         "<!ENTITY e9 " + " " * 5000 + "'x'>",
     ],
     ids=["laughs", "single-quotes", "comment", "long", "parameter", "spaces"],
 )
-@pytest.mark.parametrize("packed", ["", ".gz"])
-def test_multiplying_entities_are_refused(tmp_path, declarations, packed):
-    # pyoxigraph expands them all: 300 bytes became 3.6 GB, and the process was killed.
+@pytest.mark.parametrize("compression_suffix", ["", ".gz"])
+def test_multiplying_entities_are_refused(tmp_path, declarations, compression_suffix):
+    # Regression test: pyoxigraph expands all entities, so 300 bytes became 3.6 GB of text.
     text = XML.format(dtd=f"<!DOCTYPE r [{declarations}]>", text="&e9;")
     with pytest.raises(GraphSyntaxError):
-        Graph.load(write_graph(tmp_path, f"g.rdf{packed}", text))
+        Graph.load(write_graph(tmp_path, f"g.rdf{compression_suffix}", text))
 
 
 @settings(deadline=None, max_examples=50)
@@ -233,27 +236,28 @@ def test_entity_guard_sees_declarations_across_blocks(sizes, padding):
 
     from kg.stream_guards import EntityGuard
 
-    hostile = b" " * padding + b'<!ENTITY a "&b;">' + b" " * 5000
-    guard = EntityGuard(io.BytesIO(hostile), Path("x"))
-    passed = []
+    # The padding and the sizes of reads move the declaration over the borders of blocks.
+    data = b" " * padding + b'<!ENTITY a "&b;">' + b" " * 5000
+    guard = EntityGuard(io.BytesIO(data), Path("x"))
+    blocks = []
 
     def read_all():
         for size in sizes * 6000:
-            passed.append(guard.read(size))
+            blocks.append(guard.read(size))
 
     with pytest.raises(GraphSyntaxError):
         read_all()
-    # The guard stopped before the declaration was complete.
-    assert b'&b;">' not in b"".join(passed)
+    # The guard raises the error before it passes on the whole declaration.
+    assert b'&b;">' not in b"".join(blocks)
 
 
-@pytest.mark.parametrize("packed", ["", ".gz"])
-@pytest.mark.parametrize("extension", sorted(SERIALIZED))
-def test_sha256_is_that_of_the_file(tmp_path, extension, packed):
+@pytest.mark.parametrize("compression_suffix", ["", ".gz"])
+@pytest.mark.parametrize("extension", sorted(RDFLIB_FORMATS))
+def test_sha256_is_that_of_the_file(tmp_path, extension, compression_suffix):
     quad = pyoxigraph.Quad(*[pyoxigraph.NamedNode("http://e/x")] * 3)
     rdf_format = pyoxigraph.RdfFormat.from_extension(extension[1:])
     data = pyoxigraph.serialize([quad], format=rdf_format) + b"\n" * 9000
-    path = write_graph(tmp_path, f"g{extension}{packed}", data)
+    path = write_graph(tmp_path, f"g{extension}{compression_suffix}", data)
     assert Graph.load(path).sha256 == sha256_file(path)
 
 
@@ -272,13 +276,14 @@ def test_remote_context_is_never_fetched(tmp_path, monkeypatch):
 
 
 def test_malformed_iris_are_kept(tmp_path):
-    odd = "http://dbpedia.org/resource/http_//dbpedia.org/resource/Rhine"
+    malformed_iri = "http://dbpedia.org/resource/http_//dbpedia.org/resource/Rhine"
     lines = (
-        f"<{odd}> <http://p> <http://e/with space> .\n<http://e/%zz> <http://p> <http://e/|> .\n"
+        f"<{malformed_iri}> <http://p> <http://e/with space> .\n"
+        "<http://e/%zz> <http://p> <http://e/|> .\n"
     )
     for name in ("g.ttl", "g.nt"):
         graph = Graph.load(write_graph(tmp_path, name, lines))
-        assert graph.has_claim(Claim(odd, "http://p", "http://e/with space"))
+        assert graph.has_claim(Claim(malformed_iri, "http://p", "http://e/with space"))
         assert graph.has_claim(Claim("http://e/%zz", "http://p", "http://e/|"))
 
 
@@ -304,15 +309,15 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 
 @settings(deadline=None)
 @given(TEXT, st.sampled_from(["", "en", "de-AT"]), st.sampled_from(["", "http://e/type"]))
-def test_literal_text_equals_pyoxigraphs(lexical, language, datatype):
+def test_literal_text_equals_that_of_pyoxigraph(lexical, language, datatype):
     text = write_literal(lexical, datatype, language)
     if language:
-        theirs = pyoxigraph.Literal(lexical, language=language)
+        expected = pyoxigraph.Literal(lexical, language=language)
     elif datatype:
-        theirs = pyoxigraph.Literal(lexical, datatype=pyoxigraph.NamedNode(datatype))
+        expected = pyoxigraph.Literal(lexical, datatype=pyoxigraph.NamedNode(datatype))
     else:
-        theirs = pyoxigraph.Literal(lexical)
-    assert text == str(theirs)
+        expected = pyoxigraph.Literal(lexical)
+    assert text == str(expected)
     assert parse_literal(text).lexical == lexical
     assert from_rdflib(to_rdflib(text)) == text
 
@@ -329,7 +334,7 @@ def test_parse_literal_refuses_other_text():
             parse_literal(text)
 
 
-def test_brackets_inside_json_strings_are_not_depth(tmp_path):
+def test_brackets_inside_json_strings_do_not_count_as_nesting(tmp_path):
     value = "[{" * 5_000 + '\\"' + "\\\\"
     path = write_graph(tmp_path, "g.jsonld", f'{{"@id": "http://a", "http://p": "{value}"}}')
     (claim,) = Graph.load(path).iter_claims()
@@ -349,8 +354,10 @@ FRAGMENTS = st.lists(
 
 @settings(deadline=None, max_examples=400)
 @given(st.sampled_from(sorted(FORMATS)), st.booleans(), st.binary(max_size=60) | FRAGMENTS)
-def test_any_bytes_give_a_graph_or_an_epoche_error(tmp_path_factory, extension, packed, data):
-    path = tmp_path_factory.getbasetemp() / f"fuzz{extension}{'.gz' if packed else ''}"
+def test_any_bytes_give_a_graph_or_an_epoche_error(
+    tmp_path_factory, extension, compression_suffix, data
+):
+    path = tmp_path_factory.getbasetemp() / f"fuzz{extension}{'.gz' if compression_suffix else ''}"
     path.write_bytes(data)
     try:
         graph = Graph.load(path)
@@ -371,7 +378,8 @@ def test_any_bytes_give_a_graph_or_an_epoche_error(tmp_path_factory, extension, 
     ],
 )
 def test_deep_nesting_does_not_crash(tmp_path, name, data):
-    # pyoxigraph's JSON-LD parser recurses: 5,000 levels overflowed the stack of the process.
+    # Regression test: pyoxigraph's JSON-LD parser is recursive, and 5,000 levels overflowed the
+    # stack of the process.
     try:
         Graph.load(write_graph(tmp_path, name, data))
     except EpocheError:

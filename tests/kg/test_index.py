@@ -1,4 +1,4 @@
-"""The index behaves as a set of triples under any sequence of changes."""
+"""Tests that the index behaves as a set of triples under any sequence of changes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ CHANGES = st.lists(
 )
 
 
-def check_same(index: Index, model: dict[tuple[int, int, int], None]) -> None:
+def check_content(index: Index, model: dict[tuple[int, int, int], None]) -> None:
+    """Checks that the index has the triples of the model, whatever method looks them up."""
     assert len(index) == len(model)
     assert sorted(index.iter_triples()) == sorted(model)
     assert set(index.list_predicates()) == {p for _, p, _ in model}
     for s in range(4):
         assert sorted(index.iter_out_edges(s)) == sorted((p, o) for a, p, o in model if a == s)
-        assert set(index.predicates_of(s)) == {p for a, p, _ in model if a == s}
+        assert set(index.iter_predicates_of(s)) == {p for a, p, _ in model if a == s}
     for o in range(15):
         assert sorted(index.iter_in_edges(o)) == sorted((p, s) for s, p, b in model if b == o)
     for p in range(3):
@@ -41,11 +42,11 @@ def check_same(index: Index, model: dict[tuple[int, int, int], None]) -> None:
             assert index.filter_subjects_without(p, o, range(4)) == [
                 s for s in range(4) if (s, p, o) not in model
             ]
-            many = range(MIN_SUBJECTS_FOR_REVERSE)
-            assert index.filter_subjects_without(p, o, many) == [
-                s for s in many if (s, p, o) not in model
+            many_subjects = range(MIN_SUBJECTS_FOR_REVERSE)
+            assert index.filter_subjects_without(p, o, many_subjects) == [
+                s for s in many_subjects if (s, p, o) not in model
             ]
-        assert sorted(index.distinct_objects(p)) == sorted({o for _, q, o in model if q == p})
+        assert sorted(index.list_distinct_objects(p)) == sorted({o for _, q, o in model if q == p})
 
 
 @settings(deadline=None, max_examples=150)
@@ -53,20 +54,21 @@ def check_same(index: Index, model: dict[tuple[int, int, int], None]) -> None:
 def test_index_is_a_set_of_triples(changes):
     index, model = Index(), {}
     forks = []
-    for what, triple in changes:
-        if what == "add":
+    for operation, triple in changes:
+        if operation == "add":
             assert index.add_triple(*triple) == (triple not in model)
             model[triple] = None
-        elif what == "discard":
+        elif operation == "discard":
             assert index.discard_triple(*triple) == (triple in model)
             model.pop(triple, None)
-        elif what == "reverse":
+        elif operation == "reverse":
+            # The first search for subjects makes the index build its reverse entries.
             index.find_subjects(triple[1], triple[2])
-        elif what == "one to all":
-            lacking = index.filter_subjects_without(triple[1], triple[2], range(4))
-            index.add_to_many(triple[1], triple[2], lacking)
-            model.update(dict.fromkeys((s, triple[1], triple[2]) for s in lacking))
-        elif what == "all at once":
+        elif operation == "one to all":
+            subjects = index.filter_subjects_without(triple[1], triple[2], range(4))
+            index.add_to_many(triple[1], triple[2], subjects)
+            model.update(dict.fromkeys((s, triple[1], triple[2]) for s in subjects))
+        elif operation == "all at once":
             links = [(s, o) for s in range(4) for o in {triple[0], triple[2]}]
             added = index.add_links(triple[1], links)
             assert added == [(s, o) for s, o in links if (s, triple[1], o) not in model]
@@ -75,22 +77,23 @@ def test_index_is_a_set_of_triples(changes):
             # Changes continue in the fork; the index it was forked from must keep its content.
             forks.append((index, dict(model)))
             index = index.fork()
-    check_same(index, model)
-    for frozen, content in forks:
-        check_same(frozen, content)
+    check_content(index, model)
+    for old_index, content in forks:
+        check_content(old_index, content)
 
 
-def test_undo_restores_content_across_cell_kinds():
+def test_discarding_new_triples_restores_a_long_list():
+    # A subject with more than MAX_LIST_SIZE objects keeps them in another container than a list.
     index = Index()
     for o in range(MAX_LIST_SIZE):
         index.add_triple(0, 1, o)
-    before = list(index.iter_triples())
+    old_triples = list(index.iter_triples())
     index.find_subjects(1, 0)
     for o in range(100, 104):
         assert index.add_triple(0, 1, o)
     for o in range(100, 104):
         assert index.discard_triple(0, 1, o)
-    assert list(index.iter_triples()) == before
+    assert list(index.iter_triples()) == old_triples
     assert list(index.find_subjects(1, 100)) == []
     assert list(index.find_subjects(1, 0)) == [0]
 
@@ -105,7 +108,7 @@ def test_order_is_insertion_order():
     assert list(index.iter_in_edges(3)) == [(5, 0), (4, 2)]
 
 
-def test_scratch_shares_terms_and_nothing_else():
+def test_empty_index_shares_terms_but_no_triples():
     terms = TermTable()
     index = Index(terms)
     a = terms.intern("http://e/a")
@@ -122,14 +125,16 @@ def test_scratch_shares_terms_and_nothing_else():
 
 @settings(deadline=None)
 @given(st.lists(TRIPLES), st.sets(st.integers(0, 14)))
-def test_nodes_among_returns_mentioned_nodes_in_order(triples, wanted):
+def test_nodes_among_returns_mentioned_nodes_in_order(triples, nodes):
     index = Index()
     index.add_triples(triples)
     columns = [
         column for p in index.list_predicates() for column in zip(*index.iter_pairs(p), strict=True)
     ]
-    walked = [node for column in columns for node in column]
-    assert list(index.nodes_among(wanted)) == [n for n in dict.fromkeys(walked) if n in wanted]
+    mentioned_nodes = [node for column in columns for node in column]
+    assert list(index.iter_used_nodes(nodes)) == [
+        n for n in dict.fromkeys(mentioned_nodes) if n in nodes
+    ]
 
 
 def test_blank_nodes_of_a_table_are_listed():

@@ -1,4 +1,4 @@
-"""Positions of inferred triples: dictionaries in small logs, sorted arrays in large ones."""
+"""Tests that small logs (dictionaries) and large logs (sorted arrays) find the same positions."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from hypothesis import strategies as st
 from kg.reasoning.log import InferenceLog
 
 TERM = st.one_of(st.integers(0, 5), st.integers(2**31 - 6, 2**31 - 1))
-"""Few terms, so that triples share some; the highest ids too, whose keys fill 63 bits."""
+"""Few terms, so that triples have some in common. The highest ids test for integer overflow."""
 TRIPLE = st.tuples(TERM, TERM, TERM)
 
 
 @given(st.lists(TRIPLE, unique=True, max_size=60), st.lists(TRIPLE, max_size=20))
 @settings(deadline=None)
-def test_arrays_and_dictionaries_find_the_same_positions(inferred, others):
-    small, large = InferenceLog(), InferenceLog(max_dictionary_entries=0)
-    for place, (s, p, o) in enumerate(inferred):
-        for log in (small, large):
-            log.append((s, p, o, 1, place))
-    for place, triple in enumerate(inferred):
-        assert small.find_position(triple) == large.find_position(triple) == place
-        assert large.get_entry(place) == (*triple, 1, place)
-    for triple in others:
+def test_arrays_and_dictionaries_find_the_same_positions(inferred, other_triples):
+    small_log, large_log = InferenceLog(), InferenceLog(max_dictionary_entries=0)
+    for position, (s, p, o) in enumerate(inferred):
+        for log in (small_log, large_log):
+            log.append((s, p, o, 1, position))
+    for position, triple in enumerate(inferred):
+        assert small_log.find_position(triple) == large_log.find_position(triple) == position
+        assert large_log.get_entry(position) == (*triple, 1, position)
+    for triple in other_triples:
         expected = inferred.index(triple) if triple in inferred else None
-        assert small.find_position(triple) == large.find_position(triple) == expected
+        assert small_log.find_position(triple) == large_log.find_position(triple) == expected
 
 
 def test_log_size_selects_the_search():
-    for entries, arrays in ((2, False), (3, True)):
+    for entries, uses_arrays in ((2, False), (3, True)):
         log = InferenceLog(max_dictionary_entries=2)
         for n in range(entries):
             log.append((n, 0, n, 1, 0))
         assert log.find_position((1, 0, 1)) == 1
-        assert bool(log._sorted_arrays) is arrays
-        assert bool(log._positions) is not arrays
+        assert bool(log._sorted_arrays) is uses_arrays
+        assert bool(log._positions) is not uses_arrays

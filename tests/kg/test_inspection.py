@@ -1,4 +1,4 @@
-"""The counts and lists of the inspection, and its command."""
+"""Tests of the inspection of a graph and of ``epoche kg inspect``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def report(files):
 
 def test_inspection_counts_triples_and_terms(report):
     by_iri = {row.iri: row for row in report.predicates}
-    assert report.triples == len([line for row in report.predicates for line in range(row.triples)])
+    assert report.triples == sum(row.triples for row in report.predicates)
     length = by_iri[E + "length"]
     assert (length.triples, length.subjects, length.single_valued) == (3, 3, True)
     crosses = by_iri[E + "crosses"]
@@ -67,18 +67,18 @@ def test_inspection_counts_triples_and_terms(report):
     assert report.entailed == by_iri[RDF + "type"].entailed == 2
     assert report.blank_nodes == 1
     assert report.unlabelled == 3
-    order = [row.triples + row.entailed for row in report.predicates]
-    assert order == sorted(order, reverse=True)
+    triple_counts = [row.triples + row.entailed for row in report.predicates]
+    assert triple_counts == sorted(triple_counts, reverse=True)
 
 
-def test_coverage_looks_into_paths_targets_and_queries(report):
+def test_coverage_includes_paths_targets_and_queries(report):
     constrained = {row.iri for row in report.predicates if row.constrained}
     assert constrained == {E + name for name in ("length", "mouth", "crosses", "rare", "anon")}
     assert {row.iri for row in report.classes if row.constrained} == {E + "River"}
     assert report.shapes == 2
 
 
-def test_findings(report):
+def test_findings_are_counted_listed_and_printed(report):
     assert set(report.malformed_iris) == {"http://e/with space", "http://e/http_//e/b"}
     assert [(row.label, row.iris) for row in report.homonyms] == [("Alpha", (E + "a", E + "b"))]
     assert report.violation_count == 1
@@ -107,15 +107,15 @@ def test_long_lists_are_cut_and_totals_shown():
 
 
 def test_hostile_text_stays_on_one_line():
-    name = Claim(f"{E}x\n\x1b[31m", RDFS + "label", '"a\\n\\u001B[2J"')
-    twin = Claim(f"{E}y", SKOS + "altLabel", '"a\\n\\u001B[2J"')
-    text = inspect_graph(Graph.from_claims([name, twin])).render_text()
+    label_claim = Claim(f"{E}x\n\x1b[31m", RDFS + "label", '"a\\n\\u001B[2J"')
+    other_claim = Claim(f"{E}y", SKOS + "altLabel", '"a\\n\\u001B[2J"')
+    text = inspect_graph(Graph.from_claims([label_claim, other_claim])).render_text()
     assert "\x1b" not in text
     assert all(line == line.rstrip("\r") for line in text.split("\n"))
 
 
 @pytest.mark.parametrize(
-    ("iri", "bad"),
+    ("iri", "malformed"),
     [
         ("http://e/a", False),
         ("urn:isbn:1", False),
@@ -130,8 +130,8 @@ def test_hostile_text_stays_on_one_line():
         ("http://dbpedia.org/resource/http_//dbpedia.org/resource/X", True),
     ],
 )
-def test_malformed_iris(iri, bad):
-    assert is_malformed_iri(iri) == bad
+def test_malformed_iris_are_recognised(iri, malformed):
+    assert is_malformed_iri(iri) == malformed
 
 
 def run_inspect(*args):
@@ -148,7 +148,7 @@ def test_command_prints_text_or_json(files, tmp_path):
     assert result.exit_code == 0, result.output
     assert "PREDICATES" in result.output
     result = run_inspect("--kg", graph, "--json")
-    assert json.loads(result.output)["triples"] == 19
+    assert json.loads(result.output)["triples"] == 19  # all triples of TURTLE
     out = tmp_path / "report.json"
     assert run_inspect("--kg", graph, "--json", "--out", str(out)).exit_code == 0
     assert json.loads(out.read_text())["malformed_count"] == 2
@@ -161,6 +161,6 @@ def test_command_on_the_shipped_domain():
 
 
 def test_command_reports_errors(tmp_path):
-    bad = tmp_path / "bad.ttl"
-    bad.write_text("<http://a> <http://b> .")
-    assert isinstance(run_inspect("--kg", str(bad)).exception, GraphSyntaxError)
+    invalid_file = tmp_path / "bad.ttl"
+    invalid_file.write_text("<http://a> <http://b> .")
+    assert isinstance(run_inspect("--kg", str(invalid_file)).exception, GraphSyntaxError)

@@ -1,4 +1,4 @@
-"""Opening knowledge bases, and finding predicates by different names."""
+"""Tests of opening knowledge bases, and of finding predicates by different names."""
 
 import os
 from pathlib import Path
@@ -43,7 +43,7 @@ def kb(files: tuple[Path, Path]) -> KnowledgeBase:
     return KnowledgeBase.open(graph=[files[0]], shapes=[files[1]])
 
 
-def test_rivers_are_the_default() -> None:
+def test_rivers_are_the_default_domain() -> None:
     kb = KnowledgeBase.open()
     assert kb.domain.name == "rivers"
     assert kb.oracle.find_violations() == ()
@@ -58,7 +58,7 @@ def test_own_files_need_no_domain(kb: KnowledgeBase) -> None:
     assert kb.domain.name == "g"
 
 
-def test_without_shapes_nothing_can_be_contradictory(files: tuple[Path, Path]) -> None:
+def test_graph_without_shapes_is_refused(files: tuple[Path, Path]) -> None:
     with pytest.raises(MissingShapesError, match="--shapes"):
         KnowledgeBase.open(graph=[files[0]])
 
@@ -98,23 +98,25 @@ def test_inferred_predicates_are_known(kb: KnowledgeBase) -> None:
         ("drainsInto", "drainsInto"),
     ],
 )  # fmt: skip
-def test_predicates_are_found_however_named(kb: KnowledgeBase, text: str, name: str) -> None:
+def test_predicates_are_found_by_iri_curie_name_and_label(
+    kb: KnowledgeBase, text: str, name: str
+) -> None:
     assert kb.resolve_predicate(text) == BASE + name
 
 
 def test_unknown_predicates_name_the_nearest(kb: KnowledgeBase) -> None:
     for text in ("flowInto", BASE + "flowInto", "https://elsewhere.org/x#flowsInt"):
-        with pytest.raises(UnknownPredicateError, match=r"Nearest: \S*flowsInto") as caught:
+        with pytest.raises(UnknownPredicateError, match=r"Nearest: \S*flowsInto") as exc_info:
             kb.resolve_predicate(text)
-        assert "g.ttl" in caught.value.where
-    with pytest.raises(UnknownPredicateError, match="matches several") as several:
+        assert "g.ttl" in exc_info.value.where
+    with pytest.raises(UnknownPredicateError, match="matches several") as ambiguity:
         kb.resolve_predicate("length")
-    assert "https://other.org/length" in several.value.hint
+    assert "https://other.org/length" in ambiguity.value.hint
     assert kb.resolve_predicate("o:length") == "https://other.org/length"
-    for hostile in ("", "x" * 100_000, "\x00\ud800", "((("):
-        with pytest.raises(UnknownPredicateError) as caught:
-            kb.resolve_predicate(hostile)
-        assert len(caught.value.format_line()) < 2_000
+    for hostile_text in ("", "x" * 100_000, "\x00\ud800", "((("):
+        with pytest.raises(UnknownPredicateError) as exc_info:
+            kb.resolve_predicate(hostile_text)
+        assert len(exc_info.value.format_line()) < 2_000
 
 
 def test_labels_of_a_domain_name_predicates() -> None:
@@ -123,7 +125,7 @@ def test_labels_of_a_domain_name_predicates() -> None:
     assert kb.resolve_predicate("wm:flowsInto") == kb.domain.expand_iri("wm:flowsInto")
 
 
-def test_label_override(kb: KnowledgeBase) -> None:
+def test_predicate_label_can_be_replaced(kb: KnowledgeBase) -> None:
     renamed = kb.with_predicate_label(BASE + "flowsInto", "outflow")
     claim = Claim(BASE + "a", BASE + "flowsInto", BASE + "b")
     assert renamed.verbaliser.render_fact(claim) == "An outflow of a is b."
@@ -133,9 +135,9 @@ def test_label_override(kb: KnowledgeBase) -> None:
 
 def test_knowledge_base_is_shared_until_a_file_changes(files: tuple[Path, Path]) -> None:
     graph, shapes = files
-    one = KnowledgeBase.open_cached(None, [graph], [shapes])
-    assert KnowledgeBase.open_cached(None, [str(graph)], [str(shapes)]) is one
+    first_kb = KnowledgeBase.open_cached(None, [graph], [shapes])
+    assert KnowledgeBase.open_cached(None, [str(graph)], [str(shapes)]) is first_kb
     os.utime(graph, ns=(1, 1))
-    assert KnowledgeBase.open_cached(None, [graph], [shapes]) is not one
+    assert KnowledgeBase.open_cached(None, [graph], [shapes]) is not first_kb
     with pytest.raises(MissingFileError):
         KnowledgeBase.open_cached(None, [graph.with_name("gone.ttl")], [shapes])

@@ -1,4 +1,4 @@
-"""The incremental engine gives the same results and verdicts as pySHACL on random graphs."""
+"""Tests that the incremental engine gives the same results as pySHACL on random graphs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ PREFIXES = f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
 
 
 class CaseGenerator:
-    """Generates random graphs, shapes and claims over one small vocabulary."""
+    """Generates random graphs, shapes and claims over one small vocabulary.
+
+    The probabilities are chosen so that every kind of graph and shape occurs.
+    """
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -171,7 +174,7 @@ class CaseGenerator:
 
     def make_query(self) -> str:
         p, q = self.pick_iri(PREDICATES), self.pick_iri(PREDICATES)
-        where = self.pick_item(
+        conditions = self.pick_item(
             [
                 f"$this {p} ?value . ?value {q} ?x .",
                 f"$this {p} ?value . FILTER (?value = $this)",
@@ -197,21 +200,21 @@ class CaseGenerator:
                 f"$this {p} ?value . FILTER (?value IN (1, 7, 'x') && ?value != 7)",
             ]
         )
-        shown = self.pick_item(
+        variables = self.pick_item(
             ["$this ?value", "$this ?value", "$this", "?value", "*", "?x ?value"]
         )
-        return f'sh:sparql [ sh:select "SELECT {shown} WHERE {{ {where} }}" ]'
+        return f'sh:sparql [ sh:select "SELECT {variables} WHERE {{ {conditions} }}" ]'
 
     def make_logic(self, depth: int) -> str:
         kind = self.pick_item(["not", "and", "or", "xone", "node"])
         if kind in ("not", "node"):
-            return f"sh:{kind} {self.make_nested_shape(depth, plain=kind == 'node')}"
+            return f"sh:{kind} {self.make_nested_shape(depth, node_shape_only=kind == 'node')}"
         members = " ".join(self.make_nested_shape(depth) for _ in range(self.rng.randint(1, 3)))
         return f"sh:{kind} ( {members} )"
 
-    def make_nested_shape(self, depth: int, *, plain: bool = False) -> str:
-        """A nested shape, node or (unless ``plain``) property shape."""
-        if not plain and self.rng.random() < 0.4:
+    def make_nested_shape(self, depth: int, *, node_shape_only: bool = False) -> str:
+        """Returns a nested shape: a node shape or, unless ``node_shape_only``, a property shape."""
+        if not node_shape_only and self.rng.random() < 0.4:
             return f"[ {self.make_property_body(depth + 1)} ]"
         return f"[ {self.make_node_body(depth + 1)} ]"
 
@@ -268,13 +271,13 @@ class CaseGenerator:
         return " ; ".join(self.drop_repeated_parameters(parts))
 
     def drop_repeated_parameters(self, parts: list[str]) -> list[str]:
-        """Keeps one of each parameter, since some may be given only once."""
-        kept: dict[str, str] = {}
+        """Keeps one part for each parameter that a shape may have only once."""
+        unique_parts: dict[str, str] = {}
         for part in parts:
             key = part.split()[0]
             repeatable = key in ("sh:property", "sh:not", "sh:or", "sh:class", "sh:node")
-            kept[part if repeatable else key] = part
-        return list(kept.values())
+            unique_parts[part if repeatable else key] = part
+        return list(unique_parts.values())
 
     def make_target(self) -> str:
         return self.rng.choice(
@@ -288,7 +291,7 @@ class CaseGenerator:
         )
 
     def make_simple_body(self) -> str:
-        """A single constraint, so that no other hides its effect."""
+        """Returns a single constraint, so that no other constraint hides its effect."""
         kind = self.pick_item(["path", "not", "languages", "siblings", "nested", "query"])
         if kind == "query":
             return self.make_query()
@@ -335,38 +338,46 @@ def load_shapes(tmp: Path, text: str) -> Shapes:
 
 def compare_engines(seed: int, folder: Path, claims: int = 10) -> int:
     """Compares the engines on one random case; returns how many claims could be compared."""
-    maker = CaseGenerator(seed)
-    facts, text = maker.make_graph(), maker.make_shapes()
-    regime = maker.rng.choice(["none", "rdfs", "owl-rl"])
-    unique = maker.rng.random() < 0.7
-    shapes = load_shapes(folder, text)
+    generator = CaseGenerator(seed)
+    facts, shapes_text = generator.make_graph(), generator.make_shapes()
+    regime = generator.rng.choice(["none", "rdfs", "owl-rl"])
+    unique_names = generator.rng.random() < 0.7
+    shapes = load_shapes(folder, shapes_text)
     graph = Graph.from_claims(facts)
-    fast = Oracle(graph, shapes, regime=regime, unique_names=unique)
-    whole = Oracle(
-        Graph.from_claims(facts), shapes, regime=regime, unique_names=unique, engine="pyshacl"
+    incremental_oracle = Oracle(graph, shapes, regime=regime, unique_names=unique_names)
+    pyshacl_oracle = Oracle(
+        Graph.from_claims(facts), shapes, regime=regime, unique_names=unique_names, engine="pyshacl"
     )
-    before = list(fast.closure.index.iter_triples())
-    compared = 0
+    old_triples = list(incremental_oracle.closure.index.iter_triples())
+    compared_count = 0
     for _ in range(claims):
-        claim = maker.make_claim()
-        note(f"{text}\n{facts}\n{claim}")
+        claim = generator.make_claim()
+        note(f"{shapes_text}\n{facts}\n{claim}")
         try:
-            expected, raw = whole.license(claim), whole.find_new_results(claim)
+            expected, expected_results = (
+                pyshacl_oracle.license(claim),
+                pyshacl_oracle.find_new_results(claim),
+            )
         except ShapesEngineError:
-            continue  # pySHACL breaks off on blank or ill-typed values of sh:lessThan
-        assert fast.find_new_results(claim) == raw, (text, facts, regime, claim)
-        verdict = fast.license(claim)
+            continue  # pySHACL fails on blank or ill-typed values of sh:lessThan
+        assert incremental_oracle.find_new_results(claim) == expected_results, (
+            shapes_text,
+            facts,
+            regime,
+            claim,
+        )
+        verdict = incremental_oracle.license(claim)
         assert verdict.label == expected.label
         assert verdict.proof.violations == expected.proof.violations
         assert verdict.proof.reason == expected.proof.reason
-        compared += 1
+        compared_count += 1
     with contextlib.suppress(ShapesEngineError):
-        own = whole.find_violations()
-        assert fast.find_violations() == own
-    assert list(fast.closure.index.iter_triples()) == before, (
+        expected_violations = pyshacl_oracle.find_violations()
+        assert incremental_oracle.find_violations() == expected_violations
+    assert list(incremental_oracle.closure.index.iter_triples()) == old_triples, (
         "the claim must be removed from the index"
     )
-    return compared
+    return compared_count
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Four tempting shortcuts of SHACL checking: each is wrong, and the oracle takes none of them."""
+"""Tests that the oracle takes none of four shortcuts of SHACL checking, each of which is wrong."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_use_shapes_skips_nested_named_shapes(make_case) -> None:
 
 
 def test_neighbourhood_misses_focus_nodes_upstream(make_case) -> None:
-    # A claim about z breaks a shape whose focus node x is two steps up.
+    # A claim about z violates a shape at the focus node x, two links away from z.
     facts = [
         make_claim("x", "a", "R"),
         make_claim("x", "into", "y"),
@@ -99,8 +99,8 @@ def test_neighbourhood_misses_focus_nodes_upstream(make_case) -> None:
         "sh:lessThan e:low ] .",
         make_claim("z", "high", f'"9"{INT}'),
     )
-    near = [fact for fact in facts if E + "z" in (fact.subj, fact.obj)]
-    assert case.conforms_in_pyshacl(near)
+    neighbourhood = [fact for fact in facts if E + "z" in (fact.subj, fact.obj)]
+    assert case.conforms_in_pyshacl(neighbourhood)
     assert not case.conforms_in_pyshacl()
     assert case.label_with_both_engines() == {"C"}
 

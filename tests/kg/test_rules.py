@@ -1,4 +1,4 @@
-"""Rules and proofs in words: a sentence for every SHACL component and a text for every proof."""
+"""Tests of the sentences for rules (SHACL shapes and OWL axioms) and of the texts for proofs."""
 
 import re
 from pathlib import Path
@@ -49,6 +49,7 @@ def open_files(folder: Path, shapes: str, graph: str = GRAPH) -> KnowledgeBase:
     return KnowledgeBase.open(graph=[folder / "g.ttl"], shapes=[folder / "s.ttl"])
 
 
+# The beginnings of shapes about rivers, their mouths, the Rhine and lengths.
 RIVER = "a sh:NodeShape ; sh:targetClass :River ; "
 MOUTH = "a sh:PropertyShape ; sh:targetClass :River ; sh:path :mouth ; "
 RHINE = "a sh:NodeShape ; sh:targetNode :rhine ; "
@@ -158,11 +159,11 @@ def test_every_component_becomes_a_sentence(tmp_path: Path, case: str) -> None:
     assert expected in sentences
 
 
-def test_every_component_has_a_case() -> None:
+def test_every_shacl_component_has_a_case() -> None:
     bodies = " ".join(body for body, _ in CASES.values())
-    spelt = set(re.findall(r"sh:(\w+)", bodies))
-    helpers = {"flags", "ignoredProperties", "qualifiedValueShapesDisjoint"}
-    assert set(CONSTRAINT_PARAMETERS) - spelt <= helpers
+    used_names = set(re.findall(r"sh:(\w+)", bodies))
+    names_without_a_sentence = {"flags", "ignoredProperties", "qualifiedValueShapesDisjoint"}
+    assert set(CONSTRAINT_PARAMETERS) - used_names <= names_without_a_sentence
 
 
 # -- axioms --------------------------------------------------------------------------------------
@@ -265,14 +266,14 @@ def test_messages_with_placeholders_are_not_used_as_rules(kb: KnowledgeBase) -> 
     assert rule.text == "Every length is greater than 0."
 
 
-def test_warnings_are_no_rules(kb: KnowledgeBase) -> None:
+def test_shapes_with_warning_severity_give_no_rules(kb: KnowledgeBase) -> None:
     assert (
         BASE + "Odd" not in kb.verbaliser.rulebook.constraints_by_target
         or not kb.verbaliser.rulebook.constraints_by_target[BASE + "Odd"]
     )
 
 
-def test_rules_of_types_and_unknown_predicates(kb: KnowledgeBase) -> None:
+def test_rules_of_types_cite_shapes_and_unknown_predicates_have_none(kb: KnowledgeBase) -> None:
     assert kb.verbaliser.get_rules(BASE + "unheardOf") == []
     assert all(rule.shapes for rule in KnowledgeBase.open_cached().verbaliser.get_rules(RDF_TYPE))
 
@@ -290,7 +291,7 @@ def test_domain_rules_replace_generated_rules() -> None:
 # -- proofs --------------------------------------------------------------------------------------
 
 
-def explain_proof(kb: KnowledgeBase, subj: str, pred: str, obj: str, label: str) -> str:
+def render_proof_text(kb: KnowledgeBase, subj: str, pred: str, obj: str, label: str) -> str:
     obj = obj if obj.startswith('"') else BASE + obj
     verdict = kb.oracle.license(Claim(BASE + subj, BASE + pred, obj))
     assert verdict.label == label
@@ -301,47 +302,49 @@ def explain_proof(kb: KnowledgeBase, subj: str, pred: str, obj: str, label: str)
 
 
 def test_proof_of_an_asserted_claim(kb: KnowledgeBase) -> None:
-    text = explain_proof(kb, "rhine", "mouth", "north", "E")
+    text = render_proof_text(kb, "rhine", "mouth", "north", "E")
     assert text == "The graph states it: The mouth of Rhine is North Sea."
 
 
 def test_proof_of_a_derived_claim(kb: KnowledgeBase) -> None:
-    one = explain_proof(kb, "north", "inflow", "rhine", "E")
-    assert one == (
+    inverse_proof = render_proof_text(kb, "north", "inflow", "rhine", "E")
+    assert inverse_proof == (
         "It follows from what the graph states: Because the mouth of Rhine is North Sea, an inflow "
         "of North Sea is Rhine (inverse property: An inflow of X is Y exactly when the mouth of Y "
         "is X)."
     )
-    chain = explain_proof(kb, "main", "drainsInto", "north", "E")
-    assert re.search(r"in 3 steps\. \(1\) Because .* \(2\) .* \(3\) Because main drains", chain)
-    assert "main drains into North Sea (transitive property" in chain
+    chain_proof = render_proof_text(kb, "main", "drainsInto", "north", "E")
+    assert re.search(
+        r"in 3 steps\. \(1\) Because .* \(2\) .* \(3\) Because main drains", chain_proof
+    )
+    assert "main drains into North Sea (transitive property" in chain_proof
 
 
 def test_proof_of_a_denied_claim(kb: KnowledgeBase) -> None:
-    text = explain_proof(kb, "lone", "mouth", "baltic", "C")
+    text = render_proof_text(kb, "lone", "mouth", "baltic", "C")
     assert text == "The graph itself denies it: Baltic is not the mouth of lone."
 
 
 def test_violations_name_the_conflicting_facts(kb: KnowledgeBase) -> None:
-    count = explain_proof(kb, "rhine", "mouth", "baltic", "C")
-    assert count == (
+    count_proof = render_proof_text(kb, "rhine", "mouth", "baltic", "C")
+    assert count_proof == (
         "The graph says that the mouth of Rhine is North Sea. Everything has at most one mouth. "
         "So it cannot be that the mouth of Rhine is Baltic."
     )
-    kind = explain_proof(kb, "aare", "mouth", "germany", "C")
-    assert "Germany is a country. No mouth is a country." in kind
-    own = explain_proof(kb, "aare", "mouth", "aare", "C")
-    assert own == "Nothing ends in itself. So it cannot be that the mouth of aare is aare."
+    class_proof = render_proof_text(kb, "aare", "mouth", "germany", "C")
+    assert "Germany is a country. No mouth is a country." in class_proof
+    self_proof = render_proof_text(kb, "aare", "mouth", "aare", "C")
+    assert self_proof == "Nothing ends in itself. So it cannot be that the mouth of aare is aare."
     height = write_literal("1", XSD + "integer")
-    compared = explain_proof(kb, "aare", "sourceHeight", height, "C")
-    assert "the mouth height of aare is 311" in compared
-    assert "less than the source height" in compared
-    negative = explain_proof(kb, "aare", "length", write_literal("-5", XSD + "integer"), "C")
-    assert negative.startswith("Every length is greater than 0.")
+    comparison_proof = render_proof_text(kb, "aare", "sourceHeight", height, "C")
+    assert "the mouth height of aare is 311" in comparison_proof
+    assert "less than the source height" in comparison_proof
+    range_proof = render_proof_text(kb, "aare", "length", write_literal("-5", XSD + "integer"), "C")
+    assert range_proof.startswith("Every length is greater than 0.")
 
 
 def test_path_violations_name_the_end_values(tmp_path: Path) -> None:
-    """Two systems meet through a chain of inverse steps: both are named, not the steps."""
+    """The proof names the two values at the ends of a path, but not the steps between them."""
     shapes = (
         PREFIXES
         + """
@@ -352,49 +355,51 @@ def test_path_violations_name_the_end_values(tmp_path: Path) -> None:
     )
     graph = PREFIXES + ":a :system :s1 . :b :system :s2 . :a :mouth :x . :c :system :s3 ."
     kb = open_files(tmp_path, shapes, graph)
-    text = explain_proof(kb, "a", "mouth", "b", "C")
+    text = render_proof_text(kb, "a", "mouth", "b", "C")
     assert text.startswith("The graph says that a system of a is s1 and a system of b is s2. ")
 
 
 def test_all_violated_rules_are_named(kb: KnowledgeBase) -> None:
-    text = explain_proof(kb, "rhine", "mouth", "germany", "C")
+    text = render_proof_text(kb, "rhine", "mouth", "germany", "C")
     assert "Other rules forbid it too:" in text
     assert "at most one mouth" in text
     assert "No mouth is a country" in text
 
 
 def test_unknown_proof_lists_checks_and_missing_values(kb: KnowledgeBase) -> None:
-    text = explain_proof(kb, "lone", "mouth", "north", "U")
+    text = render_proof_text(kb, "lone", "mouth", "north", "U")
     assert text.startswith(
         "The graph neither states nor implies this: The mouth of lone is North Sea."
     )
-    known = explain_proof(kb, "main", "borders", "aare", "U")
-    assert "It holds no value of “borders” for main." in known
-    assert "no rule applies to it" in known
+    proof_without_rules = render_proof_text(kb, "main", "borders", "aare", "U")
+    assert "It holds no value of “borders” for main." in proof_without_rules
+    assert "no rule applies to it" in proof_without_rules
     rivers = KnowledgeBase.open_cached()
     wm, base = "https://epoche.example/rivers#", "https://epoche.example/rivers/"
     claim = Claim(base + "amazon", wm + "traverses", base + "france")
     verdict = rivers.oracle.license(claim)
     assert verdict.label == "U"
-    words = rivers.verbaliser.render_proof(verdict)
-    assert "It does say that the Amazon flows through or along the border of" in words
-    assert re.search(r"none of the \d+ rules checked: [A-Z]", words)
+    rivers_proof = rivers.verbaliser.render_proof(verdict)
+    assert "It does say that the Amazon flows through or along the border of" in rivers_proof
+    assert re.search(r"none of the \d+ rules checked: [A-Z]", rivers_proof)
 
 
 def test_missing_values_are_distinguished_from_conflicts(kb: KnowledgeBase) -> None:
-    text = explain_proof(kb, "lone", "mouth", "north", "U")
+    text = render_proof_text(kb, "lone", "mouth", "north", "U")
     assert "Adding it would leave a rule unmet, but not against it" in text
     assert text.endswith("Everything with a mouth has at least one length.")
 
 
 def test_violations_of_unknown_shapes_are_described(kb: KnowledgeBase) -> None:
-    unknown = Violation(BASE + "Nowhere", "MaxCountConstraintComponent", BASE + "rhine")
-    assert kb.verbaliser.render_violation(unknown) == (
+    violation = Violation(BASE + "Nowhere", "MaxCountConstraintComponent", BASE + "rhine")
+    assert kb.verbaliser.render_violation(violation) == (
         "The shape “nowhere” (MaxCount) must hold. This is broken by Rhine."
     )
-    told = Violation(BASE + "Nowhere", "X", BASE + "rhine", value=BASE + "north", message="Do  not")
+    violation_with_message = Violation(
+        BASE + "Nowhere", "X", BASE + "rhine", value=BASE + "north", message="Do  not"
+    )
     assert (
-        kb.verbaliser.render_violation(told)
+        kb.verbaliser.render_violation(violation_with_message)
         == "Do not. This is broken by Rhine, with the value North Sea."
     )
 
@@ -417,9 +422,9 @@ def test_long_derivations_are_cut(kb: KnowledgeBase) -> None:
     assert "(13)" not in text
     assert text.endswith("(28 steps in between are not shown.)")
     assert "r40 drains into" in text
-    bare = Verdict(verdict.claim, "E", Proof("derived", "index"))
+    verdict_without_steps = Verdict(verdict.claim, "E", Proof("derived", "index"))
     assert (
-        kb.verbaliser.render_proof(bare)
+        kb.verbaliser.render_proof(verdict_without_steps)
         == "It follows from what the graph states: R40 drains into s."
     )
 
@@ -437,16 +442,17 @@ def test_proof_names_the_engine_unless_incremental(kb: KnowledgeBase) -> None:
 
 def test_every_rivers_proof_is_well_formed() -> None:
     rivers = KnowledgeBase.open_cached()
-    bad = re.compile(r"[{}]|\.\.|\s[.,]|  |\bNone\b|https?:|\. [a-z]")
+    malformed_text = re.compile(r"[{}]|\.\.|\s[.,]|  |\bNone\b|https?:|\. [a-z]")
     labels = set()
     objects = list(
         dict.fromkeys(c.obj for p in rivers.domain.predicates for c in rivers.graph.iter_claims(p))
     )
+    # Besides every stated object, one is picked from all objects with steps of 37 and 101.
     for number, pred in enumerate(rivers.domain.predicates):
         for i, claim in enumerate(list(rivers.graph.iter_claims(pred))[:25]):
             for obj in (claim.obj, objects[(i * 37 + number * 101) % len(objects)]):
                 verdict = rivers.oracle.license(Claim(claim.subj, pred, obj))
                 labels.add(verdict.label)
                 text = rivers.verbaliser.render_proof(verdict)
-                assert not bad.search(text.replace("St. ", "")), text
+                assert not malformed_text.search(text.replace("St. ", "")), text
     assert labels == {"E", "C", "U"}

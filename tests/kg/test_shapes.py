@@ -1,4 +1,4 @@
-"""Shapes: what is read from files, what is refused, and how errors are named."""
+"""Tests of reading shapes from files, and of the errors of ill-formed shapes."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_four_formats_give_the_same_shapes(tmp_path: Path) -> None:
     )
     graph = rdflib.Graph().parse(data=turtle, format="turtle")
     hashes = set()
-    for name, form in (
+    for name, rdf_format in (
         ("a.ttl", "turtle"),
         ("a.nt", "nt"),
         ("a.rdf", "xml"),
         ("a.jsonld", "json-ld"),
     ):
         path = tmp_path / name
-        graph.serialize(path, format=form, encoding="utf-8")
+        graph.serialize(path, format=rdf_format, encoding="utf-8")
         hashes.add(Shapes.load(path).sha256)
     assert len(hashes) == 1
     assert Shapes.from_graph(graph).sha256 in hashes
@@ -66,7 +66,7 @@ def test_blank_nodes_of_several_files_stay_distinct(tmp_path: Path) -> None:
     assert [constraint.path for constraint in shapes.list_constraints()] == [E + "a", E + "b"]
 
 
-def test_constraints_are_listed_flat(tmp_path: Path) -> None:
+def test_nested_constraints_are_listed_with_their_paths(tmp_path: Path) -> None:
     shapes = load_shapes(
         tmp_path,
         """e:S sh:targetClass e:R ; sh:not [ sh:class e:L ] ;
@@ -74,17 +74,17 @@ def test_constraints_are_listed_flat(tmp_path: Path) -> None:
                            sh:property [ sh:path [ sh:inversePath e:q ] ; sh:in ( e:a "b" ) ] ] .
            e:Off sh:targetClass e:R ; sh:deactivated true ; sh:class e:X .""",
     )
-    found = {(c.shape, c.path, c.component): c for c in shapes.list_constraints()}
-    assert set(found) == {
+    constraints = {(c.shape, c.path, c.component): c for c in shapes.list_constraints()}
+    assert set(constraints) == {
         (E + "S", "", "NotConstraintComponent"),
         (E + "S", E + "p", "MaxCountConstraintComponent"),
         (E + "S", "<http://e/p>/(^<http://e/q>)", "InConstraintComponent"),
     }
-    count = found[E + "S", E + "p", "MaxCountConstraintComponent"]
-    assert (count.parameters, count.message) == ({"maxCount": "1"}, "one")
-    assert count.target == (("class", E + "R"),)
-    ((inner,),) = found[E + "S", "", "NotConstraintComponent"].inner
-    assert inner.parameters == {"class": E + "L"}
+    max_count = constraints[E + "S", E + "p", "MaxCountConstraintComponent"]
+    assert (max_count.parameters, max_count.message) == ({"maxCount": "1"}, "one")
+    assert max_count.target == (("class", E + "R"),)
+    ((inner_constraint,),) = constraints[E + "S", "", "NotConstraintComponent"].inner
+    assert inner_constraint.parameters == {"class": E + "L"}
 
 
 def test_subset_keeps_only_requested_targets(tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_subset_keeps_only_requested_targets(tmp_path: Path) -> None:
     )
     assert shapes.list_iris() == [E + "A", E + "B", E + "C"]
     assert shapes.shapes[E + "C"].targets.classes == (E + "C",)
-    part = shapes.select_shapes([E + "A"])
-    assert part.list_iris() == [E + "A"]
-    assert part.sha256 != shapes.sha256
-    again = Shapes.from_graph(part.to_rdflib())
-    assert again.list_iris() == [E + "A"]
-    assert E + "B" in again.shapes
+    selected_shapes = shapes.select_shapes([E + "A"])
+    assert selected_shapes.list_iris() == [E + "A"]
+    assert selected_shapes.sha256 != shapes.sha256
+    reloaded_shapes = Shapes.from_graph(selected_shapes.to_rdflib())
+    assert reloaded_shapes.list_iris() == [E + "A"]
+    assert E + "B" in reloaded_shapes.shapes
     with pytest.raises(ShapesError, match="is not a shape"):
         shapes.select_shapes([E + "Nothing"])
 
@@ -173,18 +173,18 @@ ILL_FORMED = [
 
 @pytest.mark.parametrize(("body", "message"), ILL_FORMED)
 def test_ill_formed_shapes_are_refused_by_name(tmp_path: Path, body: str, message: str) -> None:
-    with pytest.raises(ShapesError, match=message) as caught:
+    with pytest.raises(ShapesError, match=message) as exc_info:
         load_shapes(tmp_path, f"e:S sh:targetClass e:R ; {body} .")
-    assert "shapes.ttl" in caught.value.format_line()
-    assert caught.value.exit_code == 8
+    assert "shapes.ttl" in exc_info.value.format_line()
+    assert exc_info.value.exit_code == 8
 
 
 def test_too_deep_nesting_is_refused(tmp_path: Path) -> None:
-    deep = "sh:class e:K"
+    body = "sh:class e:K"
     for _ in range(15):
-        deep = f"sh:node [ {deep} ]"
+        body = f"sh:node [ {body} ]"
     with pytest.raises(ShapesError, match="nested deeper"):
-        load_shapes(tmp_path, f"e:S sh:targetClass e:R ; {deep} .")
+        load_shapes(tmp_path, f"e:S sh:targetClass e:R ; {body} .")
     path = "e:p"
     for _ in range(12):
         path = f"[ sh:zeroOrOnePath {path} ]"
@@ -204,12 +204,12 @@ def test_shape_can_be_used_many_times(tmp_path: Path) -> None:
 
 
 def test_syntax_error_has_line_and_column(tmp_path: Path) -> None:
-    with pytest.raises(ShapesError) as caught:
+    with pytest.raises(ShapesError) as exc_info:
         load_shapes(tmp_path, "e:S sh:targetClass ;;\n oops")
-    assert ":6:" in caught.value.where
+    assert ":6:" in exc_info.value.where
 
 
-def test_missing_and_empty_files(tmp_path: Path) -> None:
+def test_missing_and_empty_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         Shapes.load(tmp_path / "none.ttl")
     with pytest.raises(MissingShapesError):
@@ -246,8 +246,8 @@ PATHS = [
 EDGES = "a p b, b q c, a r d, b p e, e p a, z p a"
 
 
-@pytest.mark.parametrize(("turtle", "text", "reached"), PATHS)
-def test_paths_reach_the_expected_nodes(turtle: str, text: str, reached: set[str]) -> None:
+@pytest.mark.parametrize(("turtle", "text", "expected"), PATHS)
+def test_paths_reach_the_expected_nodes(turtle: str, text: str, expected: set[str]) -> None:
     graph = rdflib.Graph().parse(data=PREFIXES + f"e:P sh:path {turtle} .", format="turtle")
     node = graph.value(rdflib.URIRef(E + "P"), rdflib.URIRef("http://www.w3.org/ns/shacl#path"))
     assert node is not None
@@ -259,12 +259,13 @@ def test_paths_reach_the_expected_nodes(turtle: str, text: str, reached: set[str
         index.add_triple(*(intern(E + name) for name in edge.split()))
     start = intern(E + "a")
     values = compile_path(path, index.terms)(index, start)
-    assert {index.terms.get_text(value)[len(E) :] for value in values} == reached
-    back = compile_path(reverse_path(path), index.terms)
-    assert all(start in back(index, value) for value in values)
-    passage = PathStartFinder(path, index.terms)
-    used = [t for t in index.iter_triples() if start in passage.find_starts(index, *t)]
-    assert used or turtle == "[ sh:zeroOrMorePath e:q ]"
+    assert {index.terms.get_text(value)[len(E) :] for value in values} == expected
+    evaluate_reverse = compile_path(reverse_path(path), index.terms)
+    assert all(start in evaluate_reverse(index, value) for value in values)
+    start_finder = PathStartFinder(path, index.terms)
+    triples = [t for t in index.iter_triples() if start in start_finder.find_starts(index, *t)]
+    # From a, this path reaches only a, over no triple.
+    assert triples or turtle == "[ sh:zeroOrMorePath e:q ]"
 
 
 def test_prefixes_and_path_are_filled_into_queries(tmp_path: Path) -> None:
@@ -279,7 +280,7 @@ def test_prefixes_and_path_are_filled_into_queries(tmp_path: Path) -> None:
     assert parameter.query is not None
     assert "PREFIX x: <http://e/>" in parameter.query.text
     assert "$this ^<http://e/p> ?value" in parameter.query.text
-    assert [t.evaluation for t in Program(shapes, Index().terms).targeted] == ["compiled"]
+    assert [t.evaluation for t in Program(shapes, Index().terms).targeted_shapes] == ["compiled"]
 
 
 def test_contradicting_prefixes_are_refused(tmp_path: Path) -> None:

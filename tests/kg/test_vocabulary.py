@@ -1,4 +1,4 @@
-"""Which triples describe a vocabulary and which state facts."""
+"""Tests which triples describe a vocabulary and which state facts."""
 
 from pathlib import Path
 
@@ -46,6 +46,6 @@ def test_only_thesaurus_relations_become_passages(tmp_path: Path) -> None:
     (tmp_path / "g.ttl").write_text(TURTLE, "utf-8")
     (tmp_path / "s.ttl").write_text(SHAPES, "utf-8")
     kb = KnowledgeBase.open(graph=[tmp_path / "g.ttl"], shapes=[tmp_path / "s.ttl"])
-    (only,) = build_passages(kb.graph, kb.verbaliser)
-    assert "dog" in only.text
-    assert "mammal" in only.text
+    (passage,) = build_passages(kb.graph, kb.verbaliser)
+    assert "dog" in passage.text
+    assert "mammal" in passage.text

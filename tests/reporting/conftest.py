@@ -1,4 +1,4 @@
-"""A small set of report inputs: cards, answers and metrics, made by the real code."""
+"""Fixtures: the files of a small run (cards, answers, metrics), and pages open in a browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kg.base.files import write_json_atomic, write_jsonl_atomic
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Claim, Label, Proof, Violation
 
-W = "https://epoche.example/rivers#"
+VOCABULARY = "https://epoche.example/rivers#"
 ENTITY = "https://epoche.example/rivers/"
 RIVERS = ("Rhine", "Danube", "Elbe", "Rhône", "Orinoco", "Ob", "Volga", "Po", "Tagus", "Shannon")
 SEAS = ("North Sea", "Black Sea", "Kara Sea", "Adriatic Sea")
@@ -36,31 +36,31 @@ KINDS: dict[Label, tuple[str, ...]] = {
     "U": ("absent", "near-miss/sibling"),
 }
 SYSTEMS = {"kg": (1.0, 0.0, 0.0), "careful": (0.7, 0.25, 0.0), "hasty": (0.5, 0.1, 0.1)}
-"""System → shares of right, UNKNOWN and unusable replies; the others are wrong."""
+"""System → shares of right, UNKNOWN and unusable replies; all other replies are wrong."""
 
 
 def make_claim(rng: random.Random) -> Claim:
     return Claim(
         ENTITY + rng.choice(RIVERS),
-        W + rng.choice(("flowsInto", "drainsInto")),
+        VOCABULARY + rng.choice(("flowsInto", "drainsInto")),
         ENTITY + rng.choice(SEAS).replace(" ", "_"),
     )
 
 
-def make_proof(label: Label, asked: Claim) -> Proof:
+def make_proof(label: Label, claim: Claim) -> Proof:
     if label == "E":
-        return Proof("asserted", "index", premises=(asked,))
+        return Proof("asserted", "index", premises=(claim,))
     if label == "C":
-        broken = Violation(
-            W + "OneMouthShape",
+        violation = Violation(
+            VOCABULARY + "OneMouthShape",
             "MaxCountConstraintComponent",
-            asked.subj,
-            f"<{asked.pred}>",
+            claim.subj,
+            f"<{claim.pred}>",
             "",
             "A river has at most one mouth.",
         )
-        return Proof("violation", "incremental", violations=(broken,))
-    return Proof("unproved", "incremental", checked=((W + "OneMouthShape", asked.subj),))
+        return Proof("violation", "incremental", violations=(violation,))
+    return Proof("unproved", "incremental", checked=((VOCABULARY + "OneMouthShape", claim.subj),))
 
 
 def make_cards(n: int, seed: int = 7) -> list[Card]:
@@ -68,9 +68,9 @@ def make_cards(n: int, seed: int = 7) -> list[Card]:
     cards = []
     for number in range(n):
         label: Label = ("E", "C", "U")[number % 3]
-        asked = make_claim(rng)
-        name = asked.subj.removeprefix(ENTITY)
-        sea = asked.obj.removeprefix(ENTITY).replace("_", " ")
+        claim = make_claim(rng)
+        name = claim.subj.removeprefix(ENTITY)
+        sea = claim.obj.removeprefix(ENTITY).replace("_", " ")
         cards.append(
             Card(
                 id=f"{number:04x}{rng.getrandbits(32):08x}",
@@ -81,10 +81,10 @@ def make_cards(n: int, seed: int = 7) -> list[Card]:
                 question=f"Does the {name} flow into the {sea}?",
                 gold=GOLD_OF_LABEL[label],
                 label=label,
-                claim=asked,
+                claim=claim,
                 kind=rng.choice(KINDS[label]),
-                proof=make_proof(label, asked),
-                cluster=asked.subj,
+                proof=make_proof(label, claim),
+                cluster=claim.subj,
                 difficulty=rng.choice(("easy", "medium", "hard")),
             )
         )
@@ -92,18 +92,18 @@ def make_cards(n: int, seed: int = 7) -> list[Card]:
 
 
 def make_answer(card: Card, shares: tuple[float, float, float], rng: random.Random) -> Pred:
-    right, unknown, unusable = shares
-    at = rng.random()
-    if at < right:
+    right_share, unknown_share, unusable_share = shares
+    draw = rng.random()
+    if draw < right_share:
         return card.gold
-    if at < right + unknown:
+    if draw < right_share + unknown_share:
         return "UNKNOWN"
-    if at < right + unknown + unusable:
+    if draw < right_share + unknown_share + unusable_share:
         return rng.choice(("INVALID", "ERROR"))
     return rng.choice([p for p in ("YES", "NO") if p != card.gold])
 
 
-def make_result(card: Card, system: str, pred: Pred, cards: str, **more: Any) -> Result:
+def make_result(card: Card, system: str, pred: Pred, cards: str, **fields: Any) -> Result:
     return Result(
         id=card.id,
         system=system,
@@ -115,33 +115,34 @@ def make_result(card: Card, system: str, pred: Pred, cards: str, **more: Any) ->
         cluster=card.cluster,
         difficulty=card.difficulty,
         cards=cards,
-        **more,
+        **fields,
     )
 
 
 @dataclass
-class World:
-    """The files of a finished run."""
+class FinishedRun:
+    """The cards of a run, and where its files are."""
 
     folder: Path
     cards: list[Card]
     results: list[Path] = field(default_factory=list)
 
     @property
-    def deck(self) -> Path:
+    def cards_file(self) -> Path:
         return self.folder / "cards.jsonl"
 
     @property
     def metrics(self) -> Path:
         return self.folder / "metrics.json"
 
-    def flags(self, out: Path | None = None) -> list[str]:
+    def list_arguments(self, out: Path | None = None) -> list[str]:
+        """Returns the command-line arguments that make a report of the run."""
         files = [part for path in self.results for part in ("--results", str(path))]
         out = out or self.folder / "report.html"
         return [*files, "--metrics", str(self.metrics), "--out", str(out)]
 
 
-def build_world(
+def build_finished_run(
     folder: Path,
     cards: list[Card] | None = None,
     systems: dict[str, tuple[float, float, float]] | None = None,
@@ -149,50 +150,58 @@ def build_world(
     manifests: bool = True,
     controls: bool = True,
     resamples: int = 50,
-    raw: Callable[[Card, Pred], str] = lambda card, pred: f"I read the facts and say {pred}.",
-    more: Callable[[str, Card, Pred, random.Random], dict[str, Any]] = lambda *_: {},
+    make_raw: Callable[[Card, Pred], str] = lambda card, pred: f"I read the facts and say {pred}.",
+    make_fields: Callable[[str, Card, Pred, random.Random], dict[str, Any]] = lambda *_: {},
     repeats: int = 1,
     calls: CallTotals | None = None,
-) -> World:
-    """Writes cards, results, manifests and metrics below ``folder``."""
-    world = World(folder, cards or make_cards(60))
-    write_cards(world.deck, world.cards)
-    digest = hash_card_set(world.cards)
+) -> FinishedRun:
+    """Writes cards, results, manifests and metrics below ``folder``.
+
+    ``systems`` maps each system to its shares of right, UNKNOWN and unusable replies; ``make_raw``
+    makes the raw text of a reply, ``make_fields`` other fields of its row.
+    """
+    finished_run = FinishedRun(folder, cards or make_cards(60))
+    write_cards(finished_run.cards_file, finished_run.cards)
+    digest = hash_card_set(finished_run.cards)
     rng = random.Random(11)
-    plan: dict[str, tuple[float, float, float] | Pred] = dict(systems or SYSTEMS)
+    answer_plans: dict[str, tuple[float, float, float] | Pred] = dict(systems or SYSTEMS)
     if controls:
-        plan |= {"always-YES": "YES", "always-UNKNOWN": "UNKNOWN"}
-    for number, (system, shares) in enumerate(plan.items()):
+        answer_plans |= {"always-YES": "YES", "always-UNKNOWN": "UNKNOWN"}
+    for number, (system, answer_plan) in enumerate(answer_plans.items()):
         rows = []
-        for card, repeat in ((card, n) for card in world.cards for n in range(repeats)):
-            pred = shares if isinstance(shares, str) else make_answer(card, shares, rng)
+        for card, repeat in ((card, n) for card in finished_run.cards for n in range(repeats)):
+            if isinstance(answer_plan, str):  # A control gives every card the same answer.
+                pred = answer_plan
+            else:
+                pred = make_answer(card, answer_plan, rng)
             fields = {
-                "raw": raw(card, pred),
+                "raw": make_raw(card, pred),
                 "error": "timed out" if pred == "ERROR" else None,
                 "repeat": repeat,
-            } | more(system, card, pred, rng)
+            } | make_fields(system, card, pred, rng)
             rows.append(make_result(card, system, pred, digest[:12], **fields))
         path = folder / f"{number}_results.jsonl"
         write_jsonl_atomic(path, map(result_to_json, rows))
-        world.results.append(path)
+        finished_run.results.append(path)
         if manifests:
-            said = make_manifest(path, system, digest, world)
+            manifest = make_manifest(path, system, digest, finished_run)
             write_manifest(
-                manifest_path(path), msgspec.structs.replace(said, repeats=repeats, calls=calls)
+                manifest_path(path), msgspec.structs.replace(manifest, repeats=repeats, calls=calls)
             )
     write_json_atomic(
-        world.metrics, measure(read_observations(world.results), Plan(resamples=resamples))
+        finished_run.metrics,
+        measure(read_observations(finished_run.results), Plan(resamples=resamples)),
     )
-    return world
+    return finished_run
 
 
-def make_manifest(path: Path, system: str, digest: str, world: World) -> RunManifest:
+def make_manifest(path: Path, system: str, digest: str, finished_run: FinishedRun) -> RunManifest:
     return RunManifest(
         results=path.name,
         cards_file="cards.jsonl",
         cards_sha256=digest,
         cards_file_sha256="0" * 64,
-        card_count=len(world.cards),
+        card_count=len(finished_run.cards),
         system=system,
         systems=(system,),
         oracles=("kg",) if system == "kg" else (),
@@ -203,16 +212,16 @@ def make_manifest(path: Path, system: str, digest: str, world: World) -> RunMani
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """Sixty cards, three systems, two controls."""
-    return build_world(tmp_path_factory.mktemp("world"))
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
+    """The files of a run with sixty cards, three systems and two controls."""
+    return build_finished_run(tmp_path_factory.mktemp("finished_run"))
 
 
 @pytest.fixture(scope="session")
 def report_kit() -> SimpleNamespace:
     """The functions of this file, for tests that build their own inputs."""
     return SimpleNamespace(
-        build_world=build_world, some_cards=make_cards, proof_of=make_proof, result_of=make_result
+        build_finished_run=build_finished_run, make_cards=make_cards, make_proof=make_proof
     )
 
 
@@ -223,7 +232,7 @@ CHROMIUM_FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--font-render-hinting=none",  # letters are as wide as the font says, not whole pixels
+    "--font-render-hinting=none",  # Letters are exactly as wide as in the font.
 )
 
 
@@ -242,10 +251,10 @@ FONTS_CONF = """<?xml version="1.0"?>
 
 @pytest.fixture(scope="session")
 def pinned_fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fontconfig file under which the fonts of ``tests/data/fonts`` are the only ones.
+    """A fontconfig file that makes only the fonts of ``tests/data/fonts`` available.
 
-    Otherwise widths on a page depend on the fonts of the machine, and without any font
-    Chromium ends as soon as it opens a page.
+    Otherwise widths on a page depend on the fonts of the machine, and without any font Chromium
+    stops when it opens a page.
     """
     folder = tmp_path_factory.mktemp("fonts")
     file = folder / "fonts.conf"
@@ -253,11 +262,12 @@ def pinned_fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")  # Playwright holds the thread's event loop while it is open.
+# Not of session scope: Playwright blocks the event loop of the thread while it is open.
+@pytest.fixture(scope="module")
 def browser(pinned_fonts: Path) -> Iterator[Any]:
-    """Real Chromium with pinned fonts. Without one, browser tests are skipped, but fail in CI."""
-    found = os.environ.get("EPOCHE_CHROMIUM") or shutil.which("chromium")
-    if not found:
+    """Real Chromium with pinned fonts; if there is none, tests are skipped, but fail in CI."""
+    executable = os.environ.get("EPOCHE_CHROMIUM") or shutil.which("chromium")
+    if not executable:
         reason = "no chromium on PATH and EPOCHE_CHROMIUM is not set (Debian: apt install chromium)"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
@@ -265,13 +275,13 @@ def browser(pinned_fonts: Path) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=found,
+        chromium = playwright.chromium.launch(
+            executable_path=executable,
             args=list(CHROMIUM_FLAGS),
             env={**os.environ, "FONTCONFIG_FILE": str(pinned_fonts)},
         )
-        yield running
-        running.close()
+        yield chromium
+        chromium.close()
 
 
 class Reader:
@@ -290,13 +300,13 @@ class Reader:
         self.url = report.as_uri()
         self.page.goto(self.url)
 
-    def count(self) -> str:
+    def get_count_text(self) -> str:
         return self.page.inner_text("#count")
 
-    def rows(self) -> int:
+    def count_rows(self) -> int:
         return self.page.locator("#card-rows > tr:has(.c-card)").count()
 
-    def wait_count(self, text: str) -> None:
+    def wait_for_count(self, text: str) -> None:
         self.page.wait_for_function(
             "text => document.getElementById('count').textContent === text", arg=text, timeout=10000
         )
@@ -304,12 +314,13 @@ class Reader:
 
 @pytest.fixture
 def open_report(browser: Any) -> Iterator[Callable[..., Reader]]:
+    """A function that opens a page; all pages are closed after the test."""
     readers: list[Reader] = []
 
-    def opened(path: Path, **context: Any) -> Reader:
+    def open_page(path: Path, **context: Any) -> Reader:
         readers.append(Reader(browser, path, **context))
         return readers[-1]
 
-    yield opened
+    yield open_page
     for reader in readers:
         reader.context.close()

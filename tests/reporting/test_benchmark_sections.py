@@ -1,4 +1,4 @@
-"""Sections of any benchmark, as a page, in a report, as Markdown and as JSON."""
+"""Tests of the sections of benchmarks: as a page, in a report, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -65,8 +65,11 @@ def make_samples(text: str, count: int = 2) -> Samples:
     return Samples(("document", "documents"), ("Domain",) * 2, ("a", text), MARKS, rows, "a file")
 
 
-def toy_section(text: str, id_: str = "toy") -> Section:
-    """A benchmark unlike SKN's: its own figure, groups, folds, documents, no questions."""
+def make_toy_section(text: str, id_: str = "toy") -> Section:
+    """Makes the section of an invented benchmark that uses every kind of block.
+
+    ``text`` is put into every field, to see whether any text can break the page.
+    """
     value = ChartEstimate(0.5, 0.25, 0.75, 0.1, 0.9)
     grid = Grid(
         text,
@@ -114,23 +117,23 @@ any_text = st.text(st.characters(codec=None), min_size=1, max_size=40) | st.samp
 
 
 def list_tags(page: str) -> list[str]:
-    """All tags in order, without optional line breaks in names."""
+    """Lists all tags in order, leaving out optional line breaks (``wbr``) in names."""
     return [tag for tag in re.findall(r"</?[a-zA-Z!-]+", page) if tag != "<wbr"]
 
 
-PLAIN_TAGS = page_files(toy_section("river"))["report.html"].decode()
+EXPECTED_PAGE = page_files(make_toy_section("river"))["report.html"].decode()
 
 
 @given(any_text)
 @settings(deadline=None, max_examples=60)
 def test_any_text_leaves_the_markup_unchanged(text: str) -> None:
-    files = page_files(toy_section(text))
+    files = page_files(make_toy_section(text))
     page = files["report.html"].decode("utf-8")
-    assert list_tags(page) == list_tags(PLAIN_TAGS)
+    assert list_tags(page) == list_tags(EXPECTED_PAGE)
     document = json.loads(files["report.json"])
     assert document["verdict"] == [make_visible(text)] * 2
     files["report.md"].decode("utf-8")
-    assert files == page_files(toy_section(text))
+    assert files == page_files(make_toy_section(text))
 
 
 @given(any_text)
@@ -139,17 +142,17 @@ def test_script_data_equals_the_page(text: str) -> None:
     table = make_samples(text)
     data = json.loads(json.dumps(sample_data(table)))
     strings = data["strings"]
-    for packed, row in zip(data["rows"], table.first_rows, strict=True):
-        id_, facets, question, truth, details, answers = packed
+    for packed_row, row in zip(data["rows"], table.first_rows, strict=True):
+        id_, facets, question, truth, details, answers = packed_row
         assert id_ == row.id
-        assert [strings[at] for at in facets] == list(row.facets)
+        assert [strings[index] for index in facets] == list(row.facets)
         assert (strings[question], strings[truth]) == (row.question, row.truth)
         assert strings[details[0][2][0]] == row.details[0].items[0] == make_visible(text)
         assert answers[1] == 0
-        mark, line, more = answers[0]
+        mark, line, packed_details = answers[0]
         assert data["marks"][mark][3] == "wrong"
         assert strings[line] == make_visible(text)
-        assert more[0][3] == ["wrong", "right"]
+        assert packed_details[0][3] == ["wrong", "right"]
 
 
 def test_page_has_only_first_rows_and_cut_texts() -> None:
@@ -157,11 +160,11 @@ def test_page_has_only_first_rows_and_cut_texts() -> None:
     assert len(table.first_rows) == FIRST_ROWS
     assert table.first_rows[0].question.endswith("(5 more characters)")
     assert len(sample_data(table)["rows"]) == FIRST_ROWS + 3
-    assert table.count == "13 documents"
+    assert table.count == "13 documents"  # FIRST_ROWS + 3
 
 
 def test_markdown_has_the_text_of_the_page() -> None:
-    markdown = toy_section("river").markdown
+    markdown = make_toy_section("river").markdown
     for text in (
         "## river",
         "### Second",
@@ -178,15 +181,15 @@ def test_markdown_has_the_text_of_the_page() -> None:
 
 
 def test_markdown_omits_figures_without_findings() -> None:
-    drawn = Part("d", "Charts", "Charts", (Prose(("Dots.",)), Figures((make_figure(),))))
-    found = Part("f", "Found", "Found", (Figures((make_figure(finding=True),)),))
+    chart_part = Part("d", "Charts", "Charts", (Prose(("Dots.",)), Figures((make_figure(),))))
+    finding_part = Part("f", "Found", "Found", (Figures((make_figure(finding=True),)),))
     section = Section(
         id="toy",
         name="Toy",
         title="Toy",
         about="x",
         verdict=("v",),
-        parts=(drawn, found),
+        parts=(chart_part, finding_part),
         version="",
     )
     assert "Charts" not in section.markdown
@@ -200,14 +203,20 @@ def make_figure(*, finding: bool = False) -> Figure:
 
 
 def test_fence_is_longer_than_its_content() -> None:
-    section = toy_section("a ````` b")
+    section = make_toy_section("a ````` b")
     assert "\n``````\na ````` b\n``````\n" in section.markdown
 
 
 def test_a_page_without_samples_runs_no_script() -> None:
-    whole = toy_section("river")
+    full_section = make_toy_section("river")
     section = Section(
-        id="toy", name="Toy", title="Toy", about="", verdict=(), parts=whole.parts[:2], version="1"
+        id="toy",
+        name="Toy",
+        title="Toy",
+        about="",
+        verdict=(),
+        parts=full_section.parts[:2],
+        version="1",
     )
     page = page_files(section)["report.html"].decode()
     assert "<script" not in page
@@ -216,8 +225,10 @@ def test_a_page_without_samples_runs_no_script() -> None:
 
 @pytest.fixture
 def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of a benchmark that is only entered in the registry."""
-    monkeypatch.setitem(opening.KINDS, "toy", lambda folder, id_: toy_section(folder.name, id_))
+    """The folder of a benchmark for which only a registry entry exists."""
+    monkeypatch.setitem(
+        opening.KINDS, "toy", lambda folder, id_: make_toy_section(folder.name, id_)
+    )
     folder = tmp_path / "lakes"
     folder.mkdir()
     (folder / "manifest.json").write_text('{"kind": "toy", "model": "x"}')
@@ -225,17 +236,17 @@ def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_new_benchmark_needs_only_a_registry_entry(
-    toy_folder: Path, world: Any, tmp_path: Path
+    toy_folder: Path, finished_run: Any, tmp_path: Path
 ) -> None:
-    written = write_page(toy_folder)
-    assert [path.name for path in written] == [
+    paths = write_page(toy_folder)
+    assert [path.name for path in paths] == [
         "report.html",
         "report.md",
         "report.json",
         "report.fields.csv",
     ]
     out = tmp_path / "report" / "report.html"
-    main(world.results, None, world.metrics, out, section=[toy_folder])
+    main(finished_run.results, None, finished_run.metrics, out, section=[toy_folder])
     page = out.read_text("utf-8")
     assert '<a href="#toy">lakes</a>' in page
     assert "<svg><title>gauge</title></svg>" in page

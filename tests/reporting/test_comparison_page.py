@@ -1,4 +1,4 @@
-"""The page of a comparison: the geometry of its charts, its text, and its look in a browser."""
+"""Tests of the comparison page: geometry of its charts, its text, and its look in a browser."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from reporting.comparison_view import ComparisonView, swap_pair
 from reporting.forest_plot import PlottedDifference, build_forest_plot, format_signed
 from reporting.visible_text import shorten_names
 
-GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
-HOSTILE = (
+GOLD_ANSWERS = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
+HOSTILE_NAMES = (
     "raw:<script>document.title='owned'</script>",
     "rag:</title></table><img src=x onerror=alert(1)>",
     "graph:{{7*7}}\u202egnorw\u202c \x00\x1b[31m",
@@ -33,16 +33,24 @@ HOSTILE = (
 
 
 def write_runs(path: Path, systems: dict[str, float], count: int = 120) -> Path:
-    with path.open("w", encoding="utf-8") as out:
-        for system, right in systems.items():
+    """Writes ``count`` results of each system, which answers right with the given probability."""
+    with path.open("w", encoding="utf-8") as file:
+        for system, accuracy in systems.items():
             rng = random.Random(system)
             for n in range(count):
                 label = "ECU"[n % 3]
-                wrong = [pred for pred in GOLD.values() if pred != GOLD[label]]
-                pred = GOLD[label] if rng.random() < right else rng.choice(wrong)
-                row = {"id": f"{n:04}", "system": system, "gold": GOLD[label], "label": label}
+                wrong_answers = [
+                    pred for pred in GOLD_ANSWERS.values() if pred != GOLD_ANSWERS[label]
+                ]
+                pred = GOLD_ANSWERS[label] if rng.random() < accuracy else rng.choice(wrong_answers)
+                row = {
+                    "id": f"{n:04}",
+                    "system": system,
+                    "gold": GOLD_ANSWERS[label],
+                    "label": label,
+                }
                 row |= {"pred": pred, "cluster": f"c{n // 2}", "cards": "0123456789ab"}
-                out.write(json.dumps(row) + "\n")
+                file.write(json.dumps(row) + "\n")
     return path
 
 
@@ -53,7 +61,7 @@ def write_comparison(folder: Path, systems: dict[str, float], **flags: Any) -> P
 
 
 def make_difference(
-    value: float | None, low: float = 0, high: float = 0, **more: Any
+    value: float | None, low: float = 0, high: float = 0, **changes: Any
 ) -> PlottedDifference:
     fields = {
         "first": "a",
@@ -61,7 +69,7 @@ def make_difference(
         "minimum_detectable_effect": 0.05,
         "is_significant": True,
         "text": "",
-    } | more
+    } | changes
     return PlottedDifference(value=value, low=low, high=high, **fields)
 
 
@@ -72,48 +80,59 @@ def test_marks_are_placed_by_their_values() -> None:
     plot = build_forest_plot(
         [make_difference(0.1, 0.05, 0.2), make_difference(-0.2, -0.3, 0.0)], higher_is_better=True
     )
-    up, down = plot.rows
+    positive_row, negative_row = plot.rows
     assert plot.zero == (plot.left + plot.right) / 2
-    assert up.low is not None
-    assert up.x is not None
-    assert up.high is not None
-    assert plot.zero < up.low < up.x < up.high <= plot.right
+    assert positive_row.low is not None
+    assert positive_row.x is not None
+    assert positive_row.high is not None
+    assert plot.zero < positive_row.low < positive_row.x < positive_row.high <= plot.right
     # Equal lengths on the scale are equal lengths on the page, on both sides of zero.
-    assert up.x - plot.zero == pytest.approx((up.high - plot.zero) / 2, abs=0.1)
-    assert down.x is not None
-    assert plot.zero - down.x == pytest.approx(up.high - plot.zero, abs=0.1)
-    assert down.high == plot.zero
-    assert [label for _, label in plot.ticks] == [
-        *("−0.3", "−0.2", "−0.1", "0", "+0.1", "+0.2", "+0.3"),
-    ]
+    assert positive_row.x - plot.zero == pytest.approx((positive_row.high - plot.zero) / 2, abs=0.1)
+    assert negative_row.x is not None
+    assert plot.zero - negative_row.x == pytest.approx(positive_row.high - plot.zero, abs=0.1)
+    assert negative_row.high == plot.zero
+    labels = " ".join(label for _, label in plot.ticks)
+    assert labels == "−0.3 −0.2 −0.1 0 +0.1 +0.2 +0.3"
     assert (plot.negative_side, plot.positive_side) == ("← second is better", "first is better →")
 
 
 def test_sides_name_the_better_system() -> None:
-    lower = build_forest_plot([make_difference(0.1)], higher_is_better=False)
-    assert (lower.negative_side, lower.positive_side) == ("← first is better", "second is better →")
-    against = build_forest_plot([make_difference(0.1)], reference="base", higher_is_better=False)
-    assert (against.negative_side, against.positive_side) == ("← row is better", "base is better →")
-    assert not against.rows[0].second
-    neither = build_forest_plot([make_difference(0.1)], higher_is_better=None)
-    assert (neither.negative_side, neither.positive_side) == (
+    cost_plot = build_forest_plot([make_difference(0.1)], higher_is_better=False)
+    assert (cost_plot.negative_side, cost_plot.positive_side) == (
+        "← first is better",
+        "second is better →",
+    )
+    reference_plot = build_forest_plot(
+        [make_difference(0.1)], reference="base", higher_is_better=False
+    )
+    assert (reference_plot.negative_side, reference_plot.positive_side) == (
+        "← row is better",
+        "base is better →",
+    )
+    assert not reference_plot.rows[0].second
+    neutral_plot = build_forest_plot([make_difference(0.1)], higher_is_better=None)
+    assert (neutral_plot.negative_side, neutral_plot.positive_side) == (
         "← second is higher",
         "first is higher →",
     )
 
 
 def test_pair_without_a_value_has_a_row_without_a_mark() -> None:
-    none = PlottedDifference("a", "b", None, None, None, None, False, "AP: no value for a")
-    plot = build_forest_plot([none], higher_is_better=True)
+    missing_difference = PlottedDifference(
+        "a", "b", None, None, None, None, False, "AP: no value for a"
+    )
+    plot = build_forest_plot([missing_difference], higher_is_better=True)
     row = plot.rows[0]
     assert (row.x, row.low, row.band_left, row.interval) == (None, None, None, "")
     assert row.value == "–"
     assert build_forest_plot([], higher_is_better=True).rows == ()
 
 
-@pytest.mark.parametrize("furthest", [0.0, 1e-9, 0.003, 0.02, 0.07, 0.3, 0.77, 1.0])
-def test_every_difference_fits_its_axis(furthest: float) -> None:
-    plot = build_forest_plot([make_difference(furthest, 0.0, furthest)], higher_is_better=True)
+@pytest.mark.parametrize("largest_difference", [0.0, 1e-9, 0.003, 0.02, 0.07, 0.3, 0.77, 1.0])
+def test_every_difference_fits_its_axis(largest_difference: float) -> None:
+    plot = build_forest_plot(
+        [make_difference(largest_difference, 0.0, largest_difference)], higher_is_better=True
+    )
     assert 5 <= len(plot.ticks) <= 9
     assert len({label for _, label in plot.ticks}) == len(plot.ticks)
     row = plot.rows[0]
@@ -122,50 +141,74 @@ def test_every_difference_fits_its_axis(furthest: float) -> None:
 
 
 def test_differences_have_a_sign() -> None:
-    assert [format_signed(v) for v in (0.5, -0.5, 0.0, 0.0001, None)] == [
-        *("+0.500", "−0.500", "0.000", "0.000", "–"),
-    ]
+    texts = [format_signed(value) for value in (0.5, -0.5, 0.0, 0.0001, None)]
+    assert texts == ["+0.500", "−0.500", "0.000", "0.000", "–"]
 
 
 def test_cut_names_stay_distinct() -> None:
     names = [f"raw:openrouter/lab/model-{n}-instruct-2026" for n in range(30)]
     for width in (17, 20, 24):
-        short = shorten_names([*names, "rag"], width)
-        assert len(set(short.values())) == 31
-        assert all(len(cut) <= width for cut in short.values())
+        short_names = shorten_names([*names, "rag"], width)
+        assert len(set(short_names.values())) == 31
+        assert all(len(short_name) <= width for short_name in short_names.values())
     assert shorten_names(["rag", "kg"], 17) == {"rag": "rag", "kg": "kg"}
 
 
 # -- the view -----------------------------------------------------------------------------------
 
 
-def make_pair(a: str, b: str, gap: float, better: str | None, **more: Any) -> PairedComparison:
+def make_pair(
+    a: str, b: str, difference: float, better: str | None, **changes: Any
+) -> PairedComparison:
     fields: dict[str, Any] = {
-        **{"a": a, "b": b, "policy": "licensed", "metric": "accuracy"},
-        **{"value_a": 0.5 + gap, "value_b": 0.5, "difference": gap},
-        **{"low": gap - 0.1, "high": gap + 0.1, "p": 0.01, "p_holm": 0.02, "better": better},
-        **{"discordant": Discordant(1, 2, 3, 4), "test": "mcnemar-exact", "cohens_d": 0.3},
+        "a": a,
+        "b": b,
+        "policy": "licensed",
+        "metric": "accuracy",
+        "value_a": 0.5 + difference,
+        "value_b": 0.5,
+        "difference": difference,
+        "low": difference - 0.1,
+        "high": difference + 0.1,
+        "p": 0.01,
+        "p_holm": 0.02,
+        "better": better,
+        "discordant": Discordant(1, 2, 3, 4),
+        "test": "mcnemar-exact",
+        "cohens_d": 0.3,
     }
-    return PairedComparison(**(fields | more))
+    return PairedComparison(**(fields | changes))
 
 
-def make_report(*pairs: PairedComparison, **more: Any) -> ComparisonReport:
-    systems = tuple(dict.fromkeys(name for one in pairs for name in (one.a, one.b)))
+def make_report(*pairs: PairedComparison, **changes: Any) -> ComparisonReport:
+    system_names = tuple(dict.fromkeys(name for pair in pairs for name in (pair.a, pair.b)))
     fields: dict[str, Any] = {
-        **{"version": "0", "cards": "c", "shared": SharedCards(n=10), "n_cards": 10},
-        **{"n_clusters": 5, "systems": systems, "confidence": 0.95, "resamples": 100, "seed": 1},
+        "version": "0",
+        "cards": "c",
+        "shared": SharedCards(n=10),
+        "n_cards": 10,
+        "n_clusters": 5,
+        "systems": system_names,
+        "confidence": 0.95,
+        "resamples": 100,
+        "seed": 1,
     }
-    return ComparisonReport(**(fields | more), comparisons=pairs)
+    return ComparisonReport(**(fields | changes), comparisons=pairs)
 
 
 def test_swapped_pair_gives_the_same_row() -> None:
-    one = make_pair("a", "b", 0.2, "a")
-    other = swap_pair(one)
-    assert (other.a, other.b, other.better) == ("b", "a", "a")
-    assert (other.difference, other.low, other.high) == (-0.2, -0.30000000000000004, -0.1)
-    assert other.discordant == Discordant(1, 3, 2, 4)
-    assert other.cohens_d == -0.3
-    assert swap_pair(other) == one
+    pair = make_pair("a", "b", 0.2, "a")
+    swapped_pair = swap_pair(pair)
+    assert (swapped_pair.a, swapped_pair.b, swapped_pair.better) == ("b", "a", "a")
+    # −(0.2 + 0.1) in floating point is −0.30000000000000004.
+    assert (swapped_pair.difference, swapped_pair.low, swapped_pair.high) == (
+        -0.2,
+        -0.30000000000000004,
+        -0.1,
+    )
+    assert swapped_pair.discordant == Discordant(1, 3, 2, 4)
+    assert swapped_pair.cohens_d == -0.3
+    assert swap_pair(swapped_pair) == pair
 
 
 def test_standings_count_significant_differences() -> None:
@@ -177,19 +220,17 @@ def test_standings_count_significant_differences() -> None:
         )
     )
     assert view.systems == ["c", "b", "a"]
-    found = {name: cells[0] for name, cells in view.build_standings("licensed")}
-    assert [(s.better, s.worse, s.undecided, s.is_best) for s in found.values()] == [
-        *((1, 0, 1, True), (1, 0, 1, True), (0, 2, 0, False)),
-    ]
+    standings = {name: cells[0] for name, cells in view.build_standings("licensed")}
+    counts = [(s.better, s.worse, s.undecided, s.is_best) for s in standings.values()]
+    assert counts == [(1, 0, 1, True), (1, 0, 1, True), (0, 2, 0, False)]
     # The higher-ranked system comes first in each pair, for any order of the files.
-    assert [(one.a, one.b) for one in view.list_pairs("licensed", "accuracy")] == [
-        *(("c", "b"), ("c", "a"), ("b", "a")),
-    ]
+    pairs = [(pair.a, pair.b) for pair in view.list_pairs("licensed", "accuracy")]
+    assert pairs == [("c", "b"), ("c", "a"), ("b", "a")]
 
 
 def test_descriptive_metrics_are_never_called_better() -> None:
-    one = make_pair("a", "b", 0.3, None, metric="coverage", low=0.1, high=0.5)
-    view = ComparisonView(make_report(one))
+    pair = make_pair("a", "b", 0.3, None, metric="coverage", low=0.1, high=0.5)
+    view = ComparisonView(make_report(pair))
     (_, (standing,)), _ = view.build_standings("licensed")
     assert (standing.better, standing.differs, standing.undecided, standing.is_best) == (
         0,
@@ -209,7 +250,7 @@ def test_empty_comparison_has_a_page() -> None:
 
 
 class HtmlOutline(HTMLParser):
-    """The elements of a page, and its ids."""
+    """The tags, ids and links of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -234,9 +275,9 @@ def test_page_contains_the_comparison(tmp_path: Path) -> None:
     assert "script" not in outline.tags
     assert "script-src 'none'" in page
     assert "more accurate than poor by" in page
-    for one in report["comparisons"]:
-        # The tooltip of each mark has its finding in the same words as the console.
-        assert f"{abs(one['difference']):.3f}" in page
+    for comparison in report["comparisons"]:
+        # The tooltip of each mark states the difference as the console does.
+        assert f"{abs(comparison['difference']):.3f}" in page
     assert "good is better" in page
     assert not re.search(r"https?://", page)
 
@@ -264,30 +305,30 @@ def test_many_systems_are_charted_against_the_first(
     page = path.read_text("utf-8")
     assert page.count("All 190 pairs as a table") == 8
     assert "has the highest accuracy: paired tests show it to be more accurate than" in page
-    assert page.count('<g class="row') == 8 * 19
+    assert page.count('<g class="row') == 8 * 19  # 8 metrics; the first system against 19 others
     assert "No bootstrap test of 190 pairs by 200 resamples can reach p &lt; 0.05" in page
     assert path.stat().st_size < 1_500_000
 
 
 def test_hash_seed_does_not_change_the_bytes(tmp_path: Path) -> None:
-    runs = write_runs(tmp_path / "r.jsonl", dict.fromkeys(HOSTILE, 0.7))
-    start = "from epoche.cli import main; main()"
-    seen = []
+    runs = write_runs(tmp_path / "r.jsonl", dict.fromkeys(HOSTILE_NAMES, 0.7))
+    program = "from epoche.cli import main; main()"
+    outputs = []
     for seed in ("0", "77"):
         out = tmp_path / seed / "comparison.json"
         subprocess.run(
-            [sys.executable, "-c", start, "compare", str(runs), "--out", str(out)],
+            [sys.executable, "-c", program, "compare", str(runs), "--out", str(out)],
             env=os.environ | {"PYTHONHASHSEED": seed},
             check=True,
             capture_output=True,
         )
-        seen.append([out.with_suffix(s).read_bytes() for s in (".json", ".md", ".html")])
-    assert seen[0] == seen[1]
+        outputs.append([out.with_suffix(s).read_bytes() for s in (".json", ".md", ".html")])
+    assert outputs[0] == outputs[1]
 
 
 @pytest.mark.browser
 def test_hostile_names_are_text_and_no_request_is_sent(open_report: Any, tmp_path: Path) -> None:
-    page = write_comparison(tmp_path, dict(zip(HOSTILE, (0.9, 0.7, 0.5, 0.4), strict=True)))
+    page = write_comparison(tmp_path, dict(zip(HOSTILE_NAMES, (0.9, 0.7, 0.5, 0.4), strict=True)))
     reader = open_report(page)
     assert reader.problems == []
     assert reader.requests == [reader.url]
@@ -309,13 +350,13 @@ def test_page_fits_every_screen_in_light_and_dark(
     )
     colours = []
     for scheme in ("light", "dark"):
-        shown = open_report(page, viewport={"width": width, "height": 800}, color_scheme=scheme)
-        shown.page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
-        assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
-        colours.append(shown.page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        # Plots scroll instead of shrinking, so that their text stays readable.
+        reader = open_report(page, viewport={"width": width, "height": 800}, color_scheme=scheme)
+        reader.page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
+        assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+        colours.append(reader.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        # Names in plots stay more than 9 pixels high: plots scroll instead of shrinking.
         height = "document.querySelector('.forest .name').getBoundingClientRect().height"
-        assert shown.page.evaluate(height) > 9
+        assert reader.page.evaluate(height) > 9
     assert colours[0] != colours[1]
 
 

@@ -1,4 +1,4 @@
-"""The section of structured extraction: its content, figures and files, and what it refuses."""
+"""Tests of the section of structured extraction: content, figures, files, refused folders."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from reporting.extraction_section.quality_figures import ZONES
 from reporting.extraction_section.reading import OFFLINE, read_run
 from reporting.extraction_section.samples_of_run import MARKS, mark_of, verdict_of
 
-FIRST, SECOND = SYSTEMS
+FIRST_SYSTEM, SECOND_SYSTEM = SYSTEMS
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two systems on thirty samples."""
+    """The folder of a run of two systems on thirty samples."""
     return write_run_folder(tmp_path_factory.mktemp("extraction") / "run", count=30)
 
 
@@ -48,7 +48,7 @@ def section(folder: Path) -> Section:
 
 
 def list_figures(section: Section, part: str) -> dict[str, str]:
-    """Title → drawing."""
+    """Returns the SVG drawing of each figure, by its title."""
     return {
         figure.title: str(figure.drawing)
         for block in list_blocks(section, part)
@@ -67,7 +67,7 @@ def list_paragraphs(section: Section, part: str) -> list[str]:
 
 
 def list_samples(section: Section) -> Samples:
-    return next(one for one in list_blocks(section, "samples") if isinstance(one, Samples))
+    return next(block for block in list_blocks(section, "samples") if isinstance(block, Samples))
 
 
 def list_table_rows(section: Section, name: str) -> list[dict[str, str]]:
@@ -75,15 +75,17 @@ def list_table_rows(section: Section, name: str) -> list[dict[str, str]]:
 
 
 def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
-    written = [path.name for path in write_page(folder)]
+    file_names = [path.name for path in write_page(folder)]
     names = ("metrics", "breakdowns", "errors", "correlations", "samples")
-    assert written == [
-        *("report.html", "report.md", "report.json"),
+    assert file_names == [
+        "report.html",
+        "report.md",
+        "report.json",
         *(f"report.{name}.csv" for name in names),
         *(f"report.{name}.parquet" for name in names),
     ]
     page = (folder / "report.html").read_text("utf-8")
-    assert all(name in page for name in written[1:])
+    assert all(name in page for name in file_names[1:])
     assert page.count("<h1>") == 1
 
 
@@ -100,43 +102,41 @@ def test_every_scalar_metric_is_in_its_tier_table(section: Section, folder: Path
     names = [line.name for line in table.lines]
     assert len(names) == len(set(names)) == len(get_args(Metric))
     assert set(names) == {METRICS[key].full_name for key in get_args(Metric)}
-    shown = read_run(folder)
+    run = read_run(folder)
     f1 = next(line for line in table.lines if line.name == "Field F1 (partial)")
-    for cell, (_, one) in zip(f1.cells, shown.systems, strict=True):
-        assert cell.text == value_text("field_f1_partial", one.metrics["field_f1_partial"].value)
+    for cell, (_, system) in zip(f1.cells, run.systems, strict=True):
+        assert cell.text == value_text("field_f1_partial", system.metrics["field_f1_partial"].value)
 
 
 def test_the_summary_has_score_date_data_grades_strengths_and_weaknesses(
     section: Section, folder: Path
 ) -> None:
-    shown = read_run(folder)
-    assert shown.names == (FIRST, SECOND)  # by falling score
-    text = list_paragraphs(section, "summary")
-    assert text[0] == "Evaluated 2026-01-01 on shipped, 30 samples."
-    best = shown.report.systems[FIRST].recommendation
-    assert f"{FIRST}: {best.verdict}." in text
-    assert all(f"✓ Strength: {one}." in text for one in best.strengths)
-    worse = shown.report.systems[SECOND].recommendation
-    assert worse.weaknesses
-    assert all(f"✗ Weakness: {one}." in text for one in worse.weaknesses)
+    run = read_run(folder)
+    assert run.names == (FIRST_SYSTEM, SECOND_SYSTEM)  # highest score first
+    paragraphs = list_paragraphs(section, "summary")
+    assert paragraphs[0] == "Evaluated 2026-01-01 on shipped, 30 samples."
+    first_advice = run.report.systems[FIRST_SYSTEM].recommendation
+    assert f"{FIRST_SYSTEM}: {first_advice.verdict}." in paragraphs
+    assert all(f"✓ Strength: {text}." in paragraphs for text in first_advice.strengths)
+    second_advice = run.report.systems[SECOND_SYSTEM].recommendation
+    assert second_advice.weaknesses
+    assert all(f"✗ Weakness: {text}." in paragraphs for text in second_advice.weaknesses)
     table = find_grid(section, "summary", "At a glance")
-    graded = {one.metric: one for one in shown.report.systems[SECOND].grades}
+    grades = {grade.metric: grade for grade in run.report.systems[SECOND_SYSTEM].grades}
     for line in table.lines:
-        key = next(key for key, named in METRICS.items() if named.full_name == line.name)
-        assert line.cells[1].text.startswith(f"{graded[key].grade} · ")
-    opening = " ".join(section.verdict)
-    assert "30 texts" in opening
-    assert (
-        value_text("extraction_quality_score", shown.systems[0][1].quality.score.value) in opening
-    )
+        key = next(key for key, metric in METRICS.items() if metric.full_name == line.name)
+        assert line.cells[1].text.startswith(f"{grades[key].grade} · ")
+    verdict = " ".join(section.verdict)
+    assert "30 texts" in verdict
+    assert value_text("extraction_quality_score", run.systems[0][1].quality.score.value) in verdict
 
 
 def test_method_part_describes_the_run(section: Section, folder: Path) -> None:
-    (terms,) = (one for one in list_blocks(section, "method") if isinstance(one, Terms))
+    (terms,) = (block for block in list_blocks(section, "method") if isinstance(block, Terms))
     facts = dict(terms.entries)
     assert facts["Data set"] == "shipped: 30 samples"
-    assert facts["Systems"] == f"{FIRST} and {SECOND}"
-    assert "temperature: 0.0" in facts[f"Settings of {FIRST}"]
+    assert facts["Systems"] == f"{FIRST_SYSTEM} and {SECOND_SYSTEM}"
+    assert "temperature: 0.0" in facts[f"Settings of {FIRST_SYSTEM}"]
     assert facts["System prompt"].startswith("You are a precise data extraction assistant")
     assert (facts["Matching"], facts["Seed"]) == ("the defaults", "42")
     assert any(
@@ -145,32 +145,40 @@ def test_method_part_describes_the_run(section: Section, folder: Path) -> None:
     assert read_run(folder).report.signature in section_of(folder).markdown
 
 
-FIGURES = {
+# A title that ends with a colon stands for one figure of each system.
+FIGURE_TITLES = {
     "summary": ("Extraction quality score: ", "The parts of the score: "),
     "accuracy": (
-        *("What became of the fields", "F1 by mode", "Precision and recall"),
+        "What became of the fields",
+        "F1 by mode",
+        "Precision and recall",
         "Precision and recall of every sample: ",
     ),
     "performance": ("Latency: ", "Latency against accuracy: ", "Throughput over time: "),
     "errors": ("Errors by kind: ", "Omissions by field", "Hallucinations by severity"),
     "complexity": (
-        *("F1 against the complexity of the schema: ", "F1 by bin of complexity: "),
-        *("Metrics against schemas: ", "Metrics against each other: "),
+        "F1 against the complexity of the schema: ",
+        "F1 by bin of complexity: ",
+        "Metrics against schemas: ",
+        "Metrics against each other: ",
     ),
     "comparison": (
-        *("Key metrics", "Score against latency", "Score against cost", "Who wins how often"),
+        "Key metrics",
+        "Score against latency",
+        "Score against cost",
+        "Who wins how often",
         "Extraction quality score",
     ),
 }
 
 
-@pytest.mark.parametrize("part", FIGURES)
+@pytest.mark.parametrize("part", FIGURE_TITLES)
 def test_every_required_figure_is_drawn_and_described(section: Section, part: str) -> None:
-    drawn = list_figures(section, part)
-    for title in FIGURES[part]:
-        wanted = [f"{title}{name}" for name in SYSTEMS] if title.endswith(": ") else [title]
-        for one in wanted:
-            svg = drawn[one]
+    figures = list_figures(section, part)
+    for title in FIGURE_TITLES[part]:
+        full_titles = [f"{title}{name}" for name in SYSTEMS] if title.endswith(": ") else [title]
+        for full_title in full_titles:
+            svg = figures[full_title]
             assert re.search(r"<title id=[^>]*>[^<]+</title>\s*<desc id=[^>]*>[^<]+</desc>", svg)
             assert "NaN" not in svg
             assert "nan" not in re.sub(r"<[^>]*>", "", svg)
@@ -178,85 +186,102 @@ def test_every_required_figure_is_drawn_and_described(section: Section, part: st
 
 def test_figures_show_the_report_values(section: Section, folder: Path) -> None:
     report = read_run(folder).report
-    one = report.systems[FIRST]
-    gauge = list_figures(section, "summary")[f"Extraction quality score: {FIRST}"]
-    assert f">{one.quality.score.value:.3f}</text>" in gauge
+    system = report.systems[FIRST_SYSTEM]
+    gauge = list_figures(section, "summary")[f"Extraction quality score: {FIRST_SYSTEM}"]
+    assert f">{system.quality.score.value:.3f}</text>" in gauge
     assert all(zone.name in gauge for zone in ZONES)
-    assert one.quality.interpretation in [zone.name for zone in ZONES]
-    latency = list_figures(section, "performance")[f"Latency: {FIRST}"]
+    assert system.quality.interpretation in [zone.name for zone in ZONES]
+    latency = list_figures(section, "performance")[f"Latency: {FIRST_SYSTEM}"]
     counts = re.findall(r" s: (\d+) calls</title>", latency)
-    assert sum(map(int, counts)) == one.outcomes.scored
-    tree = list_figures(section, "errors")[f"Errors by kind: {SECOND}"]
-    told = [int(count) for count in re.findall(r": (\d+), [^<]* of all errors", tree)]
-    assert sum(told) == report.systems[SECOND].errors.total
+    assert sum(map(int, counts)) == system.outcomes.scored
+    tree = list_figures(section, "errors")[f"Errors by kind: {SECOND_SYSTEM}"]
+    error_counts = [int(count) for count in re.findall(r": (\d+), [^<]* of all errors", tree)]
+    assert sum(error_counts) == report.systems[SECOND_SYSTEM].errors.total
     wins = list_figures(section, "comparison")["Who wins how often"]
-    compared = read_run(folder).comparison
-    assert compared is not None
-    rate = next(w for w in compared.win_rates if (w.first, w.second) == (FIRST, SECOND))
-    assert f"beats {SECOND} on {rate.wins} samples, loses {rate.losses}, ties {rate.ties}" in wins
+    comparison = read_run(folder).comparison
+    assert comparison is not None
+    rate = next(
+        win_rate
+        for win_rate in comparison.win_rates
+        if (win_rate.first, win_rate.second) == (FIRST_SYSTEM, SECOND_SYSTEM)
+    )
+    assert (
+        f"beats {SECOND_SYSTEM} on {rate.wins} samples, loses {rate.losses}, ties {rate.ties}"
+        in wins
+    )
 
 
 def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
     samples = load_shipped_samples(24)
-    good = simulate_rows(samples, "good", Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0))
-    bad = simulate_rows(samples, "bad", Skill(slip=0.5, constrained=False))
-    told = section_of(write_result_folder(tmp_path / "apart", samples, [*good, *bad]))
-    assert "Paired tests on the same samples find good better than bad by" in " ".join(told.verdict)
-    assert find_grid(told, "comparison", "Ranking").lines[0].cells[0].text == "1 ★"
-    assert "★" in list_figures(told, "comparison")["Key metrics"]
-    twin = [msgspec.structs.replace(row, system="twin") for row in good]
-    same = section_of(write_result_folder(tmp_path / "alike", samples, [*good, *twin]))
-    assert "better than" not in " ".join(same.verdict)
-    assert find_grid(same, "comparison", "Ranking").lines[0].cells[0].text == "1"
+    good_rows = simulate_rows(
+        samples, "good", Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0)
+    )
+    bad_rows = simulate_rows(samples, "bad", Skill(slip=0.5, constrained=False))
+    different_section = section_of(
+        write_result_folder(tmp_path / "apart", samples, [*good_rows, *bad_rows])
+    )
+    assert "Paired tests on the same samples find good better than bad by" in " ".join(
+        different_section.verdict
+    )
+    assert find_grid(different_section, "comparison", "Ranking").lines[0].cells[0].text == "1 ★"
+    assert "★" in list_figures(different_section, "comparison")["Key metrics"]
+    copied_rows = [msgspec.structs.replace(row, system="twin") for row in good_rows]
+    equal_section = section_of(
+        write_result_folder(tmp_path / "alike", samples, [*good_rows, *copied_rows])
+    )
+    assert "better than" not in " ".join(equal_section.verdict)
+    assert find_grid(equal_section, "comparison", "Ranking").lines[0].cells[0].text == "1"
     assert "★" not in re.sub(
-        r"<desc.*?</desc>", "", list_figures(same, "comparison")["Key metrics"]
+        r"<desc.*?</desc>", "", list_figures(equal_section, "comparison")["Key metrics"]
     )
 
 
 def test_advice_names_the_deciding_threshold(section: Section, folder: Path) -> None:
-    shown = read_run(folder)
+    run = read_run(folder)
     tree = find_grid(section, "advice", "Decision tree")
-    branch = shown.systems[0][1].recommendation.branches[0]
+    branch = run.systems[0][1].recommendation.branches[0]
     line = tree.lines[0]
     assert line.group == branch.verdict
     assert line.cells[0].text == "at least 0.900"
-    met = branch.checks[0].passed
-    assert line.cells[1].text == ("✓ met" if met else "✗ missed")
+    is_met = branch.checks[0].passed
+    assert line.cells[1].text == ("✓ met" if is_met else "✗ missed")
     assert ("unsure" in line.cells[1].below) == (not branch.checks[0].sure)
-    text = list_paragraphs(section, "advice")
-    for _, one in shown.systems:
-        assert f"{one.recommendation.reasons[0][1:]}." in " ".join(text)
+    paragraphs = list_paragraphs(section, "advice")
+    for _, system in run.systems:
+        # The first letter is left out because the page may capitalise it.
+        assert f"{system.recommendation.reasons[0][1:]}." in " ".join(paragraphs)
     levels = find_grid(section, "advice", "Service levels")
     assert {line.group for line in levels.lines} == {"minimum", "target", "excellence"}
-    assert any("replies are no valid instance" in one for one in text)
+    assert any("replies are no valid instance" in text for text in paragraphs)
 
 
 def list_compared_fields(row: SampleRow, index: int) -> Compared:
     answer = row.answers[index]
     assert answer is not None
-    return next(one for one in answer.details if isinstance(one, Compared))
+    return next(detail for detail in answer.details if isinstance(detail, Compared))
 
 
 def test_samples_show_the_verdicts_of_the_scorer(section: Section, folder: Path) -> None:
-    shown = read_run(folder)
+    run = read_run(folder)
     table = list_samples(section)
     assert {row.facets[0].split(":")[0] for row in table.rows} >= {"best", "worst", "edge"}
     row = next(row for row in table.rows if row.facets[0] == "worst")
-    (sample,) = shown.samples_of([row.id])
-    given = {one.system: one for one in shown.rows_of([row.id])}
-    checked = 0
-    for at, name in enumerate(shown.names):
-        if given[name].outcome in ("ERROR", "UNPARSABLE"):
+    (sample,) = run.samples_of([row.id])
+    rows_by_system = {result.system: result for result in run.rows_of([row.id])}
+    n_checked = 0
+    for index, name in enumerate(run.names):
+        if rows_by_system[name].outcome in ("ERROR", "UNPARSABLE"):
             continue
-        fields = score_sample(sample, given[name].predicted, shown.matching).fields
+        fields = score_sample(sample, rows_by_system[name].predicted, run.matching).fields
         lines = {
-            (line.cells[0], line.verdict, line.look) for line in list_compared_fields(row, at).lines
+            (line.cells[0], line.verdict, line.look)
+            for line in list_compared_fields(row, index).lines
         }
-        assert lines == {(one.path, *verdict_of(one)) for one in fields}
-        checked += 1
-    assert checked
+        assert lines == {(field.path, *verdict_of(field)) for field in fields}
+        n_checked += 1
+    assert n_checked
     assert row.answers[0] is not None
-    assert row.answers[0].mark == mark_of(given[shown.names[0]])
+    assert row.answers[0].mark == mark_of(rows_by_system[run.names[0]])
 
 
 def test_numeric_text_is_distinguished_from_a_number(tmp_path: Path) -> None:
@@ -270,8 +295,8 @@ def test_numeric_text_is_distinguished_from_a_number(tmp_path: Path) -> None:
         predicted=predicted,
         score=score_sample(sample, predicted).score,
     )
-    found = list_samples(section_of(write_result_folder(tmp_path, [sample], [row]))).rows[0]
-    lines = {line.cells[0]: line for line in list_compared_fields(found, 0).lines}
+    sample_row = list_samples(section_of(write_result_folder(tmp_path, [sample], [row]))).rows[0]
+    lines = {line.cells[0]: line for line in list_compared_fields(sample_row, 0).lines}
     assert lines["n"].cells[1:] == ("12", '"12"')
     assert (lines["n"].verdict, lines["n"].look) == ("✗ wrong type", "wrong")
     assert (lines["t"].verdict[0], lines["t"].look, lines["t"].cells[2]) == ("○", "none", "–")
@@ -283,22 +308,22 @@ def test_files_have_every_row_and_parquet_equals_csv(section: Section, folder: P
     from pyarrow import parquet as pq
 
     rows = list_table_rows(section, "samples")
-    shown = read_run(folder)
-    assert len(rows) == sum(map(len, shown.points.values())) == 60
+    run = read_run(folder)
+    assert len(rows) == sum(map(len, run.points.values())) == 60  # 30 samples × 2 systems
     for name, text in section.tables.items():
-        found = pq.read_table(BufferReader(section.parquet[name])).to_pylist()
-        plain = list(csv.DictReader(io.StringIO(text)))
-        assert len(found) == len(plain) > 0
-        for mine, theirs in zip(found, plain, strict=True):
-            assert list(mine) == list(theirs)
-            for key, value in mine.items():
+        parquet_rows = pq.read_table(BufferReader(section.parquet[name])).to_pylist()
+        csv_rows = list(csv.DictReader(io.StringIO(text)))
+        assert len(parquet_rows) == len(csv_rows) > 0
+        for parquet_row, csv_row in zip(parquet_rows, csv_rows, strict=True):
+            assert list(parquet_row) == list(csv_row)
+            for key, value in parquet_row.items():
                 if isinstance(value, bool | float | int):
-                    assert theirs[key] == str(value)
-    score_ = next(
+                    assert csv_row[key] == str(value)
+    metric_row = next(
         row for row in list_table_rows(section, "metrics") if row["metric"] == "exact_match"
     )
-    value = shown.report.systems[score_["system"]].metrics["exact_match"].value
-    assert float(score_["value"]) == value
+    value = run.report.systems[metric_row["system"]].metrics["exact_match"].value
+    assert float(metric_row["value"]) == value
 
 
 def test_missing_pyarrow_gives_a_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,15 +345,15 @@ def test_only_requested_formats_are_written(folder: Path, tmp_path: Path) -> Non
         write_page(folder, folder / "metrics.html")
 
 
-def join_all_text(section: Section) -> str:
-    return section.markdown + "".join(page_files(section, formats=["html"])["report.html"].decode())
+def join_report_text(section: Section) -> str:
+    return section.markdown + page_files(section, formats=["html"])["report.html"].decode()
 
 
 ONE_SYSTEM: dict[str, Skill] = {"alone": Skill()}
 
 
 @pytest.mark.parametrize(
-    ("systems", "count", "more", "expected"),
+    ("systems", "count", "options", "expected"),
     [
         ({"none": Skill(error=1.0)}, 6, {}, "No reply could be scored"),
         ({"x": Skill(error=1.0), "y": Skill(error=1.0)}, 4, {}, "No reply could be scored"),
@@ -342,111 +367,114 @@ ONE_SYSTEM: dict[str, Skill] = {"alone": Skill()}
     ids=["failed", "both failed", "no JSON", "one", "offline", "no cost", "one timed", "perfect"],
 )
 def test_degenerate_runs_have_a_page(
-    tmp_path: Path, systems: dict[str, Skill], count: int, more: dict[str, Any], expected: str
+    tmp_path: Path, systems: dict[str, Skill], count: int, options: dict[str, Any], expected: str
 ) -> None:
-    found = section_of(write_run_folder(tmp_path, systems, count=count, resamples=20, **more))
-    text = join_all_text(found)
+    run_section = section_of(
+        write_run_folder(tmp_path, systems, count=count, resamples=20, **options)
+    )
+    text = join_report_text(run_section)
     assert expected in text
     assert not re.search(
         r"\bnan\b|\binf\b|None\b", re.sub(r"<style>.*?</style>", "", text, flags=re.S)
     )
-    assert ("comparison" in {part.id for part in found.parts}) == (len(systems) > 1)
+    assert ("comparison" in {part.id for part in run_section.parts}) == (len(systems) > 1)
 
 
 def test_confidence_and_repeats_have_their_own_part(tmp_path: Path) -> None:
     folder = write_run_folder(
-        tmp_path, {"sure": Skill(sure=True)}, count=12, repeats=3, resamples=40
+        tmp_path, {"sure": Skill(gives_confidence=True)}, count=12, repeats=3, resamples=40
     )
-    found = section_of(folder)
-    assert find_grid(found, "confidence", "Calibration").lines[0].cells[0].text == "36"
-    assert find_grid(found, "confidence", "Consistency").lines[0].cells[0].text == "12"
-    answers = [row.answers[0] for row in list_samples(found).rows]
-    assert all(one and one.details[0].title.startswith("Asked 3 times") for one in answers)
+    run_section = section_of(folder)
+    # 12 samples, each asked 3 times.
+    assert find_grid(run_section, "confidence", "Calibration").lines[0].cells[0].text == "36"
+    assert find_grid(run_section, "confidence", "Consistency").lines[0].cells[0].text == "12"
+    answers = [row.answers[0] for row in list_samples(run_section).rows]
+    assert all(answer and answer.details[0].title.startswith("Asked 3 times") for answer in answers)
 
 
 def make_many_samples(count: int) -> tuple[list[Sample], list[ExtractionRow]]:
-    """``count`` samples: the shipped ones repeated, each with its own id."""
-    base = load_shipped_samples(40)
-    known = simulate_rows(base, "big", Skill(constrained=False))
+    """Repeats the shipped samples and their rows, with new ids, until there are ``count``."""
+    base_samples = load_shipped_samples(40)
+    base_rows = simulate_rows(base_samples, "big", Skill(constrained=False))
     samples, rows = [], []
     for number in range(count):
         id_ = f"{number:05d}"
-        row = known[number % 40]
-        samples.append(msgspec.structs.replace(base[number % 40], id=id_))
+        row = base_rows[number % 40]
+        samples.append(msgspec.structs.replace(base_samples[number % 40], id=id_))
         scored = msgspec.structs.replace(row.score, id=id_)
         rows.append(msgspec.structs.replace(row, id=id_, score=scored))
     return samples, rows
 
 
 def test_large_run_has_a_small_page_and_complete_files(tmp_path: Path) -> None:
-    found = section_of(write_result_folder(tmp_path, *make_many_samples(1_200), resamples=20))
-    page = page_files(found, formats=["html"])["report.html"]
-    assert len(page) < 1_500_000
-    assert len(list_samples(found).rows) <= 60
-    assert len(list_table_rows(found, "samples")) == 1_200
-    assert "of 1,200 samples" in list_paragraphs(found, "samples")[0]
+    run_section = section_of(write_result_folder(tmp_path, *make_many_samples(1_200), resamples=20))
+    html = page_files(run_section, formats=["html"])["report.html"]
+    assert len(html) < 1_500_000
+    assert len(list_samples(run_section).rows) <= 60
+    assert len(list_table_rows(run_section, "samples")) == 1_200
+    assert "of 1,200 samples" in list_paragraphs(run_section, "samples")[0]
 
 
 def test_huge_outputs_are_cut_on_the_page(tmp_path: Path) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "string"}}
     text = "word " * 150_000
-    wide = {f"key {n}": "value " * 200 for n in range(1_500)}
-    samples = [Sample(id=f"{n}", text=text, schema=schema, expected=wide) for n in range(3)]
+    output = {f"key {n}": "value " * 200 for n in range(1_500)}
+    samples = [Sample(id=f"{n}", text=text, schema=schema, expected=output) for n in range(3)]
     rows = [
         ExtractionRow(
-            id=s.id, system="s", outcome="OK", predicted=wide, score=score_sample(s, wide).score
+            id=s.id, system="s", outcome="OK", predicted=output, score=score_sample(s, output).score
         )
         for s in samples
     ]
-    found = section_of(write_result_folder(tmp_path, samples, rows, resamples=20))
-    page = page_files(found, formats=["html"])["report.html"]
+    run_section = section_of(write_result_folder(tmp_path, samples, rows, resamples=20))
+    page = page_files(run_section, formats=["html"])["report.html"]
     assert len(page) < 1_000_000
-    assert "1,440 more that are not shown" in page.decode()
+    assert "1,440 more that are not shown" in page.decode()  # of 1,500; 60 are shown
 
 
 def test_runs_are_compared_on_shared_samples(tmp_path: Path) -> None:
     samples = load_shipped_samples(20)
-    first = write_result_folder(
+    first_folder = write_result_folder(
         tmp_path / "one", samples[:16], simulate_rows(samples[:16], "m", Skill())
     )
-    second = write_result_folder(
+    second_folder = write_result_folder(
         tmp_path / "two", samples[4:], simulate_rows(samples[4:], "m", Skill(), seed=2)
     )
-    shown = comparison_of([first, second])
-    assert set(shown.names) == {"one: m", "two: m"}
-    assert shown.report.n_samples == 12
-    assert shown.comparison is not None
-    assert "Only the 12 samples" in shown.notices[0]
+    result = comparison_of([first_folder, second_folder])
+    assert set(result.names) == {"one: m", "two: m"}
+    assert result.report.n_samples == 12
+    assert result.comparison is not None
+    assert "Only the 12 samples" in result.notices[0]
     out = tmp_path / "comparison.html"
-    written = write_comparison([first, second], out)
-    assert written[0] == out
+    paths = write_comparison([first_folder, second_folder], out)
+    assert paths[0] == out
     assert "Who turns texts into data best?" in out.read_text("utf-8")
-    assert {path.suffix for path in written} == {".html", ".md", ".json", ".csv", ".parquet"}
+    assert {path.suffix for path in paths} == {".html", ".md", ".json", ".csv", ".parquet"}
 
 
 def test_incomparable_runs_are_refused(tmp_path: Path) -> None:
     samples = load_shipped_samples(8)
     rows = simulate_rows(samples, "m", Skill())
-    one = write_result_folder(tmp_path / "one", samples, rows)
+    first_folder = write_result_folder(tmp_path / "one", samples, rows)
     with pytest.raises(SettingError, match="given twice"):
-        comparison_of([one, tmp_path / "two" / ".." / "one"])
+        comparison_of([first_folder, tmp_path / "two" / ".." / "one"])
     with pytest.raises(SettingError, match="only one system"):
-        comparison_of([one])
-    others = [msgspec.structs.replace(sample, text="another") for sample in samples]
-    changed = write_result_folder(tmp_path / "changed", others, rows)
+        comparison_of([first_folder])
+    other_samples = [msgspec.structs.replace(sample, text="another") for sample in samples]
+    changed_folder = write_result_folder(tmp_path / "changed", other_samples, rows)
     with pytest.raises(CardSetMismatchError, match="no sample in common"):
-        comparison_of([one, changed])
-    strict = read_run(one).matching
+        comparison_of([first_folder, changed_folder])
+    strict = read_run(first_folder).matching
     loose = msgspec.structs.replace(strict, partial=0.4)
-    other = write_result_folder(tmp_path / "loose", samples, rows, matching=loose)
+    loose_folder = write_result_folder(tmp_path / "loose", samples, rows, matching=loose)
     with pytest.raises(CardSetMismatchError, match="other rules"):
-        comparison_of([one, other])
-    two = write_result_folder(tmp_path / "two", samples, rows)
+        comparison_of([first_folder, loose_folder])
+    second_folder = write_result_folder(tmp_path / "two", samples, rows)
     with pytest.raises(SettingError, match="overwrite"):
-        write_comparison([one, two], two / "comparison.html")
+        write_comparison([first_folder, second_folder], second_folder / "comparison.html")
 
 
-def test_damaged_folders_are_named(tmp_path: Path) -> None:
+def test_damaged_folders_are_refused(tmp_path: Path) -> None:
     folder = write_run_folder(tmp_path / "run", ONE_SYSTEM, count=4, resamples=20)
     rows = (folder / "rows.jsonl").read_bytes()
     (folder / "rows.jsonl").write_bytes(b"\n".join(rows.splitlines()[:-1]) + b"\n")

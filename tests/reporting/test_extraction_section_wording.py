@@ -1,4 +1,7 @@
-"""Statements of the extraction page follow from the data: ties, rules, unusable replies."""
+"""Tests that statements on the extraction page follow from the data.
+
+Covered are ties, systems that work by rules, and unusable replies.
+"""
 
 from __future__ import annotations
 
@@ -22,26 +25,28 @@ from reporting.extraction_section.reading import read_run
 PERFECT_SKILL = Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0)
 
 
-def part_text(section: Section, part: str) -> str:
-    (found,) = (one for one in section.parts if one.id == part)
+def join_part_text(section: Section, part: str) -> str:
+    (found_part,) = (candidate for candidate in section.parts if candidate.id == part)
     return " ".join(
-        text for one in found.blocks if isinstance(one, Prose) for text in one.paragraphs
+        text for block in found_part.blocks if isinstance(block, Prose) for text in block.paragraphs
     )
 
 
 def find_ranking(section: Section) -> Grid:
-    (found,) = (one for one in section.parts if one.id == "comparison")
+    (comparison,) = (part for part in section.parts if part.id == "comparison")
     return next(
-        one for one in found.blocks if isinstance(one, Grid) and one.title.startswith("Ranking")
+        block
+        for block in comparison.blocks
+        if isinstance(block, Grid) and block.title.startswith("Ranking")
     )
 
 
 def iter_grids(blocks: Iterable[Block]) -> Iterator[Grid]:
-    for one in blocks:
-        if isinstance(one, Grid):
-            yield one
-        elif isinstance(one, Fold):
-            yield from iter_grids(one.blocks)
+    for block in blocks:
+        if isinstance(block, Grid):
+            yield block
+        elif isinstance(block, Fold):
+            yield from iter_grids(block.blocks)
 
 
 def copy_rows(rows: list[ExtractionRow], system: str) -> list[ExtractionRow]:
@@ -50,15 +55,16 @@ def copy_rows(rows: list[ExtractionRow], system: str) -> list[ExtractionRow]:
 
 def test_systems_with_equal_scores_share_a_rank(tmp_path: Path) -> None:
     samples = load_shipped_samples(6)
-    one = simulate_rows(samples, "one", PERFECT_SKILL)
-    worse = simulate_rows(
+    # The system "twin" has the same replies as the system "one".
+    rows_of_first = simulate_rows(samples, "one", PERFECT_SKILL)
+    rows_of_worst = simulate_rows(
         samples, "worse", dataclasses.replace(PERFECT_SKILL, slip=0.9, seconds=60.0)
     )
-    rows = [*one, *copy_rows(one, "twin"), *worse]
+    rows = [*rows_of_first, *copy_rows(rows_of_first, "twin"), *rows_of_worst]
     section = section_of(write_result_folder(tmp_path, samples, rows))
     lines = find_ranking(section).lines
     assert [line.cells[0].text.removesuffix(" ★") for line in lines] == ["1", "1", "3"]
-    text = part_text(section, "comparison")
+    text = join_part_text(section, "comparison")
     assert "For quality alone: one and twin share the highest score." in text
     assert "score and latency together: one and twin are alike in both, and no other" in text
     assert "gives up one for the other" not in text
@@ -76,48 +82,51 @@ def test_rule_based_systems_have_no_calls(tmp_path: Path) -> None:
 
 def test_rule_based_systems_get_no_prompt_advice(tmp_path: Path) -> None:
     samples = load_shipped_samples(12)
-    poor = dataclasses.replace(PERFECT_SKILL, slip=0.6, constrained=False)
-    told = {}
+    poor_skill = dataclasses.replace(PERFECT_SKILL, slip=0.6, constrained=False)
+    advice = {}
     for name, seconds in (("model", 0.5), ("rules", None)):
-        rows = simulate_rows(samples, name, dataclasses.replace(poor, seconds=seconds))
-        shown = read_run(
-            write_result_folder(tmp_path / name, samples, rows, offline=seconds is None)
-        )
-        told[name] = " ".join(improvements(shown.systems[0][1]))
-    assert "of all errors: " in told["model"]
-    assert "turn on structured output" in told["model"]
-    assert "of all errors." in told["rules"]
-    assert "turn on" not in told["rules"]
+        rows = simulate_rows(samples, name, dataclasses.replace(poor_skill, seconds=seconds))
+        run = read_run(write_result_folder(tmp_path / name, samples, rows, offline=seconds is None))
+        advice[name] = " ".join(improvements(run.systems[0][1]))
+    assert "of all errors: " in advice["model"]
+    assert "turn on structured output" in advice["model"]
+    assert "of all errors." in advice["rules"]
+    assert "turn on" not in advice["rules"]
 
 
 def test_equally_failing_fields_are_named_as_ties(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     sample = Sample(id="s", text="x y", schema=schema, expected={"a": "x", "b": "y"})
-    for predicted, said in (({}, "One of the fields that fail most is"), ({"a": "x"}, "The field")):
-        scored = score_sample(sample, predicted).score
-        row = ExtractionRow(id="s", system="one", outcome="OK", predicted=predicted, score=scored)
-        shown = read_run(write_result_folder(tmp_path / said[:3], [sample], [row]))
-        assert said in " ".join(improvements(shown.systems[0][1]))
-        weak = shown.systems[0][1].recommendation.weaknesses
-        assert weak[-1].startswith("one of the most" if not predicted else "most frequent error")
+    for predicted, expected_text in (
+        ({}, "One of the fields that fail most is"),
+        ({"a": "x"}, "The field"),
+    ):
+        score = score_sample(sample, predicted).score
+        row = ExtractionRow(id="s", system="one", outcome="OK", predicted=predicted, score=score)
+        run = read_run(write_result_folder(tmp_path / expected_text[:3], [sample], [row]))
+        assert expected_text in " ".join(improvements(run.systems[0][1]))
+        weaknesses = run.systems[0][1].recommendation.weaknesses
+        assert weaknesses[-1].startswith(
+            "one of the most" if not predicted else "most frequent error"
+        )
 
 
 def test_unusable_replies_are_not_called_failed_calls(tmp_path: Path) -> None:
     samples = load_shipped_samples(3)
     rows = simulate_rows(samples, "one", PERFECT_SKILL)
-    spoiled = score_sample(samples[0], ["not", "an object"]).score
+    invalid_score = score_sample(samples[0], ["not", "an object"]).score
     rows[0] = msgspec.structs.replace(
-        rows[0], outcome="INVALID", predicted=["not", "an object"], score=spoiled
+        rows[0], outcome="INVALID", predicted=["not", "an object"], score=invalid_score
     )
     section = section_of(write_result_folder(tmp_path, samples, rows))
     assert "schema are worth 0 in the headline: 1." in " ".join(section.caveats)
-    (metrics,) = (one for one in section.parts if one.id == "metrics")
-    (table,) = (b for b in metrics.blocks if isinstance(b, Grid) and b.title == "Headline")
+    (metrics_part,) = (part for part in section.parts if part.id == "metrics")
+    (table,) = (b for b in metrics_part.blocks if isinstance(b, Grid) and b.title == "Headline")
     assert table.heads[-1].name == "unusable"
     assert table.lines[0].cells[-1].text == "1"
     assert ("0", "failed") in section.stats
-    (depth,) = (one for one in section.parts if one.id == "accuracy")
-    notes = {one.title: one.about for one in iter_grids(depth.blocks)}
+    (accuracy_part,) = (part for part in section.parts if part.id == "accuracy")
+    notes = {grid.title: grid.about for grid in iter_grids(accuracy_part.blocks)}
     assert (
         "every field that both sides have is incorrect" in notes["Match categories, partial mode"]
     )

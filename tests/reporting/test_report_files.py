@@ -1,4 +1,4 @@
-"""The files of a report: reproducible bytes, no outside references, and justified statements."""
+"""Tests of a report's files: reproducible bytes, no outside references, justified statements."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from reporting.report_files import ProofSource, open_proof_source, write_report
 from reporting.report_view import ReportView
 from reporting.summary_text import list_caveats, summarise_results
 
-SCRIPT = Path(__file__).parents[2] / "reporting" / "html_report.py"
+REPORT_SCRIPT = Path(__file__).parents[2] / "reporting" / "html_report.py"
 
 
 @pytest.fixture(scope="module")
-def folder(world, tmp_path_factory):
+def folder(finished_run, tmp_path_factory):
     out = tmp_path_factory.mktemp("files")
-    main(world.results, None, world.metrics, out / "report.html")
+    main(finished_run.results, None, finished_run.metrics, out / "report.html")
     return out
 
 
 @pytest.fixture(scope="module")
-def inputs(world):
-    return read_inputs(world.results, world.metrics)
+def inputs(finished_run):
+    return read_inputs(finished_run.results, finished_run.metrics)
 
 
 def test_all_formats_are_written(folder):
@@ -54,11 +54,11 @@ def test_all_formats_are_written(folder):
         assert name in page
 
 
-def test_hash_seed_does_not_change_the_bytes(world, folder, tmp_path):
+def test_hash_seed_does_not_change_the_bytes(finished_run, folder, tmp_path):
     for seed in ("0", "1"):
         out = tmp_path / seed / "report.html"
         subprocess.run(
-            [sys.executable, str(SCRIPT), *world.flags(out)],
+            [sys.executable, str(REPORT_SCRIPT), *finished_run.list_arguments(out)],
             check=True,
             capture_output=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -70,9 +70,9 @@ def test_hash_seed_does_not_change_the_bytes(world, folder, tmp_path):
 def test_page_is_self_contained(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
-    named = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
-    assert named
-    assert [name for name in named if not name.startswith(("#", "`#"))] == []
+    references = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
+    assert references
+    assert [name for name in references if not name.startswith(("#", "`#"))] == []
     assert not re.search(r"@import|url\(", markup)
 
 
@@ -135,23 +135,25 @@ def test_unreachable_domain_is_named_or_an_error():
 def test_domain_wording_comes_from_its_knowledge_base():
     source = open_proof_source("rivers", is_required=True)
     base = KnowledgeBase.open("rivers")
-    asked = next(base.graph.iter_claims())
-    verdict = base.oracle.license(asked)
+    claim = next(base.graph.iter_claims())
+    verdict = base.oracle.license(claim)
     assert source.render_proof(verdict) == base.verbaliser.render_proof(verdict)
     assert (source.domain_title, source.notice) == (base.domain.title, "")
 
 
 def test_second_proof_is_shown_if_valid(inputs, tmp_path):
-    first, second, third, *rest = inputs.cards
-    proof = msgspec.to_builtins(second.proof)
-    deck = (
-        msgspec.structs.replace(first, meta={"card_proof": {"kind": "<b>"}}),
-        msgspec.structs.replace(second, meta={"card_proof": proof}),
-        msgspec.structs.replace(third, meta={"card_proof": {"kind": "denied", "engine": "index"}}),
-        *rest,
+    first_card, second_card, third_card, *other_cards = inputs.cards
+    proof = msgspec.to_builtins(second_card.proof)
+    cards_with_second_proofs = (
+        msgspec.structs.replace(first_card, meta={"card_proof": {"kind": "<b>"}}),
+        msgspec.structs.replace(second_card, meta={"card_proof": proof}),
+        msgspec.structs.replace(
+            third_card, meta={"card_proof": {"kind": "denied", "engine": "index"}}
+        ),
+        *other_cards,
     )
-    changed = dataclasses.replace(inputs, cards=deck)
-    write_report(changed, tmp_path / "r.html", ProofSource(describe_proof))
+    changed_inputs = dataclasses.replace(inputs, cards=cards_with_second_proofs)
+    write_report(changed_inputs, tmp_path / "r.html", ProofSource(describe_proof))
     cards = json.loads((tmp_path / "r.json").read_bytes())["cards"]
     assert cards[0]["card_proof"] is None
     assert cards[1]["card_proof"] == SAME_PROOF_TEXT
@@ -160,9 +162,9 @@ def test_second_proof_is_shown_if_valid(inputs, tmp_path):
 
 
 def test_card_without_proof_is_noted(inputs, tmp_path):
-    first = msgspec.structs.replace(inputs.cards[0], proof=None)
-    changed = dataclasses.replace(inputs, cards=(first, *inputs.cards[1:]))
-    write_report(changed, tmp_path / "r.html", ProofSource(describe_proof), ["html", "csv"])
+    card_without_proof = msgspec.structs.replace(inputs.cards[0], proof=None)
+    changed_inputs = dataclasses.replace(inputs, cards=(card_without_proof, *inputs.cards[1:]))
+    write_report(changed_inputs, tmp_path / "r.html", ProofSource(describe_proof), ["html", "csv"])
     assert "This card has no proof." in (tmp_path / "r.cards.csv").read_text(encoding="utf-8")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "1 of 60 cards have no proof" in page
@@ -171,22 +173,22 @@ def test_card_without_proof_is_noted(inputs, tmp_path):
 
 
 def test_surrogates_and_control_characters_do_not_break_files(inputs, tmp_path):
-    """Such characters can only come from code, but must not prevent a report."""
-    bad = "a\ud800b\x00c\x1b[31m"
+    """Files cannot contain such characters, but callers of the functions can pass them."""
+    hostile_text = "a\ud800b\x00c\x1b[31m"
     card = inputs.cards[0]
-    changed = msgspec.structs.replace(
+    changed_card = msgspec.structs.replace(
         card,
-        id=bad,
-        question=bad,
-        facts=(bad,),
-        rules=(bad,),
-        kind=bad,
-        claim=Claim(bad, bad, bad),
+        id=hostile_text,
+        question=hostile_text,
+        facts=(hostile_text,),
+        rules=(hostile_text,),
+        kind=hostile_text,
+        claim=Claim(hostile_text, hostile_text, hostile_text),
         proof=None,
     )
-    deck = dataclasses.replace(inputs, cards=(changed, *inputs.cards[1:]))
-    source = ProofSource(lambda verdict: bad, bad, bad)
-    for path in write_report(deck, tmp_path / "r.html", source):
+    changed_inputs = dataclasses.replace(inputs, cards=(changed_card, *inputs.cards[1:]))
+    source = ProofSource(lambda verdict: hostile_text, hostile_text, hostile_text)
+    for path in write_report(changed_inputs, tmp_path / "r.html", source):
         text = path.read_bytes().decode("utf-8")
         assert "\x00" not in text
         assert "\\u0000" not in text
@@ -194,50 +196,48 @@ def test_surrogates_and_control_characters_do_not_break_files(inputs, tmp_path):
 
 def test_unasked_cards_are_marked(inputs, tmp_path):
     replies = {**inputs.replies, "hasty": {}}
-    partial = dataclasses.replace(inputs, replies=replies)
-    write_report(partial, tmp_path / "r.html", ProofSource(describe_proof), ["html", "json"])
+    partial_inputs = dataclasses.replace(inputs, replies=replies)
+    write_report(partial_inputs, tmp_path / "r.html", ProofSource(describe_proof), ["html", "json"])
     assert "not asked" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    cards = json.loads((tmp_path / "r.json").read_bytes())["cards"]
-    assert cards[0]["answers"]["hasty"]["pred"] is None
+    card_rows = json.loads((tmp_path / "r.json").read_bytes())["cards"]
+    assert card_rows[0]["answers"]["hasty"]["pred"] is None
 
 
-def test_one_system_alone_needs_no_comparison(report_kit, tmp_path):
-    alone = report_kit.build_world(tmp_path, None, {"only": (0.5, 0.2, 0.0)}, controls=False)
-    main(alone.results, None, alone.metrics, tmp_path / "r.html", formats="html,md")
+def test_single_system_has_no_comparison(report_kit, tmp_path):
+    finished_run = report_kit.build_finished_run(
+        tmp_path, None, {"only": (0.5, 0.2, 0.0)}, controls=False
+    )
+    main(finished_run.results, None, finished_run.metrics, tmp_path / "r.html", formats="html,md")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "There is only one system" in page
-    assert (
-        f"One system answered {read_inputs(alone.results, alone.metrics).metrics.n_cards} cards"
-        in page
-    )
+    n_cards = read_inputs(finished_run.results, finished_run.metrics).metrics.n_cards
+    assert f"One system answered {n_cards} cards" in page
     assert "Systems disagree" in page
 
 
 def test_faithfulness_cards_are_separate(report_kit, tmp_path):
-    cards = report_kit.some_cards(60)
+    cards = report_kit.make_cards(60)
     kinds = ("withheld", "counterfactual")
     cards[:20] = [
         msgspec.structs.replace(card, kind=kinds[i % 2]) for i, card in enumerate(cards[:20])
     ]
-    world = report_kit.build_world(tmp_path, cards)
-    main(world.results, None, world.metrics, tmp_path / "r.html")
+    finished_run = report_kit.build_finished_run(tmp_path, cards)
+    main(finished_run.results, None, finished_run.metrics, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert 'id="faithfulness"' in page
     headline = [card for card in cards[20:] if not card.kind.startswith("near-miss/")]
     assert f"answered {len(headline)} cards" in page
     assert "faithfulness cards, separate" in page
-    view = ReportView(read_inputs(world.results, world.metrics).metrics)
-    said = GroupView(view).count_answers("faithfulness")
+    view = ReportView(read_inputs(finished_run.results, finished_run.metrics).metrics)
+    answer_counts = GroupView(view).count_answers("faithfulness")
     for kind in kinds:
-        mine = [card for card in cards if card.kind == kind]
-        golds = [card.gold for card in mine]
-        lines = {gold: texts for name, gold, texts in said if name == kind}
-        # The kg of this world is always right, so it says each gold answer as often
-        # as there is one.
-        assert {gold: texts[0] for gold, texts in lines.items()} == {
-            gold: f"{gold} {golds.count(gold)}" for gold in lines
-        }
-        assert sorted(lines) == sorted(set(golds))
+        kind_cards = [card for card in cards if card.kind == kind]
+        golds = [card.gold for card in kind_cards]
+        # The first text is that of kg, which is always right here, so it gives each answer as
+        # often as it is gold.
+        texts_by_gold = {gold: texts[0] for name, gold, texts in answer_counts if name == kind}
+        assert texts_by_gold == {gold: f"{gold} {golds.count(gold)}" for gold in texts_by_gold}
+        assert sorted(texts_by_gold) == sorted(set(golds))
 
 
 def make_pair(a, b, better, difference, low, high):
@@ -249,35 +249,35 @@ def make_pair(a, b, better, difference, low, high):
 
 
 def test_verdict_states_only_significant_differences(inputs):
-    # The ranking is kg, careful, hasty, regardless of the invented comparisons.
-    tie = (
+    # The systems rank kg, careful, hasty, whatever the invented comparisons say.
+    undecided_pairs = (
         make_pair("careful", "hasty", None, 0.2, -0.1, 0.4),
         make_pair("kg", "careful", None, 0.1, 0, 0.2),
     )
-    open_ = msgspec.structs.replace(inputs.metrics, comparisons=tie)
-    text = " ".join(summarise_results(open_, ReportView(open_).systems))
+    undecided_metrics = msgspec.structs.replace(inputs.metrics, comparisons=undecided_pairs)
+    text = " ".join(summarise_results(undecided_metrics, ReportView(undecided_metrics).systems))
     assert "more accurate" not in text
     assert (
         "Paired tests on the same cards find no difference in accuracy between kg and careful and "
         "between careful and hasty."
     ) in text
-    found = (make_pair("hasty", "careful", "careful", -0.2, -0.3, -0.1),)
-    clear = msgspec.structs.replace(inputs.metrics, comparisons=found)
-    text = " ".join(summarise_results(clear, ReportView(clear).systems))
+    decided_pairs = (make_pair("hasty", "careful", "careful", -0.2, -0.3, -0.1),)
+    decided_metrics = msgspec.structs.replace(inputs.metrics, comparisons=decided_pairs)
+    text = " ".join(summarise_results(decided_metrics, ReportView(decided_metrics).systems))
     assert "careful more accurate than hasty by 20.0 points (10.0 to 30.0)" in text
     assert "no difference" not in text
 
 
-def test_comparison_text_matches_its_test():
-    tested = make_pair("a", "b", None, 0.1, 0.0, 0.2)
-    assert build_pair_row(tested).finding == "no significant difference"
-    describing = msgspec.structs.replace(tested, metric="coverage", p_holm=0.001)
+def test_finding_depends_on_the_kind_of_metric_and_its_interval():
+    accuracy_pair = make_pair("a", "b", None, 0.1, 0.0, 0.2)
+    assert build_pair_row(accuracy_pair).finding == "no significant difference"
+    coverage_pair = msgspec.structs.replace(accuracy_pair, metric="coverage", p_holm=0.001)
     assert (
-        build_pair_row(describing).finding == "no significant difference"
+        build_pair_row(coverage_pair).finding == "no significant difference"
     )  # the interval contains 0
-    describing = msgspec.structs.replace(describing, low=0.01)
-    assert build_pair_row(describing).finding == "they differ"
-    assert build_pair_row(msgspec.structs.replace(tested, p=None, p_holm=None)).finding == (
+    coverage_pair = msgspec.structs.replace(coverage_pair, low=0.01)
+    assert build_pair_row(coverage_pair).finding == "they differ"
+    assert build_pair_row(msgspec.structs.replace(accuracy_pair, p=None, p_holm=None)).finding == (
         "not tested"
     )
     row = build_pair_row(make_pair("a", "b", "b", -0.1, -0.2, -0.05))
@@ -285,16 +285,18 @@ def test_comparison_text_matches_its_test():
     assert (row.interval, row.discordant) == ("−0.200 to −0.050", "2 : 3")
 
 
-def test_the_verdict_names_metrics_that_a_control_wins(inputs):
+def test_caveats_name_metrics_that_a_control_wins(inputs):
     text = " ".join(list_caveats(inputs.metrics))
-    won = {w.metric for w in inputs.metrics.policies["licensed"].won_by_controls if w.won} & {
+    lost_metrics = {
+        w.metric for w in inputs.metrics.policies["licensed"].won_by_controls if w.won
+    } & {
         "AP",
         "CVRR",
         "FAR-NE",
         "LA",
     }
-    assert won
-    for metric in won:
+    assert lost_metrics
+    for metric in lost_metrics:
         assert metric in text
 
 
@@ -314,14 +316,20 @@ def test_controls_never_enter_the_comparisons_or_the_groups(inputs):
     }
 
 
-def test_errors_are_one_line_with_an_exit_code(world, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), *world.flags(tmp_path / "r.html"), "--formats", "pdf"],
+def test_errors_are_one_line_with_an_exit_code(finished_run, tmp_path):
+    result = subprocess.run(
+        [
+            sys.executable,
+            str(REPORT_SCRIPT),
+            *finished_run.list_arguments(tmp_path / "r.html"),
+            "--formats",
+            "pdf",
+        ],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == EpocheError.exit_code or done.returncode > 2
-    assert done.stderr.startswith("error: unknown format 'pdf'")
-    assert len(done.stderr.splitlines()) == 1
+    assert result.returncode == EpocheError.exit_code or result.returncode > 2
+    assert result.stderr.startswith("error: unknown format 'pdf'")
+    assert len(result.stderr.splitlines()) == 1
     assert not (tmp_path / "r.html").exists()

@@ -1,4 +1,4 @@
-"""Files that do not match are refused as inputs of a report."""
+"""Tests that files that do not belong together are refused as inputs of a report."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from reporting.report_files import parse_formats, refuse_overwriting
 
 
 @pytest.fixture
-def world_copy(world, tmp_path, report_kit):
+def run_copy(finished_run, tmp_path, report_kit):
     """A copy of the shared inputs that a test may damage."""
-    shutil.copytree(world.folder, tmp_path / "copy")
-    damaged = type(world)(tmp_path / "copy", world.cards)
-    damaged.results = [damaged.folder / path.name for path in world.results]
-    return damaged
+    shutil.copytree(finished_run.folder, tmp_path / "copy")
+    copied_run = type(finished_run)(tmp_path / "copy", finished_run.cards)
+    copied_run.results = [copied_run.folder / path.name for path in finished_run.results]
+    return copied_run
 
 
-def test_matching_files_are_read(world):
-    inputs = read_inputs(world.results, world.metrics)
+def test_matching_files_are_read(finished_run):
+    inputs = read_inputs(finished_run.results, finished_run.metrics)
     assert inputs.systems == ("kg", "careful", "hasty", "always-YES", "always-UNKNOWN")
     assert inputs.controls == {"always-YES", "always-UNKNOWN"}
     assert len(inputs.cards) == 60
@@ -41,89 +41,89 @@ def test_matching_files_are_read(world):
     assert all(len(rows) == 60 for rows in inputs.replies.values())
 
 
-def test_missing_files_are_named(world, tmp_path):
+def test_error_message_names_the_missing_file(finished_run, tmp_path):
     with pytest.raises(MissingFileError, match=r"nowhere\.json.*epoche metrics"):
-        read_inputs(world.results, tmp_path / "nowhere.json")
+        read_inputs(finished_run.results, tmp_path / "nowhere.json")
     with pytest.raises(MissingFileError, match=r"none\.jsonl"):
-        read_inputs([tmp_path / "none.jsonl"], world.metrics, [world.deck])
+        read_inputs([tmp_path / "none.jsonl"], finished_run.metrics, [finished_run.cards_file])
 
 
-def test_cards_are_required(world_copy):
-    world_copy.deck.unlink()
+def test_missing_card_file_is_refused(run_copy):
+    run_copy.cards_file.unlink()
     with pytest.raises(MissingFileError, match="Pass the card file with --cards"):
-        read_inputs(world_copy.results, world_copy.metrics)
+        read_inputs(run_copy.results, run_copy.metrics)
 
 
-def test_metrics_of_another_card_set_are_refused(world_copy):
-    report = read_metrics(world_copy.metrics)
-    write_json_atomic(world_copy.metrics, msgspec.structs.replace(report, cards="0123456789ab"))
+def test_metrics_of_another_card_set_are_refused(run_copy):
+    report = read_metrics(run_copy.metrics)
+    write_json_atomic(run_copy.metrics, msgspec.structs.replace(report, cards="0123456789ab"))
     with pytest.raises(CardSetMismatchError, match="0123456789ab"):
-        read_inputs(world_copy.results, world_copy.metrics)
+        read_inputs(run_copy.results, run_copy.metrics)
 
 
-def test_changed_cards_are_refused(world_copy):
-    cards = read_cards(world_copy.deck)
-    write_cards(world_copy.deck, [msgspec.structs.replace(cards[0], question="Other?"), *cards[1:]])
-    with pytest.raises(CardSetMismatchError, match="the cards are set"):
-        read_inputs(world_copy.results, world_copy.metrics)
-
-
-def test_other_cards_and_other_gold_are_refused(world_copy):
-    cards = read_cards(world_copy.deck)
-    write_cards(world_copy.deck, cards[1:])
-    with pytest.raises(CardSetMismatchError, match="is not among the cards"):
-        read_inputs(world_copy.results, world_copy.metrics)
-    changed = msgspec.structs.replace(cards[0], label="U", gold="UNKNOWN")
-    write_cards(world_copy.deck, [changed, *cards[1:]])
-    with pytest.raises(CardSetMismatchError, match="another gold"):
-        read_inputs(world_copy.results, world_copy.metrics)
-
-
-def test_results_and_metrics_must_match(world_copy):
-    with pytest.raises(CardSetMismatchError, match="'hasty' has metrics but no results"):
-        read_inputs(
-            [p for p in world_copy.results if not p.name.startswith("2")], world_copy.metrics
-        )
-    lines = (
-        world_copy.results[0].read_text(encoding="utf-8").replace('"system":"kg"', '"system":"new"')
+def test_changed_cards_are_refused(run_copy):
+    cards = read_cards(run_copy.cards_file)
+    write_cards(
+        run_copy.cards_file, [msgspec.structs.replace(cards[0], question="Other?"), *cards[1:]]
     )
-    world_copy.results[0].write_text(lines, encoding="utf-8")
+    with pytest.raises(CardSetMismatchError, match="the cards are set"):
+        read_inputs(run_copy.results, run_copy.metrics)
+
+
+def test_other_cards_and_other_gold_are_refused(run_copy):
+    cards = read_cards(run_copy.cards_file)
+    write_cards(run_copy.cards_file, cards[1:])
+    with pytest.raises(CardSetMismatchError, match="is not among the cards"):
+        read_inputs(run_copy.results, run_copy.metrics)
+    changed_card = msgspec.structs.replace(cards[0], label="U", gold="UNKNOWN")
+    write_cards(run_copy.cards_file, [changed_card, *cards[1:]])
+    with pytest.raises(CardSetMismatchError, match="another gold"):
+        read_inputs(run_copy.results, run_copy.metrics)
+
+
+def test_results_and_metrics_must_match(run_copy):
+    with pytest.raises(CardSetMismatchError, match="'hasty' has metrics but no results"):
+        read_inputs([p for p in run_copy.results if not p.name.startswith("2")], run_copy.metrics)
+    lines = (
+        run_copy.results[0].read_text(encoding="utf-8").replace('"system":"kg"', '"system":"new"')
+    )
+    run_copy.results[0].write_text(lines, encoding="utf-8")
     with pytest.raises(CardSetMismatchError, match="'new' has results but no metrics"):
-        read_inputs(world_copy.results, world_copy.metrics)
+        read_inputs(run_copy.results, run_copy.metrics)
 
 
-def test_duplicate_inputs_are_refused(world_copy):
+def test_duplicate_inputs_are_refused(run_copy):
     with pytest.raises(DuplicateIdError, match="answers card"):
-        read_inputs([*world_copy.results, world_copy.results[0]], world_copy.metrics)
+        read_inputs([*run_copy.results, run_copy.results[0]], run_copy.metrics)
     with pytest.raises(DuplicateIdError, match="occurs twice"):
-        read_inputs(world_copy.results, world_copy.metrics, [world_copy.deck, world_copy.deck])
+        read_inputs(run_copy.results, run_copy.metrics, [run_copy.cards_file, run_copy.cards_file])
 
 
-def test_torn_result_line_is_named(world_copy):
-    text = world_copy.results[0].read_text(encoding="utf-8")
-    world_copy.results[0].write_text(text[:-20], encoding="utf-8")
+def test_error_message_names_the_torn_line(run_copy):
+    text = run_copy.results[0].read_text(encoding="utf-8")
+    run_copy.results[0].write_text(text[:-20], encoding="utf-8")
     with pytest.raises(RecordError, match=r"_results\.jsonl:60"):
-        read_inputs(world_copy.results, world_copy.metrics)
+        read_inputs(run_copy.results, run_copy.metrics)
 
 
-def test_empty_results_are_refused(world_copy):
-    empty = world_copy.folder / "empty.jsonl"
+def test_empty_results_are_refused(run_copy):
+    empty = run_copy.folder / "empty.jsonl"
     empty.write_text("", encoding="utf-8")
     with pytest.raises(RecordError, match="no rows"):
-        read_inputs([empty], world_copy.metrics, [world_copy.deck])
+        read_inputs([empty], run_copy.metrics, [run_copy.cards_file])
 
 
-def test_foreign_results_with_few_fields_are_read(world_copy):
-    """Rows without card set and label, and with unreadable replies, as the metrics accept."""
-    bare = []
-    for line in world_copy.results[2].read_text(encoding="utf-8").splitlines():
+def test_foreign_results_with_few_fields_are_read(run_copy):
+    """Rows need no card set or label and may have unreadable replies, as for the metrics."""
+    lines = []
+    for line in run_copy.results[2].read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         row = {key: row[key] for key in ("id", "gold", "system", "pred")}
         row["pred"] = {"INVALID": "maybe", "ERROR": None}.get(row["pred"], row["pred"])
-        bare.append(json.dumps(row))
-    world_copy.results[2].write_text("\n".join(bare) + "\n", encoding="utf-8")
-    before = read_inputs(world_copy.results, world_copy.metrics).replies["hasty"]
-    assert {reply.pred for reply in before.values()} >= {"INVALID", "ERROR"}
+        lines.append(json.dumps(row))
+    run_copy.results[2].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    replies = read_inputs(run_copy.results, run_copy.metrics).replies["hasty"]
+    assert {reply.pred for reply in replies.values()} >= {"INVALID", "ERROR"}
 
 
 def test_formats_are_read_and_checked():
@@ -134,7 +134,9 @@ def test_formats_are_read_and_checked():
         parse_formats(" , ")
 
 
-def test_report_never_overwrites_its_inputs(world):
+def test_report_never_overwrites_its_inputs(finished_run):
     with pytest.raises(SettingError, match="overwrite"):
-        refuse_overwriting(world.folder / "metrics.html", ["json"], [world.metrics])
-    refuse_overwriting(world.folder / "metrics.html", ["html", "csv"], [world.metrics])
+        refuse_overwriting(finished_run.folder / "metrics.html", ["json"], [finished_run.metrics])
+    refuse_overwriting(
+        finished_run.folder / "metrics.html", ["html", "csv"], [finished_run.metrics]
+    )

@@ -1,4 +1,4 @@
-"""Functions that make text safe to show and format numbers."""
+"""Tests of the functions that make text safe to show and that format numbers."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ any_text = st.text(st.characters(codec=None), max_size=60)
 @given(any_text)
 @settings(deadline=None)
 def test_visible_text_is_encodable_and_not_reordered(text):
-    shown = make_visible(text)
-    shown.encode("utf-8")
-    assert not re.search("[\x00-\x08\x0e-\x1f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
-    assert make_visible(shown) == shown
+    visible = make_visible(text)
+    visible.encode("utf-8")
+    assert not re.search("[\x00-\x08\x0e-\x1f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", visible)
+    assert make_visible(visible) == visible
 
 
 def test_visible_keeps_clean_text():
@@ -57,12 +57,12 @@ def test_embedded_json_is_equal_and_has_no_markup(value):
     assert json.loads(text) == value
 
 
-def test_names_are_cut_distinctly():
+def test_long_names_keep_their_end():
     assert shorten_text("abc", 3) == "abc"
     assert shorten_text("abcd", 3) == "ab…"
-    long = format_name("a" * 500 + "end")
-    assert len(long) == MAX_NAME_LENGTH
-    assert long.endswith("end")
+    long_name = format_name("a" * 500 + "end")
+    assert len(long_name) == MAX_NAME_LENGTH
+    assert long_name.endswith("end")
 
 
 def test_shares_are_never_rounded_to_0_or_1():
@@ -96,40 +96,46 @@ def test_markdown_characters_are_escaped():
     assert escape_markdown("[a](javascript:1)") == "\\[a\\]\\(javascript:1\\)"
 
 
-A = Claim("https://x.org/Rhine_(a)", "https://x.org/#flowsInto", '"5"^^<http://x.org/int>')
+CLAIM = Claim("https://x.org/Rhine_(a)", "https://x.org/#flowsInto", '"5"^^<http://x.org/int>')
 
 
 def test_terms_are_named_by_their_last_part():
-    assert describe_term(A.subj) == "Rhine (a)"
-    assert describe_term(A.pred) == "flowsInto"
-    assert describe_term(A.obj) == "5"
+    assert describe_term(CLAIM.subj) == "Rhine (a)"
+    assert describe_term(CLAIM.pred) == "flowsInto"
+    assert describe_term(CLAIM.obj) == "5"
     assert describe_term("_:b0") == "an unnamed node"
     assert describe_term("https://x.org/Rh%C3%B4ne/") == "Rhône"
     assert describe_term("") == ""
 
 
-def test_plain_proofs_are_complete():
-    stated = describe_proof(Verdict(A, "E", Proof("asserted", "index", premises=(A,))))
-    assert stated == "The graph states it: Rhine (a) — flowsInto → 5."
-    step = Step("prp-trp", (A, A), A)
-    derived = describe_proof(Verdict(A, "E", Proof("derived", "index", steps=(step,))))
-    assert derived.count("Rhine (a)") == 3
-    assert "transitive" in derived
-    unknown_rule = Step("my-rule", (A,), A)
-    text = describe_proof(Verdict(A, "E", Proof("derived", "index", steps=(unknown_rule,))))
+def test_proofs_are_described_in_words():
+    asserted_text = describe_proof(
+        Verdict(CLAIM, "E", Proof("asserted", "index", premises=(CLAIM,)))
+    )
+    assert asserted_text == "The graph states it: Rhine (a) — flowsInto → 5."
+    step = Step("prp-trp", (CLAIM, CLAIM), CLAIM)
+    derived_text = describe_proof(Verdict(CLAIM, "E", Proof("derived", "index", steps=(step,))))
+    assert derived_text.count("Rhine (a)") == 3
+    assert "transitive" in derived_text
+    unknown_rule = Step("my-rule", (CLAIM,), CLAIM)
+    text = describe_proof(Verdict(CLAIM, "E", Proof("derived", "index", steps=(unknown_rule,))))
     assert "by rule my-rule" in text
-    denied = describe_proof(Verdict(A, "C", Proof("denied", "index")))
-    assert denied.startswith("The graph denies it")
-    broken = Violation("https://x.org/One", "MaxCountConstraintComponent", A.subj, "<p>", "v", "No")
-    clash = describe_proof(Verdict(A, "C", Proof("violation", "pyshacl", violations=(broken,) * 3)))
+    denied_text = describe_proof(Verdict(CLAIM, "C", Proof("denied", "index")))
+    assert denied_text.startswith("The graph denies it")
+    violation = Violation(
+        "https://x.org/One", "MaxCountConstraintComponent", CLAIM.subj, "<p>", "v", "No"
+    )
+    violation_text = describe_proof(
+        Verdict(CLAIM, "C", Proof("violation", "pyshacl", violations=(violation,) * 3))
+    )
     for part in ("MaxCount", "One", "Rhine (a)", "at p", "with v", ": No.", "2 more"):
-        assert part in clash
-    bare = describe_proof(Verdict(A, "U", Proof("unproved", "index")))
-    assert bare.endswith("breaks no constraint.")
-    checked = Proof(
+        assert part in violation_text
+    unproved_text = describe_proof(Verdict(CLAIM, "U", Proof("unproved", "index")))
+    assert unproved_text.endswith("breaks no constraint.")
+    checked_proof = Proof(
         "unproved", "index", checked=(("s", "n"), ("s", "m")), reason="Rests on absence"
     )
-    text = describe_proof(Verdict(A, "U", checked))
+    text = describe_proof(Verdict(CLAIM, "U", checked_proof))
     assert text.endswith("(1 shape checked). Rests on absence.")
 
 
@@ -145,6 +151,7 @@ def test_chart_marks_stay_inside_and_names_never_overlap(entries):
         assert plot.top <= point.y <= plot.bottom
         assert 0 < point.label_y < plot.height
     heights = sorted(point.label_y for point in plot.points)
+    # Labels are 19 pixels apart, less rounding.
     assert all(b - a >= 18.9 for a, b in pairwise(heights))
     assert len(plot.points) + len(plot.absent) == len(entries)
 
@@ -164,13 +171,15 @@ def test_dot_panels_have_controls_last_and_values_placed(entries):
 
 
 def test_estimate_texts_omit_missing_values():
-    plain = ChartEstimate(0.5)
-    assert (plain.text, plain.interval_text, plain.worst_text) == ("0.500", "", "")
-    full = ChartEstimate(0.5, 0.4, 0.6, 0.3, 0.7)
-    assert (full.interval_text, full.worst_text) == ("0.400–0.600", "0.300–0.700")
+    value_only = ChartEstimate(0.5)
+    assert (value_only.text, value_only.interval_text, value_only.worst_text) == ("0.500", "", "")
+    full_estimate = ChartEstimate(0.5, 0.4, 0.6, 0.3, 0.7)
+    assert (full_estimate.interval_text, full_estimate.worst_text) == ("0.400–0.600", "0.300–0.700")
     assert ChartEstimate(0.5, worst_low=0.5, worst_high=0.5).worst_text == ""
     assert build_bar(ChartEstimate(None)).fill == 0
-    assert build_bar(full).low < build_bar(full).fill < build_bar(full).high
+    assert (
+        build_bar(full_estimate).low < build_bar(full_estimate).fill < build_bar(full_estimate).high
+    )
 
 
 def test_verdict_covers_only_named_systems(tmp_path):
@@ -185,7 +194,7 @@ def test_verdict_covers_only_named_systems(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     report = measure(read_observations([path]))
     names = [f"s{k}" for k in range(1, 8)]
-    said = " ".join(summarise_results(report, names))
-    assert "None of these gave a false answer" in said
-    assert "s6 on 100 %; the other system is in the table." in said
+    verdict = " ".join(summarise_results(report, names))
+    assert "None of these gave a false answer" in verdict
+    assert "s6 on 100 %; the other system is in the table." in verdict
     assert "None gave a false answer" in " ".join(summarise_results(report, names[:6]))

@@ -1,4 +1,4 @@
-"""The section of SKN against JSON: its content, its files, and what it refuses."""
+"""Tests of the section of SKN against JSON: its content, its files, and refused folders."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def section(folder: Path) -> Section:
 
 
 def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
-    written = write_page(folder)
-    assert [path.name for path in written] == [
+    paths = write_page(folder)
+    assert [path.name for path in paths] == [
         "report.html",
         "report.md",
         "report.json",
@@ -53,8 +53,8 @@ def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
         "report.pairs.csv",
         "report.samples.csv",
     ]
-    page = written[0].read_text("utf-8")
-    for path in written[1:]:
+    page = paths[0].read_text("utf-8")
+    for path in paths[1:]:
         assert path.name in page
     assert page.count("<h1>") == 1
 
@@ -77,36 +77,38 @@ def test_headline_numbers_equal_the_metrics(section: Section, folder: Path) -> N
     failures = {line.name: line.cells[-2].text for line in table.lines}
     assert failures == {"json": "0", "skn": "1"}
     bounds = [text for line in table.lines for cell in line.cells for text in cell.below]
-    assert any(text.startswith("bounds") for text in bounds)  # the failed row could matter
+    assert any(text.startswith("bounds") for text in bounds)  # because one row failed
 
 
 def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
     samples = make_samples(60)
-    apart = [answered_row(one, "json", right=False) for one in samples]
-    apart += [answered_row(one, "skn", right=True) for one in samples]
-    told = section_of(write_run_folder(tmp_path / "apart", samples, apart))
-    assert "skn more accurate than json by 100.0 points" in " ".join(told.verdict)
-    alike = [answered_row(one, name) for one in samples for name in ("json", "skn")]
-    same = " ".join(section_of(write_run_folder(tmp_path / "alike", samples, alike)).verdict)
-    assert "cannot tell skn from json by accuracy" in same
-    assert "more accurate" not in same
+    different_rows = [answered_row(sample, "json", right=False) for sample in samples]
+    different_rows += [answered_row(sample, "skn", right=True) for sample in samples]
+    different_section = section_of(write_run_folder(tmp_path / "apart", samples, different_rows))
+    assert "skn more accurate than json by 100.0 points" in " ".join(different_section.verdict)
+    equal_rows = [answered_row(sample, name) for sample in samples for name in ("json", "skn")]
+    equal_verdict = " ".join(
+        section_of(write_run_folder(tmp_path / "alike", samples, equal_rows)).verdict
+    )
+    assert "cannot tell skn from json by accuracy" in equal_verdict
+    assert "more accurate" not in equal_verdict
 
 
 def test_verdict_states_the_minimum_detectable_effect(section: Section) -> None:
-    said = " ".join(section.verdict)
-    assert "12 questions, 3 of which have no answer" in said
-    found = re.search(r"a true difference below (\d+) points may well be missed", said)
-    assert found
-    assert int(found[1]) > 10
+    verdict = " ".join(section.verdict)
+    assert "12 questions, 3 of which have no answer" in verdict
+    match = re.search(r"a true difference below (\d+) points may well be missed", verdict)
+    assert match
+    assert int(match[1]) > 10
 
 
 def test_caveats_name_failures_and_self_judging(tmp_path: Path) -> None:
     folder = write_two_pipelines(tmp_path, same_judge=True, mode="as-published")
-    said = " ".join(section_of(folder).caveats)
-    assert "1 of skn" in said
-    assert "they are not abstentions" in said
-    assert "The model that answered also judged" in said
-    assert "It shows what that setting shows, not what the notation does." in said
+    caveats = " ".join(section_of(folder).caveats)
+    assert "1 of skn" in caveats
+    assert "they are not abstentions" in caveats
+    assert "The model that answered also judged" in caveats
+    assert "It shows what that setting shows, not what the notation does." in caveats
 
 
 def test_offline_outputs_say_no_models_were_measured(
@@ -114,8 +116,8 @@ def test_offline_outputs_say_no_models_were_measured(
 ) -> None:
     from eval.skn.benchmark import run_benchmark
 
-    shipped = Path(__file__).parents[2] / "eval" / "skn" / "data" / "samples.json"
-    run_benchmark(shipped, tmp_path, offline=True, limit=6)
+    samples_file = Path(__file__).parents[2] / "eval" / "skn" / "data" / "samples.json"
+    run_benchmark(samples_file, tmp_path, offline=True, limit=6)
     section = section_of(tmp_path)
     files = page_files(section)
     assert OFFLINE in section.notices
@@ -123,9 +125,9 @@ def test_offline_outputs_say_no_models_were_measured(
         assert "says nothing about models" in files[name].decode()
     page = files["report.html"].decode()
     assert RETENTION in page
-    kept = find_grid(section, "retention", "Kept of the text")
+    retention_table = find_grid(section, "retention", "Kept of the text")
     report = read_run(tmp_path).report
-    for line in kept.lines:
+    for line in retention_table.lines:
         value = report.pipelines[line.name].retention["facts"]
         assert line.cells[0].text == f"{value.value:.2f}"
         assert line.cells[0].below == (f"{value.numerator:,.0f} of {value.denominator:,.0f}",)
@@ -133,21 +135,21 @@ def test_offline_outputs_say_no_models_were_measured(
 
 
 def test_marks_distinguish_failures_from_abstentions() -> None:
-    yes, no = make_samples(4)[0], make_samples(4)[3]
-    assert mark_of(answered_row(yes, "skn")) == "right"
-    assert mark_of(answered_row(yes, "skn", right=False)) == "wrong"
-    assert mark_of(answered_row(no, "skn")) == "unfounded"
-    assert mark_of(abstained_row(no, "skn")) == "abstained"
-    assert mark_of(abstained_row(yes, "skn")) == "held"
-    assert mark_of(failed_row(no, "skn")) == "error"
-    assert mark_of(failed_row(no, "skn", outcome="INVALID", stage="agent")) == "invalid"
-    lost = Verdicts(failed=("accuracy",))
-    assert mark_of(answered_row(yes, "skn", verdicts=lost)) == "unjudged"
+    answerable, unanswerable = make_samples(4)[0], make_samples(4)[3]
+    assert mark_of(answered_row(answerable, "skn")) == "right"
+    assert mark_of(answered_row(answerable, "skn", right=False)) == "wrong"
+    assert mark_of(answered_row(unanswerable, "skn")) == "unfounded"
+    assert mark_of(abstained_row(unanswerable, "skn")) == "abstained"
+    assert mark_of(abstained_row(answerable, "skn")) == "held"
+    assert mark_of(failed_row(unanswerable, "skn")) == "error"
+    assert mark_of(failed_row(unanswerable, "skn", outcome="INVALID", stage="agent")) == "invalid"
+    failed_verdicts = Verdicts(failed=("accuracy",))
+    assert mark_of(answered_row(answerable, "skn", verdicts=failed_verdicts)) == "unjudged"
     assert len({mark.key for mark in MARKS}) == len(MARKS) == 8
 
 
 def test_samples_show_every_step_of_every_pipeline(section: Section) -> None:
-    shown = section.html
+    html = section.html
     for text in (
         "Why does job 4 stall?",
         "True: A lock of job 4 is never released.",
@@ -161,12 +163,12 @@ def test_samples_show_every_step_of_every_pipeline(section: Section) -> None:
         "Failed at extraction: the server is gone",
         "There is no answer to this.",
     ):
-        assert text in shown, text
+        assert text in html, text
 
 
 def test_failed_judges_are_listed_by_vote(tmp_path: Path) -> None:
     samples = make_samples(3)
-    lost = Verdicts(
+    incomplete_verdicts = Verdicts(
         correct=None,
         correct_votes=(True, None),
         planned_votes=2,
@@ -175,7 +177,7 @@ def test_failed_judges_are_listed_by_vote(tmp_path: Path) -> None:
         failed=("accuracy",),
         problems=(Failure("accuracy", 1, "unreadable", "it answers with a list"),),
     )
-    rows = [answered_row(one, "skn", verdicts=lost) for one in samples]
+    rows = [answered_row(sample, "skn", verdicts=incomplete_verdicts) for sample in samples]
     section = section_of(write_run_folder(tmp_path, samples, rows))
     assert "Right or wrong: 1 right, 1 no vote." in section.html
     assert "No vote on accuracy: unreadable: it answers with a list" in section.html
@@ -185,7 +187,9 @@ def test_failed_judges_are_listed_by_vote(tmp_path: Path) -> None:
 
 def test_first_repeat_is_shown_and_others_counted(tmp_path: Path) -> None:
     samples = make_samples(2)
-    rows = [answered_row(one, "skn", right=n != 1, repeat=n) for one in samples for n in range(3)]
+    rows = [
+        answered_row(sample, "skn", right=n != 1, repeat=n) for sample in samples for n in range(3)
+    ]
     section = section_of(write_run_folder(tmp_path, samples, rows))
     assert "each 3 times" in " ".join(section.verdict)
     assert "Asked 3 times; the first is shown" in section.html
@@ -198,8 +202,8 @@ def test_effort_has_its_own_units(section: Section) -> None:
     assert value_text("accuracy", 0.5) == "0.500"
     assert value_text("tokens", None) == "–"
     table = find_grid(section, "effort", "Tokens and time")
-    named = [head.name for head in table.heads[1:]]
-    cells = dict(zip(named, (cell.text for cell in table.lines[0].cells), strict=True))
+    column_names = [head.name for head in table.heads[1:]]
+    cells = dict(zip(column_names, (cell.text for cell in table.lines[0].cells), strict=True))
     assert cells["median"] == "0.75 s"
 
 
@@ -207,18 +211,20 @@ def test_exports_agree_with_the_metrics(folder: Path) -> None:
     files = page_files(section_of(folder))
     report = read_run(folder).report
     rows = list(csv.DictReader(io.StringIO(files["report.metrics.csv"].decode(), newline="")))
-    mine = {
+    rows_by_metric = {
         (row["pipeline"], row["metric"]): row
         for row in rows
         if row["group"] == "metrics" and not row["category"]
     }
-    for name, one in report.pipelines.items():
-        for key, value in one.metrics.items():
-            assert mine[name, key]["value"] == ("" if value.value is None else str(value.value))
+    for name, pipeline in report.pipelines.items():
+        for key, value in pipeline.metrics.items():
+            assert rows_by_metric[name, key]["value"] == (
+                "" if value.value is None else str(value.value)
+            )
     pairs = list(csv.DictReader(io.StringIO(files["report.pairs.csv"].decode(), newline="")))
     assert len(pairs) == len(report.comparisons)
     samples = list(csv.DictReader(io.StringIO(files["report.samples.csv"].decode(), newline="")))
-    assert len(samples) == 24
+    assert len(samples) == 24  # 12 samples × 2 pipelines
     document = json.loads(files["report.json"])
     assert document["schema"] == "epoche.section/1"
     assert document["metrics"]["pipelines"].keys() == report.pipelines.keys()
@@ -227,18 +233,22 @@ def test_exports_agree_with_the_metrics(folder: Path) -> None:
 
 
 def write_degenerate_run(tmp_path: Path, kind: str) -> Path:
-    one, some = make_samples(1), make_samples(5)
+    single_sample, five_samples = make_samples(1), make_samples(5)
     unjudged = {"verdicts": None}
-    silent = Response(
+    response_without_confidence = Response(
         answer="It is.", confidence=None, reasoning="", abstained=False, readable=True
     )
     rows = {
-        "all failed": [failed_row(s, name) for s in some for name in ("json", "skn")],
-        "one pipeline": [answered_row(s, "skn") for s in some],
-        "one sample": [answered_row(s, name) for s in one for name in ("json", "skn")],
-        "one row": [answered_row(s, "skn") for s in one],
-        "no judge": [answered_row(s, name, **unjudged) for s in some for name in ("json", "skn")],
-        "no confidence": [answered_row(s, "skn", response=silent) for s in some],
+        "all failed": [failed_row(s, name) for s in five_samples for name in ("json", "skn")],
+        "one pipeline": [answered_row(s, "skn") for s in five_samples],
+        "one sample": [answered_row(s, name) for s in single_sample for name in ("json", "skn")],
+        "one row": [answered_row(s, "skn") for s in single_sample],
+        "no judge": [
+            answered_row(s, name, **unjudged) for s in five_samples for name in ("json", "skn")
+        ],
+        "no confidence": [
+            answered_row(s, "skn", response=response_without_confidence) for s in five_samples
+        ],
         "unanswerable": [abstained_row(s, "skn") for s in make_samples(4)[3:]],
     }[kind]
     ids = {row.id for row in rows}
@@ -289,7 +299,7 @@ def test_folders_without_a_run_are_refused(folder: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["metrics.json", "detailed_results.json", "rows.jsonl"])
-def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
+def test_error_message_names_the_damaged_file(tmp_path: Path, name: str) -> None:
     folder = write_two_pipelines(tmp_path, 4)
     (folder / name).write_bytes(b'{"torn": ')
     with pytest.raises(RecordError, match=re.escape(name)):
@@ -301,8 +311,8 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
 
 def test_rows_of_another_run_are_refused(tmp_path: Path) -> None:
     folder = write_two_pipelines(tmp_path / "a", 4)
-    other = write_two_pipelines(tmp_path / "b", 8)
-    (folder / "rows.jsonl").write_bytes((other / "rows.jsonl").read_bytes())
+    other_folder = write_two_pipelines(tmp_path / "b", 8)
+    (folder / "rows.jsonl").write_bytes((other_folder / "rows.jsonl").read_bytes())
     with pytest.raises(CardSetMismatchError, match="has a row and no metrics"):
         section_of(folder)
 
@@ -316,43 +326,58 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
         section_of(folder)
 
 
-def test_card_report_appends_sections(world: Any, folder: Path, tmp_path: Path) -> None:
-    second = write_two_pipelines(tmp_path / "second", 5)
-    plain, more = tmp_path / "plain" / "report.html", tmp_path / "more" / "report.html"
-    main(world.results, None, world.metrics, plain)
-    main(world.results, None, world.metrics, more, section=[folder, second])
-    page = more.read_text("utf-8")
+def test_card_report_appends_sections(finished_run: Any, folder: Path, tmp_path: Path) -> None:
+    second_folder = write_two_pipelines(tmp_path / "second", 5)
+    plain_report = tmp_path / "plain" / "report.html"
+    extended_report = tmp_path / "more" / "report.html"
+    main(finished_run.results, None, finished_run.metrics, plain_report)
+    main(
+        finished_run.results,
+        None,
+        finished_run.metrics,
+        extended_report,
+        section=[folder, second_folder],
+    )
+    page = extended_report.read_text("utf-8")
     assert '<a href="#skn">SKN against JSON</a>' in page
     assert page.index('id="provenance"') < page.index('<section id="skn"')
     assert page.index('<section id="skn"') < page.index('<section id="skn-2"')
     assert page.count("<h1>") == 1
     assert page.count('<h2 id="skn-h">') == 1
-    names = {path.name for path in more.parent.iterdir()}
+    names = {path.name for path in extended_report.parent.iterdir()}
     tables = {
-        f"report.{one}.{name}.csv" for one in ("skn", "skn-2") for name in list_section_tables()
+        f"report.{section_id}.{name}.csv"
+        for section_id in ("skn", "skn-2")
+        for name in list_section_tables()
     }
     assert tables <= names
-    assert names - tables == {path.name for path in plain.parent.iterdir()}
-    markdown = (more.parent / "report.md").read_text("utf-8")
-    assert markdown.startswith((plain.parent / "report.md").read_text("utf-8").rstrip())
+    assert names - tables == {path.name for path in plain_report.parent.iterdir()}
+    markdown = (extended_report.parent / "report.md").read_text("utf-8")
+    assert markdown.startswith((plain_report.parent / "report.md").read_text("utf-8").rstrip())
     assert markdown.count("## Does it matter how knowledge is written down?") == 2
-    document = json.loads((more.parent / "report.json").read_bytes())
+    document = json.loads((extended_report.parent / "report.json").read_bytes())
     assert list(document["sections"]) == ["skn", "skn-2"]
-    assert "sections" not in json.loads((plain.parent / "report.json").read_bytes())
+    assert "sections" not in json.loads((plain_report.parent / "report.json").read_bytes())
 
 
 def list_section_tables() -> tuple[str, ...]:
     return ("metrics", "pairs", "samples")
 
 
-def test_report_never_overwrites_run_files(world: Any, tmp_path: Path) -> None:
+def test_report_never_overwrites_run_files(finished_run: Any, tmp_path: Path) -> None:
     folder = write_two_pipelines(tmp_path, 4)
-    before = (folder / "metrics.json").read_bytes()
+    old_bytes = (folder / "metrics.json").read_bytes()
     with pytest.raises(SettingError, match="overwrite a file it is made from"):
-        main(world.results, None, world.metrics, folder / "metrics.html", section=[folder])
-    assert (folder / "metrics.json").read_bytes() == before
+        main(
+            finished_run.results,
+            None,
+            finished_run.metrics,
+            folder / "metrics.html",
+            section=[folder],
+        )
+    assert (folder / "metrics.json").read_bytes() == old_bytes
 
 
 def test_every_metric_has_a_description(folder: Path) -> None:
-    for one in read_run(folder).report.pipelines.values():
-        assert one.metrics.keys() <= METRICS.keys()
+    for pipeline in read_run(folder).report.pipelines.values():
+        assert pipeline.metrics.keys() <= METRICS.keys()

@@ -1,4 +1,4 @@
-"""The page of SKN against JSON in real Chromium: what a reader sees and does, and its safety."""
+"""Tests of the page of SKN against JSON in real Chromium: content, controls and safety."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from page_contrast import CONTRAST_SCRIPT
-from page_structure import check_headings, check_prints, check_structure
+from page_structure import check_headings, check_printed_page, check_structure
 from skn_folders import (
     answered_row,
     failed_row,
@@ -29,7 +29,7 @@ from reporting.visible_text import make_visible
 
 pytestmark = pytest.mark.browser
 
-HOSTILE = (
+HOSTILE_TEXTS = (
     "<script>document.title='owned';alert(1)</script>",
     "</td></tr></table></section>",
     "</script><script>alert(2)</script>",
@@ -77,7 +77,7 @@ def test_page_opens_without_errors_or_requests(open_report, page):
     assert reader.requests == [reader.url]
     table = SampleTable(reader.page)
     assert table.find_control("count").inner_text() == "24 samples"
-    assert table.find_rows().count() == 10
+    assert table.find_rows().count() == 10  # the first page of the table
     csp = reader.page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
     assert csp.startswith("default-src 'none'")
     assert "script-src 'sha256-" in csp
@@ -100,15 +100,18 @@ def test_table_can_be_filtered_searched_sorted_and_paged(open_report, page):
     table.find_control("clear").click()
     table.find_control("f-disagree").check()
     rows = read_run(page.parent).rows.values()
-    split = sum(len({mark_of(row) for found in one.values() for row in found}) > 1 for one in rows)
-    assert 0 < split < 24
-    table.wait_for_count(f"{split} of 24 samples")
+    n_disagreements = sum(
+        len({mark_of(row) for system_rows in rows_by_system.values() for row in system_rows}) > 1
+        for rows_by_system in rows
+    )
+    assert 0 < n_disagreements < 24
+    table.wait_for_count(f"{n_disagreements} of 24 samples")
     table.find_control("clear").click()
     reader.page.keyboard.press("Tab")
     reader.page.locator("h1").click()
     reader.page.keyboard.press("/")
     assert reader.page.evaluate("document.activeElement.id") == "skn-samples-f-q"
-    reader.page.keyboard.type("JÓB 17 stall")
+    reader.page.keyboard.type("JÓB 17 stall")  # The search ignores capitals and accents.
     table.wait_for_count("1 of 24 samples")
     reader.page.keyboard.press("Escape")
     table.wait_for_count("24 samples")
@@ -116,7 +119,7 @@ def test_table_can_be_filtered_searched_sorted_and_paged(open_report, page):
     reader.page.keyboard.press("Enter")
     reader.page.keyboard.press("Enter")
     assert table.find_control("page-of").inner_text() == "page 3 of 3"
-    assert table.find_rows().count() == 4
+    assert table.find_rows().count() == 4  # the rest of 24 samples after two pages of 10
     head = reader.page.locator("#skn-samples-head [data-sort=s1]")
     head.focus()
     reader.page.keyboard.press("Enter")
@@ -129,17 +132,17 @@ def test_table_can_be_filtered_searched_sorted_and_paged(open_report, page):
 
 def test_row_opens_with_every_pipeline(open_report, page):
     table = SampleTable(open_report(page).page)
-    more = table.page.locator("#skn-samples-rows details.row")
-    more.first.locator("> summary").focus()
+    sample_rows = table.page.locator("#skn-samples-rows details.row")
+    sample_rows.first.locator("> summary").focus()
     table.page.keyboard.press("Enter")
-    assert "What the search found" in more.first.inner_text()
-    answers = more.first.locator("details.answer")
+    assert "What the search found" in sample_rows.first.inner_text()
+    answers = sample_rows.first.locator("details.answer")
     assert answers.count() == 2
     answers.nth(1).locator("summary").focus()
     table.page.keyboard.press("Enter")
-    shown = answers.nth(1).inner_text()
+    answer_text = answers.nth(1).inner_text()
     for text in ("The lock stays, says skn.", "What the judges say", "The extraction"):
-        assert text in shown
+        assert text in answer_text
     table.find_control("expand").click()
     assert table.page.locator("#skn-samples-rows details.row[open]").count() == 10
 
@@ -149,27 +152,29 @@ def test_address_stores_filters_and_links_to_a_sample(open_report, page):
     SampleTable(reader.page).find_control("f-0").select_option("diagnostic")
     address = reader.page.evaluate("location.href")
     assert "f0=diagnostic" in address
-    again = open_report(page)
-    again.page.goto(address)
-    again.page.reload()
-    table = SampleTable(again.page)
+    second_reader = open_report(page)
+    second_reader.page.goto(address)
+    second_reader.page.reload()
+    table = SampleTable(second_reader.page)
     table.wait_for_count("12 of 24 samples")
-    again.page.goto(f"{again.url}#skn-samples?id=s7")
+    second_reader.page.goto(f"{second_reader.url}#skn-samples?id=s7")
     table.wait_for_count("1 of 24 samples")
     assert "Why does job 7 stall?" in table.find_rows().first.inner_text()
-    again.page.goto(f"{again.url}#skn-samples?id=none&page=-4&sort=zzz&size=x&f0=%3Cb%3E")
-    assert again.problems == []
+    second_reader.page.goto(
+        f"{second_reader.url}#skn-samples?id=none&page=-4&sort=zzz&size=x&f0=%3Cb%3E"
+    )
+    assert second_reader.problems == []
 
 
 def test_first_samples_are_shown_without_scripts(open_report, page):
     readers = [open_report(page), open_report(page, java_script_enabled=False)]
-    parts = "#skn-samples-rows :is(.q, .proof, .o, .alone, pre, li, h3, h4)"
-    shown = [reader.page.locator(parts).all_text_contents() for reader in readers]
-    assert shown[0] == shown[1]
-    assert len(shown[0]) > 100
-    without = readers[1].page
-    assert without.locator("noscript").inner_text().startswith("Without scripts")
-    assert not without.locator(".filters").is_visible()
+    selector = "#skn-samples-rows :is(.q, .proof, .o, .alone, pre, li, h3, h4)"
+    texts = [reader.page.locator(selector).all_text_contents() for reader in readers]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) > 100
+    plain_page = readers[1].page
+    assert plain_page.locator("noscript").inner_text().startswith("Without scripts")
+    assert not plain_page.locator(".filters").is_visible()
 
 
 def test_light_and_dark_have_enough_contrast(open_report, page):
@@ -189,48 +194,48 @@ def test_the_page_itself_never_scrolls_sideways(open_report, page, width):
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_landmarks_captions_names_headings_and_visible_focus(open_report, page):
+def test_page_has_landmarks_captions_names_headings_and_visible_focus(open_report, page):
     reader = open_report(page)
     check_structure(reader.page)
     check_headings(reader.page)
 
 
 def test_page_can_be_printed(open_report, page, tmp_path):
-    printed = open_report(page, color_scheme="dark").page
-    check_prints(printed, tmp_path / "report.pdf")
+    dark_page = open_report(page, color_scheme="dark").page
+    check_printed_page(dark_page, tmp_path / "report.pdf")
 
 
-def test_two_runs_in_one_report_are_independent(open_report, world, tmp_path):
+def test_two_runs_in_one_report_are_independent(open_report, finished_run, tmp_path):
     folders = [write_two_pipelines(tmp_path / name, count) for name, count in (("a", 6), ("b", 12))]
     out = tmp_path / "report.html"
-    main(world.results, None, world.metrics, out, section=folders)
+    main(finished_run.results, None, finished_run.metrics, out, section=folders)
     reader = open_report(out)
     assert reader.problems == []
     check_structure(reader.page)
-    assert reader.count() == "60 cards"
-    first, second = SampleTable(reader.page), SampleTable(reader.page, "skn-2-samples")
-    second.find_control("f-0").select_option("diagnostic")
-    second.wait_for_count("6 of 12 samples")
-    first.wait_for_count("6 samples")
+    assert reader.get_count_text() == "60 cards"
+    first_table, second_table = SampleTable(reader.page), SampleTable(reader.page, "skn-2-samples")
+    second_table.find_control("f-0").select_option("diagnostic")
+    second_table.wait_for_count("6 of 12 samples")
+    first_table.wait_for_count("6 samples")
     reader.page.select_option("#f-label", "C")
-    reader.wait_count("20 of 60 cards")
-    second.wait_for_count("6 of 12 samples")
+    reader.wait_for_count("20 of 60 cards")
+    second_table.wait_for_count("6 of 12 samples")
     reader.page.locator("#skn-2-samples").scroll_into_view_if_needed()
     reader.page.evaluate("document.activeElement.blur()")
     reader.page.locator("#skn-2-samples-h").click()
     reader.page.keyboard.press("/")
     assert reader.page.evaluate("document.activeElement.id") == "skn-2-samples-f-q"
     for scheme in ("light", "dark"):
-        shown = open_report(out, color_scheme=scheme)
-        assert shown.page.evaluate(CONTRAST_SCRIPT) == []
+        scheme_reader = open_report(out, color_scheme=scheme)
+        assert scheme_reader.page.evaluate(CONTRAST_SCRIPT) == []
 
 
 def make_hostile_rows(sample: Sample, text: str) -> list[Any]:
     extraction = Extraction(
         pipeline="json", context=text, validity="tolerant", problem=text, raw=text
     )
-    said = Response(answer=text, confidence=0.5, reasoning=text, abstained=False, readable=True)
-    judged = Verdicts(
+    response = Response(answer=text, confidence=0.5, reasoning=text, abstained=False, readable=True)
+    verdicts = Verdicts(
         correct=False,
         correct_votes=(False,),
         hallucination=Hallucination(
@@ -242,51 +247,60 @@ def make_hostile_rows(sample: Sample, text: str) -> list[Any]:
         problems=(Failure("groundedness", 0, "unreadable", text, text),),
     )
     return [
-        answered_row(sample, "json", extraction=extraction, response=said, verdicts=judged),
+        answered_row(sample, "json", extraction=extraction, response=response, verdicts=verdicts),
         failed_row(sample, "skn", error=text),
     ]
 
 
 def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
-    plain = make_samples(len(HOSTILE))
+    plain_samples = make_samples(len(HOSTILE_TEXTS))
     samples = [
         Sample(
             id=f"{number} {text[:200]}",
             question=text,
             ground_truth=text,
             category=text[:300],
-            answerable=one.answerable,
+            answerable=plain_sample.answerable,
         )
-        for number, (one, text) in enumerate(zip(plain, HOSTILE, strict=True))
+        for number, (plain_sample, text) in enumerate(
+            zip(plain_samples, HOSTILE_TEXTS, strict=True)
+        )
     ]
     rows = [
         row
-        for sample, text in zip(samples, HOSTILE, strict=True)
+        for sample, text in zip(samples, HOSTILE_TEXTS, strict=True)
         for row in make_hostile_rows(sample, text)
     ]
     folder = write_run_folder(
-        tmp_path, samples, rows, search_text=HOSTILE[0], model=HOSTILE[2], judge_model=HOSTILE[4]
+        tmp_path,
+        samples,
+        rows,
+        search_text=HOSTILE_TEXTS[0],
+        model=HOSTILE_TEXTS[2],
+        judge_model=HOSTILE_TEXTS[4],
     )
-    written = write_page(folder)
-    source = written[0].read_text("utf-8")
+    paths = write_page(folder)
+    source = paths[0].read_text("utf-8")
     assert source.count("<script") == source.count("</script>") == 2
     assert "\x00" not in source
     for scripts in (True, False):
-        reader = open_report(written[0], java_script_enabled=scripts)
+        reader = open_report(paths[0], java_script_enabled=scripts)
         assert reader.problems == []
         assert reader.requests == [reader.url]
         assert reader.page.title() == "Does it matter how knowledge is written down?"
-        shown = reader.page.locator("#skn-samples-rows .q").all_text_contents()
-        assert shown == [make_visible(text) for text in HOSTILE[:10]]
-        assert HOSTILE[0] in reader.page.locator("#skn-samples-rows .alone").all_text_contents()
+        questions = reader.page.locator("#skn-samples-rows .q").all_text_contents()
+        assert questions == [make_visible(text) for text in HOSTILE_TEXTS[:10]]
+        assert (
+            HOSTILE_TEXTS[0] in reader.page.locator("#skn-samples-rows .alone").all_text_contents()
+        )
         assert reader.page.locator("#skn-samples-rows img, #skn-samples-rows script").count() == 0
     markdown = (folder / "report.md").read_text("utf-8")
     assert "<" not in re.sub(r"^(`{3,})$.*?^\1$", "", markdown, flags=re.S | re.M)
     assert "\n=HYPERLINK" not in (folder / "report.samples.csv").read_text("utf-8")
-    reader = open_report(written[0])
+    reader = open_report(paths[0])
     table = SampleTable(reader.page)
     table.find_control("f-size").select_option("25")
-    assert table.find_rows().count() == len(HOSTILE)
-    table.find_control("f-0").select_option(make_visible(HOSTILE[4]))
-    table.wait_for_count(f"1 of {len(HOSTILE)} samples")
+    assert table.find_rows().count() == len(HOSTILE_TEXTS)
+    table.find_control("f-0").select_option(make_visible(HOSTILE_TEXTS[4]))
+    table.wait_for_count(f"1 of {len(HOSTILE_TEXTS)} samples")
     assert reader.problems == []

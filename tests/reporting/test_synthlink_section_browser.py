@@ -1,4 +1,4 @@
-"""The page of SynthLink scores in real Chromium: what a reader sees and does, and its safety."""
+"""Tests the page of SynthLink scores in Chromium: display, interaction, and hostile text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from page_contrast import CONTRAST_SCRIPT
-from page_structure import check_headings, check_prints, check_structure
+from page_structure import check_headings, check_printed_page, check_structure
 from synthlink_section_folders import (
     answer_catalogue,
     run_and_score,
@@ -40,18 +40,18 @@ HOSTILE = (
     "=HYPERLINK(1)",
     "x" * 3_000,
 )
-OPEN_ALL_SCRIPT = "for (const one of document.querySelectorAll('details')) one.open = true"
+OPEN_ALL_SCRIPT = "for (const element of document.querySelectorAll('details')) element.open = true"
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six answers against six others."""
+    """The page of six answers that are compared with six other answers."""
     return write_page(score_honest_answers(tmp_path_factory.mktemp("synthlink")))[0]
 
 
 @pytest.fixture(scope="module")
-def ran_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with every possible outcome of a question."""
+def run_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run with every possible outcome of a question."""
     return write_page(run_and_score(tmp_path_factory.mktemp("ran")))[0]
 
 
@@ -75,8 +75,8 @@ class SampleTable:
         )
 
 
-def test_page_opens_without_errors_or_requests(open_report, page, ran_page):
-    for path in (page, ran_page):
+def test_page_opens_without_errors_or_requests(open_report, page, run_page):
+    for path in (page, run_page):
         reader = open_report(path)
         assert reader.problems == []
         assert reader.requests == [reader.url]
@@ -94,13 +94,13 @@ def test_verdict_is_visible_without_scrolling(open_report, page):
     assert box["y"] + box["height"] < 900
     strips = reader.page.locator("figure.overview svg .title").all_text_contents()
     assert strips == ["corrected", "literal"]
-    fields = "document.querySelectorAll('.strips rect.worst')"
-    wide = f"Array.from({fields}, (field) => +field.getAttribute('width') + 2)"
-    assert reader.page.evaluate(wide) == pytest.approx([126, 126, 84, 42, 42] * 2, abs=0.2)
+    selection = "document.querySelectorAll('.strips rect.worst')"
+    widths_script = f"Array.from({selection}, (field) => +field.getAttribute('width') + 2)"
+    assert reader.page.evaluate(widths_script) == pytest.approx([126, 126, 84, 42, 42] * 2, abs=0.2)
 
 
-def test_filters_search_and_a_linked_question(open_report, ran_page):
-    reader = open_report(ran_page)
+def test_filters_search_and_links_select_questions(open_report, run_page):
+    reader = open_report(run_page)
     table = SampleTable(reader.page)
     table.find_control("f-mark").select_option("ERROR")
     table.wait_for_count("1 of 6 questions")
@@ -124,90 +124,93 @@ def test_filters_search_and_a_linked_question(open_report, ran_page):
     assert reader.problems == []
 
 
-def test_row_opens_with_the_rounds(open_report, ran_page):
-    table = SampleTable(open_report(ran_page).page)
-    more = table.page.locator("#synthlink-samples-rows details.row").first
-    more.locator("> summary").focus()
+def test_open_row_shows_the_rounds(open_report, run_page):
+    table = SampleTable(open_report(run_page).page)
+    row_details = table.page.locator("#synthlink-samples-rows details.row").first
+    row_details.locator("> summary").focus()
     table.page.keyboard.press("Enter")
-    assert "Steps to the answer" in more.inner_text()
-    assert "In 1794 Eli Whitney patented" not in more.inner_text()
-    more.locator("details.answer > summary").focus()
+    assert "Steps to the answer" in row_details.inner_text()
+    assert "In 1794 Eli Whitney patented" not in row_details.inner_text()
+    row_details.locator("details.answer > summary").focus()
     table.page.keyboard.press("Enter")
-    shown = more.inner_text()
+    row_text = row_details.inner_text()
     for text in ("In 1794 Eli Whitney patented", "What it claims", "Round 1, searching: HIA first"):
-        assert text in shown
-    verdicts = more.locator(".compared tr[class^=t-] .verdict").all_inner_texts()
+        assert text in row_text
+    verdicts = row_details.locator(".compared tr[class^=t-] .verdict").all_inner_texts()
     assert any(text.startswith("✓ borne out") for text in verdicts)
 
 
 def test_first_questions_are_shown_without_scripts(open_report, page):
     readers = [open_report(page), open_report(page, java_script_enabled=False)]
-    parts = "#synthlink-samples-rows :is(.q, .proof, .o, .alone, .verdict, pre, li, h3, h4)"
-    shown = [reader.page.locator(parts).all_text_contents() for reader in readers]
-    assert shown[0] == shown[1]
-    assert len(shown[0]) > 100
+    selector = "#synthlink-samples-rows :is(.q, .proof, .o, .alone, .verdict, pre, li, h3, h4)"
+    texts = [reader.page.locator(selector).all_text_contents() for reader in readers]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) > 100
     assert readers[1].page.locator("noscript").inner_text().startswith("Without scripts")
 
 
-def test_light_and_dark_have_enough_contrast(open_report, page, ran_page):
-    for path in (page, ran_page):
+def test_light_and_dark_have_enough_contrast(open_report, page, run_page):
+    for path in (page, run_page):
         backgrounds = []
         for scheme in ("light", "dark"):
             reader = open_report(path, color_scheme=scheme)
-            body = "getComputedStyle(document.body).backgroundColor"
-            backgrounds.append(reader.page.evaluate(body))
+            color_script = "getComputedStyle(document.body).backgroundColor"
+            backgrounds.append(reader.page.evaluate(color_script))
             reader.page.evaluate(OPEN_ALL_SCRIPT)
             assert reader.page.evaluate(CONTRAST_SCRIPT) == []
         assert backgrounds[0] != backgrounds[1]
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280, 2200])
-def test_the_page_itself_never_scrolls_sideways(open_report, page, ran_page, width):
-    for path in (page, ran_page):
+def test_the_page_itself_never_scrolls_sideways(open_report, page, run_page, width):
+    for path in (page, run_page):
         reader = open_report(path, viewport={"width": width, "height": 800})
         reader.page.evaluate(OPEN_ALL_SCRIPT)
         assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_row_names_are_not_broken_on_narrow_screens(open_report, page, ran_page):
-    for path in (page, ran_page):
+def test_row_names_are_not_broken_on_narrow_screens(open_report, page, run_page):
+    for path in (page, run_page):
         reader = open_report(path, viewport={"width": 390, "height": 800})
         reader.page.evaluate(OPEN_ALL_SCRIPT)
-        names = "document.querySelectorAll('main .scroller tbody th[scope=row]')"
-        found = reader.page.evaluate(f"Array.from({names}, (name) => name.offsetWidth)")
-        assert len(found) > 20
-        assert min(found) > 90
+        selection = "document.querySelectorAll('main .scroller tbody th[scope=row]')"
+        widths = reader.page.evaluate(f"Array.from({selection}, (name) => name.offsetWidth)")
+        assert len(widths) > 20
+        assert min(widths) > 90
 
 
-def test_landmarks_captions_names_headings_and_visible_focus(open_report, page, ran_page):
-    for path in (page, ran_page):
+def test_structure_and_headings_are_accessible(open_report, page, run_page):
+    for path in (page, run_page):
         reader = open_report(path)
         check_structure(reader.page)
         check_headings(reader.page)
 
 
 def test_page_can_be_printed(open_report, page, tmp_path):
-    printed = open_report(page, color_scheme="dark").page
-    check_prints(printed, tmp_path / "report.pdf")
+    dark_page = open_report(page, color_scheme="dark").page
+    check_printed_page(dark_page, tmp_path / "report.pdf")
 
 
-def test_two_folders_in_one_report_are_independent(open_report, world, tmp_path):
+def test_two_folders_in_one_report_are_independent(open_report, finished_run, tmp_path):
     folders = [score_honest_answers(tmp_path / "a"), score_incomplete_answers(tmp_path / "b")]
     out = tmp_path / "report.html"
-    main(world.results, None, world.metrics, out, section=folders)
+    main(finished_run.results, None, finished_run.metrics, out, section=folders)
     reader = open_report(out)
     assert reader.problems == []
     check_structure(reader.page)
-    first, second = SampleTable(reader.page), SampleTable(reader.page, "synthlink-2-samples")
-    second.find_control("f-mark").select_option("abstained")
-    second.wait_for_count("1 of 6 questions")
-    first.wait_for_count("6 questions")
+    first_table, second_table = (
+        SampleTable(reader.page),
+        SampleTable(reader.page, "synthlink-2-samples"),
+    )
+    second_table.find_control("f-mark").select_option("abstained")
+    second_table.wait_for_count("1 of 6 questions")
+    first_table.wait_for_count("6 questions")
     for scheme in ("light", "dark"):
         assert open_report(out, color_scheme=scheme).page.evaluate(CONTRAST_SCRIPT) == []
 
 
 def write_hostile_scores(folder: Path) -> Path:
-    """Scores with hostile text in every text field, names and notes included."""
+    """Writes scores with hostile text in every text field, names and notes included."""
     path = write_catalogue(folder / "hostile.jsonl", HOSTILE)
     rows: list[Any] = [*answer_catalogue(HOSTILE)]
     rows += [{"question_id": text[:200], "predicted_answer": "?"} for text in HOSTILE]
@@ -218,11 +221,11 @@ def write_hostile_scores(folder: Path) -> Path:
     report["notes"] = [*report["notes"], *HOSTILE]
     report["graph"] = HOSTILE[0]
     document["name"] = HOSTILE[4]
-    for compared in document["comparisons"]:
-        compared["name"] = HOSTILE[2]
-        for one in compared["differences"]:
-            one["first"], one["second"] = HOSTILE[4], HOSTILE[2]
-            one["better"] = one["better"] and HOSTILE[4]
+    for comparison in document["comparisons"]:
+        comparison["name"] = HOSTILE[2]
+        for difference in comparison["differences"]:
+            difference["first"], difference["second"] = HOSTILE[4], HOSTILE[2]
+            difference["better"] = difference["better"] and HOSTILE[4]
     for scores in report["modes"].values():
         scores["categories"] = {HOSTILE[1]: scores["categories"]["HIA"]}
         for row in scores["questions"]:
@@ -235,17 +238,19 @@ def write_hostile_scores(folder: Path) -> Path:
 
 def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
     folder = write_hostile_scores(tmp_path)
-    written = write_page(folder)
-    source = written[0].read_text("utf-8")
-    assert source.count("<script") == source.count("</script>") == 2
-    assert "\x00" not in source
+    paths = write_page(folder)
+    html = paths[0].read_text("utf-8")
+    assert html.count("<script") == html.count("</script>") == 2
+    assert "\x00" not in html
     for scripts in (True, False):
-        reader = open_report(written[0], java_script_enabled=scripts)
+        reader = open_report(paths[0], java_script_enabled=scripts)
         assert reader.problems == []
         assert reader.requests == [reader.url]
         assert reader.page.title() == "Can it link what no single page tells?"
-        shown = reader.page.locator("#synthlink-samples-rows .q").all_text_contents()
-        assert shown == [make_visible(f"{at} {text}") for at, text in enumerate(HOSTILE[:10])]
+        questions = reader.page.locator("#synthlink-samples-rows .q").all_text_contents()
+        assert questions == [
+            make_visible(f"{position} {text}") for position, text in enumerate(HOSTILE[:10])
+        ]
         assert reader.page.locator("main img, main script:not([type])").count() == 0
         assert HOSTILE[0] in "".join(reader.page.locator(".points li").all_text_contents())
         reader.page.set_viewport_size({"width": 390, "height": 800})
@@ -258,12 +263,12 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
     table = (folder / "report.questions.csv").read_text("utf-8")
     assert ",=HYPERLINK" not in table
     assert "\n=HYPERLINK" not in table
-    table = SampleTable(open_report(written[0]).page)
+    table = SampleTable(open_report(paths[0]).page)
     table.find_control("f-size").select_option("25")
     assert table.find_rows().count() == len(HOSTILE)
 
 
-def test_hostile_text_of_a_run_is_shown_as_text_too(open_report, tmp_path):
+def test_hostile_text_of_a_run_is_shown_as_text(open_report, tmp_path):
     folder = run_and_score(tmp_path)
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
     texts = iter(HOSTILE * 10)
@@ -274,12 +279,12 @@ def test_hostile_text_of_a_run_is_shown_as_text_too(open_report, tmp_path):
         if trail is None:
             continue
         trail["why"] = trail["why"] and HOSTILE[2]
-        for turn in trail["rounds"]:
-            turn["query"] = next(texts)
-            turn["answer"] = next(texts)
+        for round_record in trail["rounds"]:
+            round_record["query"] = next(texts)
+            round_record["answer"] = next(texts)
             pages = [{"url": next(texts), "title": next(texts)} for _ in range(3)]
-            turn["found"], turn["read"] = pages, pages
-            turn["links"] = [
+            round_record["found"], round_record["read"] = pages, pages
+            round_record["links"] = [
                 {"text": next(texts), "page": next(texts), "verdict": verdict}
                 for verdict in ("licensed", "contradicted", "unknown", "")
             ]
@@ -299,7 +304,7 @@ def test_hostile_text_of_a_run_is_shown_as_text_too(open_report, tmp_path):
         assert reader.problems == []
         assert reader.requests == [reader.url]
         assert reader.page.locator("main img, main script:not([type])").count() == 0
-        failed = reader.page.locator(".alone").all_text_contents()
-        assert f"It failed: {HOSTILE[0]}" in failed
-        assert f"It abstains: {HOSTILE[2]}" in failed
+        outcomes = reader.page.locator(".alone").all_text_contents()
+        assert f"It failed: {HOSTILE[0]}" in outcomes
+        assert f"It abstains: {HOSTILE[2]}" in outcomes
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,4 +1,4 @@
-"""The section of SynthLink scores: the files it writes for any input, and what it refuses."""
+"""Tests the files that the SynthLink section writes for any input, and the inputs it refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from reporting.benchmark_sections.page import page_files, write_page
 from reporting.benchmark_sections.section import Section
 from reporting.html_report import main
 from reporting.synthlink_section import samples_of_folder
-from reporting.synthlink_section.measure_words import MEASURES as NAMED
+from reporting.synthlink_section.measure_words import MEASURES as MEASURE_NAMES
 from reporting.synthlink_section.reading import read_folder
 from reporting.synthlink_section.samples_of_folder import MARKS, mark_counts
 from reporting.synthlink_section.verdict_words import LITERAL
@@ -52,8 +52,8 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
-    written = write_page(folder)
-    assert [path.name for path in written] == [
+    paths = write_page(folder)
+    assert [path.name for path in paths] == [
         "report.html",
         "report.md",
         "report.json",
@@ -61,8 +61,8 @@ def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
         "report.pairs.csv",
         "report.questions.csv",
     ]
-    page = written[0].read_text("utf-8")
-    for path in written[1:]:
+    page = paths[0].read_text("utf-8")
+    for path in paths[1:]:
         assert path.name in page
     assert page.count("<h1>") == 1
 
@@ -86,21 +86,25 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
             measure = row["measure"]
             assert row["answered_only"] == str(overall.answered_only[measure])
     files = page_files(section_of(folder))
-    found = read_scores(folder)
+    record = read_scores(folder)
     rows = [*csv.DictReader(io.StringIO(files["report.measures.csv"].decode(), newline=""))]
     by_key = {(row["mode"], row["category"], row["measure"]): row for row in rows}
-    for mode, scores in found.report.modes.items():
-        for category, group in {"all": scores.overall, **scores.categories}.items():
+    for mode, mode_scores in record.report.modes.items():
+        for category, group in {"all": mode_scores.overall, **mode_scores.categories}.items():
             for measure, value in group.measures.items():
-                held = by_key[mode, category, measure]["value"]
-                assert held == ("" if value.value is None else str(value.value))
+                exported = by_key[mode, category, measure]["value"]
+                assert exported == ("" if value.value is None else str(value.value))
     assert len(rows) == 2 * 7 * len(METRICS)
     pairs = list(csv.DictReader(io.StringIO(files["report.pairs.csv"].decode(), newline="")))
-    assert len(pairs) == len(found.comparisons[0].differences)
-    told = list(csv.DictReader(io.StringIO(files["report.questions.csv"].decode(), newline="")))
-    assert [row["id"] for row in told] == [one.id for one in read_six_questions().questions]
-    corrected = found.report.modes["corrected"].questions
-    assert [row["aggregate_corrected"] for row in told] == [
+    assert len(pairs) == len(record.comparisons[0].differences)
+    question_rows = list(
+        csv.DictReader(io.StringIO(files["report.questions.csv"].decode(), newline=""))
+    )
+    assert [row["id"] for row in question_rows] == [
+        question.id for question in read_six_questions().questions
+    ]
+    corrected = record.report.modes["corrected"].questions
+    assert [row["aggregate_corrected"] for row in question_rows] == [
         str(row.parts.aggregate) for row in corrected
     ]
     document = json.loads(files["report.json"])
@@ -113,19 +117,19 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
 def write_degenerate_scores(tmp_path: Path, kind: str) -> Path:
     catalog = read_six_questions()
     rows = honest_predictions(catalog)
-    bare = tmp_path / "bare.jsonl"
+    catalog_file = tmp_path / "bare.jsonl"
     lines = [json.loads(line) for line in SIX_QUESTIONS_FILE.read_text("utf-8").splitlines()]
     for line in lines:
         line["steps"] = [{"instruction": step["instruction"]} for step in line["steps"]]
     if kind == "one question":
         lines = json.loads(f"[{SIX_QUESTIONS_FILE.read_text('utf-8').splitlines()[0]}]")
-    bare.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    catalog_file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     options: dict[str, Any] = {
         "literal alone": {"mode": "literal"},
         "corrected alone": {"mode": "corrected"},
         "no graph": {"domain": "none"},
-        "no facts": {"catalog": bare},
-        "one question": {"catalog": bare},
+        "no facts": {"catalog": catalog_file},
+        "one question": {"catalog": catalog_file},
     }.get(kind, {})
     answers = {
         "no answers": [],
@@ -145,13 +149,13 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_degenerate_scores_have_a_section(tmp_path: Path, kind: str) -> None:
-    found = section_of(write_degenerate_scores(tmp_path, kind))
-    files = page_files(found)
+    degenerate_section = section_of(write_degenerate_scores(tmp_path, kind))
+    files = page_files(degenerate_section)
     page = files["report.html"].decode()
     markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
     assert not re.search(r"[>=\"–(]\s*(None|nan)\s*[<\"–)]", markup)
     assert ",nan" not in files["report.measures.csv"].decode()
-    words = {
+    phrase = {
         "literal alone": LITERAL,
         "corrected alone": "The score is",
         "no graph": "No graph was asked",
@@ -161,19 +165,19 @@ def test_degenerate_scores_have_a_section(tmp_path: Path, kind: str) -> None:
         "all blank": "none is answered and 6 are abstained from",
         "bare answers": "0.300 is lost on the words of the answer",
     }[kind]
-    assert words in page
+    assert phrase in page
     assert (LITERAL in page) == (kind == "literal alone")
     marks = mark_counts(read_folder(tmp_path / "run"))
     assert (marks["below"] > 0) == (kind == "no facts")
-    assert ("would say" in verdict_text(found)) == (
+    assert ("would say" in verdict_text(degenerate_section)) == (
         kind not in ("literal alone", "corrected alone")
     )
 
 
-DAMAGED = ("manifest.json", "synthlink_scores.json", "synthlink_answers.jsonl")
+SCORE_FILES = ("manifest.json", "synthlink_scores.json", "synthlink_answers.jsonl")
 
 
-@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize("name", SCORE_FILES)
 def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
     folder = score_honest_answers(tmp_path)
     text = (folder / name).read_bytes()
@@ -188,51 +192,59 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
 def test_mismatched_files_are_refused(tmp_path: Path) -> None:
     folder = score_honest_answers(tmp_path)
     answers = folder / "synthlink_answers.jsonl"
-    whole = answers.read_bytes()
-    answers.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    answer_bytes = answers.read_bytes()
+    answers.write_bytes(b"".join(answer_bytes.splitlines(keepends=True)[:-1]))
     with pytest.raises(CardSetMismatchError, match="of other questions"):
         section_of(folder)
     answers.write_bytes(b"")
     with pytest.raises(RecordError, match="no question"):
         section_of(folder)
-    answers.write_bytes(whole)
+    answers.write_bytes(answer_bytes)
     record = folder / "synthlink_scores.json"
     for change, error, message in (
-        (lambda one: one["report"].update(schema="epoche.synthlink/0"), RecordError, "schema"),
-        (lambda one: one["report"]["weights"].update(f1=1.0), RecordError, "other weights"),
-        (lambda one: one["report"]["modes"].pop("literal"), CardSetMismatchError, "other modes"),
+        (
+            lambda scores: scores["report"].update(schema="epoche.synthlink/0"),
+            RecordError,
+            "schema",
+        ),
+        (lambda scores: scores["report"]["weights"].update(f1=1.0), RecordError, "other weights"),
+        (
+            lambda scores: scores["report"]["modes"].pop("literal"),
+            CardSetMismatchError,
+            "other modes",
+        ),
     ):
         document = json.loads(record.read_bytes())
-        keep = record.read_bytes()
+        record_bytes = record.read_bytes()
         change(document)
         record.write_text(json.dumps(document))
         with pytest.raises(error, match=message):
             section_of(folder)
-        record.write_bytes(keep)
+        record.write_bytes(record_bytes)
 
 
-def test_report_never_overwrites_folder_files(world: Any, tmp_path: Path) -> None:
+def test_report_never_overwrites_folder_files(finished_run: Any, tmp_path: Path) -> None:
     folder = score_honest_answers(tmp_path)
-    before = (folder / "synthlink_scores.json").read_bytes()
+    old_bytes = (folder / "synthlink_scores.json").read_bytes()
     out = folder / "synthlink_scores.html"
     with pytest.raises(SettingError, match="overwrite a file it is made from"):
-        main(world.results, None, world.metrics, out, section=[folder])
-    assert (folder / "synthlink_scores.json").read_bytes() == before
+        main(finished_run.results, None, finished_run.metrics, out, section=[folder])
+    assert (folder / "synthlink_scores.json").read_bytes() == old_bytes
 
 
 def test_card_report_appends_the_section(
-    world: Any, folder: Path, run_folder: Path, tmp_path: Path
+    finished_run: Any, folder: Path, run_folder: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "report.html"
-    main(world.results, None, world.metrics, out, section=[folder, run_folder])
+    main(finished_run.results, None, finished_run.metrics, out, section=[folder, run_folder])
     page = out.read_text("utf-8")
     assert '<a href="#synthlink">SynthLink</a>' in page
     assert page.index('<section id="synthlink"') < page.index('<section id="synthlink-2"')
     assert page.count("<h1>") == 1
     names = {path.name for path in tmp_path.iterdir()}
     tables = {
-        f"report.{one}.{name}.csv"
-        for one in ("synthlink", "synthlink-2")
+        f"report.{section_id}.{name}.csv"
+        for section_id in ("synthlink", "synthlink-2")
         for name in ("measures", "pairs", "questions")
     }
     assert tables <= names
@@ -243,14 +255,14 @@ def test_card_report_appends_the_section(
 
 
 def test_questions_on_a_page_are_limited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = sum(row.characters for row in find_samples(section_of(folder)).rows)
-    monkeypatch.setattr(samples_of_folder, "CHARACTERS", whole // 2)
-    found = section_of(folder)
-    rows = find_samples(found).rows
+    total_characters = sum(row.characters for row in find_samples(section_of(folder)).rows)
+    monkeypatch.setattr(samples_of_folder, "CHARACTERS", total_characters // 2)
+    limited_section = section_of(folder)
+    rows = find_samples(limited_section).rows
     assert 1 < len(rows) < 6
-    assert sum(row.characters for row in rows) <= whole // 2
-    assert f"The first {len(rows)} of 6; the CSV file has all." in found.html
-    table = page_files(found)["report.questions.csv"].decode()
+    assert sum(row.characters for row in rows) <= total_characters // 2
+    assert f"The first {len(rows)} of 6; the CSV file has all." in limited_section.html
+    table = page_files(limited_section)["report.questions.csv"].decode()
     assert len(list(csv.DictReader(io.StringIO(table, newline="")))) == 6
 
 
@@ -260,6 +272,7 @@ def test_long_lists_are_cut(tmp_path: Path) -> None:
     rows[0]["iterations"] = [{"answers": [f"{n} ships sank."], "docs": []} for n in range(400)]
     rows[0]["predicted_answer"] += "".join(f" In {n} a ship sank." for n in range(400))
     html = section_of(score_shipped_predictions(tmp_path, rows)).html
+    # Of 400 entries 30 are shown, and the title says how many are not.
     for title in ("Pages it names; ✓ are sources; 370", "Rounds; 370", "What it claims; 3"):
         assert title in html, title
     assert "https://news.example/29<" in html
@@ -282,22 +295,24 @@ def test_any_answer_can_be_shown(
 ) -> None:
     rows = [
         {
-            "question_id": one.id,
+            "question_id": question.id,
             "predicted_answer": answer,
             "retrieved_docs": pages,
             "iterations": [{"answers": [answer], "docs": pages}],
         }
-        for one, answer in zip(read_six_questions().questions, answers, strict=True)
+        for question, answer in zip(read_six_questions().questions, answers, strict=True)
     ]
     folder = score_shipped_predictions(
         tmp_path_factory.mktemp("any"), rows, domain="none", resamples=20
     )
-    read = read_folder(folder)
-    assert mark_counts(read).total() == 6
-    answered = read.report.n_answered
-    whole = find_grid(section_of(folder), "losing", "What the corrected score is made of").lines[-1]
-    total = read.report.modes["corrected"].overall.measures["aggregate"].value
-    assert float(whole.cells[1].text) == pytest.approx(total, abs=6e-4)
+    section_data = read_folder(folder)
+    assert mark_counts(section_data).total() == 6
+    answered = section_data.report.n_answered
+    total_line = find_grid(
+        section_of(folder), "losing", "What the corrected score is made of"
+    ).lines[-1]
+    total = section_data.report.modes["corrected"].overall.measures["aggregate"].value
+    assert float(total_line.cells[1].text) == pytest.approx(total, abs=6e-4)
     files = page_files(section_of(folder))
     assert files["report.html"].count(b"<script") == 2
     assert (b"all are answered" in files["report.html"]) == (answered == 6)
@@ -305,4 +320,4 @@ def test_any_answer_can_be_shown(
 
 def test_every_mark_and_measure_has_a_name() -> None:
     assert len({mark.key for mark in MARKS}) == len(MARKS)
-    assert set(NAMED) == set(METRICS)
+    assert set(MEASURE_NAMES) == set(METRICS)

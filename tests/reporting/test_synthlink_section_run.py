@@ -1,4 +1,4 @@
-"""The section of SynthLink scores together with a run or a judge."""
+"""Tests the section of SynthLink scores for folders that also have a run or a judge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import pytest
 from msgspec.structs import replace
 from section_blocks import find_grid, grid_cells
 from synthlink_attacks import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
-from synthlink_section_folders import RESAMPLES, run_and_score, score_honest_answers
+from synthlink_section_folders import (
+    RESAMPLES,
+    ScriptedAgent,
+    run_and_score,
+    score_honest_answers,
+)
 
 from eval.synthlink.outputs import read_scores
 from eval.synthlink.running.row import read_rows
@@ -24,7 +29,7 @@ from reporting.benchmark_sections.opening import section_of
 from reporting.synthlink_files import write_scores
 from reporting.synthlink_section.reading import read_folder
 from reporting.synthlink_section.samples_of_folder import mark_counts
-from reporting.synthlink_section.trails import reached
+from reporting.synthlink_section.trails import Reached, reached
 
 
 @pytest.fixture(scope="module")
@@ -33,29 +38,29 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_run_next_to_the_scores_is_shown_by_round(run_folder: Path) -> None:
-    found = section_of(run_folder)
-    assert "teller" in found.about
+    section = section_of(run_folder)
+    assert ScriptedAgent.name in section.about
     for text in (
         "Round 1, searching: HIA first",
         "3 pages found; read: ",
         "It was so.",
-        "Answer then, F1",
+        "Answer then, F1",  # the answer as it stood after this round
         "It abstains: no page says so",
         "Its reply cannot be read: a list, no object",
         "It failed: ",
         "the line is dead",
     ):
-        assert text in found.html, text
-    assert "1 in a reply that cannot be read and 1 in a failure" in " ".join(found.caveats)
+        assert text in section.html, text
+    assert "1 in a reply that cannot be read and 1 in a failure" in " ".join(section.caveats)
     marks = mark_counts(read_folder(run_folder))
     assert (marks["invalid"], marks["error"], marks["missing"], marks["abstained"]) == (1, 1, 0, 1)
-    outcomes = grid_cells(find_grid(found, "run", "Outcomes"))
+    outcomes = grid_cells(find_grid(section, "run", "Outcomes"))
     assert outcomes == {"ANSWERED": ["3"], "ABSTAINED": ["1"], "INVALID": ["1"], "ERROR": ["1"]}
-    work = grid_cells(find_grid(found, "run", "What it took"))
+    work = grid_cells(find_grid(section, "run", "What it took"))
     assert work["Rounds"] == ["7", "1.2"]
     assert work["Searches"] == ["7", "1.2"]
     assert work["Pages found"] == ["12", "2.0"]
-    links = grid_cells(find_grid(found, "run", "Sentences linked"))
+    links = grid_cells(find_grid(section, "run", "Sentences linked"))
     assert links == {"borne out": ["3", "50 %"], "contradicted": ["3", "50 %"]}
 
 
@@ -76,25 +81,26 @@ def test_tokens_and_seconds_use_rows_that_have_them(tmp_path: Path) -> None:
 
 
 def test_found_read_and_named_sources_are_counted(run_folder: Path) -> None:
-    read = read_folder(run_folder)
-    assert read.run is not None
-    sources = [len(view.sources) for view in read.answers]
-    answered = [at for at, row in enumerate(read_rows(run_folder / "rows.jsonl")) if row.trail
+    section_data = read_folder(run_folder)
+    assert section_data.run is not None
+    sources = [len(view.sources) for view in section_data.answers]
+    answered = [index for index, row in enumerate(read_rows(run_folder / "rows.jsonl")) if row.trail
                 and row.outcome == "ANSWERED"]  # fmt: skip
     assert len(answered) == 3
     table = grid_cells(find_grid(section_of(run_folder), "run", "Sources"))
     assert table["named"] == ["3", f"{300 / sum(sources):.0f} %"]
-    assert reached(read.run, read.answers) == (
-        sum(sources),
-        sum(min(2, sources[at]) for at in answered),
-        3,
-        3,
+    # For each answer, `ScriptedAgent` finds the first two sources, and reads and names the first.
+    assert reached(section_data.run, section_data.answers) == Reached(
+        sources=sum(sources),
+        found=sum(min(2, sources[index]) for index in answered),
+        read=3,
+        named=3,
     )
 
 
 def test_run_on_some_questions_is_noted(tmp_path: Path) -> None:
-    found = section_of(run_and_score(tmp_path, limit=2))
-    assert "Only 2 of 6 questions were asked; the others count as missing." in found.caveats
+    section = section_of(run_and_score(tmp_path, limit=2))
+    assert "Only 2 of 6 questions were asked; the others count as missing." in section.caveats
 
 
 def test_system_answering_from_the_graph_gets_a_caveat(
@@ -103,8 +109,12 @@ def test_system_answering_from_the_graph_gets_a_caveat(
     from eval.synthlink.running.run import run
     from eval.synthlink.running.run_options import RunOptions
 
-    done = run(RunOptions(system="graph_walk", out=tmp_path, limit=1))
-    options = {"output_dir": tmp_path, "predictions": done.predictions, "resamples": RESAMPLES}
+    finished_run = run(RunOptions(system="graph_walk", out=tmp_path, limit=1))
+    options = {
+        "output_dir": tmp_path,
+        "predictions": finished_run.predictions,
+        "resamples": RESAMPLES,
+    }
     write_scores(ScoreOptions(**options))
     assert "answers from the very graph" in " ".join(section_of(tmp_path).caveats)
     write_scores(ScoreOptions(**options, domain="none"))
@@ -112,18 +122,24 @@ def test_system_answering_from_the_graph_gets_a_caveat(
 
 
 def write_judge_report(folder: Path) -> JudgeReport:
-    """Records a judge that finds every claim supported that the graph left open."""
-    found = read_scores(folder)
+    """Records a judge whose verdict is "supported" on every claim that the graph left open."""
+    scores = read_scores(folder)
     questions = read_six_questions().questions
-    corrected = found.report.modes["corrected"]
-    said: dict[str, Any] = {"planned": 2, "verdict": "supported", "votes": ("supported",) * 2}
+    corrected = scores.report.modes["corrected"]
+    shared_fields: dict[str, Any] = {
+        "planned": 2,
+        "verdict": "supported",
+        "votes": ("supported",) * 2,
+    }
     lines = [
-        VerdictLine(key="", kind="claim", question_id=row.question_id, claim=claim.text, **said)
+        VerdictLine(
+            key="", kind="claim", question_id=row.question_id, claim=claim.text, **shared_fields
+        )
         for row in corrected.questions
         for claim in row.parts.claims
     ]
     lines += [
-        VerdictLine(key="", kind=kind, question_id="HIA-01", claim="It was.", **said)
+        VerdictLine(key="", kind=kind, question_id="HIA-01", claim="It was.", **shared_fields)
         for kind in ("own fact", "other fact")
     ]
     judgement = Judgement(
@@ -134,30 +150,37 @@ def write_judge_report(folder: Path) -> JudgeReport:
         for row, question in zip(corrected.questions, questions, strict=True)
     )
     report = build_judge_report(judgement, rows)
-    modes = found.report.modes | {"corrected": replace(corrected, questions=rows)}
-    changed = replace(found, report=replace(found.report, judge=report, modes=modes))
-    (folder / "synthlink_scores.json").write_bytes(to_json_bytes(changed))
+    modes = scores.report.modes | {"corrected": replace(corrected, questions=rows)}
+    new_scores = replace(scores, report=replace(scores.report, judge=report, modes=modes))
+    (folder / "synthlink_scores.json").write_bytes(to_json_bytes(new_scores))
     return report
 
 
 def test_judge_verdicts_are_compared_with_word_matching(tmp_path: Path) -> None:
     folder = score_honest_answers(tmp_path)
-    before = read_scores(folder).report.modes["corrected"].claims
+    old_claims = read_scores(folder).report.modes["corrected"].claims
     report = write_judge_report(folder)
-    found = section_of(folder)
-    table = grid_cells(find_grid(found, "claims", "Words against the judge"))
-    moved = {"borne out": "licensed", "contradicted": "contradicted", "cannot be told": "unknown"}
-    assert table == {
-        words: [str(before[key]), "0", "0"] for words, key in moved.items() if before[key]
+    section = section_of(folder)
+    table = grid_cells(find_grid(section, "claims", "Words against the judge"))
+    verdict_keys = {
+        "borne out": "licensed",
+        "contradicted": "contradicted",
+        "cannot be told": "unknown",
     }
-    trust = grid_cells(find_grid(found, "claims", "How far the judge can be trusted"))
+    assert table == {
+        words: [str(old_claims[key]), "0", "0"]
+        for words, key in verdict_keys.items()
+        if old_claims[key]
+    }
+    trust = grid_cells(find_grid(section, "claims", "How far the judge can be trusted"))
     assert trust["Every vote is the same"][0] == "100 %"
+    # Of one fact of another question, the judge should have said "not told"; it said "supported".
     assert trust["Calls another question's facts not told"] == ["0.000", "1"]
-    decided = grid_cells(find_grid(found, "claims", "What decided"))
+    decided = grid_cells(find_grid(section, "claims", "What decided"))
     assert decided["a model that judges"][0] == str(report.decided)
-    assert "a model that judges; by words: contradicted" in found.html
-    assert "loop/&lt;b&gt;judge&lt;/b&gt; judged what the graph left open" in found.html
-    assert "The model that answered also judged" in found.html
+    assert "a model that judges; by words: contradicted" in section.html
+    assert "loop/&lt;b&gt;judge&lt;/b&gt; judged what the graph left open" in section.html
+    assert "The model that answered also judged" in section.html
     assert (
         "judged what the graph left open"
         not in section_of(score_honest_answers(tmp_path / "nobody")).html
@@ -186,7 +209,7 @@ def test_run_rows_are_ignored_for_another_scored_file(tmp_path: Path) -> None:
             resamples=RESAMPLES,
         )
     )
-    found = section_of(folder)
-    assert "teller" not in found.about
-    assert "mine.json" in found.about
-    assert all(part.id != "run" for part in found.parts)
+    section = section_of(folder)
+    assert ScriptedAgent.name not in section.about
+    assert "mine.json" in section.about
+    assert all(part.id != "run" for part in section.parts)

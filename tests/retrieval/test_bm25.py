@@ -1,4 +1,4 @@
-"""BM25: correct scores, settled ties, and the protocol of all retrievers."""
+"""Tests that BM25 and dense retrieval score correctly, order ties, and follow the protocol."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ CORPUS = [
 ]
 
 
-def reference_scores(
+def compute_reference_scores(
     query: str, corpus: list[Passage], k1: float = 1.5, b: float = 0.75
 ) -> list[float]:
-    """Robertson and Zaragoza's formula in Lucene's variant, written out."""
-    lines = [extract_content_words(passage.text) for passage in corpus]
-    mean = sum(map(len, lines)) / len(lines)
+    """Scores by Robertson and Zaragoza's formula in Lucene's variant, without any index."""
+    word_lists = [extract_content_words(passage.text) for passage in corpus]
+    mean_length = sum(map(len, word_lists)) / len(word_lists)
     scores = []
-    for line in lines:
-        counts, score = Counter(line), 0.0
+    for words in word_lists:
+        counts, score = Counter(words), 0.0
         for word in extract_content_words(query):
-            holding = sum(word in other for other in lines)
-            idf = math.log(1 + (len(lines) - holding + 0.5) / (holding + 0.5))
+            containing = sum(word in other_words for other_words in word_lists)
+            idf = math.log(1 + (len(word_lists) - containing + 0.5) / (containing + 0.5))
             frequency = counts[word]
-            score += idf * frequency / (frequency + k1 * (1 - b + b * len(line) / mean))
+            score += idf * frequency / (frequency + k1 * (1 - b + b * len(words) / mean_length))
         scores.append(score)
     return scores
 
@@ -52,22 +52,22 @@ texts = st.lists(vocabulary, min_size=1, max_size=8).map(" ".join)
 @settings(deadline=None, max_examples=60)
 def test_scores_follow_the_formula(lines: list[str], query: str) -> None:
     corpus = [Passage(str(number), line) for number, line in enumerate(lines)]
-    expected = reference_scores(query, corpus)
-    found = BM25(corpus).get_scores(query, len(corpus))
-    assert set(found) == {str(n) for n, score in enumerate(expected) if score > 0}
-    for passage_id, score in found.items():
+    expected = compute_reference_scores(query, corpus)
+    actual = BM25(corpus).get_scores(query, len(corpus))
+    assert set(actual) == {str(n) for n, score in enumerate(expected) if score > 0}
+    for passage_id, score in actual.items():
         assert score == pytest.approx(expected[int(passage_id)], rel=1e-4)
 
 
 def test_matches_are_ranked_best_first() -> None:
-    found = BM25(CORPUS).search("Does the Rhine flow into the North Sea?", 10)
-    assert [passage_id for passage_id, _ in found] == ["a", "c", "b", "d"]
-    assert all(score > 0 for _, score in found)
+    results = BM25(CORPUS).search("Does the Rhine flow into the North Sea?", 10)
+    assert [passage_id for passage_id, _ in results] == ["a", "c", "b", "d"]
+    assert all(score > 0 for _, score in results)
 
 
 def test_equal_scores_keep_the_corpus_order() -> None:
     corpus = [Passage(str(number), f"Brook {number % 2}") for number in range(40)]
-    assert [found for found, _ in BM25(corpus).search("brook", 7)] == list("0123456")
+    assert [passage_id for passage_id, _ in BM25(corpus).search("brook", 7)] == list("0123456")
 
 
 def test_pool_limits_size_and_candidates() -> None:
@@ -85,7 +85,8 @@ def test_query_without_words_finds_nothing(query: str) -> None:
 def test_small_and_empty_corpora() -> None:
     assert BM25([]).search("Rhine", 3) == []
     assert BM25([Passage("a", ""), Passage("b", "?!")]).search("Rhine", 3) == []
-    assert [found for found, _ in BM25([Passage("a", "Rhine")]).search("rhine", 3)] == ["a"]
+    results = BM25([Passage("a", "Rhine")]).search("rhine", 3)
+    assert [passage_id for passage_id, _ in results] == ["a"]
 
 
 def test_duplicate_ids_are_named() -> None:
@@ -94,7 +95,7 @@ def test_duplicate_ids_are_named() -> None:
 
 
 def count_letters(texts: object) -> np.ndarray:
-    """A toy embedder: letter counts."""
+    """Embeds each text as its letter counts."""
     rows = [
         [text.casefold().count(chr(97 + letter)) for letter in range(26)]
         for text in texts  # type: ignore[attr-defined]  # a list of str
@@ -105,11 +106,12 @@ def count_letters(texts: object) -> np.ndarray:
 TOY = Embedder(count_letters, "toy")
 
 
-def test_dense_ranks_by_cosine_with_settled_ties() -> None:
+def test_dense_ranks_by_cosine_with_ties_in_corpus_order() -> None:
     corpus = [Passage("x", "aab"), Passage("y", "ccc"), Passage("z", "aabaab"), Passage("o", "1")]
     retriever = DenseRetriever(corpus, TOY)
     scores = retriever.get_scores("aab", 4)
-    assert list(scores) == ["x", "z", "y", "o"], "length does not matter, order settles"
+    # x and z differ in length only, so they tie and keep the order of the corpus.
+    assert list(scores) == ["x", "z", "y", "o"]
     assert scores["x"] == pytest.approx(1.0)
     assert scores["o"] == 0.0, "a zero vector has similarity 0"
     assert list(retriever.get_scores("aab", 4, {"y", "o"})) == ["y", "o"]

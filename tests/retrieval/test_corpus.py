@@ -1,4 +1,4 @@
-"""Pages as a corpus: read completely, cut into passages that link to their page, or refused."""
+"""Tests that page files are read, cut into passages that link to their page, or refused."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ SPIN = CorpusPage("https://a.example/Spin", "Spinning", "One\nparagraph on two l
 
 
 def write_pages(folder: Path, *lines: object) -> Path:
-    """Writes a file of these lines; texts are written unchanged."""
+    """Writes a file with these lines: texts unchanged, other values as JSON."""
     path = folder / "pages.jsonl"
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     path.write_bytes("\n".join([*texts, ""]).encode("utf-8", "surrogatepass"))
     return path
 
 
-def page_row(**changed: object) -> dict[str, object]:
-    """The row of a valid page, with the given fields changed."""
-    return {"url": "https://a.example/Gin", "title": "Cotton gin", "text": "It cleans.", **changed}
+def make_page_row(**changes: object) -> dict[str, object]:
+    """Makes the row of a valid page, with the given fields changed."""
+    return {"url": "https://a.example/Gin", "title": "Cotton gin", "text": "It cleans.", **changes}
 
 
 def test_pages_are_read_in_order_and_other_keys_ignored(tmp_path: Path) -> None:
     corpus = read_corpus(
-        write_pages(tmp_path, page_row(), page_row(url="http://b.example/É", more=[1]), "")
+        write_pages(
+            tmp_path, make_page_row(), make_page_row(url="http://b.example/É", more=[1]), ""
+        )
     )
     assert [page.url for page in corpus.pages] == ["https://a.example/Gin", "http://b.example/É"]
     assert corpus.name == "pages.jsonl"
@@ -54,25 +56,29 @@ def test_passages_link_to_their_page() -> None:
     assert pages == [GIN, GIN, LOOM, SPIN]
 
 
-@pytest.mark.parametrize("wrong", ["#3", "#0", "#-1", "#one", "#", "#²", ""])
-def test_unknown_passage_id_is_refused(wrong: str) -> None:
+@pytest.mark.parametrize("suffix", ["#3", "#0", "#-1", "#one", "#", "#²", ""])
+def test_unknown_passage_id_is_refused(suffix: str) -> None:
     with pytest.raises(KeyError):
-        Corpus((GIN,), "one").get_page_of_passage(GIN.url + wrong)
+        Corpus((GIN,), "one").get_page_of_passage(GIN.url + suffix)
 
 
 def test_retrievers_search_the_passages() -> None:
     corpus = Corpus((GIN, LOOM, SPIN), "three")
-    found = open_text_retriever("bm25", corpus.list_passages()).search("what weaves cloth?", 1)
-    assert corpus.get_page_of_passage(found[0][0]) is LOOM
+    results = open_text_retriever("bm25", corpus.list_passages()).search("what weaves cloth?", 1)
+    assert corpus.get_page_of_passage(results[0][0]) is LOOM
 
 
 def test_corpus_hash_depends_on_page_content(tmp_path: Path) -> None:
-    original_hash = read_corpus(write_pages(tmp_path, page_row())).sha256
+    original_hash = read_corpus(write_pages(tmp_path, make_page_row())).sha256
     assert (
-        read_corpus(write_pages(tmp_path, "  ", json.dumps(page_row(more=1), indent=None))).sha256
+        read_corpus(
+            write_pages(tmp_path, "  ", json.dumps(make_page_row(more=1), indent=None))
+        ).sha256
         == original_hash
     )
-    assert read_corpus(write_pages(tmp_path, page_row(text="It cleans!"))).sha256 != original_hash
+    assert (
+        read_corpus(write_pages(tmp_path, make_page_row(text="It cleans!"))).sha256 != original_hash
+    )
     assert len(original_hash) == 64
 
 
@@ -80,7 +86,10 @@ def test_pages_with_equal_addresses_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DuplicateIdError, match=r"first in line 1 .*pages\.jsonl:3"):
         read_corpus(
             write_pages(
-                tmp_path, page_row(), page_row(url="https://b.example"), page_row(title="Again")
+                tmp_path,
+                make_page_row(),
+                make_page_row(url="https://b.example"),
+                make_page_row(title="Again"),
             )
         )
     with pytest.raises(DuplicateIdError, match="twins"):
@@ -95,40 +104,40 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    ("line", "message"),
     [
         ("", "no pages"),
         ("{", "not JSON"),
         ('{"url": "https://a.example", "more": ' + "[" * 5_000, "deeply"),
         ('"text"', "not a valid corpus page"),
         ({"url": "https://a.example", "title": "No text"}, "text"),
-        (page_row(text=7), "text"),
-        (page_row(text=None), "text"),
-        (page_row(text=" \n\n "), "text is empty"),
-        (page_row(title="\t"), "title is empty"),
-        (page_row(url=""), "url is empty"),
-        (page_row(url="file:///etc/passwd"), "not an http or https URL"),
-        (page_row(url="javascript:alert(1)"), "not an http or https URL"),
-        (page_row(url="https://"), "not an http or https URL"),
-        (page_row(url="https://a.example/a b"), "not an http or https URL"),
-        (page_row(url="https://a.example/\x1b[2J"), "not an http or https URL"),
-        (page_row(url="https://a.example/\u202egpj.exe"), "not an http or https URL"),
-        (page_row(url="https://a.example/" + "a" * 2_000), "more than 2,000"),
-        (page_row(title="t" * 501), "more than 500"),
-        (page_row(text="t" * 200_001), "more than 200,000"),
-        (page_row(text="p\n\n" * (MAX_PARAGRAPHS + 1)), "paragraphs"),
+        (make_page_row(text=7), "text"),
+        (make_page_row(text=None), "text"),
+        (make_page_row(text=" \n\n "), "text is empty"),
+        (make_page_row(title="\t"), "title is empty"),
+        (make_page_row(url=""), "url is empty"),
+        (make_page_row(url="file:///etc/passwd"), "not an http or https URL"),
+        (make_page_row(url="javascript:alert(1)"), "not an http or https URL"),
+        (make_page_row(url="https://"), "not an http or https URL"),
+        (make_page_row(url="https://a.example/a b"), "not an http or https URL"),
+        (make_page_row(url="https://a.example/\x1b[2J"), "not an http or https URL"),
+        (make_page_row(url="https://a.example/\u202egpj.exe"), "not an http or https URL"),
+        (make_page_row(url="https://a.example/" + "a" * 2_000), "more than 2,000"),
+        (make_page_row(title="t" * 501), "more than 500"),
+        (make_page_row(text="t" * 200_001), "more than 200,000"),
+        (make_page_row(text="p\n\n" * (MAX_PARAGRAPHS + 1)), "paragraphs"),
         ('{"url": "https://a.example", "title": "t", "text": "half \\ud800"}', "not JSON"),
         ('{"url": "https://a.example", "title": "t", "text": "half \ud800"}', "not JSON"),
     ],
 )
-def test_invalid_line_is_named(tmp_path: Path, line: object, why: str) -> None:
-    with pytest.raises(RecordError, match=why) as error:
+def test_invalid_line_is_named(tmp_path: Path, line: object, message: str) -> None:
+    with pytest.raises(RecordError, match=message) as error:
         read_corpus(write_pages(tmp_path, line))
     assert str(error.value).isprintable(), "quoted text has no control characters"
 
 
 def test_torn_last_line_is_named(tmp_path: Path) -> None:
-    path = write_pages(tmp_path, page_row())
+    path = write_pages(tmp_path, make_page_row())
     path.write_text(path.read_text() + '{"url": "https://b', encoding="utf-8")
     with pytest.raises(RecordError, match="the last line is cut off"):
         read_corpus(path)

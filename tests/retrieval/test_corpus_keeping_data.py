@@ -1,4 +1,4 @@
-"""The shipped labelled corpus: its sections exist, and its questions fit them."""
+"""Tests the shipped corpus keeping_data: its sections are regular, and its questions fit them."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ class LabelledQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def load_chunks() -> dict[str, Chunk]:
-    """The chunks of the book, by id, as `epoche kg build` would make them."""
+    """Returns the chunks of the book by id, as `epoche kg build` would make them."""
     chapters = sorted((CORPUS / "book").glob("*.md"))
     return {chunk.id: chunk for chunk in chunk_documents(map(read_document, chapters))}
 
 
 @cache
 def load_questions() -> tuple[LabelledQuestion, ...]:
-    """All questions of the set."""
+    """Returns all questions of the corpus."""
     lines = (CORPUS / "questions.jsonl").read_bytes().splitlines()
     return tuple(msgspec.json.decode(line, type=LabelledQuestion) for line in lines)
 
 
-def numbered_sections() -> list[tuple[str, str]]:
-    """Document and section number of all sections that have a number."""
+def list_numbered_sections() -> list[tuple[str, str]]:
+    """Lists (document, section number) of all sections that have a number."""
     pairs = [tuple(chunk.split("#")) for chunk in load_chunks()]
     return [(document, key) for document, key in pairs if re.fullmatch(r"\d+(\.\d+)*", key)]
 
@@ -65,39 +65,43 @@ def test_sixteen_chapters_with_enough_sections() -> None:
     assert len(load_chunks()) >= 150
 
 
-def test_one_heading_is_one_chunk_whose_id_is_its_number() -> None:
+def test_every_heading_has_one_chunk_with_its_number() -> None:
     for chapter in (CORPUS / "book").glob("*.md"):
         headings = re.findall(r"(?m)^#+ (\S+)", chapter.read_text(encoding="utf-8"))
         assert headings[0] == str(int(chapter.stem.split("-")[0]))
-        found = [chunk.id for chunk in load_chunks().values() if chunk.id.startswith(chapter.stem)]
-        assert len(found) == len(headings)
+        chunk_ids = [
+            chunk.id for chunk in load_chunks().values() if chunk.id.startswith(chapter.stem)
+        ]
+        assert len(chunk_ids) == len(headings)
         for number in headings:
             if "." in number:
-                assert f"{chapter.stem}#{number}" in found
+                assert f"{chapter.stem}#{number}" in chunk_ids
 
 
 def test_sections_have_parents_and_no_gaps() -> None:
-    there = set(numbered_sections())
-    for document, number in there:
+    sections = set(list_numbered_sections())
+    for document, number in sections:
         assert int(number.split(".")[0]) == int(document.split("-")[0])
         parent, dot, last = number.rpartition(".")
         if dot:
-            assert (document, parent) in there
-            assert last == "1" or (document, f"{parent}.{int(last) - 1}") in there
+            assert (document, parent) in sections
+            assert last == "1" or (document, f"{parent}.{int(last) - 1}") in sections
 
 
-@pytest.mark.parametrize("chunk", load_chunks())
-def test_a_section_is_a_short_piece_of_prose(chunk: str) -> None:
-    text = load_chunks()[chunk].text
+@pytest.mark.parametrize("chunk_id", load_chunks())
+def test_a_section_is_a_short_piece_of_prose(chunk_id: str) -> None:
+    text = load_chunks()[chunk_id].text
     assert len(text) <= MAX_SECTION_LENGTH
     assert 80 <= len(text.split()) <= 210
 
 
 def test_references_in_the_text_resolve() -> None:
-    numbers = {number for _, number in numbered_sections()}
+    numbers = {number for _, number in list_numbered_sections()}
     for chunk in load_chunks().values():
-        for found in re.findall(r"\b(?:Section|Chapter)s? (\d+(?:\.\d+)*)", chunk.text):
-            assert found in numbers, f"{chunk.id} refers to {found}, which does not exist"
+        for cited_number in re.findall(r"\b(?:Section|Chapter)s? (\d+(?:\.\d+)*)", chunk.text):
+            assert cited_number in numbers, (
+                f"{chunk.id} refers to {cited_number}, which does not exist"
+            )
 
 
 def test_question_ids_are_unique_and_in_order() -> None:
@@ -107,13 +111,13 @@ def test_question_ids_are_unique_and_in_order() -> None:
     assert len(ids) >= 100
 
 
-def test_every_kind_is_frequent_in_both_halves() -> None:
-    of_kind = Counter(question.kind for question in load_questions())
-    assert set(of_kind) == set(KINDS)
-    assert min(of_kind.values()) >= MIN_PER_KIND
-    split = Counter((question.kind, question.split) for question in load_questions())
+def test_every_kind_is_frequent_in_both_splits() -> None:
+    kind_counts = Counter(question.kind for question in load_questions())
+    assert set(kind_counts) == set(KINDS)
+    assert min(kind_counts.values()) >= MIN_PER_KIND
+    split_counts = Counter((question.kind, question.split) for question in load_questions())
     for kind in KINDS:
-        assert abs(split[kind, "dev"] - split[kind, "test"]) <= 1, kind
+        assert abs(split_counts[kind, "dev"] - split_counts[kind, "test"]) <= 1, kind
 
 
 @pytest.mark.parametrize("question", load_questions(), ids=lambda question: question.id)
@@ -129,22 +133,22 @@ def test_gold_fits_the_kind(question: LabelledQuestion) -> None:
     if question.kind == "cross-section":
         assert len({chunk.split("#")[0] for chunk in question.gold}) >= 2
     if question.kind in ("confusable", "unanswerable"):
-        assert question.note, "why it is confusable, or what near text does not answer"
+        assert question.note, "the note must say why it is confusable or not answered"
 
 
 def test_questions_are_not_copied_from_their_gold() -> None:
     shares = []
     for question in load_questions():
         if question.gold:
-            asked = set(extract_content_words(question.question))
-            told = set(
+            question_words = set(extract_content_words(question.question))
+            gold_words = set(
                 extract_content_words(
                     " ".join(load_chunks()[chunk].text for chunk in question.gold)
                 )
             )
-            shares.append(len(asked & told) / len(asked))
-    low = sum(share <= LOW_OVERLAP for share in shares)
-    assert low >= len(shares) / 2
+            shares.append(len(question_words & gold_words) / len(question_words))
+    n_low = sum(share <= LOW_OVERLAP for share in shares)
+    assert n_low >= len(shares) / 2
 
 
 def test_readme_counts_are_right() -> None:

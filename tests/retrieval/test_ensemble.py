@@ -1,4 +1,4 @@
-"""The ensemble: the published formulas, settled ties, and retrievers without results."""
+"""Tests the ensemble's formulas, its order of ties, and retrievers without results."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class FixedRetriever:
 
     def __init__(self, scores: dict[str, float]) -> None:
         self._scores = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-        self.asked: list[int] = []
+        self.requested_sizes: list[int] = []
 
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
-        self.asked.append(pool_size)
-        found = [(k, v) for k, v in self._scores if chunks is None or k in chunks]
-        return dict(found[:pool_size])
+        self.requested_sizes.append(pool_size)
+        matches = [(k, v) for k, v in self._scores if chunks is None or k in chunks]
+        return dict(matches[:pool_size])
 
     def search(self, query: str, k: int) -> list[tuple[str, float]]:
         return list(self.get_scores(query, k).items())
@@ -42,97 +42,107 @@ class FixedRetriever:
 result_pools = st.dictionaries(
     st.sampled_from("abcdefgh"), st.floats(-10, 10, allow_nan=False), max_size=8
 )
-several_pools = st.lists(result_pools, min_size=1, max_size=4)
+pool_lists = st.lists(result_pools, min_size=1, max_size=4)
 
 
-@given(several_pools)
-def test_rrf_follows_the_formula(found: list[dict[str, float]]) -> None:
-    retrievers = [FixedRetriever(pool) for pool in found]
+@given(pool_lists)
+def test_rrf_follows_the_formula(pools: list[dict[str, float]]) -> None:
+    retrievers = [FixedRetriever(pool) for pool in pools]
     scores = EnsembleRanker(CORPUS, retrievers).get_scores("q", 8)
-    exact: dict[str, Fraction] = {}
-    for pool in found:
+    expected: dict[str, Fraction] = {}
+    for pool in pools:
         for name, score in pool.items():
-            rank = 1 + sum(other > score for other in pool.values())
-            exact[name] = exact.get(name, Fraction(0)) + Fraction(1, RRF_K + rank)
-    assert set(scores) == set(exact)
-    speaking = sum(map(bool, found))
+            rank = 1 + sum(other_score > score for other_score in pool.values())
+            expected[name] = expected.get(name, Fraction(0)) + Fraction(1, RRF_K + rank)
+    assert set(scores) == set(expected)
+    n_nonempty = sum(map(bool, pools))
     for name, score in scores.items():
-        assert score == pytest.approx(float(exact[name] / speaking), rel=1e-12)
+        assert score == pytest.approx(float(expected[name] / n_nonempty), rel=1e-12)
 
 
-@given(several_pools, st.sampled_from(["rrf", "linear"]))
+@given(pool_lists, st.sampled_from(["rrf", "linear"]))
 def test_the_order_of_retrievers_does_not_matter(
-    found: list[dict[str, float]], method: Method
+    pools: list[dict[str, float]], method: Method
 ) -> None:
     orders = {
         tuple(EnsembleRanker(CORPUS, list(order), method=method).get_scores("q", 8).items())
-        for order in itertools.permutations([FixedRetriever(pool) for pool in found])
+        for order in itertools.permutations([FixedRetriever(pool) for pool in pools])
     }
     assert len(orders) == 1
 
 
-@given(several_pools, st.sampled_from(["rrf", "linear"]), st.integers(1, 8))
+@given(pool_lists, st.sampled_from(["rrf", "linear"]), st.integers(1, 8))
 def test_results_are_best_first_with_ties_in_corpus_order(
-    found: list[dict[str, float]], method: Method, size: int
+    pools: list[dict[str, float]], method: Method, size: int
 ) -> None:
-    ranker = EnsembleRanker(CORPUS, [FixedRetriever(pool) for pool in found], method=method)
-    whole = list(ranker.get_scores("q", 8).items())
-    assert whole == sorted(whole, key=lambda pair: (-pair[1], pair[0]))
-    assert ranker.search("q", size) == whole[:size]
+    ranker = EnsembleRanker(CORPUS, [FixedRetriever(pool) for pool in pools], method=method)
+    full_results = list(ranker.get_scores("q", 8).items())
+    assert full_results == sorted(full_results, key=lambda pair: (-pair[1], pair[0]))
+    assert ranker.search("q", size) == full_results[:size]
 
 
 def test_missing_result_scores_below_the_last_one() -> None:
-    one, two = FixedRetriever({"a": 2.0, "b": 1.0}), FixedRetriever({"c": 1.0, "a": 0.5, "b": 0.1})
-    scores = EnsembleRanker(CORPUS, (one, two)).get_scores("q", 8)
-    assert scores["c"] == pytest.approx(0.5 / 61), "half the weight, one retriever only"
+    first_retriever, second_retriever = (
+        FixedRetriever({"a": 2.0, "b": 1.0}),
+        FixedRetriever({"c": 1.0, "a": 0.5, "b": 0.1}),
+    )
+    scores = EnsembleRanker(CORPUS, (first_retriever, second_retriever)).get_scores("q", 8)
+    # RRF adds weight / (60 + rank); each of the two retrievers has the weight 0.5.
+    assert scores["c"] == pytest.approx(0.5 / 61), "only the second retriever has a result"
     assert scores["b"] == pytest.approx(0.5 / 62 + 0.5 / 63)
     assert list(scores) == ["a", "b", "c"]
 
 
 def test_linear_scales_each_pool_to_0_and_1() -> None:
-    one, two = (
+    first_retriever, second_retriever = (
         FixedRetriever({"a": 30.0, "b": 20.0, "c": 10.0}),
         FixedRetriever({"d": 0.2, "a": 0.2}),
     )
-    scores = EnsembleRanker(CORPUS, (one, two), (3, 1), method="linear").get_scores("q", 8)
+    scores = EnsembleRanker(
+        CORPUS, (first_retriever, second_retriever), (3, 1), method="linear"
+    ).get_scores("q", 8)
     assert scores == {"a": pytest.approx(1.0), "b": 0.375, "d": 0.25, "c": 0.0}
     assert list(scores) == ["a", "b", "d", "c"]
 
 
 def test_retriever_without_results_is_left_out() -> None:
-    one, two, silent = (
+    first_retriever, second_retriever, empty_retriever = (
         FixedRetriever({"a": 3.0, "b": 1.0}),
         FixedRetriever({"b": 0.4, "c": 0.1}),
         FixedRetriever({}),
     )
     for method in get_args(Method):
-        both = EnsembleRanker(CORPUS, (one, two), (1, 3), method=method).get_scores("q", 8)
-        with_silent = EnsembleRanker(CORPUS, (one, silent, two), (1, 4, 3), method=method)
-        assert with_silent.get_scores("q", 8) == both
-        alone = EnsembleRanker(CORPUS, (silent, one), (0.9, 0.1), method=method)
-        only = EnsembleRanker(CORPUS, (one,), method=method)
-        assert alone.get_scores("q", 8) == only.get_scores("q", 8)
-        nothing = EnsembleRanker(CORPUS, (silent, silent), method=method)
-        assert nothing.get_scores("q", 8) == {}
+        expected = EnsembleRanker(
+            CORPUS, (first_retriever, second_retriever), (1, 3), method=method
+        ).get_scores("q", 8)
+        with_empty = EnsembleRanker(
+            CORPUS, (first_retriever, empty_retriever, second_retriever), (1, 4, 3), method=method
+        )
+        assert with_empty.get_scores("q", 8) == expected
+        with_empty_first = EnsembleRanker(
+            CORPUS, (empty_retriever, first_retriever), (0.9, 0.1), method=method
+        )
+        one_retriever = EnsembleRanker(CORPUS, (first_retriever,), method=method)
+        assert with_empty_first.get_scores("q", 8) == one_retriever.get_scores("q", 8)
+        only_empty = EnsembleRanker(CORPUS, (empty_retriever, empty_retriever), method=method)
+        assert only_empty.get_scores("q", 8) == {}
 
 
-@given(
-    several_pools, st.sampled_from(["rrf", "linear"]), st.integers(-2, 9), st.permutations(CORPUS)
-)
+@given(pool_lists, st.sampled_from(["rrf", "linear"]), st.integers(-2, 9), st.permutations(CORPUS))
 def test_scores_are_bounded_and_independent_of_order(
-    found: list[dict[str, float]], method: Method, size: int, corpus: list[Passage]
+    pools: list[dict[str, float]], method: Method, size: int, corpus: list[Passage]
 ) -> None:
-    retrievers = [FixedRetriever(pool) for pool in found]
+    retrievers = [FixedRetriever(pool) for pool in pools]
     scores = EnsembleRanker(CORPUS, retrievers, method=method).get_scores("q", 8)
     assert EnsembleRanker(corpus, retrievers, method=method).get_scores("q", 8) == scores
     assert all(0 <= score <= 1 and math.isfinite(score) for score in scores.values())
-    some = EnsembleRanker(CORPUS, retrievers, method=method).get_scores("q", size)
-    assert list(some.items()) == list(scores.items())[: max(size, 0)]
+    limited = EnsembleRanker(CORPUS, retrievers, method=method).get_scores("q", size)
+    assert list(limited.items()) == list(scores.items())[: max(size, 0)]
 
 
 def test_extreme_scores_are_scaled() -> None:
-    wide = FixedRetriever({"a": 1.7e308, "b": 0.0, "c": -1.7e308})
-    assert EnsembleRanker(CORPUS, (wide,), method="linear").get_scores("q", 8) == {
+    extreme_retriever = FixedRetriever({"a": 1.7e308, "b": 0.0, "c": -1.7e308})
+    assert EnsembleRanker(CORPUS, (extreme_retriever,), method="linear").get_scores("q", 8) == {
         "a": 1.0,
         "b": 0.5,
         "c": 0.0,
@@ -140,10 +150,10 @@ def test_extreme_scores_are_scaled() -> None:
 
 
 def test_ties_are_settled_by_another_retriever_then_the_corpus() -> None:
-    tied = FixedRetriever(dict.fromkeys("abcd", 1.0))
+    tied_retriever = FixedRetriever(dict.fromkeys("abcd", 1.0))
     for method in get_args(Method):
         ranker = EnsembleRanker(
-            CORPUS, (tied, FixedRetriever({"c": 3, "b": 2, "h": 1})), method=method
+            CORPUS, (tied_retriever, FixedRetriever({"c": 3, "b": 2, "h": 1})), method=method
         )
         assert list(ranker.get_scores("q", 8))[:4] == ["c", "b", "a", "d"]
 
@@ -160,12 +170,13 @@ def test_retrievers_of_another_corpus_are_refused() -> None:
 
 
 def test_retriever_of_weight_zero_is_not_called() -> None:
-    one, two = FixedRetriever({"a": 1.0}), FixedRetriever({"b": 1.0})
-    ranker = EnsembleRanker(CORPUS, (one, two), (1, 0), pool=3)
+    first_retriever, second_retriever = FixedRetriever({"a": 1.0}), FixedRetriever({"b": 1.0})
+    ranker = EnsembleRanker(CORPUS, (first_retriever, second_retriever), (1, 0), pool=3)
     assert list(ranker.get_scores("q", 5)) == ["a"]
-    assert (one.asked, two.asked) == ([5], []), "never fewer than are wanted"
+    assert first_retriever.requested_sizes == [5], "the pool is never smaller than the request"
+    assert second_retriever.requested_sizes == []
     ranker.get_scores("q", 1)
-    assert one.asked == [5, 3]
+    assert first_retriever.requested_sizes == [5, 3]
 
 
 def test_only_requested_chunks_are_scored() -> None:
@@ -181,9 +192,9 @@ def test_weights_sum_to_one(weights: list[float]) -> None:
         with pytest.raises(ValueError, match="all weights"):
             normalise_weights(weights, len(weights))
         return
-    normal = normalise_weights(weights, len(weights))
-    assert math.fsum(normal) == pytest.approx(1.0)
-    assert normalise_weights(normal, len(normal)) == normal, "once is enough"
+    normalised = normalise_weights(weights, len(weights))
+    assert math.fsum(normalised) == pytest.approx(1.0)
+    assert normalise_weights(normalised, len(normalised)) == normalised
 
 
 @pytest.mark.parametrize("weights", [(-1, 2), (math.nan, 1), (math.inf, 1), (1,), (1, 1, 1)])

@@ -1,4 +1,4 @@
-"""Facts about entities: their order, no duplicates, no schema triples, all entities covered."""
+"""Tests that facts about entities are ordered, complete, free of schema triples, and unique."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_all_asserted_facts_of_an_entity_and_no_others(kb: KnowledgeBase) -> Non
 def test_denials_are_included(kb: KnowledgeBase) -> None:
     from kg.denials import iter_denials
 
-    text = kb.graph.index.terms.get_text
+    get_text = kb.graph.index.terms.get_text
     denial = next(iter(iter_denials(kb.graph.index)))
-    facts = collect_nearby_facts(kb.graph, kb.verbaliser, [text(denial.s)], 50)
+    facts = collect_nearby_facts(kb.graph, kb.verbaliser, [get_text(denial.s)], 50)
     assert any(" not " in fact or " neither " in fact for fact in facts)
 
 
-def test_entities_take_turns(kb: KnowledgeBase) -> None:
+def test_facts_of_several_entities_alternate(kb: KnowledgeBase) -> None:
     facts = list_facts_around(kb, 8, "north-sea", "main-germany", "zzyzx")
     assert len(facts) == 8
     assert sum("Main" in fact for fact in facts) >= 3

@@ -1,4 +1,4 @@
-"""Graph facts as passages: all asserted facts, no inferred ones, and no vocabulary."""
+"""Tests that passages state all asserted facts of a graph, no inferred ones, and no vocabulary."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def graph(tmp_path: Path) -> Graph:
 
 
 @pytest.fixture
-def words(graph: Graph) -> Verbaliser:
+def verbaliser(graph: Graph) -> Verbaliser:
     domain = Domain(name="x", graph_files=(), shapes_files=())
     return Verbaliser(domain, Labels(graph), graph)
 
 
-def test_every_fact_is_one_sentence(graph: Graph, words: Verbaliser) -> None:
-    passages = build_passages(graph, words)
+def test_every_fact_is_one_sentence(graph: Graph, verbaliser: Verbaliser) -> None:
+    passages = build_passages(graph, verbaliser)
     texts = [passage.text for passage in passages]
     assert len(texts) == 8
     assert "Rhine is a river." in texts
@@ -56,14 +56,14 @@ def test_every_fact_is_one_sentence(graph: Graph, words: Verbaliser) -> None:
     assert [passage.id for passage in passages] == [f"f{n:06d}" for n in range(1, 9)]
 
 
-def test_subject_passages_contain_the_same_sentences(graph: Graph, words: Verbaliser) -> None:
-    facts = [passage.text for passage in build_passages(graph, words, "fact")]
-    subjects = build_passages(graph, words, "subject")
+def test_subject_passages_contain_the_same_sentences(graph: Graph, verbaliser: Verbaliser) -> None:
+    facts = [passage.text for passage in build_passages(graph, verbaliser, "fact")]
+    subjects = build_passages(graph, verbaliser, "subject")
     assert [passage.id for passage in subjects] == ["urn:x:rhine", "urn:x:main"]
     lines = [line for passage in subjects for line in passage.text.splitlines()]
     assert sorted(lines) == sorted(facts)
     assert "not" in subjects[1].text
 
 
-def test_an_empty_graph_has_no_passages(words: Verbaliser) -> None:
-    assert build_passages(Graph.from_claims([]), words) == []
+def test_an_empty_graph_has_no_passages(verbaliser: Verbaliser) -> None:
+    assert build_passages(Graph.from_claims([]), verbaliser) == []

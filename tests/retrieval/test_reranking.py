@@ -1,4 +1,4 @@
-"""Re-ranking with a real but tiny and random cross-encoder, made without a model hub."""
+"""Tests re-ranking with a tiny, random cross-encoder that is made without a model hub."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return write_cross_encoder(tmp_path_factory.mktemp("rerank") / "tiny", 11, num_labels=1)
 
 
-def test_order_is_that_of_the_model(folder: Path) -> None:
-    """Compared with the model itself, called without sentence-transformers."""
+def test_results_are_ordered_by_the_scores_of_the_model(folder: Path) -> None:
+    """The expected scores come from the model itself, called without sentence-transformers."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -47,26 +47,28 @@ def test_order_is_that_of_the_model(folder: Path) -> None:
         expected[passage.id] = 1 / (1 + math.exp(-logit))
     base = BM25(CORPUS)
     reranked = RerankingRetriever(CORPUS, base, load_reranker(str(folder)))
-    found = reranked.get_scores(QUERY, 5)
-    assert set(found) == set(base.get_scores(QUERY, 5)) == {"tree", "hash", "bitmap", "again"}
-    assert found == {one: pytest.approx(expected[one], abs=1e-5) for one in found}
-    assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert list(found) != list(base.get_scores(QUERY, 5)), "an order that stays proves little"
-    assert list(found).index("hash") + 1 == list(found).index("again"), "ties keep BM25's order"
+    scores = reranked.get_scores(QUERY, 5)
+    assert set(scores) == set(base.get_scores(QUERY, 5)) == {"tree", "hash", "bitmap", "again"}
+    assert scores == {
+        passage_id: pytest.approx(expected[passage_id], abs=1e-5) for passage_id in scores
+    }
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
+    assert list(scores) != list(base.get_scores(QUERY, 5)), "re-ranking must change the order"
+    assert list(scores).index("hash") + 1 == list(scores).index("again"), "ties keep BM25's order"
 
 
 def test_pool_limit_filter_and_empty_results(folder: Path) -> None:
     encoder = load_reranker(str(folder))
     reranked = RerankingRetriever(CORPUS, BM25(CORPUS), encoder, pool=1)
     assert isinstance(reranked, Retriever)
-    whole = RerankingRetriever(CORPUS, BM25(CORPUS), encoder).get_scores(QUERY, 9)
-    (only,) = reranked.get_scores(QUERY, 1)
-    assert only == BM25(CORPUS).search(QUERY, 1)[0][0], "nothing else was read"
-    assert set(reranked.get_scores(QUERY, 9)) == set(whole), "k results are returned"
-    some = RerankingRetriever(CORPUS, BM25(CORPUS), encoder).get_scores(
+    full_results = RerankingRetriever(CORPUS, BM25(CORPUS), encoder).get_scores(QUERY, 9)
+    (top_id,) = reranked.get_scores(QUERY, 1)
+    assert top_id == BM25(CORPUS).search(QUERY, 1)[0][0], "the pool has only the best passage"
+    assert set(reranked.get_scores(QUERY, 9)) == set(full_results), "k results are returned"
+    filtered = RerankingRetriever(CORPUS, BM25(CORPUS), encoder).get_scores(
         QUERY, 9, {"tree", "lock", "no"}
     )
-    assert set(some) == {"tree"}
+    assert set(filtered) == {"tree"}
     assert reranked.get_scores("zebra", 3) == {}
     assert RerankingRetriever([], BM25([]), encoder).search(QUERY, 3) == []
     with pytest.raises(ValueError, match="pool"):

@@ -1,4 +1,4 @@
-"""Opening the retrievers of a run by name: built from documents, over the same chunk ids."""
+"""Tests that each retriever of a run can be opened by name and returns the run's chunk ids."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ When a leaf node of the B+-tree is full, the node is split, and a key moves to i
 
 Two-phase locking takes locks on disk blocks and keys. A lock is held until the transaction ends.
 """
-ASKED = "Which node of a B+-tree is split when its keys are too many?"
-BERTS = "Physical Storage Media"
+QUERY = "Which node of a B+-tree is split when its keys are too many?"
+HEADING_QUERY = "Physical Storage Media"
 
 
-def build_small_run(folder: Path, **left_out: bool) -> Run:
+def build_small_run(folder: Path, **steps: bool) -> Run:
     (folder / "book.md").write_text(TEXT)
-    plan = BuildPlan(documents=(folder / "book.md",), out=folder / "run", **left_out)  # type: ignore[arg-type]
+    plan = BuildPlan(documents=(folder / "book.md",), out=folder / "run", **steps)  # type: ignore[arg-type]
     return build_run(plan, Yake(), RuleVerifier(), make_lexical_embedder())
 
 
@@ -70,32 +70,34 @@ def test_every_retriever_returns_chunk_ids_of_the_run(name: str, run: Run) -> No
     assert isinstance(retriever, Retriever)
     assert retriever.name == name
     ids = {chunk.id for chunk in run.chunks}
-    scores = retriever.get_scores(ASKED, 99)
+    scores = retriever.get_scores(QUERY, 99)
     assert scores
     assert set(scores) <= ids
     assert next(iter(scores)) in ("book#2", "book#2.1")
-    first = next(iter(ids))
-    assert set(retriever.get_scores(ASKED, 99, {first, "elsewhere"})) <= {first}
-    assert list(retriever.get_scores(ASKED, 2).items()) == list(scores.items())[:2]
+    first_id = next(iter(ids))
+    assert set(retriever.get_scores(QUERY, 99, {first_id, "elsewhere"})) <= {first_id}
+    assert list(retriever.get_scores(QUERY, 2).items()) == list(scores.items())[:2]
 
 
 @pytest.mark.parametrize("name", ["kg", "section_tree"])
 def test_headings_and_concepts_match_in_any_case(name: str, run: Run) -> None:
     retriever = open_retriever(name, run)
-    for query in (BERTS, BERTS.upper(), BERTS.lower()):
+    for query in (HEADING_QUERY, HEADING_QUERY.upper(), HEADING_QUERY.lower()):
         assert next(iter(retriever.get_scores(query, 1))) == "book#1.1"
 
 
 def test_ensemble_fuses_its_four_parts(run: Run) -> None:
-    parts = ("bm25", "dense", "kg", "section_tree")
-    alone = [open_retriever(name, run, embedder="lexical") for name in parts]
-    whole = open_retriever("ensemble", run, embedder="lexical")
-    by_hand = EnsembleRanker(list_run_passages(run), alone)
-    assert whole.get_scores(ASKED, 9) == by_hand.get_scores(ASKED, 9)
-    linear = RetrieverOptions(weights={"dense": 0, "kg": 3, "section_tree": 0}, fusion="linear")
-    some = open_retriever("ensemble", run, options=linear)
-    by_hand = EnsembleRanker(list_run_passages(run), (alone[0], alone[2]), (1, 3), method="linear")
-    assert some.get_scores(ASKED, 9) == by_hand.get_scores(ASKED, 9)
+    component_names = ("bm25", "dense", "kg", "section_tree")
+    components = [open_retriever(name, run, embedder="lexical") for name in component_names]
+    ensemble = open_retriever("ensemble", run, embedder="lexical")
+    expected = EnsembleRanker(list_run_passages(run), components)
+    assert ensemble.get_scores(QUERY, 9) == expected.get_scores(QUERY, 9)
+    options = RetrieverOptions(weights={"dense": 0, "kg": 3, "section_tree": 0}, fusion="linear")
+    weighted_ensemble = open_retriever("ensemble", run, options=options)
+    expected = EnsembleRanker(
+        list_run_passages(run), (components[0], components[2]), (1, 3), method="linear"
+    )
+    assert weighted_ensemble.get_scores(QUERY, 9) == expected.get_scores(QUERY, 9)
 
 
 def test_options_reach_the_retriever(run: Run) -> None:
@@ -109,13 +111,13 @@ def test_options_reach_the_retriever(run: Run) -> None:
     }
     tree = open_retriever("section_tree", run, options=RetrieverOptions(break_ties=False))
     assert tree.params()["ties"] is None  # type: ignore[attr-defined]
-    for name, choices, match in (
+    for name, options, message in (
         ("altavista", RetrieverOptions(), "unknown retriever 'altavista'"),
         ("bm25", RetrieverOptions(weights={"bm25": 1}), "has no components"),
         ("hybrid", RetrieverOptions(weights={"kg": 1}), "has no component kg"),
     ):
-        with pytest.raises(ValueError, match=match):
-            open_retriever(name, run, options=choices)
+        with pytest.raises(ValueError, match=message):
+            open_retriever(name, run, options=options)
 
 
 def test_run_without_sections_or_canonical_forms_is_searched(tmp_path: Path) -> None:
@@ -123,22 +125,25 @@ def test_run_without_sections_or_canonical_forms_is_searched(tmp_path: Path) -> 
     ensemble = open_retriever("ensemble", run, embedder="lexical")
     names = [part["name"] for part in ensemble.params()["retrievers"]]  # type: ignore[attr-defined]
     assert names == ["bm25", "dense", "kg"]
-    assert next(iter(ensemble.get_scores(ASKED, 9))) in ("book#2", "book#2.1")
-    for name, choices in (
+    assert next(iter(ensemble.get_scores(QUERY, 9))) in ("book#2", "book#2.1")
+    for name, options in (
         ("section_tree", RetrieverOptions()),
         ("ensemble", RetrieverOptions(weights={"dense": 0, "section_tree": 2})),
     ):
         with pytest.raises(RunFolderError, match="without a section tree"):
-            open_retriever(name, run, options=choices)
-    nothing = dict.fromkeys(("bm25", "dense", "kg"), 0.0)
+            open_retriever(name, run, options=options)
+    zero_weights = dict.fromkeys(("bm25", "dense", "kg"), 0.0)
     with pytest.raises(SettingError, match="all weights are 0"):
-        open_retriever("ensemble", run, options=RetrieverOptions(weights=nothing))
+        open_retriever("ensemble", run, options=RetrieverOptions(weights=zero_weights))
 
 
 def test_another_embedding_model_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Same name, other weights: existing embeddings cannot be compared with new ones."""
-    other = Embedder(make_lexical_embedder().encode, "lexical", "ab" * 32)
-    monkeypatch.setattr(factory, "make_lexical_embedder", lambda: other)
+    """A model with the same name but other weights is refused too.
+
+    Embeddings of the run cannot be compared with those of other weights.
+    """
+    other_embedder = Embedder(make_lexical_embedder().encode, "lexical", "ab" * 32)
+    monkeypatch.setattr(factory, "make_lexical_embedder", lambda: other_embedder)
     with pytest.raises(EmbedderMismatchError):
         open_retriever("kg", run)
 
@@ -161,34 +166,38 @@ def test_ensemble_weights_are_parsed() -> None:
 
 def test_command_prints_text_or_json(run: Run) -> None:
     def run_search(*arguments: str) -> tuple[int, str]:
-        done = CliRunner().invoke(app, ["retrieval", "search", *arguments])
-        return done.exit_code, done.stdout
+        result = CliRunner().invoke(app, ["retrieval", "search", *arguments])
+        return result.exit_code, result.stdout
 
-    told = ("--run", str(run.folder), "--retriever", "kg")
-    code, text = run_search(ASKED, *told, "-k", "2")
+    kg_arguments = ("--run", str(run.folder), "--retriever", "kg")
+    code, text = run_search(QUERY, *kg_arguments, "-k", "2")
     assert code == 0
     assert "  1  1.0000  book#2" in text
     assert "2.1 Splitting" in text
-    code, text = run_search(ASKED, *told, "--json", "--walk", "ppr", "--beta", "0.5")
-    found = json.loads(text)
-    assert (code, found["query"], found["retriever"]["mode"]) == (0, ASKED, "ppr")
-    assert [row["rank"] for row in found["results"]] == list(range(1, len(found["results"]) + 1))
-    assert all(row["text"] and 0 < row["score"] <= 1 for row in found["results"])
-    assert run_search("zebra", *told) == (0, "nothing found\n")
-    assert run_search(ASKED, "--run", str(run.folder / "no"))[0] == 3
+    code, text = run_search(QUERY, *kg_arguments, "--json", "--walk", "ppr", "--beta", "0.5")
+    document = json.loads(text)
+    assert (code, document["query"], document["retriever"]["mode"]) == (0, QUERY, "ppr")
+    assert [row["rank"] for row in document["results"]] == list(
+        range(1, len(document["results"]) + 1)
+    )
+    assert all(row["text"] and 0 < row["score"] <= 1 for row in document["results"])
+    assert run_search("zebra", *kg_arguments) == (0, "nothing found\n")
+    # Exit codes (docs/errors.md): 3 missing file, 19 invalid setting.
+    assert run_search(QUERY, "--run", str(run.folder / "no"))[0] == 3
     weights = ("--retriever", "ensemble", "--weight", "dense=0", "--weight", "kg=2")
-    assert run_search(ASKED, "--run", str(run.folder), *weights, "-k", "1")[0] == 0
-    assert run_search(ASKED, "--run", str(run.folder), "--weight", "bm26=0")[0] == 19
-    for without_effect in (("--walk", "ppr"), ("--beta", "1"), ("--weight", "kg=1")):
+    assert run_search(QUERY, "--run", str(run.folder), *weights, "-k", "1")[0] == 0
+    assert run_search(QUERY, "--run", str(run.folder), "--weight", "bm26=0")[0] == 19
+    # BM25 has no walk, no beta and no weights, so these options are refused.
+    for options in (("--walk", "ppr"), ("--beta", "1"), ("--weight", "kg=1")):
         bm25 = ("--run", str(run.folder), "--retriever", "bm25")
-        assert run_search(ASKED, *bm25, *without_effect)[0] == 19
+        assert run_search(QUERY, *bm25, *options)[0] == 19
     assert tuple(RetrieverName) == RUN_RETRIEVERS
 
 
 def test_damaged_runs_are_refused_by_every_retriever(tmp_path: Path) -> None:
     run = build_small_run(tmp_path)
-    graph = run.folder / "graph.json"
-    graph.write_bytes(graph.read_bytes()[:-2] + b" }")
+    graph_file = run.folder / "graph.json"
+    graph_file.write_bytes(graph_file.read_bytes()[:-2] + b" }")
     from kg.text.run.folder import open_run
 
     with pytest.raises(RunFolderError):

@@ -1,4 +1,4 @@
-"""Properties of every retriever for any passages and any question."""
+"""Tests that every retriever follows the protocol for any passages and any question."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FACTORIES: dict[str, Callable[[Sequence[Passage]], Retriever]] = {
     "rrf": lambda passages: make_ensemble(passages, "rrf"),
     "linear": lambda passages: make_ensemble(passages, "linear"),
 }
-PROMISED = {
+SCORE_BOUNDS = {
     "bm25": (0.0, math.inf),
     "dense": (-1.0, 1.0),
     "rrf": (0.0, 1 / 61),
@@ -51,22 +51,26 @@ corpora = st.lists(texts, max_size=7).map(
 def test_retriever_protocol_holds_for_any_corpus(
     name: str, corpus: list[Passage], query: str, size: int, data: st.DataObject
 ) -> None:
-    make = FACTORIES[name]
-    retriever = make(corpus)
+    make_retriever = FACTORIES[name]
+    retriever = make_retriever(corpus)
     scores = retriever.get_scores(query, len(corpus))
     order = [passage.id for passage in corpus]
-    low, high = PROMISED[name]
+    low, high = SCORE_BOUNDS[name]
     assert set(scores) <= set(order)
-    assert all(math.isfinite(one) and low - 1e-6 <= one <= high + 1e-6 for one in scores.values())
-    assert list(scores) == sorted(scores, key=lambda one: (-scores[one], order.index(one)))
+    for score in scores.values():
+        assert math.isfinite(score)
+        assert low - 1e-6 <= score <= high + 1e-6
+    assert list(scores) == sorted(
+        scores, key=lambda passage_id: (-scores[passage_id], order.index(passage_id))
+    )
     assert list(retriever.get_scores(query, size).items()) == list(scores.items())[: max(size, 0)]
-    some = set(data.draw(st.lists(st.sampled_from([*order, "elsewhere"]), unique=True)))
-    chosen = retriever.get_scores(query, 9, some)
-    assert set(chosen) == some.intersection(scores)
+    selection = set(data.draw(st.lists(st.sampled_from([*order, "elsewhere"]), unique=True)))
+    selected_scores = retriever.get_scores(query, 9, selection)
+    assert set(selected_scores) == selection.intersection(scores)
     if name in ("bm25", "dense"):
-        assert chosen == {one: scores[one] for one in chosen}, (
-            "selecting candidates does not change scores"
-        )
-    shuffled = make(data.draw(st.permutations(corpus)))
-    again = shuffled.get_scores(query, len(corpus))
-    assert again == scores
+        assert selected_scores == {
+            passage_id: scores[passage_id] for passage_id in selected_scores
+        }, "selecting candidates does not change scores"
+    shuffled_retriever = make_retriever(data.draw(st.permutations(corpus)))
+    shuffled_scores = shuffled_retriever.get_scores(query, len(corpus))
+    assert shuffled_scores == scores

@@ -1,4 +1,7 @@
-"""The command for web searches: replay, recording, and refused options."""
+"""Tests the command for web searches: replay, recording, and refused options.
+
+docs/errors.md lists the exit codes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from retrieval.web_results import (
     read_frozen_queries,
 )
 
-live = pytest.mark.skipif(
+needs_live_search = pytest.mark.skipif(
     importlib.util.find_spec("ddgs") is None or shutil.which("openssl") is None,
     reason="needs the extra web, and openssl to make certificates",
 )
@@ -31,8 +34,8 @@ QUERY = "Where does the Rhine end?"
 
 
 def run_web_search(*arguments: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["retrieval", "web", *arguments])
-    return done.exit_code, done.output
+    result = CliRunner().invoke(app, ["retrieval", "web", *arguments])
+    return result.exit_code, result.output
 
 
 @pytest.fixture
@@ -45,63 +48,63 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchEn
 
 
 def test_recorded_search_is_printed(tmp_path: Path) -> None:
-    file = tmp_path / "web.jsonl"
+    frozen_file = tmp_path / "web.jsonl"
     row = FrozenQuery(
         QUERY, hash_query(QUERY), "2026-01-01T00:00:00+00:00", (), clean_results([RHINE])
     )
-    append_frozen_query(file, row)
-    code, text = run_web_search(QUERY, "--frozen", str(file))
+    append_frozen_query(frozen_file, row)
+    code, text = run_web_search(QUERY, "--frozen", str(frozen_file))
     assert code == 0
     assert "  1  1.0000  web#" in text
     assert "https://example.org/rhine" in text
     assert "\x1b" not in text
-    code, text = run_web_search(QUERY, "--frozen", str(file), "--json")
-    (found,) = json.loads(text)["results"]
-    assert (code, found["note"], found["score"]) == (0, "https://example.org/rhine", 1.0)
-    code, text = run_web_search("never asked", "--frozen", str(file))
+    code, text = run_web_search(QUERY, "--frozen", str(frozen_file), "--json")
+    (result,) = json.loads(text)["results"]
+    assert (code, result["note"], result["score"]) == (0, "https://example.org/rhine", 1.0)
+    code, text = run_web_search("never asked", "--frozen", str(frozen_file))
     assert code == 34
     assert "no search for 'never asked' was recorded" in text
 
 
 def test_web_search_needs_explicit_options(tmp_path: Path) -> None:
-    file = str(tmp_path / "web.jsonl")
+    frozen_file = str(tmp_path / "web.jsonl")
     assert run_web_search(QUERY)[0] == 19
-    assert run_web_search(QUERY, "--backend", "mojeek", "--frozen", file)[0] == 19
-    assert run_web_search("--questions", file)[0] == 19
-    assert run_web_search("--questions", file, "--frozen", file)[0] == 19
+    assert run_web_search(QUERY, "--backend", "mojeek", "--frozen", frozen_file)[0] == 19
+    assert run_web_search("--questions", frozen_file)[0] == 19
+    assert run_web_search("--questions", frozen_file, "--frozen", frozen_file)[0] == 19
     assert run_web_search()[0] == 19
-    assert run_web_search(QUERY, "--questions", file)[0] == 19
-    assert run_web_search(QUERY, "--frozen", file)[0] == 3
+    assert run_web_search(QUERY, "--questions", frozen_file)[0] == 19
+    assert run_web_search(QUERY, "--frozen", frozen_file)[0] == 3
 
 
-@live
+@needs_live_search
 def test_searches_are_recorded_once_and_kept_after_a_failure(
     engine: SearchEngine, tmp_path: Path
 ) -> None:
-    questions, file = tmp_path / "cards.jsonl", tmp_path / "web.jsonl"
+    questions, frozen_file = tmp_path / "cards.jsonl", tmp_path / "web.jsonl"
     texts = [QUERY, "And the Main?", QUERY]
     questions.write_text("".join(json.dumps({"id": n, "question": t}) + "\n"
                                  for n, t in enumerate(texts)))  # fmt: skip
-    record = ("--live", "--frozen", str(file), "--backend", "duckduckgo")
+    record_options = ("--live", "--frozen", str(frozen_file), "--backend", "duckduckgo")
     engine.page = render_results_page([RHINE])
-    assert run_web_search(QUERY, *record)[0] == 0
+    assert run_web_search(QUERY, *record_options)[0] == 0
     assert len(engine.requests) == 1
     engine.status = 429
-    code, text = run_web_search("--questions", str(questions), *record)
+    code, text = run_web_search("--questions", str(questions), *record_options)
     assert code == 34
     assert "duckduckgo: refused" in text
-    assert len(read_frozen_queries(file)) == 1
+    assert len(read_frozen_queries(frozen_file)) == 1
     engine.status, engine.page = 200, render_results_page([])
-    code, text = run_web_search("--questions", str(questions), *record)
+    code, text = run_web_search("--questions", str(questions), *record_options)
     assert code == 0
     assert "2 searches recorded (1 were recorded before; 1 found nothing)" in text
     assert len(engine.requests) == 3
-    assert run_web_search(QUERY, "--frozen", str(file))[0] == 0
-    assert run_web_search("And the Main?", "--frozen", str(file)) == (0, "nothing found\n")
-    # Without a file nothing is recorded, and every search is sent.
+    assert run_web_search(QUERY, "--frozen", str(frozen_file))[0] == 0
+    assert run_web_search("And the Main?", "--frozen", str(frozen_file)) == (0, "nothing found\n")
+    # Without --frozen nothing is recorded, and every search is sent.
     assert run_web_search(QUERY, "--live", "--backend", "duckduckgo") == (0, "nothing found\n")
     questions.write_text('{"id": 1}\n')
-    assert run_web_search("--questions", str(questions), *record)[0] == 12
-    assert run_web_search("--questions", str(file), *record)[0] == 15, (
-        "it would take the place of itself"
+    assert run_web_search("--questions", str(questions), *record_options)[0] == 12
+    assert run_web_search("--questions", str(frozen_file), *record_options)[0] == 15, (
+        "the recording must not overwrite its own questions"
     )

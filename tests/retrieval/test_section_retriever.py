@@ -1,4 +1,4 @@
-"""Retrieval over the section tree: the expected sections, and ties settled by another retriever."""
+"""Tests retrieval over the section tree, and ties that another retriever decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from retrieval.sections import SectionRetriever
 
 
 def make_chunk(section: str, number: int, heading: str, text: str) -> Chunk:
-    """The ``number``-th chunk of a section of the document d."""
+    """Makes the ``number``-th chunk of a section of the document d."""
     section_id = f"d#{section}"
     return Chunk(
         section_id if number == 1 else f"{section_id}/{number}",
@@ -43,24 +43,24 @@ KEYWORDS = [
 ]
 GRAPH = link_concepts(KEYWORDS)
 TREE = build_section_tree(CHUNKS, GRAPH)
-PASSAGES = [Passage(one.id, one.text) for one in CHUNKS]
+PASSAGES = [Passage(chunk.id, chunk.text) for chunk in CHUNKS]
 MEDIA = ["d#1.1", "d#1.1/2", "d#1.1/3"]
 
 
 def test_headings_match_in_any_case() -> None:
-    found = SectionRetriever(PASSAGES, TREE, GRAPH).get_scores("physical storage media", 9)
-    assert list(found) == [*MEDIA, "d#1"], "in the order of the text"
-    assert found["d#1.1"] == found["d#1.1/3"] == 1.0 > found["d#1"] > 0
+    scores = SectionRetriever(PASSAGES, TREE, GRAPH).get_scores("physical storage media", 9)
+    assert list(scores) == [*MEDIA, "d#1"], "ties keep the order of the text"
+    assert scores["d#1.1"] == scores["d#1.1/3"] == 1.0 > scores["d#1"] > 0
 
 
 def test_ties_inside_a_section_are_settled_by_another_retriever() -> None:
     retriever = SectionRetriever(PASSAGES, TREE, GRAPH, tie_breaker=BM25(PASSAGES))
     query = "Which physical storage media are magnetic disks, which flash?"
-    found = retriever.get_scores(query, 9)
-    assert list(found)[:3] == ["d#1.1/2", "d#1.1/3", "d#1.1"]
-    plain = SectionRetriever(PASSAGES, TREE, GRAPH).get_scores(query, 9)
-    for chunk_id, score in plain.items():
-        assert score * (1 - MAX_TIE_REDUCTION) <= found[chunk_id] <= score
+    scores = retriever.get_scores(query, 9)
+    assert list(scores)[:3] == ["d#1.1/2", "d#1.1/3", "d#1.1"]
+    untied_scores = SectionRetriever(PASSAGES, TREE, GRAPH).get_scores(query, 9)
+    for chunk_id, score in untied_scores.items():
+        assert score * (1 - MAX_TIE_REDUCTION) <= scores[chunk_id] <= score
     assert list(retriever.get_scores(query, 1)) == ["d#1.1/2"]
     assert list(retriever.get_scores(query, 9, {"d#1.1", "d#1.1/3", "no"})) == ["d#1.1/3", "d#1.1"]
 
@@ -90,17 +90,19 @@ words = st.lists(
 @given(words, st.integers(0, 6), st.permutations(PASSAGES), st.booleans())
 @settings(deadline=None)
 def test_scores_are_bounded_filtered_and_ordered(
-    query: list[str], size: int, corpus: list[Passage], tied: bool
+    query: list[str], size: int, corpus: list[Passage], with_tie_breaker: bool
 ) -> None:
     text = " ".join(query)
-    ties = BM25(PASSAGES) if tied else None
-    retriever = SectionRetriever(PASSAGES, TREE, GRAPH, tie_breaker=ties)
+    tie_breaker = BM25(PASSAGES) if with_tie_breaker else None
+    retriever = SectionRetriever(PASSAGES, TREE, GRAPH, tie_breaker=tie_breaker)
     scores = retriever.get_scores(text, 9)
     assert all(0 < score <= 1 for score in scores.values())
     assert list(retriever.get_scores(text, size).items()) == list(scores.items())[:size]
-    again = SectionRetriever(corpus, TREE, GRAPH, tie_breaker=BM25(corpus) if tied else None)
-    assert again.get_scores(text, 9) == scores
-    if not tied:
+    shuffled_retriever = SectionRetriever(
+        corpus, TREE, GRAPH, tie_breaker=BM25(corpus) if with_tie_breaker else None
+    )
+    assert shuffled_retriever.get_scores(text, 9) == scores
+    if not with_tie_breaker:
         order = [passage.id for passage in corpus]
-        found = again.search(text, 9)
-        assert found == sorted(found, key=lambda pair: (-pair[1], order.index(pair[0])))
+        results = shuffled_retriever.search(text, 9)
+        assert results == sorted(results, key=lambda pair: (-pair[1], order.index(pair[0])))

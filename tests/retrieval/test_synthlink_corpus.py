@@ -1,4 +1,4 @@
-"""The shipped pages of SynthLink: one per source, original, and needing several hops."""
+"""Tests the shipped pages of SynthLink: one per source, no copied text, several hops needed."""
 
 from __future__ import annotations
 
@@ -31,44 +31,44 @@ MIN_FACT_SHARE = 0.6
 
 @cache
 def load_pages() -> dict[str, CorpusPage]:
-    """All pages by their address."""
+    """Returns all pages by their address."""
     return {page.url: page for page in read_corpus().pages}
 
 
 @cache
 def load_sources() -> dict[str, str]:
-    """Title of each source of the catalogue, by its address."""
-    return {one.url: one.title for question in QUESTIONS for one in question.sources}
+    """Returns the title of each source of the catalogue, by its address."""
+    return {source.url: source.title for question in QUESTIONS for source in question.sources}
 
 
 @cache
-def page_words(url: str) -> frozenset[str]:
-    """Content words of a page, its title included."""
+def get_page_words(url: str) -> frozenset[str]:
+    """Returns the content words of a page and its title."""
     page = load_pages()[url]
     return frozenset(extract_content_words(f"{page.title} {page.text}"))
 
 
-def fact_share(step: Step, known_words: frozenset[str]) -> float:
-    """Share of the content words of a step's fact that are among ``there``."""
-    asked = set(extract_content_words(step.fact))
-    return len(asked & known_words) / len(asked)
+def compute_fact_share(step: Step, known_words: frozenset[str]) -> float:
+    """Computes which share of the content words of a step's fact are among ``known_words``."""
+    fact_words = set(extract_content_words(step.fact))
+    return len(fact_words & known_words) / len(fact_words)
 
 
 def contains_every_fact(question: Question, known_words: frozenset[str]) -> bool:
-    """Whether one text contains every fact of a question."""
-    return all(fact_share(step, known_words) >= MIN_FACT_SHARE for step in question.steps)
+    """Tells whether a text with these words contains every fact of a question."""
+    return all(compute_fact_share(step, known_words) >= MIN_FACT_SHARE for step in question.steps)
 
 
-def word_ngrams(text: str, length: int) -> set[tuple[str, ...]]:
-    """All sequences of ``length`` consecutive words."""
-    row = split_words(text)
-    return {tuple(row[start : start + length]) for start in range(len(row) - length + 1)}
+def list_word_ngrams(text: str, length: int) -> set[tuple[str, ...]]:
+    """Lists all sequences of ``length`` consecutive words."""
+    words = split_words(text)
+    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}
 
 
-def protected_texts(question: Question) -> list[str]:
-    """Every text of a question that a page must not copy."""
-    of_steps = [text for step in question.steps for text in (step.instruction, step.fact)]
-    return [question.question, question.answer, *question.aliases, *of_steps]
+def list_protected_texts(question: Question) -> list[str]:
+    """Lists every text of a question that a page must not copy."""
+    step_texts = [text for step in question.steps for text in (step.instruction, step.fact)]
+    return [question.question, question.answer, *question.aliases, *step_texts]
 
 
 def test_every_source_has_a_page_and_there_are_distractors() -> None:
@@ -79,13 +79,17 @@ def test_every_source_has_a_page_and_there_are_distractors() -> None:
 
 
 def test_pages_are_ordered_and_unique() -> None:
-    rows = read_corpus().pages
-    assert list(rows) == sorted(rows, key=lambda page: (page.title, page.url))
+    pages = read_corpus().pages
+    assert list(pages) == sorted(pages, key=lambda page: (page.title, page.url))
     # Two pages may have the same title only if the catalogue cites both addresses.
-    twice = {title for title, count in Counter(page.title for page in rows).items() if count > 1}
-    assert twice <= {t for t, count in Counter(load_sources().values()).items() if count > 1}
-    by_name = Counter(page.url.casefold().replace("_", " ") for page in rows)
-    assert by_name.most_common(1)[0][1] == 1
+    repeated_titles = {
+        title for title, count in Counter(page.title for page in pages).items() if count > 1
+    }
+    assert repeated_titles <= {
+        t for t, count in Counter(load_sources().values()).items() if count > 1
+    }
+    address_counts = Counter(page.url.casefold().replace("_", " ") for page in pages)
+    assert address_counts.most_common(1)[0][1] == 1
 
 
 @pytest.mark.parametrize("url", load_pages())
@@ -102,81 +106,82 @@ def test_a_page_is_a_short_article(url: str) -> None:
 
 
 def test_no_page_copies_a_question_or_its_answer() -> None:
-    of_gold = {
-        run: one.id
-        for one in QUESTIONS
-        for text in protected_texts(one)
-        for run in word_ngrams(text, COPIED_RUN_LENGTH)
+    question_ids = {
+        run: question.id
+        for question in QUESTIONS
+        for text in list_protected_texts(question)
+        for run in list_word_ngrams(text, COPIED_RUN_LENGTH)
     }
     for page in load_pages().values():
-        for run in word_ngrams(page.text, COPIED_RUN_LENGTH) & of_gold.keys():
-            pytest.fail(f"{page.title}: {' '.join(run)!r} stands in {of_gold[run]}")
+        for run in list_word_ngrams(page.text, COPIED_RUN_LENGTH) & question_ids.keys():
+            pytest.fail(f"{page.title}: {' '.join(run)!r} occurs in {question_ids[run]}")
 
 
 def test_no_page_copies_another() -> None:
-    first: dict[tuple[str, ...], str] = {}
+    first_pages: dict[tuple[str, ...], str] = {}
     for page in load_pages().values():
-        for run in word_ngrams(page.text, SHARED_RUN_LENGTH):
-            assert first.setdefault(run, page.url) == page.url, f"{page.url}: {' '.join(run)}"
+        for run in list_word_ngrams(page.text, SHARED_RUN_LENGTH):
+            assert first_pages.setdefault(run, page.url) == page.url, f"{page.url}: {' '.join(run)}"
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_step_is_answered_by_a_source(question: Question) -> None:
-    each = [page_words(source.url) for source in question.sources]
-    together = frozenset[str]().union(*each)
+    word_sets = [get_page_words(source.url) for source in question.sources]
+    all_words = frozenset[str]().union(*word_sets)
     for step in question.steps:
-        assert max(fact_share(step, there) for there in each) >= MIN_FACT_SHARE, step.fact
+        largest_share = max(compute_fact_share(step, source_words) for source_words in word_sets)
+        assert largest_share >= MIN_FACT_SHARE, step.fact
         for keyword in step.keywords:
-            assert set(extract_content_words(keyword)) <= together, keyword
+            assert set(extract_content_words(keyword)) <= all_words, keyword
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_no_page_alone_answers_all_steps(question: Question) -> None:
     for url in load_pages():
-        assert not contains_every_fact(question, page_words(url)), url
-    # The check would detect such a page.
+        assert not contains_every_fact(question, get_page_words(url)), url
+    # The check would detect such a page: a text of all facts passes it.
     facts = " ".join(step.fact for step in question.steps)
     assert contains_every_fact(question, frozenset(extract_content_words(facts)))
 
 
 def test_scorer_finds_steps_on_sources_but_never_all_on_one() -> None:
-    # "Nearly", because pages are not written for the scorer, which may miss a stated fact.
-    steps = found = 0
+    # 98 % rather than all: the pages were not written for the scorer, which may miss a fact.
+    n_steps = n_found = 0
     for question in QUESTIONS:
-        every = frozenset(range(len(question.steps)))
-        each = [
+        all_steps = frozenset(range(len(question.steps)))
+        steps_by_source = [
             frozenset(find_steps_taken(load_pages()[source.url].text, question, Thresholds()) or ())
             for source in question.sources
         ]
-        assert every not in each, question.id
-        steps += len(every)
-        found += len(frozenset[int]().union(*each))
-    assert found >= 0.98 * steps
+        assert all_steps not in steps_by_source, question.id
+        n_steps += len(all_steps)
+        n_found += len(frozenset[int]().union(*steps_by_source))
+    assert n_found >= 0.98 * n_steps
 
 
 def test_question_alone_does_not_retrieve_all_sources() -> None:
     corpus = read_corpus()
     bm25 = open_text_retriever("bm25", corpus.list_passages())
-    some = whole = 0
+    n_some = n_all = 0
     for question in QUESTIONS:
-        asked = {source.url for source in question.sources}
+        sources = {source.url for source in question.sources}
         hits = bm25.search(question.question, 10)
-        first = list(dict.fromkeys(corpus.get_page_of_passage(passage).url for passage, _ in hits))[
-            :5
-        ]
-        some += bool(asked & set(first))
-        whole += asked <= set(first)
-    assert whole < len(QUESTIONS) / 3, "a single search must not be enough"
-    assert some > len(QUESTIONS) * 2 / 3, "else there would be nowhere to begin"
+        first_pages = list(
+            dict.fromkeys(corpus.get_page_of_passage(passage).url for passage, _ in hits)
+        )[:5]
+        n_some += bool(sources & set(first_pages))
+        n_all += sources <= set(first_pages)
+    assert n_all < len(QUESTIONS) / 3, "a single search must not be enough"
+    assert n_some > len(QUESTIONS) * 2 / 3, "a first search must usually find one source"
     readme = (SHIPPED_CORPUS.parent / "README.md").read_text(encoding="utf-8")
-    assert f"for {some} of {len(QUESTIONS)} questions and all sources for {whole}." in readme
+    assert f"for {n_some} of {len(QUESTIONS)} questions and all sources for {n_all}." in readme
 
 
 def test_readme_counts_are_right() -> None:
     readme = (SHIPPED_CORPUS.parent / "README.md").read_text(encoding="utf-8")
-    others = len(load_pages()) - len(load_sources())
+    n_distractors = len(load_pages()) - len(load_sources())
     assert f"{len(load_pages())} pages" in readme
     assert f"{len(load_sources())} stand for the sources" in readme
-    assert f"{others} are distractors" in readme
-    count = sum(len(page.text.split()) for page in load_pages().values())
-    assert f"about {round(count, -3):,} words" in readme
+    assert f"{n_distractors} are distractors" in readme
+    n_words = sum(len(page.text.split()) for page in load_pages().values())
+    assert f"about {round(n_words, -3):,} words" in readme

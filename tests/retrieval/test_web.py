@@ -1,4 +1,4 @@
-"""Web search: the real client against a server on this machine, recording, and replay."""
+"""Tests web search: the real client with a local server, recording, and replay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from retrieval.web_results import (
     read_frozen_queries,
 )
 
-live = pytest.mark.skipif(
+needs_live_search = pytest.mark.skipif(
     importlib.util.find_spec("ddgs") is None or shutil.which("openssl") is None,
     reason="needs the extra web, and openssl to make certificates",
 )
@@ -61,24 +61,27 @@ def engine(certificates: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sear
         yield server
 
 
-@live
+@needs_live_search
 def test_results_keep_order_scores_and_texts(engine: SearchEngine) -> None:
     engine.page = render_results_page([RHINE, MAIN, RHINE, ("Bad", "javascript:alert(1)", "x")])
     web = WebSearch(("duckduckgo",))
     assert isinstance(web, Retriever)
     assert engine.requests == [], "no request before the first question"
-    found = web.get_scores(f"  {QUERY}\n", 9)
-    assert list(found.values()) == [1.0, 0.5]
+    scores = web.get_scores(f"  {QUERY}\n", 9)
+    assert list(scores.values()) == [1.0, 0.5]
     texts = {passage.id: passage.text for passage in web.passages}
-    assert [texts[one] for one in found] == ["\n".join(RHINE[::2]), "\n".join(MAIN[::2])]
-    assert web.search(QUERY, 1) == list(found.items())[:1]
-    assert web.get_scores(QUERY, 9, {list(found)[1]}) == {list(found)[1]: 0.5}
-    host, line, body = engine.requests[0]
-    assert (host, line) == ("html.duckduckgo.com:443", "POST /html/ HTTP/1.1")
+    assert [texts[result_id] for result_id in scores] == [
+        "\n".join(RHINE[::2]),
+        "\n".join(MAIN[::2]),
+    ]
+    assert web.search(QUERY, 1) == list(scores.items())[:1]
+    assert web.get_scores(QUERY, 9, {list(scores)[1]}) == {list(scores)[1]: 0.5}
+    host, request_line, body = engine.requests[0]
+    assert (host, request_line) == ("html.duckduckgo.com:443", "POST /html/ HTTP/1.1")
     assert "q=Where+does+the+Rhine+end%3F" in body
 
 
-@live
+@needs_live_search
 @pytest.mark.parametrize("status", [202, 403, 429, 500])
 def test_refusal_is_a_failure_not_an_empty_result(engine: SearchEngine, status: int) -> None:
     engine.status = status
@@ -86,33 +89,33 @@ def test_refusal_is_a_failure_not_an_empty_result(engine: SearchEngine, status: 
         WebSearch(("duckduckgo",)).search(QUERY, 3)
 
 
-@live
+@needs_live_search
 def test_answer_without_results_is_an_empty_result(engine: SearchEngine) -> None:
     assert WebSearch(("duckduckgo",)).search(QUERY, 3) == []
 
 
-@live
+@needs_live_search
 def test_empty_result_needs_answers_of_all_engines(
     engine: SearchEngine,
 ) -> None:
     """The server has no certificate for the second engine, so requests to it fail."""
-    both = WebSearch(("duckduckgo", "mojeek"))
+    web = WebSearch(("duckduckgo", "mojeek"))
     with pytest.raises(SearchError, match="mojeek: "):
-        both.search(QUERY, 3)
+        web.search(QUERY, 3)
     engine.page = render_results_page([RHINE])
-    assert len(both.search(QUERY, 3)) == 1, "the first has found something"
-    turned = WebSearch(("mojeek", "duckduckgo"))
-    assert len(turned.search(QUERY, 3)) == 1, "if an engine fails, the next one is asked"
-    assert turned.run_query(QUERY).backends == ("mojeek", "duckduckgo")
+    assert len(web.search(QUERY, 3)) == 1, "the first engine has a result, so no other is asked"
+    reversed_web = WebSearch(("mojeek", "duckduckgo"))
+    assert len(reversed_web.search(QUERY, 3)) == 1, "if an engine fails, the next one is asked"
+    assert reversed_web.run_query(QUERY).backends == ("mojeek", "duckduckgo")
 
 
-@live
+@needs_live_search
 def test_no_network_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(PROXY_VARIABLE, "http://127.0.0.1:9")
+    monkeypatch.setenv(PROXY_VARIABLE, "http://127.0.0.1:9")  # a port on which nothing listens
     web = WebSearch(("duckduckgo",), timeout_s=2)
-    with pytest.raises(SearchError, match="search failed: duckduckgo") as caught:
+    with pytest.raises(SearchError, match="search failed: duckduckgo") as error:
         RecordingSearch(web, tmp_path / "web.jsonl").search(QUERY, 3)
-    assert caught.value.exit_code == 34
+    assert error.value.exit_code == 34
     assert not (tmp_path / "web.jsonl").exists(), "a failure is not recorded"
     with pytest.raises(SearchError, match="unknown search engine 'altavista'"):
         WebSearch(("altavista",))
@@ -120,47 +123,48 @@ def test_no_network_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         web.search(" \x00 ", 3)
 
 
-@live
+@needs_live_search
 @pytest.mark.parametrize(
     "page", ["", "<", "\x00\x01", "<div class='body'>" * 3000, "\ufeff{}", "<html></html>"]
 )
 def test_damaged_pages_give_an_empty_result_or_a_failure(engine: SearchEngine, page: str) -> None:
     engine.page = page
     try:
-        found = WebSearch(("duckduckgo",)).search(QUERY, 3)
+        results = WebSearch(("duckduckgo",)).search(QUERY, 3)
     except SearchError:
-        found = []
-    assert found == []
+        results = []
+    assert results == []
 
 
-@live
+@needs_live_search
 def test_recorded_searches_are_replayed_without_a_request(
     engine: SearchEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "made" / "web.jsonl"
+    frozen_file = tmp_path / "made" / "web.jsonl"
     engine.page = render_results_page([RHINE, MAIN])
-    recording = RecordingSearch(WebSearch(("duckduckgo",)), file)
+    recording = RecordingSearch(WebSearch(("duckduckgo",)), frozen_file)
     assert isinstance(recording, Retriever)
-    first = recording.search(QUERY, 5)
+    results = recording.search(QUERY, 5)
     engine.page = render_results_page([])
-    assert recording.search(QUERY, 5) == first
+    assert recording.search(QUERY, 5) == results
     assert recording.search("Zzyzx?", 5) == []
     assert len(engine.requests) == 2
     # A file cut in the middle of a line: the next recording follows the last complete line.
-    whole = file.read_bytes()
-    file.write_bytes(whole + b'{"query":"torn')
-    again = RecordingSearch(WebSearch(("duckduckgo",)), file)
-    assert (again.is_recorded(QUERY), again.is_recorded("torn")) == (True, False)
-    again.search("A third?", 5)
-    assert file.read_bytes().startswith(whole)
-    assert [json.loads(line)["query"] for line in file.read_bytes().splitlines()] == [
+    recorded_bytes = frozen_file.read_bytes()
+    frozen_file.write_bytes(recorded_bytes + b'{"query":"torn')
+    second_recording = RecordingSearch(WebSearch(("duckduckgo",)), frozen_file)
+    assert second_recording.is_recorded(QUERY)
+    assert not second_recording.is_recorded("torn")
+    second_recording.search("A third?", 5)
+    assert frozen_file.read_bytes().startswith(recorded_bytes)
+    assert [json.loads(line)["query"] for line in frozen_file.read_bytes().splitlines()] == [
         QUERY,
         "Zzyzx?",
         "A third?",
     ]
     monkeypatch.setenv(PROXY_VARIABLE, "http://127.0.0.1:9")
-    replay = FrozenSearch(file)
-    assert replay.search(QUERY, 5) == first
+    replay = FrozenSearch(frozen_file)
+    assert replay.search(QUERY, 5) == results
     assert replay.search("Zzyzx?", 5) == []
     assert replay.passages == recording.passages
     with pytest.raises(SearchError, match="no search for 'Never asked' was recorded"):
@@ -168,66 +172,70 @@ def test_recorded_searches_are_replayed_without_a_request(
 
 
 def test_replay_needs_neither_network_nor_extra(tmp_path: Path) -> None:
-    file = tmp_path / "web.jsonl"
-    append_frozen_query(file, make_frozen_query(QUERY, RHINE, MAIN))
-    append_frozen_query(file, make_frozen_query("nothing?"))
-    replay = FrozenSearch(file)
+    frozen_file = tmp_path / "web.jsonl"
+    append_frozen_query(frozen_file, make_frozen_query(QUERY, RHINE, MAIN))
+    append_frozen_query(frozen_file, make_frozen_query("nothing?"))
+    replay = FrozenSearch(frozen_file)
     assert isinstance(replay, Retriever)
-    found = replay.get_scores(QUERY.replace(" ", "\n "), 9)
-    assert list(found.values()) == [1.0, 0.5]
+    scores = replay.get_scores(QUERY.replace(" ", "\n "), 9)
+    assert list(scores.values()) == [1.0, 0.5]
     assert replay.get_scores(QUERY, 0) == {}
     assert replay.get_scores(QUERY, 9, set()) == {}
     assert replay.get_scores("nothing?", 9) == {}
     params = replay.params()
     assert (params["queries"], params["first"]) == (2, "2026-01-02T03:04:05+00:00")
-    # Its passages are a corpus like any other.
-    assert BM25(replay.passages).search("Main", 1)[0][0] == list(found)[1]
-    both = EnsembleRanker(replay.passages, (BM25(replay.passages), replay))
-    assert set(both.get_scores(QUERY, 5)) == set(found)
+    # The recorded passages can be searched like any other corpus.
+    assert BM25(replay.passages).search("Main", 1)[0][0] == list(scores)[1]
+    ensemble = EnsembleRanker(replay.passages, (BM25(replay.passages), replay))
+    assert set(ensemble.get_scores(QUERY, 5)) == set(scores)
 
 
 def test_invalid_recordings_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "web.jsonl"
+    frozen_file = tmp_path / "web.jsonl"
     with pytest.raises(MissingFileError):
-        FrozenSearch(file)
-    append_frozen_query(file, make_frozen_query(QUERY, RHINE))
-    whole = file.read_bytes()
-    for damaged, error, match in (
-        (whole + whole, DuplicateIdError, "occurs twice"),
-        (whole[:-9], RecordError, "cut off"),
+        FrozenSearch(frozen_file)
+    append_frozen_query(frozen_file, make_frozen_query(QUERY, RHINE))
+    recorded_bytes = frozen_file.read_bytes()
+    for damaged_bytes, error, message in (
+        (recorded_bytes + recorded_bytes, DuplicateIdError, "occurs twice"),
+        (recorded_bytes[:-9], RecordError, "cut off"),
         (b"[]\n", RecordError, "not a valid frozen search"),
-        (whole.replace(b"Rhine end", b"Elbe end"), RecordError, "hash does not match the query"),
+        (
+            recorded_bytes.replace(b"Rhine end", b"Elbe end"),
+            RecordError,
+            "hash does not match the query",
+        ),
         (b"[" * 100_000 + b"\n", RecordError, "frozen search|nested"),
     ):
-        file.write_bytes(damaged)
-        with pytest.raises(error, match=match):
-            FrozenSearch(file)
+        frozen_file.write_bytes(damaged_bytes)
+        with pytest.raises(error, match=message):
+            FrozenSearch(frozen_file)
     with pytest.raises(WriteError):
         append_frozen_query(tmp_path / "web.jsonl" / "in a file", make_frozen_query(QUERY))
 
 
 def test_results_are_cut_and_cleaned(tmp_path: Path) -> None:
     hostile = "\x1b[31m<script>\u202e{{7*7}}\n" + "x" * 10_000
-    (one,) = clean_results([(hostile, "https://e.org/\x1b[2J", hostile)])
-    assert "\x1b" not in one.title + one.href + one.body
-    assert "\u202e" not in one.body
-    assert len(one.body) <= MAX_BODY_LENGTH
-    assert "<script>" in one.body, "text is stored unescaped"
+    (result,) = clean_results([(hostile, "https://e.org/\x1b[2J", hostile)])
+    assert "\x1b" not in result.title + result.href + result.body
+    assert "\u202e" not in result.body
+    assert len(result.body) <= MAX_BODY_LENGTH
+    assert "<script>" in result.body, "text is stored unescaped"
     for href in ("javascript:x", "data:text/html,x", "file:///etc/passwd", "", "//x", "x" * 9999):
         assert clean_results([("t", href, "b")]) == ()
     assert clean_results([("", "https://e.org", " \x00 ")]) == ()
     assert len(clean_results((f"t{n}", "https://e.org", "") for n in range(999))) == MAX_RESULTS
-    # A file may come from anywhere, so what it holds is cleaned again.
-    file = tmp_path / "web.jsonl"
+    # A recording may come from anywhere, so its texts are cleaned when it is read.
+    frozen_file = tmp_path / "web.jsonl"
     row = FrozenQuery(QUERY, hash_query(QUERY), "", (), (WebResult(*RHINE[:2], hostile),))
-    append_frozen_query(file, row)
-    (read,) = read_frozen_queries(file).values()
-    assert read.results == clean_results([(*RHINE[:2], hostile)])
+    append_frozen_query(frozen_file, row)
+    (frozen_query,) = read_frozen_queries(frozen_file).values()
+    assert frozen_query.results == clean_results([(*RHINE[:2], hostile)])
 
 
 @given(st.text(max_size=40).flatmap(lambda text: st.sampled_from([text, text * 200])))
 def test_queries_are_normalised_once(text: str) -> None:
-    asked = normalise_query(text)
-    assert normalise_query(asked) == asked
-    assert len(asked) <= MAX_QUERY_LENGTH
-    assert hash_query(text) == hash_query(asked)
+    query = normalise_query(text)
+    assert normalise_query(query) == query
+    assert len(query) <= MAX_QUERY_LENGTH
+    assert hash_query(text) == hash_query(query)

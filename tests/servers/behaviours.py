@@ -1,7 +1,7 @@
-"""Behaviours of a scripted server: normal replies, and failures as real servers have them.
+"""Behaviours of a scripted server: normal replies, and the failures of real servers.
 
-A behaviour is an async function of the request that returns the response. The functions here each
-make one; ``FAULTS`` lists those that a client must survive.
+A behaviour is an async function that takes a request and returns the response. Each public function
+of this module makes one; ``FAULTS`` lists those that a client must survive.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ class ChatRequest:
     Attributes:
         number: number of earlier requests.
         attempt: number of earlier requests with the same body.
-        body: the JSON sent.
-        key: the API key sent.
-        at: the server's monotonic clock when it came, in seconds.
-        web: the request as the web framework has it.
+        body: the JSON of the request.
+        key: the API key of the request.
+        received_at: when the request arrived, in seconds of the server's monotonic clock.
+        web: the request object of the web framework.
     """
 
     number: int
     attempt: int
     body: dict[str, Any]
     key: str
-    at: float
+    received_at: float
     web: web.Request = field(repr=False, compare=False)
 
     @property
     def prompt(self) -> str:
-        """All messages' texts, one after the other."""
+        """The texts of all messages, joined by line feeds."""
         return "\n".join(str(message["content"]) for message in self.body["messages"])
 
     @property
@@ -56,13 +56,13 @@ class ChatRequest:
 
 Behaviour = Callable[[ChatRequest], Awaitable[web.StreamResponse]]
 ReplyWriter = Callable[[ChatRequest], str]
-"""Makes the reply's text from the request."""
+"""Writes the text of the reply to a request."""
 
 
 def write_verdict(request: ChatRequest) -> str:
-    """A structured answer that depends only on the last message."""
-    last = str(request.body["messages"][-1]["content"])
-    digest = hashlib.sha256(last.encode()).digest()
+    """Writes a structured answer that depends only on the last message."""
+    last_message = str(request.body["messages"][-1]["content"])
+    digest = hashlib.sha256(last_message.encode()).digest()
     return json.dumps(
         {
             "answer": ("YES", "NO", "UNKNOWN")[digest[0] % 3],
@@ -73,15 +73,15 @@ def write_verdict(request: ChatRequest) -> str:
 
 
 def completion_body(request: ChatRequest, content: object, **message: object) -> dict[str, Any]:
-    """A complete ``chat.completion`` with this message."""
-    said: dict[str, Any] = {"role": "assistant", "content": content, **message}
-    choice: dict[str, Any] = {"index": 0, "message": said, "finish_reason": "stop"}
+    """Makes a complete ``chat.completion`` with this message."""
+    reply_message: dict[str, Any] = {"role": "assistant", "content": content, **message}
+    choice: dict[str, Any] = {"index": 0, "message": reply_message, "finish_reason": "stop"}
     if request.body.get("logprobs"):
         choice["logprobs"] = {
             "content": [_logprob_entry(piece) for piece in _split_pieces(str(content))]
         }
-    words = len(str(content).split())
-    length = len(request.prompt.split())
+    reply_length = len(str(content).split())
+    prompt_length = len(request.prompt.split())
     return {
         "id": f"chatcmpl-{request.number}",
         "object": "chat.completion",
@@ -89,28 +89,28 @@ def completion_body(request: ChatRequest, content: object, **message: object) ->
         "model": request.body.get("model", MODEL),
         "choices": [choice],
         "usage": {
-            "prompt_tokens": length,
-            "completion_tokens": words,
-            "total_tokens": length + words,
+            "prompt_tokens": prompt_length,
+            "completion_tokens": reply_length,
+            "total_tokens": prompt_length + reply_length,
         },
     }
 
 
 def error_body(status: int, message: str, code: str | None = None) -> dict[str, Any]:
-    """The JSON body of an error, as these servers write it."""
-    kind = "invalid_request_error" if status < 500 else "server_error"
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+    """Makes the JSON body of an error, as OpenAI-compatible servers write it."""
+    error_type = "invalid_request_error" if status < 500 else "server_error"
+    return {"error": {"message": message, "type": error_type, "param": None, "code": code}}
 
 
-# --- good replies ---------------------------------------------------------------------------
+# --- normal replies -------------------------------------------------------------------------
 
 
-def normal_reply(say: ReplyWriter = write_verdict, *, delay: float = 0.0) -> Behaviour:
-    """A normal reply, streamed if asked, after ``delay`` seconds."""
+def normal_reply(write_text: ReplyWriter = write_verdict, *, delay: float = 0.0) -> Behaviour:
+    """A normal reply after ``delay`` seconds, streamed if the request asks for a stream."""
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
         await asyncio.sleep(delay)
-        text = say(request)
+        text = write_text(request)
         if request.body.get("stream"):
             return await _stream_reply(request, text)
         return web.json_response(completion_body(request, text))
@@ -118,11 +118,11 @@ def normal_reply(say: ReplyWriter = write_verdict, *, delay: float = 0.0) -> Beh
     return respond
 
 
-def reply_without_usage(say: ReplyWriter = write_verdict) -> Behaviour:
+def reply_without_usage(write_text: ReplyWriter = write_verdict) -> Behaviour:
     """A normal reply without token counts."""
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
-        body = completion_body(request, say(request))
+        body = completion_body(request, write_text(request))
         del body["usage"]
         return web.json_response(body)
 
@@ -130,10 +130,10 @@ def reply_without_usage(say: ReplyWriter = write_verdict) -> Behaviour:
 
 
 def reject_structured_output(
-    say: ReplyWriter = write_verdict, *, rejected_formats: tuple[str, ...] = ("json_schema",)
+    write_text: ReplyWriter = write_verdict, *, rejected_formats: tuple[str, ...] = ("json_schema",)
 ) -> Behaviour:
-    """400 for the formats in ``rejected_formats``, as from servers that do not support them."""
-    normal = normal_reply(say)
+    """Status 400 for the formats in ``rejected_formats``; a normal reply for all others."""
+    normal = normal_reply(write_text)
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
         if request.response_format in rejected_formats:
@@ -145,7 +145,7 @@ def reject_structured_output(
 
 
 def write_prose(request: ChatRequest) -> str:
-    """The text of a server that silently ignores ``response_format``."""
+    """Writes prose, as a server does that silently ignores ``response_format``."""
     return f"{json.loads(write_verdict(request))['answer']}. That follows from what was said."
 
 
@@ -169,7 +169,7 @@ def http_error(
 
 
 def rate_limit_error(retry_after_s: float | None = None, *, as_date: bool = False) -> Behaviour:
-    """429, with ``Retry-After`` in seconds or as an HTTP date, or without it."""
+    """Status 429, with ``Retry-After`` in seconds or as an HTTP date, or without it."""
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
         headers = {}
@@ -183,17 +183,17 @@ def rate_limit_error(retry_after_s: float | None = None, *, as_date: bool = Fals
 
 
 def quota_error() -> Behaviour:
-    """429 that does not end by waiting."""
+    """Status 429 because the quota is used up, so that waiting does not help."""
     return http_error(429, "You exceeded your current quota.", error_code="insufficient_quota")
 
 
 def expired_key_error() -> Behaviour:
-    """401 for every key."""
+    """Status 401 for every key."""
     return http_error(401, "Your API key has expired.", error_code="invalid_api_key")
 
 
 def unknown_model_error() -> Behaviour:
-    """404 for every model."""
+    """Status 404 for every model."""
     return http_error(404, "The model does not exist.", error_code="model_not_found")
 
 
@@ -222,12 +222,12 @@ def never_reply() -> Behaviour:
 
 
 def drip_reply(
-    say: ReplyWriter = write_verdict, *, interval: float = 0.05, size: int = 1
+    write_text: ReplyWriter = write_verdict, *, interval: float = 0.05, size: int = 1
 ) -> Behaviour:
     """A correct reply, ``size`` bytes every ``interval`` seconds: no single read times out."""
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
-        body = json.dumps(completion_body(request, say(request))).encode()
+        body = json.dumps(completion_body(request, write_text(request))).encode()
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.content_length = len(body)
         await response.prepare(request.web)
@@ -239,11 +239,11 @@ def drip_reply(
     return respond
 
 
-def truncated_reply(say: ReplyWriter = write_verdict) -> Behaviour:
+def truncated_reply(write_text: ReplyWriter = write_verdict) -> Behaviour:
     """Half of the promised bytes, then the connection closes."""
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
-        body = json.dumps(completion_body(request, say(request))).encode()
+        body = json.dumps(completion_body(request, write_text(request))).encode()
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.content_length = len(body)
         await response.prepare(request.web)
@@ -256,37 +256,37 @@ def truncated_reply(say: ReplyWriter = write_verdict) -> Behaviour:
 
 
 def reply_with_bytes(
-    make: Callable[[ChatRequest], bytes], content_type: str = "application/json"
+    make_body: Callable[[ChatRequest], bytes], content_type: str = "application/json"
 ) -> Behaviour:
-    """200 with exactly these bytes as its body."""
+    """Status 200 with exactly these bytes as its body."""
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
-        return web.Response(body=make(request), headers={"Content-Type": content_type})
+        return web.Response(body=make_body(request), headers={"Content-Type": content_type})
 
     return respond
 
 
-def half_json_reply(say: ReplyWriter = write_verdict) -> Behaviour:
+def half_json_reply(write_text: ReplyWriter = write_verdict) -> Behaviour:
     """A correctly framed body that ends in the middle of the JSON."""
     return reply_with_bytes(
-        lambda request: json.dumps(completion_body(request, say(request))).encode()[:60]
+        lambda request: json.dumps(completion_body(request, write_text(request))).encode()[:60]
     )
 
 
 def invalid_json_reply() -> Behaviour:
-    """A body labelled as JSON that is none."""
+    """A body that is labelled as JSON but is not valid JSON."""
     return reply_with_bytes(lambda request: b'{"choices": [{"message": nonsense}]}')
 
 
 def html_reply() -> Behaviour:
-    """200 with an HTML page, as proxies and portals send it."""
+    """Status 200 with an HTML page, as proxies and login portals send it."""
     return reply_with_bytes(
         lambda request: b"<html><body>Please log in.</body></html>", "text/html"
     )
 
 
 def latin_1_reply() -> Behaviour:
-    """JSON in Latin-1 that claims to be UTF-8."""
+    """JSON in Latin-1 where the client expects UTF-8."""
 
     def make_body(request: ChatRequest) -> bytes:
         body = completion_body(request, "UNKNOWN: das weiß ich nicht, naïv gefragt")
@@ -306,12 +306,12 @@ def invalid_utf8_reply() -> Behaviour:
 
 
 def edited_reply(
-    change: Callable[[dict[str, Any]], object], say: ReplyWriter = write_verdict
+    change: Callable[[dict[str, Any]], object], write_text: ReplyWriter = write_verdict
 ) -> Behaviour:
     """A normal reply whose JSON is changed in place."""
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
-        body = completion_body(request, say(request))
+        body = completion_body(request, write_text(request))
         change(body)
         return web.json_response(body)
 
@@ -334,7 +334,7 @@ def null_text_reply() -> Behaviour:
 
 
 def listed_text_reply() -> Behaviour:
-    """A list of parts instead of a string."""
+    """The reply's text is a list of parts instead of a string."""
 
     def edit_body(body: dict[str, Any]) -> None:
         message = body["choices"][0]["message"]
@@ -344,7 +344,7 @@ def listed_text_reply() -> Behaviour:
 
 
 def refusal_reply() -> Behaviour:
-    """The model's refusal, in its own field."""
+    """The model refuses, in the field ``refusal`` instead of the text."""
 
     def edit_body(body: dict[str, Any]) -> None:
         text = "I'm sorry, I cannot help with that."
@@ -373,8 +373,8 @@ def cut_off_reply() -> Behaviour:
 
 
 def huge_reply(megabytes: int = 10) -> Behaviour:
-    """A reply of ``megabytes`` of prose."""
-    text = "UNKNOWN or not " * (megabytes * 1_000_000 // 15)
+    """A reply with ``megabytes`` of prose."""
+    text = "UNKNOWN or not " * (megabytes * 1_000_000 // 15)  # 15 bytes each time
     return edited_reply(lambda body: body["choices"][0]["message"].update(content=text))
 
 
@@ -414,25 +414,26 @@ FAULTS: dict[str, Callable[[], Behaviour]] = {
     ),
     "no usage": reply_without_usage,
 }
-"""Every fault by name. After some a good answer is possible; none may be taken for another."""
+"""Every fault by name. A client must tell them apart; some still allow a correct answer."""
 
 
 def _split_pieces(text: str) -> list[str]:
-    """A text split like tokens: words with the space before them, at most 8 letters each."""
-    words = [word if place == 0 else f" {word}" for place, word in enumerate(text.split(" "))]
+    """Splits a text like tokens: words with the space before them, at most 8 letters each."""
+    words = [word if number == 0 else f" {word}" for number, word in enumerate(text.split(" "))]
     return [word[start : start + 8] for word in words for start in range(0, len(word), 8)]
 
 
 def _logprob_entry(piece: str) -> dict[str, Any]:
+    """Makes the entry of a token, with a log probability that depends only on its bytes."""
     value = -((sum(piece.encode()) % 50) + 1) / 100
-    top = {"token": piece, "logprob": value, "bytes": list(piece.encode())}
-    return {**top, "top_logprobs": [top]}
+    token = {"token": piece, "logprob": value, "bytes": list(piece.encode())}
+    return {**token, "top_logprobs": [token]}
 
 
 async def _stream_reply(request: ChatRequest, text: str) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request.web)
-    shared = {
+    shared_fields = {
         "id": f"chatcmpl-{request.number}",
         "object": "chat.completion.chunk",
         "created": 1_700_000_000,
@@ -440,9 +441,9 @@ async def _stream_reply(request: ChatRequest, text: str) -> web.StreamResponse:
     }
     for piece in _split_pieces(text):
         choice = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
-        line = json.dumps({**shared, "choices": [choice]})
+        line = json.dumps({**shared_fields, "choices": [choice]})
         await response.write(f"data: {line}\n\n".encode())
     choice = {"index": 0, "delta": {}, "finish_reason": "stop"}
-    await response.write(f"data: {json.dumps({**shared, 'choices': [choice]})}\n\n".encode())
+    await response.write(f"data: {json.dumps({**shared_fields, 'choices': [choice]})}\n\n".encode())
     await response.write(b"data: [DONE]\n\n")
     return response

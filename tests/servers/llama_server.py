@@ -1,8 +1,8 @@
 """A real OpenAI-compatible server with a tiny random model, for tests of the protocol.
 
-llama.cpp's own server (from the ``xllamacpp`` wheel) serves a model made by ``write_model``: the
+The server of llama.cpp (from the ``xllamacpp`` wheel) serves a model made by ``write_model``: the
 requests and replies are real, the answers are noise and must never be reported as results. The
-server has threads that outlive it, so it runs in a process of its own:
+server's threads do not end when it is stopped, so it runs in a separate process:
 
     python tests/servers/llama_server.py FOLDER
 """
@@ -21,7 +21,7 @@ MODEL = "tiny-random"
 API_KEY = "sk-loopback-llama-3f81c0"
 PARALLEL_SLOTS = 8
 CONTEXT_TOKENS = 8 * 8_192
-"""Tokens of all slots together. A token is about a letter here, so cards need thousands."""
+"""Tokens of all slots together. A token is about a letter here, so a card needs thousands."""
 
 LAYERS, WIDTH, HEADS, HIDDEN = 2, 64, 4, 128
 CHAT_TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: "
@@ -43,10 +43,10 @@ class LlamaServer:
 
 
 def build_vocabulary() -> tuple[list[str], list[float], list[int]]:
-    """366 pieces of a SentencePiece vocabulary: specials, all bytes, letters and a few words.
+    """Builds a SentencePiece vocabulary of 366 pieces: specials, all bytes, letters, a few words.
 
     Returns:
-        Pieces, their scores (merges prefer the higher) and their kinds.
+        Pieces, their scores (the tokenizer prefers merges with higher scores) and their kinds.
     """
     from gguf import TokenType
 
@@ -54,16 +54,16 @@ def build_vocabulary() -> tuple[list[str], list[float], list[int]]:
     kinds = [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.CONTROL]
     pieces += [f"<0x{byte:02X}>" for byte in range(256)]
     kinds += [TokenType.BYTE] * 256
-    plain = ["▁", *(chr(code) for code in range(33, 127))]
-    plain += ["▁Y", "YE", "YES", "NO", "UN", "▁t", "▁a", "in", "on", "er", "▁the", '{"']
-    pieces += plain
-    kinds += [TokenType.NORMAL] * len(plain)
-    scores = [0.0] * 259 + [-float(place) for place in range(len(plain))]
+    normal_pieces = ["▁", *(chr(code) for code in range(33, 127))]
+    normal_pieces += ["▁Y", "YE", "YES", "NO", "UN", "▁t", "▁a", "in", "on", "er", "▁the", '{"']
+    pieces += normal_pieces
+    kinds += [TokenType.NORMAL] * len(normal_pieces)
+    scores = [0.0] * 259 + [-float(number) for number in range(len(normal_pieces))]
     return pieces, scores, [int(kind) for kind in kinds]
 
 
 def write_model(path: Path) -> None:
-    """Writes a random model of llama's architecture (half a megabyte); the same bytes always."""
+    """Writes a random model of llama's architecture (half a megabyte), always the same bytes."""
     import numpy as np
     from gguf import GGUFWriter
 
@@ -89,9 +89,9 @@ def write_model(path: Path) -> None:
     writer.add_unk_token_id(0)
     writer.add_chat_template(CHAT_TEMPLATE)
 
-    def add(name: str, *shape: int) -> None:
+    def add(tensor_name: str, *shape: int) -> None:
         values = random.standard_normal(shape) * 0.3
-        writer.add_tensor(f"{name}.weight", values.astype(np.float32))
+        writer.add_tensor(f"{tensor_name}.weight", values.astype(np.float32))
 
     def add_ones(name: str) -> None:
         writer.add_tensor(f"{name}.weight", np.ones(WIDTH, np.float32))
@@ -116,13 +116,13 @@ def write_model(path: Path) -> None:
 
 @contextmanager
 def llama_server(folder: Path) -> Iterator[LlamaServer]:
-    """Runs a server in a process of its own until the context ends.
+    """Runs a server in a separate process until the context ends.
 
     Args:
         folder: where the model and the server's log are written.
 
     Raises:
-        RuntimeError: it did not come up; with what it said.
+        RuntimeError: the server did not start; the message quotes its log.
     """
     with (folder / "llama.log").open("wb") as log:
         process = subprocess.Popen(
@@ -136,8 +136,8 @@ def llama_server(folder: Path) -> Iterator[LlamaServer]:
     try:
         address = process.stdout.readline().decode().strip()
         if not address:
-            said = (folder / "llama.log").read_text(errors="replace")[-2_000:]
-            raise RuntimeError(f"the llama server did not start: {said}")
+            log_text = (folder / "llama.log").read_text(errors="replace")[-2_000:]
+            raise RuntimeError(f"the llama server did not start: {log_text}")
         yield LlamaServer(f"{address}/v1")
     finally:
         process.kill()
@@ -160,8 +160,8 @@ def serve(folder: Path) -> None:
     params.api_keys = [API_KEY]
     params.n_parallel = PARALLEL_SLOTS
     params.n_ctx = CONTEXT_TOKENS
-    # One thread holds one kept-alive connection; with fewer than there are connections, the
-    # rest wait until those are closed, seconds later.
+    # Each kept-alive connection occupies one thread. With fewer threads than connections, the
+    # remaining connections would wait seconds for a free thread; tests open up to 64.
     params.n_threads_http = 80
     params.n_predict = 64
     params.cpuparams.n_threads = 1

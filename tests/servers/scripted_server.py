@@ -1,9 +1,9 @@
-"""An OpenAI-compatible server on loopback whose replies a test scripts.
+"""An OpenAI-compatible server on loopback whose replies are set by the test.
 
-It runs in a thread with its own event loop and logs the requests it receives. How it responds to a
-completion request is a ``Behaviour`` (see ``behaviours``). A test sets one behaviour for all
-requests, a list of them (one per request; the last one also for all further requests), or a
-function that chooses one for each request.
+It runs in a thread with its own event loop and logs the requests it receives. A ``Behaviour`` (see
+``behaviours``) decides how it responds to a completion request. A test sets one behaviour for all
+requests, a list of behaviours (one per request; the last one also for all further requests), or a
+function that chooses a behaviour for each request.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ScriptedServer:
         api_key: the key it accepts; any other gets 401.
         requests: the completion requests so far, in order of arrival.
         in_flight: number of requests that are being answered now.
-        most_in_flight: maximum of ``in_flight`` so far.
+        max_in_flight: maximum of ``in_flight`` so far.
     """
 
     model = MODEL
@@ -52,7 +52,7 @@ class ScriptedServer:
         self._ready = threading.Event()
 
     def behave(self, script: Script) -> None:
-        """Sets the behaviour from now on: one for all requests, or one for each of the next."""
+        """Sets one behaviour for all further requests, or a list with one for each of them."""
         if callable(script):
             self._choose_behaviour = lambda request: script
             return
@@ -112,29 +112,29 @@ class ScriptedServer:
             await runner.cleanup()
 
     async def _list_models(self, request: web.Request) -> web.StreamResponse:
-        if (refused := _refuse_key(request)) is not None:
-            return refused
+        if (refusal := _refuse_key(request)) is not None:
+            return refusal
         row = {"id": self.model, "object": "model", "created": 0, "owned_by": "tests"}
         return web.json_response({"object": "list", "data": [row]})
 
     async def _complete_chat(self, request: web.Request) -> web.StreamResponse:
-        if (refused := _refuse_key(request)) is not None:
-            return refused
-        sent = await request.read()
-        asked = ChatRequest(
+        if (refusal := _refuse_key(request)) is not None:
+            return refusal
+        sent_bytes = await request.read()
+        chat_request = ChatRequest(
             number=len(self.requests),
-            attempt=self._bodies[sent],
-            body=msgspec.json.decode(sent),
+            attempt=self._bodies[sent_bytes],
+            body=msgspec.json.decode(sent_bytes),
             key=_get_api_key(request),
-            at=time.monotonic(),
+            received_at=time.monotonic(),
             web=request,
         )
-        self.requests.append(asked)
-        self._bodies[sent] += 1
+        self.requests.append(chat_request)
+        self._bodies[sent_bytes] += 1
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
-            return await self._choose_behaviour(asked)(asked)
+            return await self._choose_behaviour(chat_request)(chat_request)
         finally:
             self.in_flight -= 1
 
@@ -142,19 +142,19 @@ class ScriptedServer:
 def fail_first_attempts(
     attempts: int, fault: Behaviour, normal: Behaviour | None = None
 ) -> BehaviourChooser:
-    """Makes the server fail the first ``times`` attempts at each request, then answer it.
+    """Makes the server fail the first ``attempts`` attempts at each request, then answer it.
 
-    Requests with the same body count as attempts at one request, so this also works with
-    concurrent requests.
+    Requests with the same body count as attempts at one request, so the order of concurrent
+    requests does not matter.
     """
-    good = normal or _NORMAL_REPLY
-    return lambda request: fault if request.attempt < attempts else good
+    normal_reply_behaviour = normal or _NORMAL_REPLY
+    return lambda request: fault if request.attempt < attempts else normal_reply_behaviour
 
 
 def fail_after(count: int, fault: Behaviour, normal: Behaviour | None = None) -> BehaviourChooser:
     """Makes the server answer ``count`` requests, then fail all further ones."""
-    good = normal or _NORMAL_REPLY
-    return lambda request: fault if request.number >= count else good
+    normal_reply_behaviour = normal or _NORMAL_REPLY
+    return lambda request: fault if request.number >= count else normal_reply_behaviour
 
 
 _NORMAL_REPLY = normal_reply()

@@ -1,7 +1,8 @@
-"""A local search engine that clients reach as their proxy and take for the real one.
+"""A local search engine that acts as the client's proxy and stands in for the real one.
 
-It answers ``CONNECT host:443`` itself, with a certificate for that host by an authority made on
-the spot. So a client uses its own network code and parser, and nothing leaves the machine.
+It answers ``CONNECT host:443`` itself, with a certificate for that host from a test authority that
+``make_certificates`` makes. So a client runs its real network code and parser, and no request
+leaves the machine.
 """
 
 from __future__ import annotations
@@ -20,22 +21,33 @@ Result = tuple[str, str, str]
 
 
 def make_certificates(folder: Path, host: str) -> None:
-    """Writes ``ca.pem``, and ``host.pem`` and ``host.key`` signed by it."""
+    """Writes the authority ``ca.pem``, and the signed ``host.pem`` with its key ``host.key``."""
 
-    def openssl(*arguments: str) -> None:
+    def run_openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
-    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-    openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test",
-            "-addext", "basicConstraints=critical,CA:TRUE")  # fmt: skip
-    openssl("req", *new[:-2], "-keyout", "host.key", "-out", "host.csr", "-subj", f"/CN={host}")
+    key_options = (
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    )
+    run_openssl("req", "-x509", *key_options, "-keyout", "ca.key", "-out", "ca.pem",
+            "-subj", "/CN=test", "-addext", "basicConstraints=critical,CA:TRUE")  # fmt: skip
+    run_openssl(
+        "req", *key_options[:-2], "-keyout", "host.key", "-out", "host.csr", "-subj", f"/CN={host}"
+    )
     (folder / "extension").write_text(f"subjectAltName=DNS:{host}\n")
-    openssl("x509", "-req", "-in", "host.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "2",
-            "-CAcreateserial", "-out", "host.pem", "-extfile", "extension")  # fmt: skip
+    run_openssl("x509", "-req", "-in", "host.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+            "-days", "2", "-CAcreateserial", "-out", "host.pem",
+            "-extfile", "extension")  # fmt: skip
 
 
 def render_results_page(results: list[Result]) -> str:
-    """A page of results as the HTML version of DuckDuckGo shows them."""
+    """Renders a page of results like the HTML version of DuckDuckGo."""
     rows = "".join(
         f'<div class="result"><div class="links_main result__body"><h2><a href="{escape(href)}">'
         f'{escape(title)}</a></h2><a href="{escape(href)}">{escape(body)}</a></div></div>'
@@ -45,12 +57,12 @@ def render_results_page(results: list[Result]) -> str:
 
 
 class SearchEngine:
-    """The server; answers every request with its current status and page.
+    """The server, which answers every request with its current status and page.
 
     Attributes:
-        status: of its answers.
-        page: their body.
-        requests: (host and port, request line, body) of all requests.
+        status: HTTP status of all answers.
+        page: body of all answers.
+        requests: (host and port, request line, body) of every request so far.
     """
 
     def __init__(self, certificates: Path) -> None:
@@ -82,17 +94,17 @@ class SearchEngine:
                 try:
                     self._answer_client(client)
                 except OSError:
-                    continue  # The client gave up: its affair.
+                    continue  # The client closed the connection; serve the next one.
 
     def _answer_client(self, client: socket.socket) -> None:
-        asked, _ = _read_until_blank_line(client)
+        connect_request, _ = _read_until_blank_line(client)
         client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         with self._tls.wrap_socket(client, server_side=True) as secure:
             head, body = _read_until_blank_line(secure)
             length = re.search(r"(?i)content-length: *(\d+)", head)
             while length and len(body) < int(length[1]):
                 body += secure.recv(65_536)
-            self.requests.append((asked.split()[1], head.splitlines()[0], body.decode()))
+            self.requests.append((connect_request.split()[1], head.splitlines()[0], body.decode()))
             page = self.page.encode()
             secure.sendall(
                 f"HTTP/1.1 {self.status} So\r\nContent-Type: text/html; charset=utf-8\r\n"
@@ -104,9 +116,9 @@ class SearchEngine:
 def _read_until_blank_line(client: socket.socket) -> tuple[str, bytes]:
     data = b""
     while b"\r\n\r\n" not in data:
-        more = client.recv(65_536)
-        if not more:
+        received = client.recv(65_536)
+        if not received:
             raise ConnectionError
-        data += more
-    head, _, rest = data.partition(b"\r\n\r\n")
-    return head.decode("latin-1"), rest
+        data += received
+    head, _, body = data.partition(b"\r\n\r\n")
+    return head.decode("latin-1"), body

@@ -1,4 +1,4 @@
-"""The real test server follows the protocol, as seen by the official client."""
+"""Tests with the official client that the llama.cpp test server follows the protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from openai import AsyncOpenAI, AuthenticationError, BadRequestError, DefaultAioHttpClient
 from servers.llama_server import LlamaServer, write_model
 
-ASK: list[Any] = [{"role": "user", "content": "Does the Elbe flow into the North Sea?"}]
+MESSAGES: list[Any] = [{"role": "user", "content": "Does the Elbe flow into the North Sea?"}]
 SCHEMA: Any = {
     "type": "json_schema",
     "json_schema": {
@@ -30,94 +30,108 @@ SCHEMA: Any = {
 }
 
 
-def open_client(server: LlamaServer, **changed: Any) -> AsyncOpenAI:
+def open_client(server: LlamaServer, **changes: Any) -> AsyncOpenAI:
     settings = {"base_url": server.base_url, "api_key": server.api_key, "max_retries": 0}
-    return AsyncOpenAI(http_client=DefaultAioHttpClient(), **{**settings, **changed})
+    return AsyncOpenAI(http_client=DefaultAioHttpClient(), **{**settings, **changes})
 
 
 def test_chat_with_usage_and_logprobs(llama_server: LlamaServer) -> None:
-    async def talk() -> None:
+    async def request_completions() -> None:
         async with open_client(llama_server) as api:
             assert llama_server.model in {model.id for model in (await api.models.list()).data}
-            done = await api.chat.completions.create(
-                model=llama_server.model, messages=ASK, max_tokens=5, logprobs=True, temperature=0
+            completion = await api.chat.completions.create(
+                model=llama_server.model,
+                messages=MESSAGES,
+                max_tokens=5,
+                logprobs=True,
+                temperature=0,
             )
-        (choice,) = done.choices
+        (choice,) = completion.choices
         assert choice.message.role == "assistant"
-        assert done.usage is not None
-        assert 1 <= done.usage.completion_tokens <= 5
-        assert done.usage.prompt_tokens > 10
+        assert completion.usage is not None
+        assert 1 <= completion.usage.completion_tokens <= 5
+        assert completion.usage.prompt_tokens > 10
         assert choice.logprobs is not None
         assert choice.logprobs.content
         assert all(token.logprob <= 0 for token in choice.logprobs.content)
 
-    asyncio.run(talk())
+    asyncio.run(request_completions())
 
 
 def test_structured_output_follows_the_schema(llama_server: LlamaServer) -> None:
-    async def talk() -> set[str]:
-        said = set()
+    async def request_completions() -> set[str]:
+        answers = set()
         async with open_client(llama_server) as api:
             for seed in range(12):
-                done = await api.chat.completions.create(
+                completion = await api.chat.completions.create(
                     model=llama_server.model,
-                    messages=ASK,
+                    messages=MESSAGES,
                     response_format=SCHEMA,
                     max_tokens=64,
                     temperature=1.5,
                     seed=seed,
                 )
-                said.add(json.loads(done.choices[0].message.content or "")["answer"])
-        return said
+                answers.add(json.loads(completion.choices[0].message.content or "")["answer"])
+        return answers
 
-    assert asyncio.run(talk()) <= {"YES", "NO", "UNKNOWN"}
+    assert asyncio.run(request_completions()) <= {"YES", "NO", "UNKNOWN"}
 
 
 def test_streaming_gives_the_same_text(llama_server: LlamaServer) -> None:
-    async def talk() -> tuple[str, str | None]:
-        sent: Any = {"model": llama_server.model, "messages": ASK, "max_tokens": 12}
+    async def request_completions() -> tuple[str, str | None]:
+        request: Any = {"model": llama_server.model, "messages": MESSAGES, "max_tokens": 12}
         async with open_client(llama_server) as api:
-            whole = await api.chat.completions.create(**sent, temperature=0)
-            parts = []
+            full_text = await api.chat.completions.create(**request, temperature=0)
+            streamed_parts = []
             async for chunk in await api.chat.completions.create(
-                **sent, temperature=0, stream=True
+                **request, temperature=0, stream=True
             ):
-                parts += [choice.delta.content or "" for choice in chunk.choices]
-        return "".join(parts), whole.choices[0].message.content
+                streamed_parts += [choice.delta.content or "" for choice in chunk.choices]
+        return "".join(streamed_parts), full_text.choices[0].message.content
 
-    streamed, whole = asyncio.run(talk())
-    assert streamed == whole
+    streamed, full_text = asyncio.run(request_completions())
+    assert streamed == full_text
 
 
 def test_wrong_key_and_wrong_request_are_refused(llama_server: LlamaServer) -> None:
-    async def talk() -> None:
+    async def request_completions() -> None:
         async with open_client(llama_server, api_key="sk-wrong") as api:
             with pytest.raises(AuthenticationError):
-                await api.chat.completions.create(model=llama_server.model, messages=ASK)
-        wrong: Any = {"type": "json_schema", "json_schema": {"schema": {"type": "no such type"}}}
+                await api.chat.completions.create(model=llama_server.model, messages=MESSAGES)
+        invalid_format: Any = {
+            "type": "json_schema",
+            "json_schema": {"schema": {"type": "no such type"}},
+        }
         async with open_client(llama_server) as api:
             with pytest.raises(BadRequestError):
                 await api.chat.completions.create(
-                    model=llama_server.model, messages=ASK, response_format=wrong
+                    model=llama_server.model, messages=MESSAGES, response_format=invalid_format
                 )
 
-    asyncio.run(talk())
+    asyncio.run(request_completions())
 
 
-def test_64_at_once_are_all_answered(llama_server: LlamaServer) -> None:
-    async def talk() -> list[int]:
+def test_64_concurrent_requests_are_answered(llama_server: LlamaServer) -> None:
+    async def request_completions() -> list[int]:
         async with open_client(llama_server, timeout=30) as api:
-            done = await asyncio.gather(
+            completions = await asyncio.gather(
                 *(
                     api.chat.completions.create(
-                        model=llama_server.model, messages=ASK, response_format=SCHEMA, seed=seed
+                        model=llama_server.model,
+                        messages=MESSAGES,
+                        response_format=SCHEMA,
+                        seed=seed,
                     )
                     for seed in range(64)
                 )
             )
-        return [len(json.loads(one.choices[0].message.content or "")) for one in done]
+        return [
+            len(json.loads(completion.choices[0].message.content or ""))
+            for completion in completions
+        ]
 
-    assert asyncio.run(talk()) == [1] * 64
+    # Each reply is a JSON object with the one key "answer".
+    assert asyncio.run(request_completions()) == [1] * 64
 
 
 def test_model_bytes_are_reproducible(tmp_path: Path) -> None:
@@ -127,7 +141,7 @@ def test_model_bytes_are_reproducible(tmp_path: Path) -> None:
 
 
 def test_server_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
-    starter = (
+    parent_script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from servers.llama_server import llama_server\n"
@@ -135,17 +149,17 @@ def test_server_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
         "    print(server.base_url, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", starter, str(tmp_path)],
+    result = subprocess.run(
+        [sys.executable, "-c", parent_script, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         capture_output=True,
         check=False,
         timeout=60,
     )
-    address = done.stdout.decode().strip()
+    address = result.stdout.decode().strip()
     assert address.startswith("http://127.0.0.1:")
 
-    async def is_gone() -> bool:
+    async def wait_until_gone() -> bool:
         port = int(address.split(":")[2].split("/")[0])
         for _ in range(200):
             try:
@@ -157,4 +171,4 @@ def test_server_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
             await asyncio.sleep(0.02)
         return False
 
-    assert asyncio.run(is_gone())
+    assert asyncio.run(wait_until_gone())

@@ -1,4 +1,7 @@
-"""The scripted server fails as scripted, seen by the official client and by a bare socket."""
+"""Tests that the scripted server replies and fails as its script says.
+
+The official client and a plain HTTP client check the replies.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,11 @@ from openai import (
 from servers import behaviours
 from servers.scripted_server import ScriptedServer, fail_after, fail_first_attempts
 
-ASK: list[Any] = [{"role": "user", "content": "Does the Elbe flow into the North Sea?"}]
+MESSAGES: list[Any] = [{"role": "user", "content": "Does the Elbe flow into the North Sea?"}]
 
 
-async def request_completion(server: ScriptedServer, *, timeout: float = 5, **more: Any) -> Any:
-    """One call with the official client, without its own retries."""
+async def request_completion(server: ScriptedServer, *, timeout: float = 5, **options: Any) -> Any:
+    """Requests one completion with the official client, whose retries are switched off."""
     async with AsyncOpenAI(
         base_url=server.base_url,
         api_key=server.api_key,
@@ -38,56 +41,69 @@ async def request_completion(server: ScriptedServer, *, timeout: float = 5, **mo
         timeout=timeout,
         http_client=DefaultAioHttpClient(),
     ) as api:
-        return await api.chat.completions.create(**{"model": server.model, "messages": ASK, **more})
+        return await api.chat.completions.create(
+            **{"model": server.model, "messages": MESSAGES, **options}
+        )
 
 
-def run_request(server: ScriptedServer, **more: Any) -> Any:
-    """Runs ``call`` to its end."""
-    return asyncio.run(request_completion(server, **more))
+def run_request(server: ScriptedServer, **options: Any) -> Any:
+    """Runs ``request_completion`` and returns its result."""
+    return asyncio.run(request_completion(server, **options))
 
 
 def read_body(server: ScriptedServer) -> bytes:
-    """The body the server sends, read without the client."""
+    """Reads the body that the server sends, without the official client."""
 
-    async def talk() -> bytes:
+    async def post_request() -> bytes:
         async with (
             aiohttp.ClientSession() as session,
             session.post(
                 f"{server.base_url}/chat/completions",
-                json={"model": server.model, "messages": ASK},
+                json={"model": server.model, "messages": MESSAGES},
                 headers={"Authorization": f"Bearer {server.api_key}"},
             ) as response,
         ):
             return await response.read()
 
-    return asyncio.run(talk())
+    return asyncio.run(post_request())
 
 
 def test_normal_reply_depends_only_on_the_prompt(scripted_server: ScriptedServer) -> None:
-    one, two = run_request(scripted_server, logprobs=True), run_request(scripted_server)
-    text = one.choices[0].message.content
-    assert text == two.choices[0].message.content
+    first_reply, second_reply = (
+        run_request(scripted_server, logprobs=True),
+        run_request(scripted_server),
+    )
+    text = first_reply.choices[0].message.content
+    assert text == second_reply.choices[0].message.content
     assert json.loads(text)["answer"] in {"YES", "NO", "UNKNOWN"}
-    assert "".join(token.token for token in one.choices[0].logprobs.content) == text
-    assert two.choices[0].logprobs is None
-    assert one.usage.total_tokens == one.usage.prompt_tokens + one.usage.completion_tokens
-    assert [(asked.number, asked.attempt) for asked in scripted_server.requests] == [(0, 0), (1, 0)]
-    assert scripted_server.requests[0].prompt == ASK[0]["content"]
-    other = run_request(scripted_server, messages=[{"role": "user", "content": "and the Rhine?"}])
-    assert other.choices[0].message.content != text
+    assert "".join(token.token for token in first_reply.choices[0].logprobs.content) == text
+    assert second_reply.choices[0].logprobs is None
+    assert (
+        first_reply.usage.total_tokens
+        == first_reply.usage.prompt_tokens + first_reply.usage.completion_tokens
+    )
+    assert [(request.number, request.attempt) for request in scripted_server.requests] == [
+        (0, 0),
+        (1, 0),
+    ]
+    assert scripted_server.requests[0].prompt == MESSAGES[0]["content"]
+    other_reply = run_request(
+        scripted_server, messages=[{"role": "user", "content": "and the Rhine?"}]
+    )
+    assert other_reply.choices[0].message.content != text
 
 
 def test_streams_hold_the_same_text(scripted_server: ScriptedServer) -> None:
-    async def talk() -> str:
+    async def read_stream() -> str:
         async with AsyncOpenAI(
             base_url=scripted_server.base_url,
             api_key=scripted_server.api_key,
             http_client=DefaultAioHttpClient(),
         ) as api:
-            stream = await api.chat.completions.create(model="m", messages=ASK, stream=True)
+            stream = await api.chat.completions.create(model="m", messages=MESSAGES, stream=True)
             return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
-    assert asyncio.run(talk()) == run_request(scripted_server).choices[0].message.content
+    assert asyncio.run(read_stream()) == run_request(scripted_server).choices[0].message.content
 
 
 def test_another_key_is_refused(scripted_server: ScriptedServer) -> None:
@@ -124,10 +140,10 @@ def test_faults_reach_the_client(
 
 
 def test_retry_after_in_seconds_and_as_a_date(scripted_server: ScriptedServer) -> None:
-    def header() -> str | None:
-        with pytest.raises(RateLimitError) as caught:
+    def get_retry_after() -> str | None:
+        with pytest.raises(RateLimitError) as error:
             run_request(scripted_server)
-        value = caught.value.response.headers.get("retry-after")
+        value = error.value.response.headers.get("retry-after")
         return None if value is None else str(value)
 
     scripted_server.behave(
@@ -137,9 +153,9 @@ def test_retry_after_in_seconds_and_as_a_date(scripted_server: ScriptedServer) -
             behaviours.rate_limit_error(30, as_date=True),
         ]
     )
-    assert header() is None
-    assert header() == "0.5"
-    date = header()
+    assert get_retry_after() is None
+    assert get_retry_after() == "0.5"
+    date = get_retry_after()
     assert date is not None
     assert 25 < parsedate_to_datetime(date).timestamp() - time.time() <= 30
 
@@ -171,11 +187,11 @@ def is_invalid_json(body: bytes) -> bool:
 
 
 def parse_message(body: bytes) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(body)["choices"][0]["message"]
-    return said
+    message: dict[str, Any] = json.loads(body)["choices"][0]["message"]
+    return message
 
 
-BODIES: dict[str, Callable[[bytes], bool]] = {
+BODY_CHECKS: dict[str, Callable[[bytes], bool]] = {
     "half JSON": is_invalid_json,
     "invalid JSON": is_invalid_json,
     "web page": is_invalid_json,
@@ -202,19 +218,19 @@ BODIES: dict[str, Callable[[bytes], bool]] = {
 }
 
 
-@pytest.mark.parametrize("fault", BODIES)
+@pytest.mark.parametrize("fault", BODY_CHECKS)
 def test_faulty_bodies_have_the_named_fault(scripted_server: ScriptedServer, fault: str) -> None:
     scripted_server.behave(behaviours.FAULTS[fault]())
-    assert BODIES[fault](read_body(scripted_server))
+    assert BODY_CHECKS[fault](read_body(scripted_server))
 
 
 def test_structured_output_can_be_missing(scripted_server: ScriptedServer) -> None:
-    wish: Any = {
+    json_schema_option: Any = {
         "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}}
     }
     scripted_server.behave(behaviours.reject_structured_output())
     with pytest.raises(BadRequestError, match="json_schema"):
-        run_request(scripted_server, **wish)
+        run_request(scripted_server, **json_schema_option)
     assert run_request(scripted_server, response_format={"type": "json_object"}).choices
     scripted_server.behave(
         behaviours.reject_structured_output(rejected_formats=("json_schema", "json_object"))
@@ -247,22 +263,23 @@ def test_scripts_choose_by_number_attempt_and_list(scripted_server: ScriptedServ
 def test_256_requests_wait_concurrently(scripted_server: ScriptedServer) -> None:
     scripted_server.behave(behaviours.normal_reply(delay=0.5))
 
-    async def talk() -> None:
+    async def send_requests() -> None:
         connector = aiohttp.TCPConnector(limit=0)
         async with aiohttp.ClientSession(connector=connector) as session:
 
-            async def one(seed: int) -> None:
+            async def send_request(seed: int) -> None:
                 async with session.post(
                     f"{scripted_server.base_url}/chat/completions",
-                    json={"model": "m", "messages": ASK, "seed": seed},
+                    json={"model": "m", "messages": MESSAGES, "seed": seed},
                     headers={"Authorization": f"Bearer {scripted_server.api_key}"},
                 ) as response:
                     assert response.status == 200
                     await response.read()
 
-            await asyncio.gather(*map(one, range(256)))
+            await asyncio.gather(*map(send_request, range(256)))
 
-    asyncio.run(talk())
+    asyncio.run(send_requests())
     assert len(scripted_server.requests) == 256
+    # Nearly all requests arrive during the 0.5 s in which the first of them wait.
     assert scripted_server.max_in_flight > 200
     assert scripted_server.in_flight == 0

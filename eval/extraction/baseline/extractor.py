@@ -1,4 +1,4 @@
-"""Fills a schema by rules: walks it and takes the best candidate of the text for each field."""
+"""Fills a schema by rules: finds the best candidate in the text for each field of the schema."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ VERSION: Final = 1
 """Must be increased when the rules change, so that runs with older rules are not resumed."""
 
 MAX_FIELDS: Final = 2_000
-"""Maximum number of fields to fill; only the first ones of a larger schema are filled."""
-MAX_LEVELS: Final = 12
+"""Maximum number of fields to fill; of a larger schema only the first ones are filled."""
+MAX_NESTING_LEVELS: Final = 12
+"""Parts of the schema below this level are not filled."""
 MAX_ELEMENTS: Final = 100
+"""Maximum number of elements of an array."""
 
 _RULE_KEYWORDS = (
     "pattern",
@@ -30,7 +32,9 @@ _RULE_KEYWORDS = (
     "minLength",
 )
 _TEXT_RULE_KEYWORDS = (*_RULE_KEYWORDS[:1], "maxLength")
+# Matches the gap between two columns of a table, or the bar at the start or end of a row.
 _COLUMNS = re.compile(r"\t|\s{2,}|\s\|\s|^\||\|$")
+# Matches the mark of a list item: a bullet, a dash or a number.
 _BULLET = re.compile(r"\s*(?:[-*\u2022\u00b7\u2013]|\d{1,3}[.)])\s+")
 
 
@@ -44,81 +48,94 @@ class Baseline:
     name = BASELINE
 
     def params(self) -> dict[str, Any]:
-        """Returns the parameters that determine what it extracts."""
+        """Returns the parameters that determine the baseline's output."""
         return {"rules": "surface cues of names, types, formats and enums", "version": VERSION}
 
     def extract(self, text: str, schema: Mapping[str, Any]) -> Any:
-        """Extracts JSON for a schema; fields without a candidate in the text are left out.
+        """Extracts JSON for a schema; fields without a candidate in the text are omitted.
 
         Args:
             text: the text; only the first 50,000 characters are read.
             schema: a valid schema.
         """
-        filling = _SchemaFiller(SchemaValidator.from_schema(dict(schema)))
-        prediction = filling.fill_value(TextIndex(text), ((),), "", (), 0)
+        filler = _SchemaFiller(SchemaValidator.from_schema(dict(schema)))
+        prediction = filler.fill_value(TextIndex(text), ((),), "", (), 0)
         return {} if prediction is None else prediction
 
 
 class _SchemaFiller:
+    """Fills one schema; counts the fields to stop at ``MAX_FIELDS``."""
+
     def __init__(self, validator: SchemaValidator) -> None:
         self._graph = validator.graph
         self._fields_left = MAX_FIELDS
 
     def fill_value(
         self,
-        index: TextIndex,
-        starts: tuple[Path, ...],
+        text_index: TextIndex,
+        subschema_paths: tuple[Path, ...],
         name: str,
         ancestors: tuple[str, ...],
         level: int,
         required: bool = False,
     ) -> Any:
-        """Fills one part of the schema; returns ``None`` if the text has no candidate."""
+        """Fills one part of the schema; returns ``None`` if the text has no candidate.
+
+        Args:
+            text_index: the text, or the part of it in which to search.
+            subschema_paths: paths of the subschemas that apply to this part.
+            name: key of this part in its object.
+            ancestors: names of the enclosing objects.
+            level: nesting level of this part.
+            required: whether the enclosing object must have this part.
+        """
         self._fields_left -= 1
-        if self._fields_left < 0 or level > MAX_LEVELS:
+        if self._fields_left < 0 or level > MAX_NESTING_LEVELS:
             return None
-        merged = MergedSchema(self._graph, starts)
-        if merged.properties:
-            return self._fill_object(index, merged, name, ancestors, level)
-        if merged.items:
-            return self._fill_array(index, merged, name, ancestors, level)
-        return find_value(self._build_leaf(merged, name, ancestors, required=required), index)
+        schema = MergedSchema(self._graph, subschema_paths)
+        if schema.properties:
+            return self._fill_object(text_index, schema, name, ancestors, level)
+        if schema.items:
+            return self._fill_array(text_index, schema, name, ancestors, level)
+        return find_value(self._build_leaf(schema, name, ancestors, required=required), text_index)
 
     def _fill_object(
         self,
-        index: TextIndex,
-        merged: MergedSchema,
+        text_index: TextIndex,
+        schema: MergedSchema,
         name: str,
         ancestors: tuple[str, ...],
         level: int,
     ) -> dict[str, Any] | None:
         fields: dict[str, Any] = {}
-        inner = (*ancestors[-2:], name) if name else ancestors
-        for key, places in merged.properties.items():
+        inner_ancestors = (*ancestors[-2:], name) if name else ancestors
+        for key, subschema_paths in schema.properties.items():
             if key == OTHER_NAME:
                 continue
-            required = key in merged.required
-            value = self.fill_value(index, tuple(places), key, inner, level + 1, required)
+            required = key in schema.required
+            value = self.fill_value(
+                text_index, tuple(subschema_paths), key, inner_ancestors, level + 1, required
+            )
             if value is not None:
                 fields[key] = value
         return fields or None
 
     def _fill_array(
         self,
-        index: TextIndex,
-        merged: MergedSchema,
+        text_index: TextIndex,
+        schema: MergedSchema,
         name: str,
         ancestors: tuple[str, ...],
         level: int,
     ) -> list[Any] | None:
-        element = MergedSchema(self._graph, tuple(merged.items))
+        element = MergedSchema(self._graph, tuple(schema.items))
         if not element.properties:
             if element.items:
                 return None
-            leaf = self._build_leaf(element, name, ancestors, self._description_text(merged))
-            return find_listed_values(leaf, index)[:MAX_ELEMENTS] or None
+            leaf = self._build_leaf(element, name, ancestors, self._collect_descriptions(schema))
+            return find_listed_values(leaf, text_index)[:MAX_ELEMENTS] or None
         elements: list[Any] = []
-        for line in _list_entries(index)[:MAX_ELEMENTS]:
+        for line in _list_entries(text_index)[:MAX_ELEMENTS]:
             element_fields = self._fill_object(TextIndex(line), element, name, ancestors, level + 1)
             if element_fields is not None and element.required <= element_fields.keys():
                 elements.append(element_fields)
@@ -126,7 +143,7 @@ class _SchemaFiller:
 
     def _build_leaf(
         self,
-        merged: MergedSchema,
+        schema: MergedSchema,
         name: str,
         ancestors: tuple[str, ...],
         description: str = "",
@@ -134,56 +151,56 @@ class _SchemaFiller:
         required: bool = False,
     ) -> Leaf:
         description = " ".join(
-            part for part in (self._description_text(merged), description) if part
+            part for part in (self._collect_descriptions(schema), description) if part
         )
         choices: list[Any] = []
-        rule: dict[str, Any] = {}
-        for node in self._subschema_nodes(merged):
+        rules: dict[str, Any] = {}
+        for node in self._list_subschemas(schema):
             choices += [choice for choice in node.get("enum", ()) if choice is not None]
             choices += [node["const"]] if node.get("const") is not None else []
-            rule.update(
+            rules.update(
                 {key: node[key] for key in (*_RULE_KEYWORDS, *_TEXT_RULE_KEYWORDS) if key in node}
             )
         return Leaf(
             name=name,
             cues=build_cues(name, description, ancestors),
-            types=merged.declared_types,
-            formats=tuple(sorted(merged.formats)),
+            types=schema.declared_types,
+            formats=tuple(sorted(schema.formats)),
             choices=tuple(choices),
-            rules=rule,
+            rules=rules,
             required=required,
         )
 
-    def _description_text(self, merged: MergedSchema) -> str:
+    def _collect_descriptions(self, schema: MergedSchema) -> str:
         texts = [
             node.get(key)
-            for node in self._subschema_nodes(merged)
+            for node in self._list_subschemas(schema)
             for key in ("title", "description")
         ]
         return " ".join(text for text in texts if isinstance(text, str))
 
-    def _subschema_nodes(self, merged: MergedSchema) -> list[dict[str, Any]]:
-        return [self._graph.subschemas[path].node for path in sorted(merged.origins)]
+    def _list_subschemas(self, schema: MergedSchema) -> list[dict[str, Any]]:
+        return [self._graph.subschemas[path].node for path in sorted(schema.origins)]
 
 
-def _list_entries(index: TextIndex) -> list[str]:
-    """Returns the lines of a text that look like list items or table rows.
+def _list_entries(text_index: TextIndex) -> list[str]:
+    """Returns the lines of a text that look like table rows, else those that look like list items.
 
     If the first row of a table has no digits, it is used as the header, and each cell is prefixed
     with its column name as a label.
     """
-    bullets = [line for line in index.lines if _BULLET.match(line)]
-    rows = [[cell for cell in _COLUMNS.split(line.strip()) if cell] for line in index.lines]
+    bullets = [line for line in text_index.lines if _BULLET.match(line)]
+    rows = [[cell for cell in _COLUMNS.split(line.strip()) if cell] for line in text_index.lines]
     rows = [row for row in rows if len(row) >= 3]
     if len(rows) >= 2:
-        head, *body = rows
-        if any(any(char.isdigit() for char in cell) for cell in head):
+        header, *body_rows = rows
+        if any(any(char.isdigit() for char in cell) for cell in header):
             return ["; ".join(row) for row in rows]
         return [
             "\n".join(
-                f"{head[place]}: {cell}" if place < len(head) else cell
-                for place, cell in enumerate(row)
+                f"{header[column]}: {cell}" if column < len(header) else cell
+                for column, cell in enumerate(row)
             )
-            for row in body
+            for row in body_rows
         ]
     return bullets

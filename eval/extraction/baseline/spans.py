@@ -16,7 +16,7 @@ from kg.words.number_words import NUMBER_WORDS
 Kind = Literal["number", "date", "time", "email", "url", "uuid", "phone", "name", "quoted", "code"]
 
 MAX_SPANS: Final = 5_000
-"""Maximum number of spans per text, and of number words in addition."""
+"""Maximum number of spans per text; the same number of number words may be added."""
 
 _MONTH_PATTERN = "|".join(sorted(map(re.escape, MONTHS), key=lambda name: (-len(name), name)))
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -66,19 +66,22 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""Applied in this order; a span of a later kind may not overlap an earlier one, except for names
-and quotations, which may contain anything."""
+"""Patterns in the order in which they are applied. A span must not overlap a span of an earlier
+pattern; names, quotations and codes do not count as earlier spans, and names and quotations may
+overlap all spans."""
 
 _NUMBER_WORDS = {word: number for number, word in enumerate(NUMBER_WORDS[:13])}
 _NUMBER_WORD_PATTERN = re.compile(
     r"\b(?:" + "|".join(_NUMBER_WORDS) + r"|once|twice)\b", re.IGNORECASE
 )
-_TITLES = re.compile(r"^(?:Dear|Mr|Mrs|Ms|Dr|Prof|The|A|An|In|On|At|It|He|She|We|I)\b\.?\s*")
+# Matches capitalised words at the start of a span that are not part of the name.
+_LEADING_WORDS = re.compile(r"^(?:Dear|Mr|Mrs|Ms|Dr|Prof|The|A|An|In|On|At|It|He|She|We|I)\b\.?\s*")
+# Matches the years 1500 to 2099.
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A recognised stretch of text."""
+    """A part of a text that was recognised as a value of some kind."""
 
     kind: Kind
     start: int
@@ -90,20 +93,20 @@ class Span(msgspec.Struct, frozen=True):
 
 def find_spans(text: str) -> list[Span]:
     """Finds the spans of a text, sorted by start, up to the limit ``MAX_SPANS``."""
-    taken: list[tuple[int, int]] = []
+    used_ranges: list[tuple[int, int]] = []
     spans: list[Span] = []
-    year = _most_frequent_year(text)
+    year = _find_most_frequent_year(text)
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
             start, end = match.span(match.lastindex or 0)
-            if kind not in {"name", "quoted"} and _overlaps_any(taken, start, end):
+            if kind not in {"name", "quoted"} and _overlaps_any(used_ranges, start, end):
                 continue
             span = _build_span(kind, start, end, text[start:end], year)
             if span is None:
                 continue
             spans.append(span)
             if kind not in {"name", "quoted", "code"}:
-                taken.insert(bisect_left(taken, (start, end)), (start, end))
+                used_ranges.insert(bisect_left(used_ranges, (start, end)), (start, end))
             if len(spans) >= MAX_SPANS:
                 break
     spans += islice(_iter_number_words(text), MAX_SPANS)
@@ -111,21 +114,22 @@ def find_spans(text: str) -> list[Span]:
 
 
 def parse_number(text: str) -> float | int | None:
-    """Parses a number such as ``1,234.5`` or ``1.234,5``; returns ``None`` if it is none."""
-    plain = re.sub(r"[\u00a0 '\u2019]", "", text.replace("\u2212", "-")).lstrip("+")
-    comma, dot = plain.rfind(","), plain.rfind(".")
+    """Parses a number such as ``1,234.5`` or ``1.234,5``; ``None`` if the text is not a number."""
+    normalised = re.sub(r"[\u00a0 '\u2019]", "", text.replace("\u2212", "-")).lstrip("+")
+    comma, dot = normalised.rfind(","), normalised.rfind(".")
     if comma >= 0 and dot >= 0:
-        plain = plain.replace("," if comma < dot else ".", "").replace(",", ".")
+        normalised = normalised.replace("," if comma < dot else ".", "").replace(",", ".")
     elif comma >= 0:
-        # Three digits after every comma: thousands separators; otherwise a decimal comma.
-        parts = plain.split(",")
-        thousands = all(len(part) == 3 for part in parts[1:]) and parts[0] not in {"0", "-0"}
-        plain = plain.replace(",", "" if thousands else ".")
+        # Commas that are all followed by three digits separate thousands; otherwise the comma is a
+        # decimal comma.
+        parts = normalised.split(",")
+        is_thousands = all(len(part) == 3 for part in parts[1:]) and parts[0] not in {"0", "-0"}
+        normalised = normalised.replace(",", "" if is_thousands else ".")
     try:
-        number = float(plain)
+        number = float(normalised)
     except ValueError:
         return None
-    return int(number) if number.is_integer() and "." not in plain else number
+    return int(number) if number.is_integer() and "." not in normalised else number
 
 
 def _build_span(kind: Kind, start: int, end: int, text: str, default_year: str) -> Span | None:
@@ -138,9 +142,9 @@ def _build_span(kind: Kind, start: int, end: int, text: str, default_year: str) 
         value = text = text.rstrip(".,;:!?")
         end = start + len(text)
     elif kind == "name":
-        bare = _TITLES.sub("", text)
-        start += len(text) - len(bare)
-        value = text = bare.rstrip(".,")
+        name = _LEADING_WORDS.sub("", text)
+        start += len(text) - len(name)
+        value = text = name.rstrip(".,")
         end = start + len(text)
     elif kind == "phone":
         value = text = text.strip()
@@ -157,7 +161,7 @@ def _to_iso_date(text: str, default_year: str) -> str | None:
     return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
 
 
-def _most_frequent_year(text: str) -> str:
+def _find_most_frequent_year(text: str) -> str:
     years = _YEAR.findall(text)
     return max(years, key=lambda year: (years.count(year), -years.index(year))) if years else ""
 
@@ -169,10 +173,10 @@ def _iter_number_words(text: str) -> Iterator[Span]:
         yield Span("number", match.start(), match.end(), match.group(), value)
 
 
-def _overlaps_any(taken: list[tuple[int, int]], start: int, end: int) -> bool:
-    """Returns whether a span overlaps one of ``taken``, which are disjoint and sorted."""
-    index = bisect_left(taken, (start, end))
+def _overlaps_any(ranges: list[tuple[int, int]], start: int, end: int) -> bool:
+    """Returns whether a span overlaps one of ``ranges``, which are disjoint and sorted."""
+    index = bisect_left(ranges, (start, end))
     return any(
-        taken_start < end and start < taken_end
-        for taken_start, taken_end in taken[max(index - 1, 0) : index + 1]
+        range_start < end and start < range_end
+        for range_start, range_end in ranges[max(index - 1, 0) : index + 1]
     )

@@ -1,4 +1,4 @@
-"""Tests the connection to a model server: ``epoche extract test-connection``, or as a script."""
+"""Tests the connection to a model server, as ``epoche extract test-connection`` or as a script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
 _PLACEHOLDER_MODEL = "unnamed"
-"""Placeholder model name for listing the server's models."""
+"""Model name used to ask the server for its models when none is given."""
 
 
 def main(
@@ -40,20 +40,23 @@ def main(
         None if config is None else read_config(config),
         {"model.base_url": base_url, "model.model_name": model},
     )
-    section = settings.model
-    unnamed = section.base_url is not None and section.model_name is None
-    if unnamed:
+    model_settings = settings.model
+    has_no_model = model_settings.base_url is not None and model_settings.model_name is None
+    if has_no_model:
         settings = with_flags(settings, {"model.model_name": _PLACEHOLDER_MODEL})
-    (name,) = models_of(settings, ())
+    (model_id,) = models_of(settings, ())
     options = ClientOptions(
-        model=name, base_url=section.base_url, timeout_s=timeout, max_retries=MAX_RETRIES
+        model=model_id, base_url=model_settings.base_url, timeout_s=timeout, max_retries=MAX_RETRIES
     )
-    if unnamed:
-        first = asyncio.run(_find_first_model(options))
-        print_text(f"no model given; using the first one the server lists: {first}")
-        (name,) = models_of(with_flags(settings, {"model.model_name": first}), ())
+    if has_no_model:
+        first_model = asyncio.run(_find_first_model(options))
+        print_text(f"no model given; using the first one the server lists: {first_model}")
+        (model_id,) = models_of(with_flags(settings, {"model.model_name": first_model}), ())
         options = ClientOptions(
-            model=name, base_url=section.base_url, timeout_s=timeout, max_retries=MAX_RETRIES
+            model=model_id,
+            base_url=model_settings.base_url,
+            timeout_s=timeout,
+            max_retries=MAX_RETRIES,
         )
     asyncio.run(check_server(options))
 
@@ -63,12 +66,12 @@ async def _find_first_model(options: ClientOptions) -> str:
     from kg.base.errors import ModelAccessError
 
     async with ModelClient.open(options) as client:
-        listed = await client.list_models()
-    if not listed:
+        model_names = await client.list_models()
+    if not model_names:
         raise ModelAccessError(
             "the server lists no model", where=str(options.base_url), hint="Give one with --model."
         )
-    return sorted(listed)[0]
+    return sorted(model_names)[0]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Summarises a set of samples or one schema: ``epoche extract inspect``, or as a script."""
+"""Summarises a set of samples or one schema, as ``epoche extract inspect`` or as a script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kg.base.console import print_json, print_warning, run_script
 if TYPE_CHECKING:
     from eval.extraction.samples.loader import LoadedSamples
 
-_MAX_REASONS = 10
+_MAX_LISTED_ROWS = 10
 """Maximum number of malformed rows that are listed."""
 _PIPE_WIDTH = 120
 """Width of the output, in columns, if it goes to a file or a pipe."""
@@ -48,7 +48,7 @@ def main(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Summarises a set of samples before it is used in a run. No model is called.
+    """Summarises a set of samples, without calling a model.
 
     Lists malformed rows with the reason, and the distribution of schema complexity, domains,
     languages, field types, formats and text lengths. With --schema, checks that schema and prints
@@ -60,7 +60,7 @@ def main(
     if schema is not None:
         _print_schema_summary(schema)
         return
-    loaded = load_samples(
+    loaded_samples = load_samples(
         source,
         split=split,
         cache_dir=cache_dir,
@@ -70,18 +70,18 @@ def main(
         strict=strict,
         formats=formats,
     )
-    _print_statistics(loaded, as_json=as_json)
+    _print_statistics(loaded_samples, as_json=as_json)
 
 
-def _print_statistics(loaded: LoadedSamples, *, as_json: bool) -> None:
+def _print_statistics(loaded_samples: LoadedSamples, *, as_json: bool) -> None:
     from eval.extraction.samples.dataset_statistics import compute_statistics, render_tables
     from kg.base.files import to_json_bytes
 
-    for note in loaded.notes:
+    for note in loaded_samples.notes:
         print_warning(note)
-    if loaded.rejected:
-        print_warning(loaded.describe_rejections(_MAX_REASONS))
-    statistics = compute_statistics(loaded.samples, len(loaded.rejected))
+    if loaded_samples.rejected:
+        print_warning(loaded_samples.describe_rejections(_MAX_LISTED_ROWS))
+    statistics = compute_statistics(loaded_samples.samples, len(loaded_samples.rejected))
     if as_json:
         print_json(to_json_bytes(statistics, indent=2).decode())
         return
@@ -106,11 +106,12 @@ def _print_schema_summary(path: Path) -> None:
     from kg.base.strict_json import NotJsonError, parse_json
 
     with require_file(path, "schema file").open("rb") as handle:
-        data = handle.read(4 * MAX_SCHEMA_CHARACTERS + 1)  # a character has at most four bytes
+        # A file that is longer than the limit is read one byte beyond it and then refused.
+        content = handle.read(4 * MAX_SCHEMA_CHARACTERS + 1)  # a character has at most four bytes
     try:
-        check = SchemaValidator.from_schema(parse_json(data.removeprefix(b"\xef\xbb\xbf")))
-        check_matchers(check.schema)
-        summary = {"draft": check.draft, "complexity": compute_complexity(check.schema)}
+        validator = SchemaValidator.from_schema(parse_json(content.removeprefix(b"\xef\xbb\xbf")))
+        check_matchers(validator.schema)
+        summary = {"draft": validator.draft, "complexity": compute_complexity(validator.schema)}
     except NotJsonError as error:
         raise SchemaError(f"the schema is not JSON: {error}", where=str(path)) from error
     except SchemaError as error:

@@ -1,4 +1,4 @@
-"""Validates a configuration: ``epoche extract validate-config``, or this file as a script."""
+"""Validates a configuration, as ``epoche extract validate-config`` or as a script."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def main(config: Annotated[Path, typer.Option(help="The YAML file.")]) -> None:
     from eval.extraction.running.config_reading import check_config
     from kg.base.errors import ConfigError
 
-    checked, problems = check_config(config)
+    valid_config, problems = check_config(config)
     for problem in problems:
         print_text(f"{config}: {problem}")
-    if checked is None:
+    if valid_config is None:
         errors = "1 error" if len(problems) == 1 else f"{len(problems)} errors"
         raise ConfigError(f"{errors} in the configuration", where=str(config))
-    _print_endpoint(checked, config)
-    for note in notes_on(checked):
+    _print_endpoint(valid_config, config)
+    for note in notes_on(valid_config):
         print_text(f"note: {note}")
     print_text(f"{config} can be used")
 
 
-def _print_endpoint(found: Config, path: Path) -> None:
+def _print_endpoint(config: Config, path: Path) -> None:
     """Prints which server the model would be called on, without calling it.
 
     Raises:
@@ -45,13 +45,13 @@ def _print_endpoint(found: Config, path: Path) -> None:
     from eval.model.providers import find_endpoint
     from kg.base.errors import ConfigError, ModelAccessError
 
-    section = found.model
-    if section.model_name is None:
+    model_settings = config.model
+    if model_settings.model_name is None:
         print_text("model.model_name is not set: give a model with --model, or use --offline")
         return
     try:
-        (name,) = models_of(found, ())
-        endpoint = find_endpoint(name, read_variables(), section.base_url)
+        (model_id,) = models_of(config, ())
+        endpoint = find_endpoint(model_id, read_variables(), model_settings.base_url)
     except ModelAccessError as error:
         raise ConfigError(
             f"model: {error.what}", where=f"{path}: {error.where}", hint=error.hint

@@ -36,15 +36,17 @@ _MONTH_ABBREVIATIONS = {
     "dic": 12, "janv": 1, "févr": 2, "avr": 4, "juil": 7, "déc": 12,
 }  # fmt: skip
 
+# Matches a time at the end of a text: hour, minute, second, fraction, AM or PM, time zone.
 _TIME = re.compile(
     r"(?:^|[\sTt,]+)(?:at |um |à )?(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
     r" ?([AaPp]\.?[Mm]\.?)? ?(Z|z|UTC|GMT|[+-]\d{2}:?\d{2})?$"
 )
 _YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
-_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_COMPACT_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _DAY_FIRST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
-_NOT_WORDS = re.compile(r"[\s,.]+")
+_WORD_SEPARATORS = re.compile(r"[\s,.]+")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|º|°)?")
+# Words that a date may contain and that do not change it.
 _FILLERS = frozenset(
     [
         *("of", "the", "de", "del", "den", "der", "le", "el"),
@@ -60,7 +62,7 @@ class Moment(NamedTuple):
     month: int | None = None
     day: int | None = None
     clock: datetime.time | None = None
-    """With its time zone, if one is given."""
+    """The time of day, with its time zone if one is given."""
 
 
 def match_date(
@@ -69,8 +71,8 @@ def match_date(
     """Matches dates and times by meaning, independently of their notation.
 
     Equal moments score 1, and so do dates within ``tolerance`` days. Otherwise the score is the
-    share of parts (year, month, day, time; those given on either side) that agree. If one cannot be
-    parsed as a date, both are compared as texts.
+    share of equal parts (year, month, day, time) among the parts that at least one side has. If one
+    side cannot be parsed as a date, both are compared as texts.
     """
     if expected == predicted:
         return EQUAL
@@ -79,17 +81,17 @@ def match_date(
         return match_partial_text(expected, predicted, matching)
     if first == second or _is_same_instant(first, second):
         return EQUAL
-    if tolerance is not None and _day_difference(first, second) <= tolerance:
+    if tolerance is not None and _count_days_between(first, second) <= tolerance:
         return False, 1.0, None
     pairs = [pair for pair in zip(first, second, strict=True) if pair != (None, None)]
-    agreed = sum(part == other for part, other in pairs)
-    return False, round(cap_below_exact(agreed / len(pairs), matching), 12), None
+    n_equal = sum(part == other_part for part, other_part in pairs)
+    return False, round(cap_below_exact(n_equal / len(pairs), matching), 12), None
 
 
 def match_time(
     expected: str, predicted: str, matching: Matching, _: float | None = None
 ) -> MatchResult:
-    """Matches times of day: equal, or score 0; compared as texts if one is not a time."""
+    """Matches times of day: score 1 if equal, else 0; compared as texts if one is not a time."""
     first, second = parse_moment(expected), parse_moment(predicted)
     if first is not None and first == second:
         return EQUAL
@@ -99,20 +101,20 @@ def match_time(
 def parse_moment(text: str) -> Moment | None:
     """Parses a date or time; returns ``None`` if the text is neither, or is ambiguous.
 
-    Reads ISO 8601, year first, day first with points, and month names in four languages. With
-    slashes or hyphens and the year last, one of day and month must be above 12:
-    05/06/2024 may be two dates.
+    Recognises ISO 8601, other notations with the year first, day first with points (5.6.2024), and
+    month names in four languages. Notations with slashes or hyphens and the year last are ambiguous
+    (05/06/2024), unless day and month are equal or one of them is above 12.
     """
     if len(text) > MAX_DATE_LENGTH:
         return None
     text = text.strip()
     clock: datetime.time | None = None
-    found = _TIME.search(text)
-    if found is not None:
-        clock = _parse_clock(found)
+    match = _TIME.search(text)
+    if match is not None:
+        clock = _parse_clock(match)
         if clock is None:
             return None
-        text = text[: found.start()].rstrip(" ,")
+        text = text[: match.start()].rstrip(" ,")
         if not text:
             return Moment(clock=clock)
     date = _parse_numeric_date(text) or _parse_worded_date(text)
@@ -129,15 +131,15 @@ _Date = tuple[int, int | None, int | None]
 
 
 def _parse_numeric_date(text: str) -> _Date | None:
-    found = _YEAR_FIRST.fullmatch(text) or _COMPACT.fullmatch(text)
-    if found is not None:
-        year, month, day = found.groups()
+    match = _YEAR_FIRST.fullmatch(text) or _COMPACT_DATE.fullmatch(text)
+    if match is not None:
+        year, month, day = match.groups()
         return int(year), int(month) if month else None, int(day) if day else None
-    found = _DAY_FIRST.fullmatch(text)
-    if found is None:
+    match = _DAY_FIRST.fullmatch(text)
+    if match is None:
         return None
-    first, mark, second, year = int(found[1]), found[2], int(found[3]), int(found[4])
-    if mark == "." or first > 12:
+    first, separator, second, year = int(match[1]), match[2], int(match[3]), int(match[4])
+    if separator == "." or first > 12:
         return year, second, first
     if second > 12 or first == second:
         return year, first, second
@@ -145,15 +147,17 @@ def _parse_numeric_date(text: str) -> _Date | None:
 
 
 def _parse_worded_date(text: str) -> _Date | None:
-    words = [word for word in _NOT_WORDS.split(fold_case(text)) if word and word not in _FILLERS]
+    words = [
+        word for word in _WORD_SEPARATORS.split(fold_case(text)) if word and word not in _FILLERS
+    ]
     year: int | None = None
     month: int | None = None
     day: int | None = None
     for word in words:
-        named = MONTHS.get(word) or _MONTH_ABBREVIATIONS.get(word)
+        month_number = MONTHS.get(word) or _MONTH_ABBREVIATIONS.get(word)
         ordinal = _ORDINAL.fullmatch(word)
-        if named and month is None:
-            month = named
+        if month_number and month is None:
+            month = month_number
         elif len(word) == 4 and word.isdecimal() and year is None:
             year = int(word)
         elif ordinal is not None and day is None:
@@ -167,11 +171,11 @@ def _parse_worded_date(text: str) -> _Date | None:
 
 def _parse_clock(match: re.Match[str]) -> datetime.time | None:
     hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
-    half = (match[5] or "").lower().replace(".", "")
-    if half:
+    am_or_pm = (match[5] or "").lower().replace(".", "")
+    if am_or_pm:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + (12 if half == "pm" else 0)
+        hour = hour % 12 + (12 if am_or_pm == "pm" else 0)
     zone: datetime.tzinfo | None = None
     offset_text = match[6]
     if offset_text in {"Z", "z", "UTC", "GMT"}:
@@ -190,11 +194,11 @@ def _parse_clock(match: re.Match[str]) -> datetime.time | None:
 
 def _is_same_instant(first: Moment, second: Moment) -> bool:
     """Returns whether two full date-times with time zones are the same point in time."""
-    instants = [_to_instant(moment) for moment in (first, second)]
+    instants = [_convert_to_instant(moment) for moment in (first, second)]
     return None not in instants and instants[0] == instants[1]
 
 
-def _to_instant(moment: Moment) -> datetime.datetime | None:
+def _convert_to_instant(moment: Moment) -> datetime.datetime | None:
     if (
         moment.clock is None
         or moment.clock.tzinfo is None
@@ -206,7 +210,7 @@ def _to_instant(moment: Moment) -> datetime.datetime | None:
     )
 
 
-def _day_difference(first: Moment, second: Moment) -> float:
+def _count_days_between(first: Moment, second: Moment) -> float:
     """Returns the days between two full dates; infinite if a part is missing or times differ."""
     if first.clock != second.clock:
         return float("inf")

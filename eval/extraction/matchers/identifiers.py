@@ -8,11 +8,12 @@ from eval.extraction.matchers.match_result import EQUAL, UNEQUAL, MatchResult
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.settings import Matching
 
+# Matches scheme, host (with port) and the rest of a URL.
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _DEFAULT_PORTS = {"http": ":80", "https": ":443", "ftp": ":21"}
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x|#)\s*\d+\s*$", re.IGNORECASE)
 MIN_PHONE_DIGITS = 7
-"""Minimum digits of a number without country code to match the same number with one."""
+"""A number without country code matches one with a country code only if it has this many digits."""
 
 
 def normalise_email(text: str) -> str:
@@ -22,12 +23,13 @@ def normalise_email(text: str) -> str:
 
 def normalise_url(text: str) -> str:
     """Normalises a URL: scheme and host in lower case, no default port, no trailing slash."""
-    found = _URL.fullmatch(text.strip())
-    if found is None:
+    match = _URL.fullmatch(text.strip())
+    if match is None:
         return text.strip().rstrip("/")
-    scheme, host = found[1].lower(), fold_case(found[2])
+    scheme, host = match[1].lower(), fold_case(match[2])
+    # For a scheme without a default port, "\0" is removed, which no URL contains.
     host = host.removesuffix(_DEFAULT_PORTS.get(scheme, "\0"))
-    return f"{scheme}://{host}{found[3]}".rstrip("/")
+    return f"{scheme}://{host}{match[3]}".rstrip("/")
 
 
 def normalise_uuid(text: str) -> str:
@@ -36,16 +38,16 @@ def normalise_uuid(text: str) -> str:
 
 
 def normalise_phone(text: str) -> str:
-    """Returns the digits of a telephone number; ``+`` or ``00`` before a country code become ``+``.
+    """Returns the digits of a telephone number, after ``+`` if it has a country code.
 
-    An extension is kept, after an ``x``.
+    ``+`` and ``00`` mark a country code. An extension is appended after an ``x``.
     """
     text = text.strip().removeprefix("tel:")
-    found = _EXTENSION.search(text[-20:])
+    match = _EXTENSION.search(text[-20:])
     extension = ""
-    if found is not None:
-        extension = "x" + "".join(filter(str.isdecimal, found[0]))
-        text = text[: len(text) - len(found[0])]
+    if match is not None:
+        extension = "x" + "".join(filter(str.isdecimal, match[0]))
+        text = text[: len(text) - len(match[0])]
     digits = "".join(filter(str.isdecimal, text.replace("(0)", "")))
     if text.lstrip(" (").startswith("+"):
         return f"+{digits}{extension}"
@@ -55,17 +57,17 @@ def normalise_phone(text: str) -> str:
 
 
 def match_email(expected: str, predicted: str, _: Matching, __: float | None = None) -> MatchResult:
-    """Matches e-mail addresses: equal after normalisation, or score 0."""
+    """Matches e-mail addresses: score 1 if equal after normalisation, else 0."""
     return EQUAL if normalise_email(expected) == normalise_email(predicted) else UNEQUAL
 
 
 def match_url(expected: str, predicted: str, _: Matching, __: float | None = None) -> MatchResult:
-    """Matches URLs: equal after normalisation, or score 0."""
+    """Matches URLs: score 1 if equal after normalisation, else 0."""
     return EQUAL if normalise_url(expected) == normalise_url(predicted) else UNEQUAL
 
 
 def match_uuid(expected: str, predicted: str, _: Matching, __: float | None = None) -> MatchResult:
-    """Matches UUIDs: equal after normalisation, or score 0."""
+    """Matches UUIDs: score 1 if equal after normalisation, else 0."""
     return EQUAL if normalise_uuid(expected) == normalise_uuid(predicted) else UNEQUAL
 
 
@@ -82,6 +84,7 @@ def match_phone(
         )
     if first == second:
         return EQUAL
+    # "+" sorts last: ``full`` is the number with a country code, if there is one.
     local, full = sorted((first, second), key=lambda number: number.startswith("+"))
     if full.startswith("+") and not local.startswith("+"):
         local = local.lstrip("0")

@@ -10,38 +10,39 @@ from rapidfuzz.distance import LCSseq
 from eval.extraction.matchers.match_result import MatchResult
 
 ElementKeys = Sequence[Hashable]
-"""Elements converted by ``matchers.registry.canonical_value``: equal exactly if they match."""
+"""Elements converted by ``matchers.registry.to_canonical_value``: two are equal if and only if the
+elements match."""
 
 MAX_LIST_LENGTH = 5_000
-"""Number of elements per array for which order is compared. The longest common subsequence takes
-time proportional to the product of the lengths."""
+"""Maximum number of elements per array whose order is compared, because the time to compute the
+longest common subsequence is proportional to the product of the lengths."""
 
 
 def match_ordered(expected: ElementKeys, predicted: ElementKeys) -> MatchResult:
     """Scores ordered arrays by their longest common subsequence L: ``L / (n + m - L)``.
 
-    For arrays without duplicates and in the same order this is Jaccard's index, which the
-    specification names for arrays. For arrays of more than ``MAX_LIST_LENGTH`` elements it is a
-    lower bound: equal heads and tails, and the longest common subsequence of the first
-    ``MAX_LIST_LENGTH`` elements in between.
+    Here n and m are the lengths of the arrays. For arrays without duplicates and in the same order,
+    this is Jaccard's index, which the specification names for arrays. The common start and end of
+    the arrays are always counted. In between, only the first ``MAX_LIST_LENGTH`` elements are
+    compared, so the score of longer arrays is a lower bound.
     """
     if expected == predicted:
         return True, 1.0, None
-    start = _common_prefix_length(expected, predicted)
+    start = _count_common_prefix(expected, predicted)
     expected, predicted = expected[start:], predicted[start:]
-    end = _common_prefix_length(expected[::-1], predicted[::-1])
+    end = _count_common_prefix(expected[::-1], predicted[::-1])
     if end:
         expected, predicted = expected[:-end], predicted[:-end]
     # Elements are numbered, since rapidfuzz compares by hash, and hash(-1) == hash(-2) in Python.
-    names: dict[Hashable, int] = {}
+    element_numbers: dict[Hashable, int] = {}
     first, second = (
-        [names.setdefault(key, len(names)) for key in keys[:MAX_LIST_LENGTH]]
+        [element_numbers.setdefault(key, len(element_numbers)) for key in keys[:MAX_LIST_LENGTH]]
         for keys in (expected, predicted)
     )
-    shared = start + end + LCSseq.similarity(first, second)
-    longest = start + end
-    union = 2 * longest + len(expected) + len(predicted) - shared
-    return False, round(shared / union, 12), None
+    lcs_length = start + end + LCSseq.similarity(first, second)
+    n_at_ends = start + end
+    union = 2 * n_at_ends + len(expected) + len(predicted) - lcs_length
+    return False, round(lcs_length / union, 12), None
 
 
 def match_set(expected: ElementKeys, predicted: ElementKeys) -> MatchResult:
@@ -53,19 +54,19 @@ def match_set(expected: ElementKeys, predicted: ElementKeys) -> MatchResult:
 
 
 def match_bag(expected: ElementKeys, predicted: ElementKeys) -> MatchResult:
-    """Scores arrays as bags by Jaccard's index with multiplicities: sum of minima / of maxima."""
+    """Scores arrays as bags by Jaccard's index: sum of minimum counts / sum of maximum counts."""
     first, second = Counter(expected), Counter(predicted)
     if first == second:
         return True, 1.0, None
-    shared = sum((first & second).values())
-    return False, round(shared / (len(expected) + len(predicted) - shared), 12), None
+    n_shared = sum((first & second).values())
+    return False, round(n_shared / (len(expected) + len(predicted) - n_shared), 12), None
 
 
-def _common_prefix_length(first: ElementKeys, second: ElementKeys) -> int:
+def _count_common_prefix(first: ElementKeys, second: ElementKeys) -> int:
     """Returns the length of the common prefix."""
     count = 0
-    for left, other in zip(first, second, strict=False):
-        if left != other:
+    for first_key, second_key in zip(first, second, strict=False):
+        if first_key != second_key:
             break
         count += 1
     return count

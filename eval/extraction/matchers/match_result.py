@@ -11,7 +11,8 @@ Similarity = tuple[float, float, float]
 """Token F1, Levenshtein similarity, containment; each in [0, 1]."""
 
 MatchResult = tuple[bool, float, Similarity | None]
-"""Whether the values are equal, a score in [0, 1] (1 if equal), and the similarities of texts."""
+"""Whether the values are equal, a score in [0, 1] (1 if equal), and, for texts, the similarities.
+"""
 
 Matcher = Callable[[Any, Any, Matching, float | None], MatchResult]
 """Takes the expected value, the predicted value, the settings and the field's own tolerance."""
@@ -21,5 +22,5 @@ UNEQUAL: MatchResult = (False, 0.0, None)
 
 
 def cap_below_exact(score: float, matching: Matching) -> float:
-    """Caps ``score`` just below the exact threshold, for values that do differ."""
+    """Caps ``score`` just below the exact threshold, for values that are not equal."""
     return min(score, matching.exact - 1e-4)

@@ -8,7 +8,7 @@ from typing import Any
 from eval.extraction.settings import Matching
 
 MIN_UNSPACED_CODE_POINT = 0x2E80
-"""From this code point on, scripts mostly write words without blanks (Chinese, Japanese …)."""
+"""First code point of the scripts that write words without spaces, such as Chinese and Japanese."""
 
 _JSON_TYPES = {
     str: "string",
@@ -21,7 +21,7 @@ _JSON_TYPES = {
 }
 
 
-def json_type(value: Any) -> str:
+def get_json_type(value: Any) -> str:
     """Returns the JSON type of a parsed JSON value.
 
     Raises:
@@ -34,14 +34,14 @@ def json_type(value: Any) -> str:
 
 
 def normalise_spacing(text: str, matching: Matching) -> str:
-    """Returns ``text`` in NFC, with white space normalised as the settings say."""
+    """Returns ``text`` in Unicode form NFC, with white space collapsed if the settings say so."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     return " ".join(text.split()) if matching.normalize_whitespace else text
 
 
 def fold_case(text: str) -> str:
-    """Returns ``text`` case-folded, in NFC."""
+    """Returns ``text`` case-folded, in Unicode form NFC."""
     if text.isascii():
         return text.lower()
     # Normalise after folding, because case folding may decompose letters.
@@ -51,7 +51,7 @@ def fold_case(text: str) -> str:
 def is_word_boundary(before: str, after: str) -> bool:
     """Returns whether there can be a word boundary between two characters.
 
-    Either may be empty, at the start or end of a text.
+    At the start or end of a text, one of them is an empty string.
     """
     if not before or not after:
         return True

@@ -16,6 +16,7 @@ MAX_QUANTITY_LENGTH = 100
 """Maximum length of a text that is parsed as a quantity: Python parses long digit strings in
 quadratic time."""
 
+# Matches one number with any text before and after it, such as "$ 1,200" or "12.5 kg".
 _QUANTITY = re.compile(
     r"(?P<before>[^\d+.,-]*)(?P<number>[+-]?(?:\d[\d.,'’ ]*|[.,]\d[\d.,]*)(?:[eE][+-]?\d{1,3})?)"
     r"(?P<after>.*)",
@@ -28,7 +29,7 @@ _SEPARATORS = re.compile(r"[.,]")
 def match_exact_number(
     expected: Number, predicted: Number, matching: Matching, _: float | None = None
 ) -> MatchResult:
-    """Matches numbers exactly: floats within ``epsilon``, integers equal; else score 0."""
+    """Matches numbers exactly: score 1 if equal (floats within ``epsilon``), else 0."""
     return EQUAL if are_equal_numbers(expected, predicted, matching.epsilon) else UNEQUAL
 
 
@@ -38,14 +39,14 @@ def match_near_number(
     """Scores numbers by 1 − relative difference: ``1 - |predicted - expected| / |expected|``.
 
     The score is at least 0, and 1 within the tolerance. Outside the tolerance it is capped below
-    the exact threshold; otherwise 104 for 100 would count as exact. If 0 is expected, only 0
-    scores above 0.
+    the exact threshold; otherwise 104 would count as an exact match of 100. If the expected number
+    is 0, every other number scores 0.
     """
     if are_equal_numbers(expected, predicted, matching.epsilon):
         return EQUAL
     difference = relative_difference(expected, predicted)
-    allowed = matching.numeric_tolerance if tolerance is None else tolerance
-    if difference <= allowed:
+    max_difference = matching.numeric_tolerance if tolerance is None else tolerance
+    if difference <= max_difference:
         return False, 1.0, None
     return False, round(cap_below_exact(max(0.0, 1 - difference), matching), 12), None
 
@@ -53,13 +54,14 @@ def match_near_number(
 def are_equal_numbers(first: Number, second: Number, epsilon: float) -> bool:
     """Returns whether numbers differ by at most ``epsilon``; two integers must be equal.
 
-    JSON has no NaN, but some parsers accept it; here NaN equals NaN, so that a value always equals
+    JSON has no NaN, but some parsers accept it. Here NaN equals NaN, so that every value equals
     itself.
     """
     if first == second:
         return True
     if isinstance(first, int) and isinstance(second, int):
         return False
+    # Only NaN differs from itself.
     if first != first or second != second:
         return first != first and second != second
     try:
@@ -69,7 +71,7 @@ def are_equal_numbers(first: Number, second: Number, epsilon: float) -> bool:
 
 
 def relative_difference(expected: Number, predicted: Number) -> float:
-    """``|predicted - expected| / |expected|``; infinite for expected 0, on overflow and for NaN."""
+    """Computes ``|predicted - expected| / |expected|``; infinite for 0, on overflow and for NaN."""
     try:
         difference = abs(predicted - expected) / abs(expected)
     except (OverflowError, ZeroDivisionError):
@@ -99,39 +101,39 @@ def match_quantity(
 def parse_quantity(text: str) -> tuple[float, str] | None:
     """Parses a number and its unit (case-folded); ``None`` if there is not exactly one number.
 
-    With two kinds of separators, the last one is the decimal separator if it occurs once. A single
-    comma before three digits separates thousands, a single point never does: "1,234" is 1234, but
-    "1.234" is not.
+    With both commas and points, the last one is the decimal separator and must occur once. One kind
+    of separator that occurs several times separates thousands. A single comma before three digits
+    separates thousands, a single point does not: "1,234" is 1234, but "1.234" is not.
     """
     if len(text) > MAX_QUANTITY_LENGTH:
         return None
-    found = _QUANTITY.fullmatch(text)
-    if found is None or any(char.isdigit() for char in found["after"]):
+    match = _QUANTITY.fullmatch(text)
+    if match is None or any(char.isdigit() for char in match["after"]):
         return None
-    number = parse_plain_number(found["number"].rstrip(" .,'’"))
+    number = parse_plain_number(match["number"].rstrip(" .,'’"))
     if number is None:
         return None
-    unit = " ".join((found["before"] + " " + found["after"]).split())
+    unit = " ".join((match["before"] + " " + match["after"]).split())
     return number, fold_case(unit)
 
 
 def parse_plain_number(text: str) -> float | None:
     """Parses a number with thousands or decimal separators; ``None`` if it is not a number."""
     text = re.sub(r"['’\s]", "", text)
-    marks = _SEPARATORS.findall(text)
-    if marks:
-        last = marks[-1]
-        head, _, tail = text.rpartition(last)
-        if len(set(marks)) == 2:
-            if marks.count(last) > 1:
+    separators = _SEPARATORS.findall(text)
+    if separators:
+        last_separator = separators[-1]
+        head, _, tail = text.rpartition(last_separator)
+        if len(set(separators)) == 2:
+            if separators.count(last_separator) > 1:
                 return None
-            thousands = False
+            is_thousands = False
         else:
-            thousands = len(marks) > 1 or (
-                last == "," and _THREE_DIGITS.fullmatch(tail) is not None
+            is_thousands = len(separators) > 1 or (
+                last_separator == "," and _THREE_DIGITS.fullmatch(tail) is not None
             )
         head = _SEPARATORS.sub("", head)
-        text = head + tail if thousands else f"{head}.{tail}"
+        text = head + tail if is_thousands else f"{head}.{tail}"
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Registry of matchers by name, and the names that ``x-match`` may have in a schema."""
+"""Lists the matchers by name, and the values that ``x-match`` may have in a schema."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ NUMBER_MATCHERS: dict[str, Matcher] = {
     "numeric": match_near_number,
 }
 MATCH_NAMES = (*TEXT_MATCHERS, *LIST_MATCHERS, "ignore")
-"""Values of ``x-match``. One that does not apply to a value's type is ignored for that type."""
+"""Allowed values of ``x-match``. A matcher that cannot match values of some type is ignored for
+them."""
 
 _NORMALISERS = {
     "email": normalise_email,
@@ -63,23 +64,24 @@ __all__ = [
     "MATCH_NAMES",
     "NUMBER_MATCHERS",
     "TEXT_MATCHERS",
-    "canonical_value",
+    "to_canonical_value",
 ]
 
 
-def canonical_value(value: Any, matcher: str, matching: Matching) -> Hashable:
-    """Converts a scalar to a hashable value that is equal exactly if the scalars match.
+def to_canonical_value(value: Any, matcher: str, matching: Matching) -> Hashable:
+    """Converts a scalar to a hashable value; two such values are equal if the scalars match.
 
     Args:
         value: a string, number, boolean or null. Floats are rounded to twelve digits.
         matcher: name of the text matcher; some normalise the spelling.
         matching: settings of the normalisation.
     """
+    # Booleans and null become tuples, because True == 1 in Python.
     if isinstance(value, str):
-        spell = _NORMALISERS.get(matcher)
-        spelt = spell(value) if spell is not None else None
-        if spelt:
-            return spelt
+        normalise = _NORMALISERS.get(matcher)
+        normalised = normalise(value) if normalise is not None else None
+        if normalised:
+            return normalised
         text = normalise_spacing(value, matching)
         return text if matching.case_sensitive else fold_case(text)
     if isinstance(value, bool) or value is None:

@@ -1,8 +1,8 @@
 """Builds the tree of schema nodes: name, types and matchers of each part of a value.
 
 A *field* is a leaf: a scalar, or an array of scalars. Objects and arrays of objects consist of
-fields. A field's path has ``[]`` for array elements; its depth is the number of enclosing objects,
-not counting the outermost.
+fields. In a field's path, ``[]`` stands for any element of an array. A field's depth is the number
+of enclosing objects, not counting the outermost.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from kg.base.errors import SchemaError
 from kg.words.plain_text import clean_text
 
 MAX_LEVELS: Final = 200
-"""Nesting below which any value counts as one field: each level takes two stack frames, so deeper
-recursion could exceed Python's recursion limit."""
+"""Maximum nesting; any value below it counts as one field. Each level takes two stack frames, so
+deeper recursion could exceed Python's recursion limit."""
 
 MAX_CACHED: Final = 1_000
-"""Maximum number of cached child nodes that the schema does not name, and of cached schemas."""
+"""Maximum number of cached schemas, and of cached child nodes of a node, unless the schema itself
+names more keys."""
 
 MAX_CACHED_SUBSCHEMAS: Final = 200_000
 """Maximum number of subschemas of all cached schemas together."""
@@ -61,51 +62,68 @@ class SchemaNode:
         path: path of the part, as described in the module's docstring.
         name: the last key of the path.
         depth: depth of a field at this path.
+        objects: number of enclosing objects.
         level: number of enclosing objects and arrays.
-        required: whether the enclosing object must have it.
-        declared: whether the schema declares it.
-        types: JSON types the schema allows, without null; empty if unspecified.
+        required: whether the enclosing object must have the part.
+        declared: whether the schema declares the part.
+        types: JSON types that the schema allows, without null; empty if unspecified.
         nullable: whether the schema allows null.
-        allowed: the values it must be one of, as canonical JSON; ``None`` if unrestricted.
-        formats: formats it must have.
-        ignored: whether the schema excludes it from all comparison.
+        allowed: the allowed values (enum, const) as canonical JSON; ``None`` if unrestricted.
+        formats: formats that the schema requires.
+        ignored: whether the schema excludes the part from all comparisons.
         text_matcher: name of the matcher for texts.
         number_matcher: name of the matcher for numbers.
         array_matcher: name of the matcher for arrays; empty if the settings decide.
         identical_text: result of comparing a text with itself.
-        tolerance: the field's own tolerance, else ``None``.
-        keys: keys of an object that the schema names, in its order (a dict as an ordered set).
+        tolerance: value of ``x-tolerance``, else ``None``.
+        keys: keys of an object that the schema names, in the schema's order (a dict as an ordered
+            set).
     """
 
     def __init__(
-        self, graph: SchemaGraph, starts: tuple[Path, ...], path: str, name: str, **around: int
+        self,
+        graph: SchemaGraph,
+        subschema_paths: tuple[Path, ...],
+        path: str,
+        name: str,
+        **position: int,
     ) -> None:
-        """Merges the subschemas at ``starts``, which is empty if the schema does not declare it."""
-        merged = MergedSchema(graph, starts)
+        """Merges the subschemas that apply to the part.
+
+        Args:
+            graph: the schema.
+            subschema_paths: paths of the subschemas; empty if the schema does not declare the part.
+            path: as the attribute.
+            name: as the attribute.
+            **position: the attributes ``objects``, ``level`` and ``required``.
+        """
+        merged = MergedSchema(graph, subschema_paths)
         # Sorted, since the iteration order of a set of strings differs between processes.
         nodes = [graph.subschemas[origin].node for origin in sorted(merged.origins)]
         self.path: Final = path
         self.name: Final = name
-        self.objects: Final = around.get("objects", 0)
-        self.level: Final = around.get("level", 0)
+        self.objects: Final = position.get("objects", 0)
+        self.level: Final = position.get("level", 0)
         self.depth: Final = max(self.objects - 1, 0)
-        self.required: Final = bool(around.get("required", True))
-        self.declared: Final = bool(starts)
-        self.types: Final = merged.declared_types if starts else ()
+        self.required: Final = bool(position.get("required", True))
+        self.declared: Final = bool(subschema_paths)
+        self.types: Final = merged.declared_types if subschema_paths else ()
         self.nullable: Final = "null" in merged.types
         self.formats: Final = tuple(sorted(merged.formats))
-        self.allowed: Final = _allowed_values(nodes)
-        match = str(_first_keyword(nodes, "x-match") or "")
-        tolerance = _first_keyword(nodes, "x-tolerance")
+        self.allowed: Final = _collect_allowed_values(nodes)
+        x_match = str(_find_keyword(nodes, "x-match") or "")
+        tolerance = _find_keyword(nodes, "x-tolerance")
         self.tolerance: Final = None if tolerance is None else float(tolerance)
-        self.ignored: Final = match == "ignore"
-        self.text_matcher: Final = self._select_text_matcher(match)
-        self.number_matcher: Final = self._select_number_matcher(match)
+        self.ignored: Final = x_match == "ignore"
+        self.text_matcher: Final = self._select_text_matcher(x_match)
+        self.number_matcher: Final = self._select_number_matcher(x_match)
         self.identical_text: Final = TEXT_MATCHERS[self.text_matcher](
             "", "", DEFAULT_MATCHING, None
         )
-        unique = any(node.get("uniqueItems") is True for node in nodes)
-        self.array_matcher: Final = match if match in LIST_MATCHERS else "set" if unique else ""
+        has_unique_items = any(node.get("uniqueItems") is True for node in nodes)
+        self.array_matcher: Final = (
+            x_match if x_match in LIST_MATCHERS else "set" if has_unique_items else ""
+        )
         self._graph: Final = graph
         self._merged: Final = merged
         self._children: Final[dict[str, SchemaNode]] = {}
@@ -118,13 +136,13 @@ class SchemaNode:
         child = self._children.get(key)
         if child is not None:
             return child
-        named = self._merged.properties
-        starts = named.get(key) or named.get(OTHER_NAME) or []
+        declared = self._merged.properties
+        subschema_paths = declared.get(key) or declared.get(OTHER_NAME) or []
         child = SchemaNode(
             self._graph,
-            tuple(starts),
-            f"{self.path}{_path_step(key, first=not self.path)}",
-            _printable_key(key),
+            tuple(subschema_paths),
+            f"{self.path}{_format_path_step(key, first=not self.path)}",
+            _make_printable(key),
             objects=self.objects + 1,
             level=self.level + 1,
             required=key in self._merged.required,
@@ -158,22 +176,22 @@ class SchemaNode:
         """Returns whether ``value`` is one of the values that the schema allows (enum, const)."""
         return self.allowed is not None and encode_json(value) in self.allowed
 
-    def _select_text_matcher(self, match: str) -> str:
-        if match in TEXT_MATCHERS:
-            return match
+    def _select_text_matcher(self, x_match: str) -> str:
+        if x_match in TEXT_MATCHERS:
+            return x_match
         if self.allowed is not None:
             return "exact"
         return next(
             (_FORMAT_MATCHERS[name] for name in self.formats if name in _FORMAT_MATCHERS), "partial"
         )
 
-    def _select_number_matcher(self, match: str) -> str:
-        if match in NUMBER_MATCHERS:
-            return match
+    def _select_number_matcher(self, x_match: str) -> str:
+        if x_match in NUMBER_MATCHERS:
+            return x_match
         if self.tolerance is not None and self.allowed is None:
             return "numeric"
-        is_whole = "integer" in self.types and "number" not in self.types
-        return "exact" if is_whole or self.allowed is not None else "numeric"
+        needs_integer = "integer" in self.types and "number" not in self.types
+        return "exact" if needs_integer or self.allowed is not None else "numeric"
 
 
 class SchemaPlan(msgspec.Struct, frozen=True):
@@ -184,35 +202,39 @@ class SchemaPlan(msgspec.Struct, frozen=True):
     complexity: Complexity
 
 
-_by_identity: dict[int, tuple[dict[str, Any], SchemaPlan]] = {}
+_plans_by_schema_id: dict[int, tuple[dict[str, Any], SchemaPlan]] = {}
 
 
 def get_schema_plan(schema: dict[str, Any]) -> SchemaPlan:
     """Returns the plan of a schema; schemas with equal content share one plan.
 
-    Plans are cached by the identity of the schema, so the schema must not be modified.
+    Plans are cached by the identity of the schema object, so it must not be modified afterwards.
 
     Raises:
         SchemaError: the schema cannot be used, or names a matcher that does not exist.
     """
-    cached = _by_identity.get(id(schema))
-    if cached is not None and cached[0] is schema:
-        return cached[1]
-    check = SchemaValidator.from_schema(schema)
+    cache_entry = _plans_by_schema_id.get(id(schema))
+    if cache_entry is not None and cache_entry[0] is schema:
+        return cache_entry[1]
+    validator = SchemaValidator.from_schema(schema)
     # Equal schemas share one validator, and so one plan.
-    cached = _by_identity.get(id(check.schema))
-    if cached is not None and cached[0] is check.schema:
-        plan = cached[1]
+    cache_entry = _plans_by_schema_id.get(id(validator.schema))
+    if cache_entry is not None and cache_entry[0] is validator.schema:
+        plan = cache_entry[1]
     else:
-        _check_extensions(check.graph)
+        _check_extensions(validator.graph)
         plan = SchemaPlan(
-            check, SchemaNode(check.graph, ((),), "", ""), compute_complexity(check.schema)
+            validator,
+            SchemaNode(validator.graph, ((),), "", ""),
+            compute_complexity(validator.schema),
         )
-    size = sum(len(entry.validator.graph.subschemas) for _, entry in _by_identity.values())
-    if len(_by_identity) >= MAX_CACHED or size > MAX_CACHED_SUBSCHEMAS:
-        _by_identity.clear()
-    _by_identity[id(schema)] = (schema, plan)
-    _by_identity[id(check.schema)] = (check.schema, plan)
+    n_subschemas = sum(
+        len(entry.validator.graph.subschemas) for _, entry in _plans_by_schema_id.values()
+    )
+    if len(_plans_by_schema_id) >= MAX_CACHED or n_subschemas > MAX_CACHED_SUBSCHEMAS:
+        _plans_by_schema_id.clear()
+    _plans_by_schema_id[id(schema)] = (schema, plan)
+    _plans_by_schema_id[id(validator.schema)] = (validator.schema, plan)
     return plan
 
 
@@ -228,13 +250,15 @@ def check_matchers(schema: dict[str, Any]) -> None:
 
 def _check_extensions(graph: SchemaGraph) -> None:
     for path, subschema in graph.subschemas.items():
-        match = subschema.node.get("x-match", "partial")
-        if not isinstance(match, str) or match not in MATCH_NAMES:
-            near = difflib.get_close_matches(str(match)[:MAX_NAME_LENGTH], MATCH_NAMES, 1)
+        x_match = subschema.node.get("x-match", "partial")
+        if not isinstance(x_match, str) or x_match not in MATCH_NAMES:
+            suggestions = difflib.get_close_matches(str(x_match)[:MAX_NAME_LENGTH], MATCH_NAMES, 1)
             raise SchemaError(
-                f"x-match {clean_text(str(match))!r} names an unknown matcher",
+                f"x-match {clean_text(str(x_match))!r} names an unknown matcher",
                 where=json_pointer(path),
-                hint=f"Did you mean {near[0]}?" if near else f"Use {', '.join(MATCH_NAMES)}.",
+                hint=f"Did you mean {suggestions[0]}?"
+                if suggestions
+                else f"Use {', '.join(MATCH_NAMES)}.",
             )
         tolerance = subschema.node.get("x-tolerance", 0)
         if (
@@ -251,35 +275,38 @@ def _check_extensions(graph: SchemaGraph) -> None:
 
 
 def encode_json(value: Any) -> str:
-    """Encodes a value as JSON: equal for 1 and 1.0, different for true and 1, and for 1 and "1"."""
+    """Encodes a value as canonical JSON.
+
+    The result is equal for 1 and 1.0, but different for 1, true and "1".
+    """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, sort_keys=True)
 
 
-def _allowed_values(nodes: list[dict[str, Any]]) -> frozenset[str] | None:
-    matches = [
+def _collect_allowed_values(nodes: list[dict[str, Any]]) -> frozenset[str] | None:
+    values = [
         value
         for node in nodes
         for value in (*node.get("enum", ()), *([node["const"]] if "const" in node else ()))
     ]
-    return frozenset(map(encode_json, matches)) if matches else None
+    return frozenset(map(encode_json, values)) if values else None
 
 
-def _first_keyword(nodes: list[dict[str, Any]], keyword: str) -> Any:
+def _find_keyword(nodes: list[dict[str, Any]], keyword: str) -> Any:
     """Returns the value of a keyword in the first subschema that has it."""
     return next((node[keyword] for node in nodes if keyword in node), None)
 
 
-def _printable_key(key: str) -> str:
+def _make_printable(key: str) -> str:
     """Makes a key printable: cut to the maximum length, without control characters."""
     if len(key) > MAX_NAME_LENGTH:
         key = key[: MAX_NAME_LENGTH - 1] + "…"
     return key if key.isprintable() else clean_text(key, MAX_NAME_LENGTH)
 
 
-def _path_step(key: str, *, first: bool) -> str:
+def _format_path_step(key: str, *, first: bool) -> str:
     """Formats a key as a step of a path, in brackets and quotes if it would be ambiguous."""
     if key and key.isprintable() and not _SPECIAL_CHARACTERS.intersection(key):
-        return _printable_key(key) if first else f".{_printable_key(key)}"
+        return _make_printable(key) if first else f".{_make_printable(key)}"
     return f"[{json.dumps(key[:MAX_NAME_LENGTH])}]"

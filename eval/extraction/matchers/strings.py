@@ -1,4 +1,4 @@
-"""Matches texts: exactly, by similarity (tokens, edits, containment), or above a threshold."""
+"""Matches texts: exactly, by similarity (tokens, edits, containment), or by a threshold."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.settings import Matching
 
 MAX_EDIT_LENGTH = 10_000
-"""Number of characters per text for exact edit distances, whose time grows with the product of the
-lengths."""
+"""Maximum length of texts whose edit distance is computed exactly, because the time grows with the
+product of the lengths."""
 
 _FULL_SIMILARITY: Similarity = (1.0, 1.0, 1.0)
 _IDENTICAL: MatchResult = (True, 1.0, _FULL_SIMILARITY)
@@ -19,7 +19,7 @@ _IDENTICAL: MatchResult = (True, 1.0, _FULL_SIMILARITY)
 def match_exact_text(
     expected: str, predicted: str, matching: Matching, _: float | None = None
 ) -> MatchResult:
-    """Matches texts exactly: equal after normalisation, or score 0."""
+    """Matches texts exactly: score 1 if equal after normalisation, else 0."""
     if expected == predicted:
         return EQUAL
     first, second = normalise_spacing(expected, matching), normalise_spacing(predicted, matching)
@@ -31,7 +31,7 @@ def match_exact_text(
 def match_partial_text(
     expected: str, predicted: str, matching: Matching, _: float | None = None
 ) -> MatchResult:
-    """Scores texts by token F1, Levenshtein similarity and containment, as specified."""
+    """Scores texts by the weighted mean of token F1, Levenshtein similarity and containment."""
     if expected == predicted:
         return _IDENTICAL
     first, second = normalise_spacing(expected, matching), normalise_spacing(predicted, matching)
@@ -40,59 +40,67 @@ def match_partial_text(
     first, second = fold_case(first), fold_case(second)
     if first == second:
         return (not matching.case_sensitive, 1.0, _FULL_SIMILARITY)
-    alike = compute_similarity(first, second)
-    tokens, edits, contained = alike
-    token, edit, containment = (
+    similarity = compute_similarity(first, second)
+    token_f1, edit_similarity, containment_score = similarity
+    token_weight, edit_weight, containment_weight = (
         matching.token_weight,
         matching.levenshtein_weight,
         matching.containment_weight,
     )
-    score = (token * tokens + edit * edits + containment * contained) / (token + edit + containment)
+    score = (
+        token_weight * token_f1
+        + edit_weight * edit_similarity
+        + containment_weight * containment_score
+    ) / (token_weight + edit_weight + containment_weight)
     # Rounded, because floating-point sums may miss round thresholds by 1e-16.
-    return False, round(score, 12), alike
+    return False, round(score, 12), similarity
 
 
 def match_fuzzy_text(
     expected: str, predicted: str, matching: Matching, _: float | None = None
 ) -> MatchResult:
-    """Scores 1 from Levenshtein similarity ``string_fuzzy_threshold`` on, else the similarity."""
-    equal, score, alike = match_partial_text(expected, predicted, matching)
-    if alike is None or score == 1.0:
-        return equal, score, alike
-    return False, 1.0 if alike[1] >= matching.string_fuzzy_threshold else alike[1], alike
+    """Scores texts by Levenshtein similarity, or 1 if it reaches ``string_fuzzy_threshold``."""
+    equal, score, similarity = match_partial_text(expected, predicted, matching)
+    if similarity is None or score == 1.0:
+        return equal, score, similarity
+    return (
+        False,
+        1.0 if similarity[1] >= matching.string_fuzzy_threshold else similarity[1],
+        similarity,
+    )
 
 
 def compute_similarity(expected: str, predicted: str) -> Similarity:
     """Computes token F1, Levenshtein similarity and containment of two different, normalised texts.
 
     Tokens are separated by white space and compared as sets. Containment is 1 if the predicted text
-    contains the expected one, their ratio of lengths if it is the other way round, else 0; an empty
-    text is contained in no other.
+    contains the expected one, the ratio of their lengths if the expected text contains the
+    predicted one, else 0. If one text is empty, containment is 0.
     """
-    tokens, others = set(expected.split()), set(predicted.split())
-    both = len(tokens & others)
-    token_f1 = 2 * both / (len(tokens) + len(others)) if both else 0.0
+    expected_tokens, predicted_tokens = set(expected.split()), set(predicted.split())
+    n_shared = len(expected_tokens & predicted_tokens)
+    token_f1 = 2 * n_shared / (len(expected_tokens) + len(predicted_tokens)) if n_shared else 0.0
     longest = max(len(expected), len(predicted))
-    edits = 1 - edit_distance(expected, predicted) / longest if longest else 1.0
+    edit_similarity = 1 - edit_distance(expected, predicted) / longest if longest else 1.0
     if not expected or not predicted:
-        contained = 0.0
+        containment = 0.0
     elif expected in predicted:
-        contained = 1.0
+        containment = 1.0
     elif predicted in expected:
-        contained = len(predicted) / len(expected)
+        containment = len(predicted) / len(expected)
     else:
-        contained = 0.0
-    return token_f1, edits, contained
+        containment = 0.0
+    return token_f1, edit_similarity, containment
 
 
 def edit_distance(expected: str, predicted: str) -> int:
-    """Computes Levenshtein's distance; for texts above ``MAX_EDIT_LENGTH`` an upper bound.
+    """Computes Levenshtein's distance; an upper bound for texts above ``MAX_EDIT_LENGTH``.
 
-    The bound is the distance of the heads plus the length of the longer tail, unless the tails are
-    equal.
+    The bound is the distance of the first ``MAX_EDIT_LENGTH`` characters, plus the length of the
+    longer remainder if the remainders differ.
     """
     if len(expected) <= MAX_EDIT_LENGTH and len(predicted) <= MAX_EDIT_LENGTH:
         return Levenshtein.distance(expected, predicted)
-    heads = Levenshtein.distance(expected[:MAX_EDIT_LENGTH], predicted[:MAX_EDIT_LENGTH])
+    head_distance = Levenshtein.distance(expected[:MAX_EDIT_LENGTH], predicted[:MAX_EDIT_LENGTH])
     tails = expected[MAX_EDIT_LENGTH:], predicted[MAX_EDIT_LENGTH:]
-    return heads + (0 if tails[0] == tails[1] else max(map(len, tails)))
+    return head_distance + (0 if tails[0] == tails[1] else max(map(len, tails)))

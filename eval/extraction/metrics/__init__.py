@@ -1,1 +1,1 @@
-"""Metrics of a run: sums by sample, metrics with intervals, breakdowns, grades, recommendation."""
+"""Computes the metrics of a run with intervals, breakdowns, grades and a recommendation."""

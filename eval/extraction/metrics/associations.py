@@ -26,7 +26,7 @@ CORRELATED_METRICS = (
     "latency_s",
 )
 LENGTH_FEATURES = ("text_characters", "input_chars", "output_chars", "output_tokens")
-"""Measures of a sample's length; for prompts and replies the mean over repeats."""
+"""Lengths of a sample's text, prompt and reply; means over the repeats."""
 COMPLEXITY_SCORE = "complexity_score"
 
 
@@ -44,49 +44,51 @@ def correlate_metrics(
     Returns:
         The correlations with features and lengths, and those between metrics.
     """
-    means = columns.sample_means(n_samples)
+    means = columns.compute_sample_means(n_samples)
     integers = system_rows.integers
-    measured = {name: system_rows.floats[:, place] for place, name in enumerate(FLOAT_COLUMNS)}
-    measured["exact_match"] = select_columns(integers, INTEGER_COLUMNS, ["match"])[:, 0]
-    measured["text_characters"] = select_columns(integers, INTEGER_COLUMNS, ["text_characters"])[
+    row_values = {name: system_rows.floats[:, column] for column, name in enumerate(FLOAT_COLUMNS)}
+    row_values["exact_match"] = select_columns(integers, INTEGER_COLUMNS, ["match"])[:, 0]
+    row_values["text_characters"] = select_columns(integers, INTEGER_COLUMNS, ["text_characters"])[
         :, 0
     ]
 
-    def sample_mean(name: str) -> Floats:
-        values = measured[name]
-        known = columns.scored & ~np.isnan(values)
-        sums = {"top": np.where(known, values, 0.0), "n": known.astype(np.float64)}
+    def average_by_sample(name: str) -> Floats:
+        """Returns the mean of a column over the scored rows of each sample."""
+        values = row_values[name]
+        has_value = columns.is_scored & ~np.isnan(values)
+        sums = {"sum": np.where(has_value, values, 0.0), "n": has_value.astype(np.float64)}
         table = columns.sum_by_sample(n_samples, sums)
         return divide_columns(table[:, 0], table[:, 1])
 
     metrics = {
-        name: means[name] if name in means else sample_mean(name) for name in CORRELATED_METRICS
+        name: means[name] if name in means else average_by_sample(name)
+        for name in CORRELATED_METRICS
     }
     features = {
-        **_schema_features(system_rows, columns, n_samples),
-        **{name: sample_mean(name) for name in LENGTH_FEATURES},
+        **_collect_schema_features(system_rows, columns, n_samples),
+        **{name: average_by_sample(name) for name in LENGTH_FEATURES},
     }
     return (
         correlate_all(metrics, features, confidence),
         tuple(
-            correlate_pair(one, metrics[one], two, metrics[two], confidence)
-            for one, two in combinations(CORRELATED_METRICS, 2)
+            correlate_pair(first, metrics[first], second, metrics[second], confidence)
+            for first, second in combinations(CORRELATED_METRICS, 2)
         ),
     )
 
 
-def _schema_features(
+def _collect_schema_features(
     system_rows: SystemRows, columns: MetricColumns, n_samples: int
 ) -> Mapping[str, Floats]:
-    schema = system_rows.integers[:, INTEGER_COLUMNS.index("schema")]
-    known = list(system_rows.complexities)
+    row_schemas = system_rows.integers[:, INTEGER_COLUMNS.index("schema")]
+    complexities = list(system_rows.complexities)
     vectors: dict[str, Floats] = {}
     for name in (*FEATURES, COMPLEXITY_SCORE):
-        of_schema = [
+        schema_values = [
             float(complexity.score if name == COMPLEXITY_SCORE else getattr(complexity, name))
-            for complexity in known
+            for complexity in complexities
         ]
         values = np.full(n_samples, np.nan)
-        values[columns.sample] = np.array(of_schema, dtype=np.float64)[schema]
+        values[columns.sample] = np.array(schema_values, dtype=np.float64)[row_schemas]
         vectors[name] = values
     return vectors

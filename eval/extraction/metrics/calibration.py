@@ -1,6 +1,6 @@
 """Measures the calibration of a system's confidences; a reply is right if it is an exact match.
 
-The metrics are defined in ``eval/stats/calibration.py``; the specification asks for them in 4.4.6.
+The metrics are defined in ``eval/stats/calibration.py``; the specification requires them in 4.4.6.
 """
 
 from __future__ import annotations
@@ -50,26 +50,29 @@ def summarise_confidences(
         confidence: nominal coverage of intervals.
     """
     integers = system_rows.integers
-    stated = system_rows.floats[:, FLOAT_COLUMNS.index("confidence")]
-    replied = integers[:, INTEGER_COLUMNS.index("outcome")] != ERROR
-    given = replied & ~np.isnan(stated)
-    missing, failed = int((replied & ~given).sum()), int((~replied).sum())
+    confidences = system_rows.floats[:, FLOAT_COLUMNS.index("confidence")]
+    has_reply = integers[:, INTEGER_COLUMNS.index("outcome")] != ERROR
+    has_confidence = has_reply & ~np.isnan(confidences)
+    n_missing, n_failed = int((has_reply & ~has_confidence).sum()), int((~has_reply).sum())
     reasons = []
-    if not given.any():
+    if not has_confidence.any():
         reasons.append(_NO_CONFIDENCE)
-    elif missing:
-        reasons.append(f"{missing} of {int(replied.sum())} replies have none")
+    elif n_missing:
+        reasons.append(f"{n_missing} of {int(has_reply.sum())} replies have none")
     counts = ConfidenceCounts(
-        given=int(given.sum()), missing=missing, unreadable=failed, reason="; ".join(reasons)
+        given=int(has_confidence.sum()),
+        missing=n_missing,
+        unreadable=n_failed,
+        reason="; ".join(reasons),
     )
-    if not given.any():
+    if not has_confidence.any():
         return ConfidenceSummary(
             counts, None, Estimate(value=None, higher_is_better=False, why=_NO_CONFIDENCE)
         )
     replies = ConfidentReplies(
-        confidences=stated[given],
-        right=integers[given, INTEGER_COLUMNS.index("match")].astype(np.float64),
-        clusters=sample[given],
+        confidences=confidences[has_confidence],
+        right=integers[has_confidence, INTEGER_COLUMNS.index("match")].astype(np.float64),
+        clusters=sample[has_confidence],
     )
     report = build_calibration_report(
         replies,
@@ -78,24 +81,25 @@ def summarise_confidences(
         confidence=confidence,
         seed=resamples.seed,
     )
-    return ConfidenceSummary(counts, report, _calibration_error(report, missing + failed))
+    return ConfidenceSummary(counts, report, _build_error_estimate(report, n_missing + n_failed))
 
 
-def _calibration_error(report: CalibrationReport, missing: int) -> Estimate:
-    """Returns the calibration error with bounds over rows of unknown confidence or correctness.
+def _build_error_estimate(report: CalibrationReport, n_missing: int) -> Estimate:
+    """Returns the calibration error with bounds for the rows without a confidence or reply.
 
-    Each such row changes the sum of gaps (before the division by n) by at most 1.
+    The error is a mean of gaps between confidence and accuracy. Each missing row could change the
+    sum of these gaps by at most 1.
     """
     n, value = report.n, report.ece.value or 0.0
-    total = n + missing
+    total = n + n_missing
     return Estimate(
         value=report.ece.value,
         low=report.ece.low,
         high=report.ece.high,
         method=report.ece.method,
         n=n,
-        worst=round_significant((value * n + missing) / total),
-        best=round_significant(max(0.0, value * n - missing) / total),
+        worst=round_significant((value * n + n_missing) / total),
+        best=round_significant(max(0.0, value * n - n_missing) / total),
         higher_is_better=False,
-        missing=missing,
+        missing=n_missing,
     )

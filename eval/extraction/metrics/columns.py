@@ -1,7 +1,7 @@
-"""Converts a system's rows to summable columns; every metric is a ratio of sums of these.
+"""Converts a system's rows to columns of numbers; every metric is a ratio of sums of columns.
 
 Columns are computed from the collected rows in a few vectorised steps, once per policy for invalid
-replies, and summed by sample, because whole samples are resampled.
+replies. They are summed by sample, because the bootstrap resamples whole samples.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CREDIT_WEIGHTS: Mapping[Mode, Mapping[str, float]] = {
     "partial": {"exact": 1.0, "partial": 0.5},
     "lenient": {"lenient": 1.0},
 }
-"""Credit of each mode: columns of a tally with their weights."""
+"""Mode → columns of a tally and their weights, whose sum is the credit of the matched fields."""
 
 FIELD_RATIOS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
     **{
@@ -48,22 +48,24 @@ FIELD_RATIOS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
     "hallucination_rate": ({"spurious": 1.0}, {"predicted": 1.0}),
     "omission_rate": ({"missed": 1.0}, {"expected": 1.0}),
 }
-"""Every field metric as numerator and denominator over a tally (of a sample, a type or a run)."""
+"""Field metric → weights of its numerator and of its denominator over the columns of a tally."""
 
 LOWER_IS_BETTER = ("hallucination_rate", "omission_rate")
 _CREDIT_COLUMNS = ("strict", "exact", "partial", "lenient", "type_right")
 
 
-def select_columns(table: NDArray[np.int32], names: Sequence[str], wanted: Sequence[str]) -> Floats:
+def select_columns(
+    table: NDArray[np.int32], names: Sequence[str], selected: Sequence[str]
+) -> Floats:
     """Returns the wanted columns of a table as floats, shape (rows, wanted)."""
-    return table[:, [names.index(name) for name in wanted]].astype(np.float64)
+    return table[:, [names.index(name) for name in selected]].astype(np.float64)
 
 
 def void_rows(tallies: Floats, is_void: NDArray[np.bool_]) -> Floats:
     """Sets the credit of some rows to 0, as ``Tally.remove_credit`` does for a single tally.
 
     Args:
-        tallies: shape (rows, len(TALLY)).
+        tallies: counts of fields, shape (rows, len(TALLY_COLUMNS)).
         is_void: which rows to change, shape (rows,).
     """
     voided = tallies.copy()
@@ -72,7 +74,7 @@ def void_rows(tallies: Floats, is_void: NDArray[np.bool_]) -> Floats:
     return voided
 
 
-def weighted_sum(tallies: Floats, weights: Mapping[str, float]) -> Floats:
+def compute_weighted_sum(tallies: Floats, weights: Mapping[str, float]) -> Floats:
     """Returns a weighted sum of the columns of tallies, shape (rows,)."""
     total = np.zeros(len(tallies))
     for name, weight in weights.items():
@@ -85,14 +87,15 @@ class MetricColumns:
 
     Attributes:
         sample: position of each row's sample in the run, shape (rows,).
-        scored: which rows' calls did not fail, shape (rows,).
-        voided: which rows get no credit under the policy, shape (rows,).
+        scored: mask of the rows whose call did not fail, shape (rows,).
+        voided: mask of the rows that get no credit under the policy, shape (rows,).
+        failed_fields: number of expected fields of failed calls, 0 in other rows; shape (rows,).
         tallies: counts of fields, shape (rows, len(TALLY_COLUMNS)); 0 in rows that are not scored.
-        metrics: metric → one number per row; nan if there is none.
+        metrics: metric → one number per row; nan if undefined.
 
     Args:
         system_rows: the rows.
-        positions: position in the run of each of the system's samples.
+        positions: position in the run of each sample of the system.
         invalid: policy for invalid replies.
         weights: weights of the quality score.
     """
@@ -108,78 +111,87 @@ class MetricColumns:
         integers = system_rows.integers
         outcome = integers[:, INTEGER_COLUMNS.index("outcome")]
         self.sample = positions[integers[:, INTEGER_COLUMNS.index("sample")]]
-        self.scored = outcome != ERROR
-        nothing = ("unparsable", "invalid") if invalid == "zero" else ("unparsable",)
-        self.voided = np.isin(outcome, [OUTCOMES.index(name) for name in nothing])
+        self.is_scored = outcome != ERROR
+        void_outcomes = ("unparsable", "invalid") if invalid == "zero" else ("unparsable",)
+        self.is_voided = np.isin(outcome, [OUTCOMES.index(name) for name in void_outcomes])
         tallies = select_columns(integers, INTEGER_COLUMNS, TALLY_COLUMNS)
-        self.failed_fields = np.where(self.scored, 0.0, tallies[:, TALLY_COLUMNS.index("expected")])
-        self.tallies = void_rows(tallies, self.voided)
-        self.tallies[~self.scored] = 0.0
-        self.metrics = self._row_metrics(outcome == OUTCOMES.index("ok"), weights)
+        self.failed_fields = np.where(
+            self.is_scored, 0.0, tallies[:, TALLY_COLUMNS.index("expected")]
+        )
+        self.tallies = void_rows(tallies, self.is_voided)
+        self.tallies[~self.is_scored] = 0.0
+        self.metrics = self._compute_row_metrics(outcome == OUTCOMES.index("ok"), weights)
 
-    def _row_metrics(self, ok: NDArray[np.bool_], weights: ScoreWeights) -> dict[str, Floats]:
+    def _compute_row_metrics(
+        self, is_valid: NDArray[np.bool_], weights: ScoreWeights
+    ) -> dict[str, Floats]:
         """Computes every metric of each single row; nan if undefined."""
         row_values: dict[str, Floats] = {}
-        for name, (top, bottom) in FIELD_RATIOS.items():
+        for name, (numerator, denominator) in FIELD_RATIOS.items():
             values = divide_columns(
-                weighted_sum(self.tallies, top), weighted_sum(self.tallies, bottom)
+                compute_weighted_sum(self.tallies, numerator),
+                compute_weighted_sum(self.tallies, denominator),
             )
             if name not in LOWER_IS_BETTER:
-                values[self.voided] = 0.0
-            values[~self.scored] = np.nan
+                values[self.is_voided] = 0.0
+            values[~self.is_scored] = np.nan
             row_values[name] = values
-        known = ~np.isnan(row_values["field_f1_partial"])
+        is_defined = ~np.isnan(row_values["field_f1_partial"])
         parts = (
-            ok.astype(np.float64),
+            is_valid.astype(np.float64),
             row_values["field_f1_partial"],
             np.nan_to_num(row_values["type_accuracy"]),
             1 - np.nan_to_num(row_values["hallucination_rate"]),
         )
-        quality = np.zeros(len(ok))
+        quality = np.zeros(len(is_valid))
         for name, share, part in zip(SCORE_PARTS, weights.shares, parts, strict=True):
-            worth = np.where(known, np.where(self.voided, 0.0, part), np.nan)
-            row_values[f"part:{name}"] = worth
-            quality += share * worth
+            part_values = np.where(is_defined, np.where(self.is_voided, 0.0, part), np.nan)
+            row_values[f"part:{name}"] = part_values
+            quality += share * part_values
         row_values["extraction_quality_score"] = quality
         return row_values
 
     def sum_by_sample(self, n_samples: int, columns: Mapping[str, Floats]) -> Floats:
         """Sums columns by sample, shape (samples, columns)."""
         table = np.empty((n_samples, len(columns)))
-        for place, column in enumerate(columns.values()):
-            table[:, place] = np.bincount(self.sample, weights=column, minlength=n_samples)
+        for number, column in enumerate(columns.values()):
+            table[:, number] = np.bincount(self.sample, weights=column, minlength=n_samples)
         return table
 
-    def sample_means(self, n_samples: int) -> dict[str, Floats]:
+    def compute_sample_means(self, n_samples: int) -> dict[str, Floats]:
         """Returns each metric of each sample as the mean over its repeats; nan if undefined."""
         means: dict[str, Floats] = {}
         for name, values in self.metrics.items():
-            known = ~np.isnan(values)
-            sums = {"top": np.where(known, values, 0.0), "n": known.astype(np.float64)}
+            is_defined = ~np.isnan(values)
+            sums = {"sum": np.where(is_defined, values, 0.0), "n": is_defined.astype(np.float64)}
             table = self.sum_by_sample(n_samples, sums)
             means[name] = divide_columns(table[:, 0], table[:, 1])
         return means
 
     def summable_columns(self) -> dict[str, Floats]:
-        """Returns the columns to sum for accuracy metrics: counts, and each metric's row values."""
+        """Returns the columns to sum for accuracy metrics.
+
+        These are the counts of fields and, for each metric: ``:sum`` and ``:n`` for its mean over
+        rows, and ``:weighted`` and ``:weight`` for its mean weighted by expected fields.
+        """
         columns: dict[str, Floats] = {
-            name: self.tallies[:, place] for place, name in enumerate(TALLY_COLUMNS)
+            name: self.tallies[:, number] for number, name in enumerate(TALLY_COLUMNS)
         }
         expected = columns["expected"]
         for name, values in self.metrics.items():
-            known = ~np.isnan(values)
-            columns[f"{name}:sum"] = np.where(known, values, 0.0)
-            columns[f"{name}:n"] = known.astype(np.float64)
+            is_defined = ~np.isnan(values)
+            columns[f"{name}:sum"] = np.where(is_defined, values, 0.0)
+            columns[f"{name}:n"] = is_defined.astype(np.float64)
             if name in FIELD_RATIOS:
-                columns[f"{name}:weighted"] = np.where(known, values * expected, 0.0)
-                columns[f"{name}:weight"] = known * expected
-        columns["scored"] = self.scored.astype(np.float64)
+                columns[f"{name}:weighted"] = np.where(is_defined, values * expected, 0.0)
+                columns[f"{name}:weight"] = is_defined * expected
+        columns["scored"] = self.is_scored.astype(np.float64)
         columns["error"] = 1 - columns["scored"]
         columns["lost_fields"] = self.failed_fields
         return columns
 
 
-def outcome_columns(
+def compute_outcome_columns(
     system_rows: SystemRows, prices: tuple[float, float] | None
 ) -> dict[str, Floats]:
     """Returns the columns to sum for validity, exact match, reliability, tokens and cost.
@@ -188,26 +200,28 @@ def outcome_columns(
         system_rows: the rows.
         prices: dollars per thousand input and output tokens, for rows without a stated cost.
     """
-    integers, measured = system_rows.integers, system_rows.floats.copy()
+    integers, floats = system_rows.integers, system_rows.floats.copy()
     if prices is not None:
-        tokens = measured[
+        tokens = floats[
             :, [FLOAT_COLUMNS.index("input_tokens"), FLOAT_COLUMNS.index("output_tokens")]
         ]
-        cost = measured[:, FLOAT_COLUMNS.index("cost_usd")]
+        cost = floats[:, FLOAT_COLUMNS.index("cost_usd")]
         cost[:] = np.where(np.isnan(cost), tokens @ np.array(prices) / 1000, cost)
     outcome = integers[:, INTEGER_COLUMNS.index("outcome")]
-    is_one = {name: (outcome == place).astype(np.float64) for place, name in enumerate(OUTCOMES)}
-    scored = 1 - is_one["error"]
-    retried = (integers[:, INTEGER_COLUMNS.index("retries")] > 0).astype(np.float64)
-    right = scored * select_columns(integers, INTEGER_COLUMNS, ["match"])[:, 0]
+    outcome_flags = {
+        name: (outcome == code).astype(np.float64) for code, name in enumerate(OUTCOMES)
+    }
+    scored = 1 - outcome_flags["error"]
+    was_retried = (integers[:, INTEGER_COLUMNS.index("retries")] > 0).astype(np.float64)
+    is_match = scored * select_columns(integers, INTEGER_COLUMNS, ["match"])[:, 0]
     columns = {
         "rows": np.ones(len(outcome)),
-        **is_one,
+        **outcome_flags,
         "scored": scored,
-        "match": right,
+        "match": is_match,
         "timed_out": select_columns(integers, INTEGER_COLUMNS, ["timed_out"])[:, 0],
-        "retried": retried,
-        "reliable": scored * (1 - retried / 2),
+        "retried": was_retried,
+        "reliable": scored * (1 - was_retried / 2),
         **{
             name: scored
             * select_columns(
@@ -218,16 +232,16 @@ def outcome_columns(
     }
     predicted = scored * select_columns(integers, INTEGER_COLUMNS, ["predicted"])[:, 0]
     for name in FLOAT_COLUMNS:
-        values = measured[:, FLOAT_COLUMNS.index(name)]
-        known = ~np.isnan(values)
+        values = floats[:, FLOAT_COLUMNS.index(name)]
+        is_known = ~np.isnan(values)
         if name == "latency_s":
             # The latency of a failed call only measures the time until it was aborted.
-            known &= scored > 0
-        columns[name] = np.where(known, values, 0.0)
-        columns[f"{name}:n"] = known.astype(np.float64)
-    counted = columns["output_tokens:n"] * scored
-    columns["fields_counted"] = predicted * counted
-    columns["output_counted"] = columns["output_tokens"] * counted
+            is_known &= scored > 0
+        columns[name] = np.where(is_known, values, 0.0)
+        columns[f"{name}:n"] = is_known.astype(np.float64)
+    has_token_count = columns["output_tokens:n"] * scored
+    columns["fields_counted"] = predicted * has_token_count
+    columns["output_counted"] = columns["output_tokens"] * has_token_count
     return columns
 
 

@@ -1,8 +1,8 @@
-"""Computes how far the repeats of a sample agree.
+"""Computes to what extent the repeats of a sample agree.
 
 Two outputs are identical if they have the same content: order of keys, nulls, empty arrays and
 empty objects are ignored. A reply that is not JSON counts as a repeat that agrees with no other; a
-failed call does not count. A field is a scalar or an array of scalars at its path in the output.
+failed call is not counted. A field is a scalar or an array of scalars, identified by its path.
 
 Source: the benchmark's specification, 4.4.7.
 """
@@ -27,24 +27,30 @@ CONSISTENCY_COLUMNS = (
     "value_variation",
 )
 
-_MAX_LEAVES = 20_000
+_MAX_FIELDS = 20_000
+"""Maximum number of fields of an output that are compared."""
 _NUMBER_TYPES = (int, float)
 _MIN_HEX_INTEGER = 2**63
+"""Integers from this size on are hashed as hexadecimal text."""
 _MAX_NUMBER = 1e150
 """Larger numbers have no standard deviation, because their squares overflow."""
 
 
 class OutputHashes:
-    """Hashes of outputs and of their fields, which suffice to test them for equality."""
+    """Hashes of outputs and of their fields, which suffice to test them for equality.
+
+    The ``_reply_…`` arrays have one entry per reply, the ``_field_…`` arrays one per field of a
+    reply; ``_field_replies`` has the number of the field's reply.
+    """
 
     def __init__(self) -> None:
-        self._run_sample = array("i")
-        self._run_parsed = array("b")
-        self._run_output = array("Q")
-        self._leaf_run = array("i")
-        self._leaf_path = array("Q")
-        self._leaf_value = array("Q")
-        self._leaf_number = array("d")
+        self._reply_samples = array("i")
+        self._reply_is_json = array("b")
+        self._reply_hashes = array("Q")
+        self._field_replies = array("i")
+        self._field_paths = array("Q")
+        self._field_values = array("Q")
+        self._field_numbers = array("d")
 
     def add_reply(self, sample: int, predicted: Any, *, parsed: bool) -> None:
         """Adds one reply.
@@ -54,18 +60,18 @@ class OutputHashes:
             predicted: the extracted JSON.
             parsed: whether the reply was JSON; if not, ``predicted`` is ignored.
         """
-        run = len(self._run_sample)
-        leaves: list[tuple[int, int]] = []
-        for path, value in _iter_leaves(predicted) if parsed else ():
-            key, content = _hash_json(path), _hash_json(value)
-            leaves.append((key, content))
-            self._leaf_run.append(run)
-            self._leaf_path.append(key)
-            self._leaf_value.append(content)
-            self._leaf_number.append(_to_float(value))
-        self._run_sample.append(sample)
-        self._run_parsed.append(parsed)
-        self._run_output.append(_hash_json(sorted(leaves)))
+        reply = len(self._reply_samples)
+        fields: list[tuple[int, int]] = []
+        for path, value in _iter_fields(predicted) if parsed else ():
+            path_hash, value_hash = _hash_json(path), _hash_json(value)
+            fields.append((path_hash, value_hash))
+            self._field_replies.append(reply)
+            self._field_paths.append(path_hash)
+            self._field_values.append(value_hash)
+            self._field_numbers.append(_to_float(value))
+        self._reply_samples.append(sample)
+        self._reply_is_json.append(parsed)
+        self._reply_hashes.append(_hash_json(sorted(fields)))
 
     def merge_replies(self, other: OutputHashes, samples: Sequence[int]) -> None:
         """Adds all replies of another object.
@@ -74,14 +80,14 @@ class OutputHashes:
             other: the other object.
             samples: position in this object of each sample of ``other``.
         """
-        first = len(self._run_sample)
-        self._run_sample.extend(samples[place] for place in other._run_sample)
-        self._run_parsed.extend(other._run_parsed)
-        self._run_output.extend(other._run_output)
-        self._leaf_run.extend(first + run for run in other._leaf_run)
-        self._leaf_path.extend(other._leaf_path)
-        self._leaf_value.extend(other._leaf_value)
-        self._leaf_number.extend(other._leaf_number)
+        n_replies = len(self._reply_samples)
+        self._reply_samples.extend(samples[sample] for sample in other._reply_samples)
+        self._reply_is_json.extend(other._reply_is_json)
+        self._reply_hashes.extend(other._reply_hashes)
+        self._field_replies.extend(n_replies + reply for reply in other._field_replies)
+        self._field_paths.extend(other._field_paths)
+        self._field_values.extend(other._field_values)
+        self._field_numbers.extend(other._field_numbers)
 
     def compute_per_sample(self, n_samples: int) -> Floats:
         """Computes each sample's ``CONSISTENCY_COLUMNS``, nan if undefined.
@@ -92,93 +98,108 @@ class OutputHashes:
         Returns:
             Shape (samples, 4).
         """
-        of_run = np.array(self._run_sample, dtype=np.int64)
-        parsed = np.array(self._run_parsed, dtype=bool)
-        runs = np.bincount(of_run, minlength=n_samples).astype(np.float64)
-        sums = np.full((n_samples, len(CONSISTENCY_COLUMNS)), np.nan)
-        twice = runs > 1
-        if not twice.any():
-            return sums
-        sums[:, 0] = _modal_share(
-            of_run[parsed], np.array(self._run_output, dtype=np.uint64)[parsed], runs
+        reply_samples = np.array(self._reply_samples, dtype=np.int64)
+        parsed = np.array(self._reply_is_json, dtype=bool)
+        n_replies = np.bincount(reply_samples, minlength=n_samples).astype(np.float64)
+        metrics = np.full((n_samples, len(CONSISTENCY_COLUMNS)), np.nan)
+        has_repeats = n_replies > 1
+        if not has_repeats.any():
+            return metrics
+        metrics[:, 0] = _compute_modal_share(
+            reply_samples[parsed], np.array(self._reply_hashes, dtype=np.uint64)[parsed], n_replies
         )
-        sums[:, 1] = self._field_agreement(of_run, parsed, runs)
-        sums[:, 2:] = self._numeric_dispersion(of_run, n_samples)
-        sums[~twice] = np.nan
-        return sums
+        metrics[:, 1] = self._compute_field_agreement(reply_samples, parsed, n_replies)
+        metrics[:, 2:] = self._compute_dispersion(reply_samples, n_samples)
+        metrics[~has_repeats] = np.nan
+        return metrics
 
-    def _field_agreement(
-        self, run_sample: NDArray[np.int64], parsed: NDArray[np.bool_], runs: Floats
+    def _compute_field_agreement(
+        self, reply_samples: NDArray[np.int64], parsed: NDArray[np.bool_], n_replies: Floats
     ) -> Floats:
-        """Mean over its fields of the share of pairs of repeats that agree, shape (samples,)."""
-        n_parsed = np.bincount(run_sample[parsed], minlength=len(runs)).astype(np.float64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # Outputs without any field are all equal, provided that they are JSON.
-            without_fields = _count_pairs(n_parsed) / _count_pairs(runs)
-        if not self._leaf_run:
-            return without_fields
-        sample = run_sample[np.array(self._leaf_run, dtype=np.int64)]
-        keys = np.column_stack(
-            [
-                sample.astype(np.uint64),
-                np.array(self._leaf_path, dtype=np.uint64),
-                np.array(self._leaf_value, dtype=np.uint64),
-            ]
-        )
-        distinct, times = np.unique(keys, axis=0, return_counts=True)
-        fields, field = np.unique(distinct[:, :2], axis=0, return_inverse=True)
-        field = field.ravel()  # numpy 2.0 gave it a second axis
-        agreeing = np.bincount(field, weights=_count_pairs(times.astype(np.float64)))
-        n_present = np.bincount(field, weights=times)
-        owner = fields[:, 0].astype(np.int64)
-        # Repeats that both lack the field agree on it, too.
-        n_agreeing = agreeing + _count_pairs(n_parsed[owner] - n_present)
-        shares = n_agreeing / np.maximum(_count_pairs(runs[owner]), 1)
-        count = np.bincount(owner, minlength=len(runs))
-        total = np.bincount(owner, weights=shares, minlength=len(runs))
-        return np.where(count > 0, total / np.maximum(count, 1), without_fields)
-
-    def _numeric_dispersion(self, run_sample: NDArray[np.int64], n_samples: int) -> Floats:
-        """Mean standard deviation and coefficient of variation of a sample's numeric fields.
+        """Computes the share of pairs of repeats that agree, as the mean over a sample's fields.
 
         Returns:
-            Shape (samples, 2), nan if a sample has no such field in two replies.
+            Shape (samples,).
         """
-        sums = np.full((n_samples, 2), np.nan)
-        number = np.array(self._leaf_number)
-        numeric = np.flatnonzero(np.abs(number) < _MAX_NUMBER)
-        # Sorted by value, so that floating-point sums do not depend on the order of the repeats.
-        numeric = numeric[np.argsort(number[numeric], kind="stable")]
-        if not numeric.size:
-            return sums
-        sample = run_sample[np.array(self._leaf_run, dtype=np.int64)[numeric]]
-        path = np.array(self._leaf_path, dtype=np.uint64)[numeric]
-        keys = np.column_stack([sample.astype(np.uint64), path])
-        fields, field, times = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-        field = field.ravel()  # numpy 2.0 gave it a second axis
-        values = number[numeric]
-        mean = np.bincount(field, weights=values) / times
-        deviation = np.sqrt(np.bincount(field, weights=(values - mean[field]) ** 2) / times)
-        owner = fields[:, 0].astype(np.int64)
+        n_parsed = np.bincount(reply_samples[parsed], minlength=len(n_replies)).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            relative = deviation / np.abs(mean)
-        for column, (worth, known) in enumerate(
-            ((deviation, times > 1), (relative, (times > 1) & (mean != 0)))
+            # For samples without any field: outputs are equal if both are JSON.
+            without_fields = _count_pairs(n_parsed) / _count_pairs(n_replies)
+        if not self._field_replies:
+            return without_fields
+        field_samples = reply_samples[np.array(self._field_replies, dtype=np.int64)]
+        keys = np.column_stack(
+            [
+                field_samples.astype(np.uint64),
+                np.array(self._field_paths, dtype=np.uint64),
+                np.array(self._field_values, dtype=np.uint64),
+            ]
+        )
+        unique_keys, counts = np.unique(keys, axis=0, return_counts=True)
+        fields, field_number = np.unique(unique_keys[:, :2], axis=0, return_inverse=True)
+        field_number = field_number.ravel()  # numpy 2.0 gave it a second axis
+        n_equal_pairs = np.bincount(field_number, weights=_count_pairs(counts.astype(np.float64)))
+        n_present = np.bincount(field_number, weights=counts)
+        sample = fields[:, 0].astype(np.int64)
+        # Two repeats without the field agree on it, too.
+        n_agreeing_pairs = n_equal_pairs + _count_pairs(n_parsed[sample] - n_present)
+        shares = n_agreeing_pairs / np.maximum(_count_pairs(n_replies[sample]), 1)
+        count = np.bincount(sample, minlength=len(n_replies))
+        total = np.bincount(sample, weights=shares, minlength=len(n_replies))
+        return np.where(count > 0, total / np.maximum(count, 1), without_fields)
+
+    def _compute_dispersion(self, reply_samples: NDArray[np.int64], n_samples: int) -> Floats:
+        """Computes standard deviation and coefficient of variation of the numeric fields.
+
+        Returns:
+            The means over a sample's fields, shape (samples, 2); nan if no numeric field of the
+            sample occurs in two replies.
+        """
+        means_by_sample = np.full((n_samples, 2), np.nan)
+        all_numbers = np.array(self._field_numbers)
+        order = np.flatnonzero(np.abs(all_numbers) < _MAX_NUMBER)
+        # Sorted by value, so that floating-point sums do not depend on the order of the repeats.
+        order = order[np.argsort(all_numbers[order], kind="stable")]
+        if not order.size:
+            return means_by_sample
+        field_samples = reply_samples[np.array(self._field_replies, dtype=np.int64)[order]]
+        path = np.array(self._field_paths, dtype=np.uint64)[order]
+        keys = np.column_stack([field_samples.astype(np.uint64), path])
+        fields, field_number, counts = np.unique(
+            keys, axis=0, return_inverse=True, return_counts=True
+        )
+        field_number = field_number.ravel()  # numpy 2.0 gave it a second axis
+        values = all_numbers[order]
+        mean = np.bincount(field_number, weights=values) / counts
+        deviation = np.sqrt(
+            np.bincount(field_number, weights=(values - mean[field_number]) ** 2) / counts
+        )
+        sample = fields[:, 0].astype(np.int64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variation = deviation / np.abs(mean)
+        for column, (dispersion, is_defined) in enumerate(
+            ((deviation, counts > 1), (variation, (counts > 1) & (mean != 0)))
         ):
-            count = np.bincount(owner[known], minlength=n_samples)
-            total = np.bincount(owner[known], weights=worth[known], minlength=n_samples)
-            sums[:, column] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-        return sums
+            n_fields = np.bincount(sample[is_defined], minlength=n_samples)
+            total = np.bincount(
+                sample[is_defined], weights=dispersion[is_defined], minlength=n_samples
+            )
+            means_by_sample[:, column] = np.where(
+                n_fields > 0, total / np.maximum(n_fields, 1), np.nan
+            )
+        return means_by_sample
 
 
-def _modal_share(sample: NDArray[np.int64], output: NDArray[np.uint64], runs: Floats) -> Floats:
-    """Share of each sample's repeats that gave its most frequent output, shape (samples,)."""
-    best = np.zeros(len(runs))
+def _compute_modal_share(
+    sample: NDArray[np.int64], output: NDArray[np.uint64], n_replies: Floats
+) -> Floats:
+    """Computes the share of a sample's repeats with its most frequent output, shape (samples,)."""
+    max_counts = np.zeros(len(n_replies))
     if sample.size:
         keys = np.column_stack([sample.astype(np.uint64), output])
-        distinct, times = np.unique(keys, axis=0, return_counts=True)
-        np.maximum.at(best, distinct[:, 0].astype(np.int64), times)
-    return best / np.maximum(runs, 1)
+        unique_keys, counts = np.unique(keys, axis=0, return_counts=True)
+        np.maximum.at(max_counts, unique_keys[:, 0].astype(np.int64), counts)
+    return max_counts / np.maximum(n_replies, 1)
 
 
 def _count_pairs(count: Floats) -> Floats:
@@ -186,21 +207,21 @@ def _count_pairs(count: Floats) -> Floats:
     return pairs
 
 
-def _iter_leaves(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _iter_fields(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Yields the fields of a JSON value with their paths; nulls and empty containers are skipped.
 
     Uses an explicit stack, since replies may be nested deeper than Python's recursion limit.
     """
-    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
-    n_leaves = 0
-    while waiting and n_leaves < _MAX_LEAVES:
-        path, node = waiting.pop()
+    pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+    n_fields = 0
+    while pending and n_fields < _MAX_FIELDS:
+        path, node = pending.pop()
         if isinstance(node, dict):
-            waiting.extend(((*path, str(key)), inner) for key, inner in node.items())
-        elif isinstance(node, list) and any(isinstance(inner, dict | list) for inner in node):
-            waiting.extend(((*path, place), inner) for place, inner in enumerate(node))
+            pending.extend(((*path, str(key)), child) for key, child in node.items())
+        elif isinstance(node, list) and any(isinstance(child, dict | list) for child in node):
+            pending.extend(((*path, index), child) for index, child in enumerate(node))
         elif node is not None and node != []:
-            n_leaves += 1
+            n_fields += 1
             yield path, node
 
 
@@ -225,6 +246,6 @@ def _normalise_json(value: Any) -> Any:
         return [_normalise_json(element) for element in value]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    # Python refuses to format integers of thousands of digits as decimals. The NUL prefix prevents
-    # a clash with a string of the same digits, since no string in a reply contains NUL.
+    # Hexadecimal, because Python refuses to format integers of thousands of digits as decimals. The
+    # prefix NUL distinguishes the number from a string with the same digits.
     return f"\0{value:x}" if isinstance(value, int) and abs(value) >= _MIN_HEX_INTEGER else value

@@ -41,18 +41,22 @@ _METRICS = tuple(
 def build_consistency_part(
     system_rows: SystemRows, positions: NDArray[np.int64], n_samples: int
 ) -> RunPart:
-    """Returns the consistency sums by sample, for resampling; all 0 without repeats.
+    """Returns the sums of the consistency metrics by sample, for resampling.
+
+    The sums are 0 if there are no repeats.
 
     Args:
         system_rows: a system's rows.
-        positions: position in the run of each of its samples.
+        positions: position in the run of each of the system's samples.
         n_samples: number of samples of the run.
     """
     table = np.zeros((n_samples, len(_COLUMN_NAMES)))
     if system_rows.output_hashes is not None:
-        own = system_rows.output_hashes.compute_per_sample(len(positions))
-        known = ~np.isnan(own)
-        table[positions] = np.concatenate([np.where(known, own, 0.0), known], axis=1)
+        sample_metrics = system_rows.output_hashes.compute_per_sample(len(positions))
+        is_defined = ~np.isnan(sample_metrics)
+        table[positions] = np.concatenate(
+            [np.where(is_defined, sample_metrics, 0.0), is_defined], axis=1
+        )
     return RunPart(None, table)
 
 

@@ -25,12 +25,12 @@ _MIN_VALUES: Final[Mapping[str, tuple[float, ...]]] = {
     "type_accuracy": (0.98, 0.95, 0.92, 0.90, 0.80, 0.70),
     "success_rate": (0.999, 0.995, 0.99, 0.98, 0.95, 0.90),
 }
-"""Minimum values for A+, A, B+, B, C and D; below is F."""
+"""Minimum values for A+, A, B+, B, C and D; a lower value is an F."""
 _MAX_VALUES: Final[Mapping[str, tuple[float, ...]]] = {
     "hallucination_rate": (0.05, 0.075, 0.10, 0.15, 0.20, 0.30),
     "latency_p95_s": (1.0, 2.0, 3.0, 5.0, 8.0, 15.0),
 }
-"""Maximum values for A+, A, B+, B, C and D; above is F."""
+"""Maximum values for A+, A, B+, B, C and D; a higher value is an F."""
 
 
 class Requirements(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,19 +78,21 @@ _MILLISECONDS_PER_SECOND = 1000.0
 def grade_metrics(metrics: Mapping[str, Estimate]) -> tuple[Grade, ...]:
     """Grades every metric that has limits, in the order of the limit tables."""
     grades = []
-    for limits, higher in ((_MIN_VALUES, True), (_MAX_VALUES, False)):
-        for name, steps in limits.items():
+    for limit_table, higher_is_better in ((_MIN_VALUES, True), (_MAX_VALUES, False)):
+        for name, grade_limits in limit_table.items():
             estimate = metrics[name]
-            bad, good = (estimate.low, estimate.high) if higher else (estimate.high, estimate.low)
+            worst_value, best_value = (
+                (estimate.low, estimate.high) if higher_is_better else (estimate.high, estimate.low)
+            )
             grades.append(
                 Grade(
                     metric=name,
                     value=estimate.value,
                     grade=grade_value(name, estimate.value),
-                    grade_at_worst=grade_value(name, bad),
-                    grade_at_best=grade_value(name, good),
-                    higher_is_better=higher,
-                    limits=dict(zip(GRADES, steps, strict=False)),
+                    grade_at_worst=grade_value(name, worst_value),
+                    grade_at_best=grade_value(name, best_value),
+                    higher_is_better=higher_is_better,
+                    limits=dict(zip(GRADES, grade_limits, strict=False)),
                 )
             )
     return tuple(grades)
@@ -105,10 +107,10 @@ def grade_value(metric: str, value: float | None) -> str:
     if value is None:
         return ""
     if metric in _MIN_VALUES:
-        passed = [value >= limit for limit in _MIN_VALUES[metric]]
+        limits_met = [value >= limit for limit in _MIN_VALUES[metric]]
     else:
-        passed = [value <= limit for limit in _MAX_VALUES[metric]]
-    return GRADES[passed.index(True)] if True in passed else GRADES[-1]
+        limits_met = [value <= limit for limit in _MAX_VALUES[metric]]
+    return GRADES[limits_met.index(True)] if True in limits_met else GRADES[-1]
 
 
 def check_service_levels(

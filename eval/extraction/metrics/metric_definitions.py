@@ -16,11 +16,11 @@ from eval.stats.ratio_metrics import RatioMetric
 
 AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted")
 
-# `worst_case` of a metric (columns with weights): one per failed call, or one per expected field
-# of the failed calls.
+# Values of `worst_case` (column → weight): what failed calls add to a metric's denominator, and at
+# most to its numerator. It is 1 per failed call, or 1 per expected field of the failed calls.
 _WORST_CASE_PER_CALL: Mapping[str, float] = {"error": 1.0}
 _WORST_CASE_PER_FIELD = {"lost_fields": 1.0}
-# Part of a metric's name → why it has no value when its denominator is 0.
+# Part of a metric's name → why the metric has no value when its denominator is 0.
 _UNDEFINED_REASONS = {
     "precision": "no field was extracted",
     "recall": "no field is expected",
@@ -42,6 +42,7 @@ def _build_field_metric(name: str, average: Average) -> RatioMetric:
             denominator,
             higher_is_better,
             missing="error",
+            # A lost field counts once in each column of the denominator (two columns for F1).
             worst_case={"lost_fields": float(len(denominator))},
             rows="scored",
             undefined_reason=undefined_reason,
@@ -180,7 +181,7 @@ SEVERITY_METRICS: tuple[RatioMetric, ...] = tuple(
         {name: 1.0},
         {"predicted": 1.0},
         higher_is_better=False,
-        undefined_reason="no sample was scored",
+        undefined_reason="no extracted field was scored",
     )
     for name in ("critical", "moderate", "minor")
 )

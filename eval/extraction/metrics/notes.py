@@ -26,29 +26,35 @@ def system_notes(
             "extractions: accuracy is measured over the other calls, with bounds for all possible "
             "replies to the failed ones."
         )
-    unusable = outcomes.invalid + outcomes.unparsable
-    if unusable:
-        worth = "as entirely wrong" if plan.invalid == "zero" else "by the fields that are right"
-        yield (
-            f"{unusable} replies are invalid under their schema ({outcomes.unparsable} of them "
-            f"not JSON). The headline counts them {worth}; the other policy is given next to it."
+    n_unusable = outcomes.invalid + outcomes.unparsable
+    if n_unusable:
+        treatment = (
+            "as entirely wrong" if plan.invalid == "zero" else "by the fields that are right"
         )
-    without = outcomes.scored - metrics["extraction_quality_score"].n
-    if without:
         yield (
-            f"{without} replies have no quality score: no field is expected and none was extracted."
+            f"{n_unusable} replies are invalid under their schema ({outcomes.unparsable} of them "
+            f"not JSON). The headline counts them {treatment}; the other policy is given next to "
+            "it."
         )
-    edges = [name for name, estimate in metrics.items() if estimate.method == "wilson-edge"]
-    if edges:
+    n_without_score = outcomes.scored - metrics["extraction_quality_score"].n
+    if n_without_score:
         yield (
-            f"{', '.join(edges)}: the resamples do not vary, or too many have no value, so that a "
-            "bootstrap interval would be too narrow. Wilson's interval over the samples with a "
-            "value is shown instead."
+            f"{n_without_score} replies have no quality score: no field is expected and none was "
+            "extracted."
         )
-    bounded = int(system_rows.integers[:, INTEGER_COLUMNS.index("bounded")].sum())
-    if bounded:
+    wilson_metrics = [
+        name for name, estimate in metrics.items() if estimate.method == "wilson-edge"
+    ]
+    if wilson_metrics:
         yield (
-            f"{bounded} replies have arrays that are too large for an optimal alignment: their "
+            f"{', '.join(wilson_metrics)}: the resamples do not vary, or too many have no value, "
+            "so that a bootstrap interval would be too narrow. Wilson's interval over the samples "
+            "with a value is shown instead."
+        )
+    n_bounded = int(system_rows.integers[:, INTEGER_COLUMNS.index("bounded")].sum())
+    if n_bounded:
+        yield (
+            f"{n_bounded} replies have arrays that are too large for an optimal alignment: their "
             "scores may be too low."
         )
 

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.extraction.metrics.columns import select_columns, weighted_sum
+from eval.extraction.metrics.columns import compute_weighted_sum, select_columns
 from eval.extraction.metrics.resampler import SlicedResamples
 from eval.extraction.metrics.system_rows import (
     ERROR,
@@ -56,127 +56,147 @@ def measure_performance(
         n_correct_fields: number of correct fields (partial credit) in the replies of known cost.
     """
     integers = system_rows.integers
-    measured = {name: system_rows.floats[:, place] for place, name in enumerate(FLOAT_COLUMNS)}
-    replied = integers[:, INTEGER_COLUMNS.index("outcome")] != ERROR
-    latency, first = measured["latency_s"], measured["ttft_s"]
-    times = _summarise_times(latency, sample, replied, resamples, confidence)
-    times["mean"] = ratio_metrics["latency_mean_s"]
-    timed = latency[replied & ~np.isnan(latency)]
-    high = float(timed.max(initial=0.0))
-    busy = _busy_seconds(measured["at_s"], latency, replied)
-    tally = select_columns(integers, INTEGER_COLUMNS, TALLY_COLUMNS)
-    fields = float(weighted_sum(tally, {"predicted": 1.0})[replied].sum())
-    tokens = _count_tokens(measured)
+    float_columns = {name: system_rows.floats[:, index] for index, name in enumerate(FLOAT_COLUMNS)}
+    has_reply = integers[:, INTEGER_COLUMNS.index("outcome")] != ERROR
+    latency, first_token_s = float_columns["latency_s"], float_columns["ttft_s"]
+    latency_estimates = _summarise_times(latency, sample, has_reply, resamples, confidence)
+    latency_estimates["mean"] = ratio_metrics["latency_mean_s"]
+    timed_latencies = latency[has_reply & ~np.isnan(latency)]
+    max_latency = float(timed_latencies.max(initial=0.0))
+    busy_seconds = _busy_seconds(float_columns["at_s"], latency, has_reply)
+    tallies = select_columns(integers, INTEGER_COLUMNS, TALLY_COLUMNS)
+    n_fields = float(compute_weighted_sum(tallies, {"predicted": 1.0})[has_reply].sum())
+    tokens = _count_tokens(float_columns)
     cost = (
         ratio_metrics["cost_usd_per_sample"].numerator
         if ratio_metrics["cost_usd_per_sample"].n
         else None
     )
     return Performance(
-        latency_s=times,
-        time_to_first_token_s=_summarise_times(first, sample, replied, None, confidence),
-        generation_s=_summarise_times(latency - first, sample, replied, None, confidence),
-        histogram=_latency_histogram(timed, high),
-        histogram_high=round_significant(high),
+        latency_s=latency_estimates,
+        time_to_first_token_s=_summarise_times(first_token_s, sample, has_reply, None, confidence),
+        generation_s=_summarise_times(latency - first_token_s, sample, has_reply, None, confidence),
+        histogram=_latency_histogram(timed_latencies, max_latency),
+        histogram_high=round_significant(max_latency),
         compliance={
-            name: None if times[level].value is None else (times[level].value or 0.0) < limit
+            name: None
+            if latency_estimates[level].value is None
+            else (latency_estimates[level].value or 0.0) < limit
             for name, level, limit in LATENCY_LIMITS
         },
-        busy_s=None if busy is None else round_significant(busy),
-        throughput_rps=_divide_or_none(float(replied.sum()), busy),
-        samples_per_minute=_divide_or_none(60 * float(replied.sum()), busy),
-        tokens_per_second=_divide_or_none(tokens["total"], busy),
-        fields_per_second=_divide_or_none(fields, busy),
-        over_time=_rate_over_time(measured["at_s"], replied),
+        busy_s=None if busy_seconds is None else round_significant(busy_seconds),
+        throughput_rps=_divide_or_none(float(has_reply.sum()), busy_seconds),
+        samples_per_minute=_divide_or_none(60 * float(has_reply.sum()), busy_seconds),
+        tokens_per_second=_divide_or_none(tokens["total"], busy_seconds),
+        fields_per_second=_divide_or_none(n_fields, busy_seconds),
+        over_time=_rate_over_time(float_columns["at_s"], has_reply),
         tokens=tokens,
-        tokens_known=int((~np.isnan(measured["output_tokens"])).sum()),
+        tokens_known=int((~np.isnan(float_columns["output_tokens"])).sum()),
         token_efficiency=ratio_metrics["token_efficiency"],
         cost_usd=cost,
         cost_usd_per_sample=ratio_metrics["cost_usd_per_sample"],
         cost_usd_per_right_field=_divide_or_none(cost, n_correct_fields),
-        cost_basis=_cost_basis(measured["cost_usd"], ratio_metrics["cost_usd_per_sample"]),
+        cost_basis=_cost_basis(float_columns["cost_usd"], ratio_metrics["cost_usd_per_sample"]),
     )
 
 
 def _summarise_times(
     values: Floats,
     sample: NDArray[np.int64],
-    answered: NDArray[np.bool_],
+    has_reply: NDArray[np.bool_],
     resamples: ClusterResamples | None,
     confidence: float,
 ) -> dict[str, Estimate]:
     """Returns mean, quantiles, min and max; with ``resamples``, quantiles have intervals."""
-    known = answered & ~np.isnan(values)
-    chosen = values[known]
-    empty = Estimate(
-        value=None, n=int(known.sum()), higher_is_better=False, why="no call was timed"
+    is_measured = has_reply & ~np.isnan(values)
+    measured_times = values[is_measured]
+    undefined = Estimate(
+        value=None, n=int(is_measured.sum()), higher_is_better=False, why="no call was timed"
     )
     names = ("mean", *QUANTILE_LEVELS, "min", "max")
-    if not chosen.size:
-        return dict.fromkeys(names, empty)
-    shown = msgspec.structs.replace(empty, why="")
-    ordered = np.sort(chosen)
+    if not measured_times.size:
+        return dict.fromkeys(names, undefined)
+    blank = msgspec.structs.replace(undefined, why="")
+    sorted_times = np.sort(measured_times)
     estimates = {
-        "mean": msgspec.structs.replace(shown, value=round_significant(float(chosen.mean()))),
+        "mean": msgspec.structs.replace(
+            blank, value=round_significant(float(measured_times.mean()))
+        ),
         **{
             name: msgspec.structs.replace(
-                shown, value=round_significant(_quantile_value(ordered, level))
+                blank, value=round_significant(_quantile_value(sorted_times, level))
             )
             for name, level in QUANTILE_LEVELS.items()
         },
-        "min": msgspec.structs.replace(shown, value=round_significant(float(ordered[0]))),
-        "max": msgspec.structs.replace(shown, value=round_significant(float(ordered[-1]))),
+        "min": msgspec.structs.replace(blank, value=round_significant(float(sorted_times[0]))),
+        "max": msgspec.structs.replace(blank, value=round_significant(float(sorted_times[-1]))),
     }
     if resamples is not None:
-        spread = bootstrap_quantiles(
-            chosen, sample[known], SlicedResamples(resamples), tuple(QUANTILE_LEVELS.values())
+        distribution = bootstrap_quantiles(
+            measured_times,
+            sample[is_measured],
+            SlicedResamples(resamples),
+            tuple(QUANTILE_LEVELS.values()),
         )
         for column, name in enumerate(QUANTILE_LEVELS):
             estimates[name] = estimate_column(
-                spread, column, shown, confidence, in_unit_interval=False
+                distribution, column, blank, confidence, in_unit_interval=False
             )
     return estimates
 
 
-def _quantile_value(ordered: Floats, level: float) -> float:
-    """Returns the smallest value that at least a share ``level`` of ``ordered`` does not exceed."""
-    place = int(np.ceil(level * len(ordered) - 1e-9)) - 1
-    return float(ordered[max(place, 0)])
+def _quantile_value(sorted_values: Floats, level: float) -> float:
+    """Returns the smallest observed value that is not exceeded by a share ``level`` of the values.
+
+    Args:
+        sorted_values: the values in ascending order, at least one.
+        level: the quantile's level, between 0 and 1.
+    """
+    # The 1e-9 undoes rounding errors: 0.07 * 100 is 7.000000000000001.
+    index = int(np.ceil(level * len(sorted_values) - 1e-9)) - 1
+    return float(sorted_values[max(index, 0)])
 
 
-def _latency_histogram(timed: Floats, high: float) -> tuple[int, ...]:
-    if not timed.size:
+def _latency_histogram(latencies: Floats, max_latency: float) -> tuple[int, ...]:
+    if not latencies.size:
         return ()
-    counts, _ = np.histogram(timed, bins=_HISTOGRAM_BINS, range=(0.0, high or 1.0))
+    counts, _ = np.histogram(latencies, bins=_HISTOGRAM_BINS, range=(0.0, max_latency or 1.0))
     return tuple(counts.tolist())
 
 
 def _busy_seconds(
-    completed_at: Floats, latency: Floats, answered: NDArray[np.bool_]
+    completed_at: Floats, latency: Floats, has_reply: NDArray[np.bool_]
 ) -> float | None:
-    """Seconds covered by answered calls, counting overlaps once; ``None`` if a time is missing."""
-    known = ~(np.isnan(completed_at) | np.isnan(latency))
-    if not answered.any() or not known[answered].all():
+    """Returns the seconds in which an answered call was in flight; ``None`` if a time is missing.
+
+    Seconds in which several calls were in flight are counted once.
+    """
+    is_timed = ~(np.isnan(completed_at) | np.isnan(latency))
+    if not has_reply.any() or not is_timed[has_reply].all():
         return None
-    chosen = known & answered
-    order = np.argsort(completed_at[chosen] - latency[chosen], kind="stable")
-    start, end = (completed_at[chosen] - latency[chosen])[order], completed_at[chosen][order]
-    reached = np.maximum.accumulate(end)
-    covered = end[0] - start[0]
+    is_counted = is_timed & has_reply
+    order = np.argsort(completed_at[is_counted] - latency[is_counted], kind="stable")
+    start, end = (
+        (completed_at[is_counted] - latency[is_counted])[order],
+        completed_at[is_counted][order],
+    )
+    latest_end = np.maximum.accumulate(end)
+    first_duration = end[0] - start[0]
     # Each call adds the time after the end of all calls that began before it.
-    added = np.maximum(0.0, end[1:] - np.maximum(start[1:], reached[:-1]))
-    return float(covered + added.sum())
+    added_durations = np.maximum(0.0, end[1:] - np.maximum(start[1:], latest_end[:-1]))
+    return float(first_duration + added_durations.sum())
 
 
 def _rate_over_time(
-    completed_at: Floats, answered: NDArray[np.bool_]
+    completed_at: Floats, has_reply: NDArray[np.bool_]
 ) -> tuple[tuple[float, float], ...]:
-    known = completed_at[answered & ~np.isnan(completed_at)]
-    if known.size < 2 or np.ptp(known) == 0:
+    """Returns replies per second over time, in the format of ``Performance.over_time``."""
+    completion_times = completed_at[has_reply & ~np.isnan(completed_at)]
+    if completion_times.size < 2 or np.ptp(completion_times) == 0:
         return ()
-    since = known - known.min()
-    edges = np.linspace(0.0, float(since.max()), _TIME_BINS + 1)
-    counts, _ = np.histogram(since, bins=edges)
+    elapsed = completion_times - completion_times.min()
+    edges = np.linspace(0.0, float(elapsed.max()), _TIME_BINS + 1)
+    counts, _ = np.histogram(elapsed, bins=edges)
     width = float(edges[1])
     return tuple(
         (round_significant(float(end)), round_significant(count / width))
@@ -184,17 +204,17 @@ def _rate_over_time(
     )
 
 
-def _count_tokens(measured: Mapping[str, Floats]) -> dict[str, float | None]:
+def _count_tokens(float_columns: Mapping[str, Floats]) -> dict[str, float | None]:
     counts: dict[str, float | None] = {}
     for side in ("input", "output"):
-        counted = np.sort(measured[f"{side}_tokens"])
-        counted = counted[~np.isnan(counted)]
-        any_counted = bool(counted.size)
-        counts[f"{side}_mean"] = round_significant(float(counted.mean())) if any_counted else None
-        counts[f"{side}_median"] = _quantile_value(counted, 0.5) if any_counted else None
-        counts[f"{side}_total"] = float(counted.sum()) if any_counted else None
-    both = counts["input_total"], counts["output_total"]
-    counts["total"] = None if None in both else sum(total or 0.0 for total in both)
+        token_counts = np.sort(float_columns[f"{side}_tokens"])
+        token_counts = token_counts[~np.isnan(token_counts)]
+        is_known = bool(token_counts.size)
+        counts[f"{side}_mean"] = round_significant(float(token_counts.mean())) if is_known else None
+        counts[f"{side}_median"] = _quantile_value(token_counts, 0.5) if is_known else None
+        counts[f"{side}_total"] = float(token_counts.sum()) if is_known else None
+    totals = counts["input_total"], counts["output_total"]
+    counts["total"] = None if None in totals else sum(total or 0.0 for total in totals)
     return counts
 
 
@@ -206,10 +226,11 @@ def _divide_or_none(numerator: float | None, denominator: float | None) -> float
     )
 
 
-def _cost_basis(stated: Floats, cost: Estimate) -> str:
-    by_server = int((~np.isnan(stated)).sum())
+def _cost_basis(server_costs: Floats, cost: Estimate) -> str:
+    """Returns where the costs come from, in the words of ``Performance.cost_basis``."""
+    n_by_server = int((~np.isnan(server_costs)).sum())
     if not cost.n:
         return ""
-    if not by_server:
+    if not n_by_server:
         return "prices"
-    return "stated" if by_server == cost.n else "stated, and prices"
+    return "stated" if n_by_server == cost.n else "stated, and prices"

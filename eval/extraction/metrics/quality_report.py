@@ -38,23 +38,25 @@ def compute_quality(
         weights: weights of the parts.
         confidence: nominal coverage of the interval.
     """
-    places = [columns.index(name) for name in QUALITY_COLUMNS]
-    total_sums = data.totals[places][None, :]
+    column_indexes = [columns.index(name) for name in QUALITY_COLUMNS]
+    total_sums = data.totals[column_indexes][None, :]
     parts = compute_micro_parts(total_sums)[0]
-    known = totals["extraction_quality_score:n"]
-    word, meaning = interpret_score(score.value)
+    n_with_score = totals["extraction_quality_score:n"]
+    rating, meaning = interpret_score(score.value)
     return Quality(
         score=score,
-        micro=_compute_micro_value(data, places, total_sums, weights, confidence),
+        micro=_compute_micro_value(data, column_indexes, total_sums, weights, confidence),
         components={
             name: Component(
-                weight=round_significant(share),
+                weight=round_significant(weight),
                 value=None if np.isnan(part) else round_significant(float(part)),
-                macro=round_significant(totals[f"part:{name}:sum"] / known) if known else None,
+                macro=round_significant(totals[f"part:{name}:sum"] / n_with_score)
+                if n_with_score
+                else None,
             )
-            for name, share, part in zip(SCORE_PARTS, weights.shares, parts, strict=True)
+            for name, weight, part in zip(SCORE_PARTS, weights.shares, parts, strict=True)
         },
-        interpretation=word,
+        interpretation=rating,
         meaning=meaning,
     )
 
@@ -63,19 +65,22 @@ def compute_micro_parts(sums: Floats) -> Floats:
     """Computes the parts of the score from sums; ``compute_score_parts`` does so for one sample.
 
     Args:
-        sums: shape (n, len(QUALITY_COLUMNS)).
+        sums: one row per set of sums, shape (n, len(QUALITY_COLUMNS)).
 
     Returns:
-        Shape (n, 4), nan if no field is expected or extracted.
+        The parts in the order of ``SCORE_PARTS``, shape (n, 4). The F1 is nan where no field is
+        expected and none is extracted.
     """
-    of = {name: sums[:, place] for place, name in enumerate(QUALITY_COLUMNS)}
-    fields = of["expected"] + of["predicted"]
+    column_sums = {name: sums[:, index] for index, name in enumerate(QUALITY_COLUMNS)}
+    field_total = column_sums["expected"] + column_sums["predicted"]
     return np.column_stack(
         [
-            _divide_or_default(of["ok"], of["scored"]),
-            _divide_or_default(2 * of["exact"] + of["partial"], fields, default=np.nan),
-            _divide_or_default(of["type_right"], of["type_total"]),
-            1 - _divide_or_default(of["spurious"], of["predicted"]),
+            _divide_or_default(column_sums["ok"], column_sums["scored"]),
+            _divide_or_default(
+                2 * column_sums["exact"] + column_sums["partial"], field_total, default=np.nan
+            ),
+            _divide_or_default(column_sums["type_right"], column_sums["type_total"]),
+            1 - _divide_or_default(column_sums["spurious"], column_sums["predicted"]),
         ]
     )
 
@@ -89,59 +94,66 @@ def _divide_or_default(numerator: Floats, denominator: Floats, *, default: float
 
 def _compute_micro_value(
     data: ResampledCounts,
-    positions: Sequence[int],
-    whole: Floats,
+    column_indexes: Sequence[int],
+    total_sums: Floats,
     weights: ScoreWeights,
     confidence: float,
 ) -> Estimate:
     shares = np.array(weights.shares)
 
-    def micro_scores(sums: Floats) -> Floats:
-        # Rounded, because the last bits of a sum always vary and would hide that resamples are
-        # constant.
+    def compute_micro_scores(sums: Floats) -> Floats:
+        # Rounded, because rounding errors would make constant resamples look different.
         scores: Floats = np.round(compute_micro_parts(sums) @ shares, 12)
         return scores[:, None]
 
-    own = data.per_cluster[:, positions]
-    value = micro_scores(whole)[0]
-    taking = (
-        own[:, [QUALITY_COLUMNS.index("expected"), QUALITY_COLUMNS.index("predicted")]] > 0
+    sample_sums = data.per_cluster[:, column_indexes]
+    value = compute_micro_scores(total_sums)[0]
+    has_fields = (
+        sample_sums[:, [QUALITY_COLUMNS.index("expected"), QUALITY_COLUMNS.index("predicted")]] > 0
     ).any(axis=1)
-    spread = Distribution(
+    distribution = Distribution(
         values=value,
-        replicates=micro_scores(data.sums[:, positions]),
-        jackknife=micro_scores(whole - own),
-        support=np.array([float(taking.sum())]),
+        replicates=compute_micro_scores(data.sums[:, column_indexes]),
+        jackknife=compute_micro_scores(total_sums - sample_sums),
+        support=np.array([float(has_fields.sum())]),
     )
-    worst, best = (float(micro_scores(extreme)[0, 0]) for extreme in _extreme_sums(whole))
-    shown = Estimate(
+    worst, best = (
+        float(compute_micro_scores(extreme)[0, 0]) for extreme in _extreme_sums(total_sums)
+    )
+    template = Estimate(
         value=None,
-        n=round(float(whole[0, QUALITY_COLUMNS.index("scored")])),
+        n=round(float(total_sums[0, QUALITY_COLUMNS.index("scored")])),
         worst=None if np.isnan(worst) else round_significant(worst),
         best=None if np.isnan(best) else round_significant(best),
         higher_is_better=True,
-        missing=round(float(whole[0, QUALITY_COLUMNS.index("error")])),
+        missing=round(float(total_sums[0, QUALITY_COLUMNS.index("error")])),
     )
     if np.isnan(value[0]):
-        shown = Estimate(
-            value=None, n=shown.n, higher_is_better=True, missing=shown.missing, why=_NO_FIELDS
+        template = Estimate(
+            value=None,
+            n=template.n,
+            higher_is_better=True,
+            missing=template.missing,
+            why=_NO_FIELDS,
         )
-    return estimate_column(spread, 0, shown, confidence)
+    return estimate_column(distribution, 0, template, confidence)
 
 
-def _extreme_sums(whole: Floats) -> tuple[Floats, Floats]:
-    """Returns the sums if all fields of failed calls had been wrong, and if all had been right."""
-    bad, good = whole.copy(), whole.copy()
-    calls, fields = (whole[0, QUALITY_COLUMNS.index(name)] for name in ("error", "lost_fields"))
+def _extreme_sums(total_sums: Floats) -> tuple[Floats, Floats]:
+    """Returns the sums that would result if all fields of failed calls were wrong, or all right."""
+    worst_sums, best_sums = total_sums.copy(), total_sums.copy()
+    n_failed_calls, n_lost_fields = (
+        total_sums[0, QUALITY_COLUMNS.index(name)] for name in ("error", "lost_fields")
+    )
 
     def add_to_columns(sums: Floats, amount: float, *names: str) -> None:
         for name in names:
             sums[0, QUALITY_COLUMNS.index(name)] += amount
 
-    for sums in (bad, good):
-        add_to_columns(sums, calls, "scored")
-        add_to_columns(sums, fields, "expected", "predicted", "type_total")
-    add_to_columns(bad, fields, "spurious")
-    add_to_columns(good, calls, "ok")
-    add_to_columns(good, fields, "exact", "type_right")
-    return bad, good
+    for sums in (worst_sums, best_sums):
+        add_to_columns(sums, n_failed_calls, "scored")
+        add_to_columns(sums, n_lost_fields, "expected", "predicted", "type_total")
+    add_to_columns(worst_sums, n_lost_fields, "spurious")
+    add_to_columns(best_sums, n_failed_calls, "ok")
+    add_to_columns(best_sums, n_lost_fields, "exact", "type_right")
+    return worst_sums, best_sums

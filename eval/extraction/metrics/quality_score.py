@@ -27,7 +27,7 @@ class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Weights of the parts of the score; only their proportions matter.
 
     Raises:
-        ValueError: one is negative or not finite, or all are 0.
+        ValueError: a weight is negative or not finite, or all are 0.
     """
 
     schema_validity: float = 0.15
@@ -36,18 +36,22 @@ class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     no_hallucination: float = 0.15
 
     def __post_init__(self) -> None:
-        # Written as "not all(...)" so that NaN fails too.
-        given = msgspec.structs.astuple(self)
-        if not all(0 <= weight < float("inf") for weight in given) or not 0 < sum(given) < 1e300:
+        # Written as "not all(...)" so that NaN fails too. The limit of 1e300 on the sum rejects
+        # sums that overflow to infinity.
+        weights = msgspec.structs.astuple(self)
+        if (
+            not all(0 <= weight < float("inf") for weight in weights)
+            or not 0 < sum(weights) < 1e300
+        ):
             raise ValueError("weights of the score must be finite, 0 or more, and not all 0")
 
     @property
     def shares(self) -> tuple[float, float, float, float]:
-        """The weights divided by their sum, in the order of ``PARTS``."""
-        given = msgspec.structs.astuple(self)
-        total = sum(given)
-        one, two, three, four = (weight / total for weight in given)
-        return one, two, three, four
+        """The weights divided by their sum, in the order of ``SCORE_PARTS``."""
+        weights = msgspec.structs.astuple(self)
+        total = sum(weights)
+        validity, field_f1, type_accuracy, no_hallucination = (weight / total for weight in weights)
+        return validity, field_f1, type_accuracy, no_hallucination
 
 
 DEFAULT_WEIGHTS = ScoreWeights()
@@ -64,7 +68,7 @@ def interpret_score(score: float | None) -> tuple[str, str]:
     """Returns a word for a score and its meaning; two empty strings if the score is ``None``."""
     if score is None:
         return "", ""
-    return next((word, meaning) for min_score, word, meaning in _MEANINGS if score >= min_score)
+    return next((rating, meaning) for min_score, rating, meaning in _MEANINGS if score >= min_score)
 
 
 def compute_score_parts(validity: float, tally: Tally) -> tuple[float, float, float, float] | None:
@@ -75,12 +79,12 @@ def compute_score_parts(validity: float, tally: Tally) -> tuple[float, float, fl
         tally: counts of fields.
 
     Returns:
-        The four parts; ``None`` if no field is expected or extracted.
+        The four parts; ``None`` if no field is expected and none is extracted.
     """
-    accuracy = tally.f1("partial")
-    if accuracy is None:
+    field_f1 = tally.f1("partial")
+    if field_f1 is None:
         return None
-    return validity, accuracy, tally.type_accuracy or 0.0, 1 - (tally.hallucination_rate or 0.0)
+    return validity, field_f1, tally.type_accuracy or 0.0, 1 - (tally.hallucination_rate or 0.0)
 
 
 def compute_weighted_score(
@@ -128,23 +132,23 @@ def compute_sample_metrics(
             that is not JSON has 0 under either policy.
         weights: weights of the quality score.
     """
-    void = not score.parsed or (invalid == "zero" and not score.valid)
-    tally = score.tally.remove_credit() if void else score.tally
+    gets_no_credit = not score.parsed or (invalid == "zero" and not score.valid)
+    tally = score.tally.remove_credit() if gets_no_credit else score.tally
     parts = compute_score_parts(float(score.valid), tally)
-    quality = None if parts is None else compute_weighted_score(parts, weights)
-    found: dict[str, float | None] = {"type_accuracy": tally.type_accuracy}
+    quality_score = None if parts is None else compute_weighted_score(parts, weights)
+    values: dict[str, float | None] = {"type_accuracy": tally.type_accuracy}
     for mode in ("strict", "partial", "lenient"):
-        found[f"precision_{mode}"] = tally.precision(mode)
-        found[f"recall_{mode}"] = tally.recall(mode)
-        found[f"f1_{mode}"] = tally.f1(mode)
-    if void:
-        found = dict.fromkeys(found, 0.0)
-        quality = 0.0
+        values[f"precision_{mode}"] = tally.precision(mode)
+        values[f"recall_{mode}"] = tally.recall(mode)
+        values[f"f1_{mode}"] = tally.f1(mode)
+    if gets_no_credit:
+        values = dict.fromkeys(values, 0.0)
+        quality_score = 0.0
     return SampleMetrics(
         valid=score.valid,
         exact_match=score.exact_match and score.valid,
-        eqs=quality,
+        eqs=quality_score,
         hallucination_rate=tally.hallucination_rate,
         omission_rate=tally.omission_rate,
-        **found,
+        **values,
     )

@@ -87,15 +87,15 @@ def build_recommendation(
 
 def _evaluate_branches(metrics: Mapping[str, Estimate]) -> tuple[Branch, ...]:
     branches: list[Branch] = []
-    taken = False
-    for verdict, score, rate in DECISION_TREE:
+    any_taken = False
+    for verdict, min_score, max_rate in DECISION_TREE:
         checks = (
-            check_limit("extraction_quality_score", metrics, score),
-            check_limit("hallucination_rate", metrics, rate, is_minimum=False, strict=True),
+            check_limit("extraction_quality_score", metrics, min_score),
+            check_limit("hallucination_rate", metrics, max_rate, is_minimum=False, strict=True),
         )
-        takes = not taken and have_all_passed(checks) is True
-        taken = taken or takes
-        branches.append(Branch(verdict=verdict, checks=checks, taken=takes))
+        is_taken = not any_taken and have_all_passed(checks) is True
+        any_taken = any_taken or is_taken
+        branches.append(Branch(verdict=verdict, checks=checks, taken=is_taken))
     return tuple(branches)
 
 
@@ -108,15 +108,16 @@ def _select_verdict(branches: Sequence[Branch]) -> str:
 
 
 def _iter_reasons(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -> Iterator[str]:
-    """Yields the reasons for the verdict, and the unmet limits of the next better verdict."""
-    taken = next((place for place, branch in enumerate(branches) if branch.taken), None)
-    if taken is not None:
-        yield from (_describe_check(check) for check in branches[taken].checks)
-    better = len(branches) - 1 if taken is None else taken - 1
-    if better >= 0:
-        for check in branches[better].checks:
+    """Yields the reasons for the verdict, and the limits of the next better verdict not met."""
+    taken_index = next((index for index, branch in enumerate(branches) if branch.taken), None)
+    if taken_index is not None:
+        yield from (_describe_check(check) for check in branches[taken_index].checks)
+    # If no branch is taken, the last branch has the next better verdict.
+    better_index = len(branches) - 1 if taken_index is None else taken_index - 1
+    if better_index >= 0:
+        for check in branches[better_index].checks:
             if not check.passed:
-                yield f"“{branches[better].verdict}” requires more: {_describe_check(check)}"
+                yield f"“{branches[better_index].verdict}” requires more: {_describe_check(check)}"
     for check in (check for branch in branches for check in branch.checks):
         if check.value is not None and not check.sure and _is_decisive(check, metrics):
             yield (
@@ -131,22 +132,37 @@ def _is_decisive(check: Check, metrics: Mapping[str, Estimate]) -> bool:
 
     The other metric is tried at its value and at both ends of its interval.
     """
-    score, rate = metrics["extraction_quality_score"], metrics["hallucination_rate"]
-    of_score = check.metric == "extraction_quality_score"
-    other = rate if of_score else score
-    beyond = nextafter(check.limit, -1.0)
+    score_estimate, rate_estimate = (
+        metrics["extraction_quality_score"],
+        metrics["hallucination_rate"],
+    )
+    is_score = check.metric == "extraction_quality_score"
+    other_estimate = rate_estimate if is_score else score_estimate
+    # A score passes at its limit and fails just below it; a rate fails at its limit.
+    just_below = nextafter(check.limit, -1.0)
 
-    def verdict_at(value: float, beside: float) -> str:
-        return decide_verdict(value, beside) if of_score else decide_verdict(beside, value)
+    def verdict_at(value: float, other_value: float) -> str:
+        return (
+            decide_verdict(value, other_value) if is_score else decide_verdict(other_value, value)
+        )
 
-    ends = [end for end in (other.low, other.value, other.high) if end is not None]
-    return any(verdict_at(check.limit, end) != verdict_at(beyond, end) for end in ends)
+    ends = [
+        end
+        for end in (other_estimate.low, other_estimate.value, other_estimate.high)
+        if end is not None
+    ]
+    return any(verdict_at(check.limit, end) != verdict_at(just_below, end) for end in ends)
 
 
 def decide_verdict(score: float, rate: float) -> str:
     """Returns the tree's verdict for a score and a hallucination rate."""
     return next(
-        (verdict for verdict, s, r in DECISION_TREE if score >= s and rate < r), NOT_RECOMMENDED
+        (
+            verdict
+            for verdict, min_score, max_rate in DECISION_TREE
+            if score >= min_score and rate < max_rate
+        ),
+        NOT_RECOMMENDED,
     )
 
 
@@ -156,18 +172,22 @@ def _iter_caveats(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -
     The specification's hallucination rate only counts spurious fields, not made-up values of
     expected fields, and its score excludes failed calls.
     """
-    taken = next((branch for branch in branches if branch.taken), None)
-    if taken is None:
+    taken_branch = next((branch for branch in branches if branch.taken), None)
+    if taken_branch is None:
         return
-    made_up = metrics.get("fabricated_value_rate")
-    limit = taken.checks[1].limit
-    if made_up is not None and made_up.value is not None and made_up.value >= limit:
+    fabricated_rate = metrics.get("fabricated_value_rate")
+    max_rate = taken_branch.checks[1].limit
+    if (
+        fabricated_rate is not None
+        and fabricated_rate.value is not None
+        and fabricated_rate.value >= max_rate
+    ):
         yield (
             f"the verdict ignores made-up values of expected fields: with them, "
-            f"{100 * made_up.value:.1f} % of the extracted fields are made up"
+            f"{100 * fabricated_rate.value:.1f} % of the extracted fields are made up"
         )
     score = metrics["extraction_quality_score"]
-    if score.missing and score.worst is not None and score.worst < taken.checks[0].limit:
+    if score.missing and score.worst is not None and score.worst < taken_branch.checks[0].limit:
         calls = "call" if score.missing == 1 else "calls"
         yield (
             f"the verdict ignores {score.missing} failed {calls}: if all fields in them were "
@@ -186,15 +206,16 @@ def _describe_check(check: Check) -> str:
 
 
 def _iter_strengths(metrics: Mapping[str, Estimate], grades: Sequence[Grade]) -> Iterator[str]:
-    good = [grade for grade in grades if grade.grade in _GOOD_GRADES]
-    for grade in good[:_MAX_ENTRIES]:
-        # With few samples the interval may include a bad grade even at 100 %; then it is stated.
-        reach = grade.grade_at_worst if grade.grade_at_worst in _BAD_GRADES else ""
-        yield _describe_grade(grade, metrics, reach)
+    good_grades = [grade for grade in grades if grade.grade in _GOOD_GRADES]
+    for grade in good_grades[:_MAX_ENTRIES]:
+        # With few samples the interval may include a bad grade even if the value is 100 %. The
+        # text then says so.
+        reached_grade = grade.grade_at_worst if grade.grade_at_worst in _BAD_GRADES else ""
+        yield _describe_grade(grade, metrics, reached_grade)
 
 
 def _describe_grade(grade: Grade, metrics: Mapping[str, Estimate], reached_grade: str) -> str:
-    """Describes a metric with its grade, and the opposite grade if the interval reaches one."""
+    """Describes a metric with its grade, and with the grade that its interval reaches, if any."""
     reaches = f"; the interval reaches {reached_grade}" if reached_grade else ""
     return (
         f"{_METRIC_NAMES[grade.metric]} {_format_metric(grade.metric, metrics)} "
@@ -208,19 +229,21 @@ def _iter_weaknesses(
     breakdowns: Mapping[Dimension, Breakdown],
     errors: Errors,
 ) -> Iterator[str]:
-    for one in [one for one in grades if one.grade in _BAD_GRADES][:_MAX_ENTRIES]:
+    for grade in [grade for grade in grades if grade.grade in _BAD_GRADES][:_MAX_ENTRIES]:
         yield _describe_grade(
-            one, metrics, one.grade_at_best if one.grade_at_best in _GOOD_GRADES else ""
+            grade, metrics, grade.grade_at_best if grade.grade_at_best in _GOOD_GRADES else ""
         )
     yield from _iter_weak_groups(metrics, breakdowns)
     if errors.top:
-        first = errors.top[0]
-        pattern = first.pattern.replace("_", " ")
-        known = first.path != UNDECLARED_FIELDS_KEY
-        where = clean_text(first.path, 80) if known else "fields that are not in the schema"
-        alike = sum(error.count == first.count for error in errors.top) > 1
-        which = "one of the most frequent errors" if alike else "most frequent error"
-        yield f"{which}: {pattern} in {where}, {first.count} times"
+        top_error = errors.top[0]
+        pattern = top_error.pattern.replace("_", " ")
+        is_declared = top_error.path != UNDECLARED_FIELDS_KEY
+        where = (
+            clean_text(top_error.path, 80) if is_declared else "fields that are not in the schema"
+        )
+        is_tied = sum(error.count == top_error.count for error in errors.top) > 1
+        label = "one of the most frequent errors" if is_tied else "most frequent error"
+        yield f"{label}: {pattern} in {where}, {top_error.count} times"
 
 
 def _iter_weak_groups(
@@ -231,16 +254,16 @@ def _iter_weak_groups(
     if overall is None:
         return
     weak_groups: list[tuple[float, str]] = []
-    for dimension, words in _GROUP_NAMES.items():
+    for dimension, wording in _GROUP_NAMES.items():
         for key, group in breakdowns[dimension].groups.items():
             f1 = group.metrics["field_f1_partial"]
             # A group without expected fields always has F1 0 (field names not in the schema).
             if not group.expected or f1.value is None or f1.high is None:
                 continue
             if f1.high < overall and overall - f1.value >= _MIN_F1_GAP:
-                weak_groups.append((f1.value, words.format(clean_text(key, 60))))
-    for value, words in sorted(weak_groups)[:_MAX_ENTRIES]:
-        yield f"{words}: partial F1 {value:.3f} against {overall:.3f} overall"
+                weak_groups.append((f1.value, wording.format(clean_text(key, 60))))
+    for value, wording in sorted(weak_groups)[:_MAX_ENTRIES]:
+        yield f"{wording}: partial F1 {value:.3f} against {overall:.3f} overall"
 
 
 def _format_metric(metric: str, metrics: Mapping[str, Estimate]) -> str:

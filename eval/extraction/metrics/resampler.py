@@ -44,35 +44,43 @@ class _PartSums:
     def __init__(self, part: RunPart, resamples: ClusterResamples) -> None:
         table = part.table
         # A part with all samples needs no indexing, which would copy the whole weight matrix.
-        every = part.positions is None or len(part.positions) == resamples.n_clusters
-        self.positions = None if every else part.positions
+        has_all_samples = part.positions is None or len(part.positions) == resamples.n_clusters
+        self.positions = None if has_all_samples else part.positions
         self.sums = np.zeros((resamples.n_resamples, table.shape[1]))
-        used = table.any(axis=0)
+        is_nonzero = table.any(axis=0)
         # Single precision is twice as fast, and exact while no sum can reach 2**24.
-        largest = np.abs(table).max(axis=0, initial=0.0)
-        small = largest * resamples.n_clusters < _MAX_EXACT_FLOAT32
-        is_exact = used & small & (table == np.floor(table)).all(axis=0)
+        max_counts = np.abs(table).max(axis=0, initial=0.0)
+        stays_exact = max_counts * resamples.n_clusters < _MAX_EXACT_FLOAT32
+        is_exact = is_nonzero & stays_exact & (table == np.floor(table)).all(axis=0)
         self.single_columns = np.flatnonzero(is_exact)
-        self.double_columns = np.flatnonzero(used & ~is_exact)
-        alone = len(self.single_columns) == table.shape[1]
-        chosen = table if alone else table[:, self.single_columns]
-        self.single_table = chosen.astype(np.float32, copy=False)
+        self.double_columns = np.flatnonzero(is_nonzero & ~is_exact)
+        all_single = len(self.single_columns) == table.shape[1]
+        single_table = table if all_single else table[:, self.single_columns]
+        self.single_table = single_table.astype(np.float32, copy=False)
         self.double_table = table[:, self.double_columns].astype(np.float64, copy=False)
 
     def fill_rows(self, rows: slice, weights: Weights) -> None:
-        chosen = weights if self.positions is None else weights[:, self.positions]
+        """Computes the sums of some resamples.
+
+        Args:
+            rows: the positions of these resamples.
+            weights: how often each contains each sample, shape (resamples, samples).
+        """
+        part_weights = weights if self.positions is None else weights[:, self.positions]
         if self.single_columns.size:
-            self.sums[rows, self.single_columns] = chosen @ self.single_table
+            self.sums[rows, self.single_columns] = part_weights @ self.single_table
         if self.double_columns.size:
-            self.sums[rows, self.double_columns] = chosen.astype(np.float64) @ self.double_table
+            self.sums[rows, self.double_columns] = (
+                part_weights.astype(np.float64) @ self.double_table
+            )
 
 
 def resample_parts(parts: Sequence[RunPart], resamples: ClusterResamples) -> list[Floats]:
     """Computes every part's sums in each resample, shape (resamples, columns), in order."""
     sums = [_PartSums(part, resamples) for part in parts]
-    for rows, times in SlicedResamples(resamples).iter_weights():
+    for rows, weights in SlicedResamples(resamples).iter_weights():
         for part_sums in sums:
-            part_sums.fill_rows(rows, times)
+            part_sums.fill_rows(rows, weights)
     return [part_sums.sums for part_sums in sums]
 
 
@@ -90,7 +98,7 @@ class SlicedResamples(ClusterResamples):
     def iter_weights(self) -> Iterator[tuple[slice, Weights]]:
         """Yields consecutive resamples with their weights, about four million weights at a time."""
         step = max(1, _MAX_WEIGHTS_PER_PIECE // max(self.n_clusters, 1))
-        for rows, times in self._resamples.iter_weights():
-            for start in range(0, len(times), step):
-                piece = times[start : start + step]
+        for rows, weights in self._resamples.iter_weights():
+            for start in range(0, len(weights), step):
+                piece = weights[start : start + step]
                 yield slice(rows.start + start, rows.start + start + len(piece)), piece

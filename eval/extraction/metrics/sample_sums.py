@@ -43,9 +43,9 @@ class SampleSums:
             n_samples: number of samples.
             extra_columns: names of further columns to keep.
         """
-        needed = {name for measure in metrics for name in measure.columns} | set(extra_columns)
-        chosen = {name: row_values[name] for name in sorted(needed)}
-        return cls(tuple(chosen), columns.sum_by_sample(n_samples, chosen))
+        needed_names = {name for metric in metrics for name in metric.columns} | set(extra_columns)
+        needed_values = {name: row_values[name] for name in sorted(needed_names)}
+        return cls(tuple(needed_values), columns.sum_by_sample(n_samples, needed_values))
 
     @property
     def part(self) -> RunPart:

@@ -18,8 +18,8 @@ from eval.extraction.metrics.calibration import summarise_confidences
 from eval.extraction.metrics.columns import (
     CREDIT_WEIGHTS,
     MetricColumns,
-    outcome_columns,
-    weighted_sum,
+    compute_outcome_columns,
+    compute_weighted_sum,
 )
 from eval.extraction.metrics.consistency_report import build_consistency_part, compute_consistency
 from eval.extraction.metrics.distributions import (
@@ -44,8 +44,7 @@ from eval.extraction.metrics.metric_definitions import (
 )
 from eval.extraction.metrics.notes import system_notes
 from eval.extraction.metrics.performance import measure_performance
-from eval.extraction.metrics.quality_report import QUALITY_COLUMNS as OF_QUALITY
-from eval.extraction.metrics.quality_report import compute_quality
+from eval.extraction.metrics.quality_report import QUALITY_COLUMNS, compute_quality
 from eval.extraction.metrics.quality_score import SCORE_PARTS
 from eval.extraction.metrics.recommendation import build_recommendation
 from eval.extraction.metrics.resampler import resample_parts
@@ -90,28 +89,34 @@ def build_system_report(
 
     Args:
         system_rows: rows of the system, at least one.
-        positions: position in the run of each of its samples, shape (its samples,).
+        positions: position in the run of each of the system's samples, shape (n,).
         resamples: bootstrap resamples over all samples of the run.
         plan: settings of the measurement.
     """
-    samples = resamples.n_clusters
-    ended = outcome_columns(system_rows, plan.prices)
+    n_samples = resamples.n_clusters
+    outcome_values = compute_outcome_columns(system_rows, plan.prices)
     columns = MetricColumns(system_rows, positions, invalid=plan.invalid, weights=plan.weights)
-    sheet = _headline_sums(columns, ended, samples)
-    other = _other_policy_sums(system_rows, positions, plan, ended, samples)
-    fields, left_out = build_field_parts(system_rows, columns, plan.max_names)
-    groups = fields | build_sample_parts(system_rows, sheet.table, sheet.names, columns.sample)
-    repeats = build_consistency_part(system_rows, positions, samples)
-    resampled = resample_parts([sheet.part, other.part, repeats, *groups.values()], resamples)
+    main_sample_sums = _headline_sums(columns, outcome_values, n_samples)
+    other_sample_sums = _other_policy_sums(system_rows, positions, plan, outcome_values, n_samples)
+    field_parts, left_out = build_field_parts(system_rows, columns, plan.max_names)
+    group_parts = field_parts | build_sample_parts(
+        system_rows, main_sample_sums.table, main_sample_sums.names, columns.sample
+    )
+    consistency_part = build_consistency_part(system_rows, positions, n_samples)
+    # The sums are in the order of the parts: the headline, the other policy, consistency, groups.
+    resampled = resample_parts(
+        [main_sample_sums.part, other_sample_sums.part, consistency_part, *group_parts.values()],
+        resamples,
+    )
 
-    main_sums, others = (
+    main_sums, other_sums = (
         ResampledSums(
             sample_sums,
             sample_sums.part.with_sums(sums),
             plan.confidence,
             repeated=plan.repeats > 1,
         )
-        for sample_sums, sums in zip((sheet, other), resampled, strict=False)
+        for sample_sums, sums in zip((main_sample_sums, other_sample_sums), resampled, strict=False)
     )
     averages = {
         average: main_sums.compute_estimates(FIELD_METRICS[average]) for average in AVERAGES
@@ -121,62 +126,82 @@ def build_system_report(
         **averages[plan.average],
         **main_sums.compute_estimates(_OTHER_METRICS),
     }
-    scores = compute_quality(
-        metrics[_SCORE], main_sums.data, sheet.names, sheet.totals, plan.weights, plan.confidence
+    quality = compute_quality(
+        metrics[_SCORE],
+        main_sums.data,
+        main_sample_sums.names,
+        main_sample_sums.totals,
+        plan.weights,
+        plan.confidence,
     )
-    # Same policy for invalid replies as in the headline; replies without a known cost count 0.
-    right = float(weighted_sum(columns.tallies, CREDIT_WEIGHTS["partial"]) @ ended["cost_usd:n"])
-    took = measure_performance(
-        system_rows, columns.sample, resamples, plan.confidence, metrics, n_correct_fields=right
+    # Invalid replies count as in the headline. Replies without a known cost are left out, because
+    # ``cost_usd:n`` is 0 for them.
+    n_correct_fields = float(
+        compute_weighted_sum(columns.tallies, CREDIT_WEIGHTS["partial"])
+        @ outcome_values["cost_usd:n"]
     )
-    sure = summarise_confidences(system_rows, columns.sample, resamples, plan.confidence)
-    agreeing = (
-        compute_consistency(repeats.with_sums(resampled[2]), plan.confidence)
+    performance = measure_performance(
+        system_rows,
+        columns.sample,
+        resamples,
+        plan.confidence,
+        metrics,
+        n_correct_fields=n_correct_fields,
+    )
+    confidence_summary = summarise_confidences(
+        system_rows, columns.sample, resamples, plan.confidence
+    )
+    consistency = (
+        compute_consistency(consistency_part.with_sums(resampled[2]), plan.confidence)
         if system_rows.output_hashes is not None
         else None
     )
-    metrics |= _collect_part_metrics(scores.micro, took, sure.error, agreeing)
-    parts = build_breakdowns(
-        groups,
+    metrics |= _collect_part_metrics(
+        quality.micro, performance, confidence_summary.error, consistency
+    )
+    breakdowns = build_breakdowns(
+        group_parts,
         resampled[3:],
-        columns.sample_means(samples)["field_f1_partial"],
+        columns.compute_sample_means(n_samples)["field_f1_partial"],
         confidence=plan.confidence,
         repeated=plan.repeats > 1,
         left_out=left_out,
     )
-    with_features, among_metrics = correlate_metrics(system_rows, columns, samples, plan.confidence)
+    feature_correlations, metric_correlations = correlate_metrics(
+        system_rows, columns, n_samples, plan.confidence
+    )
     outcomes = _count_outcomes(system_rows)
-    graded, mistakes = grade_metrics(metrics), count_errors(system_rows)
+    grades, errors = grade_metrics(metrics), count_errors(system_rows)
     return SystemReport(
         outcomes=outcomes,
         metrics=metrics,
         averages=_group_by_metric(averages),
-        other_policy=others.compute_estimates(_ACCURACY_METRICS[plan.average]),
-        quality=scores,
+        other_policy=other_sums.compute_estimates(_ACCURACY_METRICS[plan.average]),
+        quality=quality,
         categories={
             mode: {
                 name: _to_share(estimate)
-                for name, estimate in main_sums.compute_estimates(measures).items()
+                for name, estimate in main_sums.compute_estimates(mode_metrics).items()
             }
-            for mode, measures in CATEGORY_METRICS.items()
+            for mode, mode_metrics in CATEGORY_METRICS.items()
         },
         composite=score_distribution(system_rows),
         hallucinations=_count_hallucinations(system_rows, main_sums),
-        omissions=_omission_rates(parts),
+        omissions=_omission_rates(breakdowns),
         type_confusion=count_type_confusion(system_rows),
-        errors=mistakes,
+        errors=errors,
         similarities=similarity_distributions(system_rows),
-        breakdowns=parts,
-        correlations=with_features,
-        metric_correlations=among_metrics,
-        performance=took,
+        breakdowns=breakdowns,
+        correlations=feature_correlations,
+        metric_correlations=metric_correlations,
+        performance=performance,
         reliability={metric.name: metrics[metric.name] for metric in RELIABILITY_METRICS},
-        confidences=sure.counts,
-        calibration=sure.report,
-        consistency=agreeing,
-        grades=graded,
+        confidences=confidence_summary.counts,
+        calibration=confidence_summary.report,
+        consistency=consistency,
+        grades=grades,
         sla=check_service_levels(metrics, plan.requirements),
-        recommendation=build_recommendation(metrics, parts, graded, mistakes),
+        recommendation=build_recommendation(metrics, breakdowns, grades, errors),
         notes=tuple(system_notes(outcomes, metrics, system_rows, plan)),
     )
 
@@ -184,47 +209,51 @@ def build_system_report(
 _ACCURACY_METRICS: Mapping[Average, tuple[RatioMetric, ...]] = {
     average: (*SAMPLE_METRICS[:1], *FIELD_METRICS[average]) for average in AVERAGES
 }
-"""The metrics that depend on the policy for invalid replies."""
+"""The metrics that depend on the policy for invalid replies: the quality score, which is the first
+of ``SAMPLE_METRICS``, and the field metrics."""
 
 
 def _headline_sums(
-    columns: MetricColumns, outcome_sums: Mapping[str, np.ndarray], n_samples: int
+    columns: MetricColumns, outcome_values: Mapping[str, np.ndarray], n_samples: int
 ) -> SampleSums:
-    measures: Iterable[RatioMetric] = (
+    metrics: Iterable[RatioMetric] = (
         *SAMPLE_METRICS,
         *(metric for average in AVERAGES for metric in FIELD_METRICS[average]),
-        *(metric for measures in CATEGORY_METRICS.values() for metric in measures),
+        *(metric for mode_metrics in CATEGORY_METRICS.values() for metric in mode_metrics),
         *SEVERITY_METRICS,
         *_OTHER_METRICS,
     )
-    besides = (*OF_QUALITY, *SAMPLE_COLUMNS, *(f"part:{name}:sum" for name in SCORE_PARTS))
-    every = {**outcome_sums, **columns.summable_columns()}
-    return SampleSums.from_columns(columns, every, measures, n_samples, extra_columns=besides)
+    part_columns = (f"part:{name}:sum" for name in SCORE_PARTS)
+    extra_columns = (*QUALITY_COLUMNS, *SAMPLE_COLUMNS, *part_columns)
+    row_values = {**outcome_values, **columns.summable_columns()}
+    return SampleSums.from_columns(
+        columns, row_values, metrics, n_samples, extra_columns=extra_columns
+    )
 
 
 def _other_policy_sums(
     system_rows: SystemRows,
     positions: NDArray[np.int64],
     plan: MeasurementPlan,
-    outcome_sums: Mapping[str, np.ndarray],
+    outcome_values: Mapping[str, np.ndarray],
     n_samples: int,
 ) -> SampleSums:
     columns = MetricColumns(
         system_rows, positions, invalid=_OTHER_POLICIES[plan.invalid], weights=plan.weights
     )
-    every = {**outcome_sums, **columns.summable_columns()}
-    return SampleSums.from_columns(columns, every, _ACCURACY_METRICS[plan.average], n_samples)
+    row_values = {**outcome_values, **columns.summable_columns()}
+    return SampleSums.from_columns(columns, row_values, _ACCURACY_METRICS[plan.average], n_samples)
 
 
 def _collect_part_metrics(
     micro: Estimate,
     performance_report: Performance,
-    error: Estimate,
+    calibration_error: Estimate,
     consistency_report: Consistency | None,
 ) -> dict[str, Estimate]:
     """Collects the metrics that are computed in other parts of the report."""
-    once = Estimate(value=None, why="each sample was asked once")
-    rate = Estimate(
+    without_repeats = Estimate(value=None, why="each sample was asked once")
+    throughput = Estimate(
         value=performance_report.throughput_rps,
         higher_is_better=True,
         why=""
@@ -238,15 +267,17 @@ def _collect_part_metrics(
             for name, estimate in performance_report.latency_s.items()
             if name != "mean"
         },
-        "throughput_rps": rate,
+        "throughput_rps": throughput,
         "exact_match_consistency": consistency_report.exact_match_consistency
         if consistency_report
-        else once,
+        else without_repeats,
         "field_level_consistency": consistency_report.field_level_consistency
         if consistency_report
-        else once,
-        "value_variance": consistency_report.value_variance if consistency_report else once,
-        "expected_calibration_error": error,
+        else without_repeats,
+        "value_variance": consistency_report.value_variance
+        if consistency_report
+        else without_repeats,
+        "expected_calibration_error": calibration_error,
     }
 
 
@@ -260,27 +291,29 @@ def _group_by_metric(
 
 
 def _count_hallucinations(system_rows: SystemRows, sums: ResampledSums) -> Hallucinations:
-    table = system_rows.integers
-    replied = table[:, INTEGER_COLUMNS.index("outcome")] != OUTCOMES.index("error")
+    integers = system_rows.integers
+    has_reply = integers[:, INTEGER_COLUMNS.index("outcome")] != OUTCOMES.index("error")
     counts = {
-        str(kind): int(table[replied, INTEGER_COLUMNS.index(f"hallucination_{kind}")].sum())
+        str(kind): int(integers[has_reply, INTEGER_COLUMNS.index(f"hallucination_{kind}")].sum())
         for kind in (1, 2, 3, 4)
     }
     severities = sums.compute_estimates(SEVERITY_METRICS)
-    named: tuple[Severity, ...] = ("critical", "moderate", "minor")
+    severity_names: tuple[Severity, ...] = ("critical", "moderate", "minor")
     return Hallucinations(
         by_type=counts,
-        severity={name: _to_share(severities[name]) for name in named},
+        severity={name: _to_share(severities[name]) for name in severity_names},
         total=sum(counts.values()),
     )
 
 
-def _omission_rates(parts: Mapping[Dimension, Breakdown]) -> dict[Dimension, dict[str, Estimate]]:
+def _omission_rates(
+    breakdowns: Mapping[Dimension, Breakdown],
+) -> dict[Dimension, dict[str, Estimate]]:
     """Returns the omission rates by group, for groups with at least one expected field."""
     return {
         dimension: {
             key: group.metrics["omission_rate"]
-            for key, group in parts[dimension].groups.items()
+            for key, group in breakdowns[dimension].groups.items()
             if group.expected
         }
         for dimension in _OMISSION_DIMENSIONS
@@ -288,9 +321,9 @@ def _omission_rates(parts: Mapping[Dimension, Breakdown]) -> dict[Dimension, dic
 
 
 def _count_outcomes(system_rows: SystemRows) -> Outcomes:
-    ended = system_rows.integers[:, INTEGER_COLUMNS.index("outcome")]
-    counts = {name: int((ended == place).sum()) for place, name in enumerate(OUTCOMES)}
-    return Outcomes(rows=len(ended), scored=len(ended) - counts["error"], **counts)
+    outcome_codes = system_rows.integers[:, INTEGER_COLUMNS.index("outcome")]
+    counts = {name: int((outcome_codes == code).sum()) for code, name in enumerate(OUTCOMES)}
+    return Outcomes(rows=len(outcome_codes), scored=len(outcome_codes) - counts["error"], **counts)
 
 
 def _to_share(value: Estimate) -> Share:

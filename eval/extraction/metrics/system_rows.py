@@ -1,8 +1,9 @@
 """Collects the rows of a run in compact numeric tables; the report is computed from these.
 
-A row takes 34 numbers, plus twelve for each type, depth, name and requiredness of its fields: about
-1.6 kB for twenty fields. Texts, values and fields are not stored. If samples have several
-repeats, two hashes and one number per predicted value are stored as well, to compare the repeats.
+A row takes 34 numbers, plus twelve for each group of its fields (each type, depth and name, and
+required or optional): about 1.6 kB for twenty fields. Texts, values and fields are not stored. If
+samples have several repeats, two hashes and one number per predicted value are stored as well, to
+compare the repeats.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ INTEGER_COLUMNS = (
     *TALLY_COLUMNS,
     *(f"hallucination_{number}" for number in (1, 2, 3, 4)),
 )
-"""Integer columns of a row; ``domain``, ``language`` and ``schema`` are positions in lists."""
+"""Integer columns of a row; ``domain``, ``language`` and ``schema`` are positions in the attributes
+``domains``, ``languages`` and ``complexities`` of ``SystemRows``."""
 FLOAT_COLUMNS = (
     *("latency_s", "ttft_s", "at_s", "confidence"),
     *("input_tokens", "output_tokens", "cost_usd", "input_chars", "output_chars"),
@@ -53,7 +55,10 @@ class SystemRows:
 
     Attributes:
         ids: sample id → position, in the order of their first row.
+        domains: domain → position.
+        languages: language → position.
         complexities: distinct schema complexity → position.
+        keys: group of fields (dimension of the breakdown, key) → position.
         diagnostics: ``errors``, ``error_fields``, ``confusion``, ``composite``, ``token_f1``,
             ``levenshtein``, ``containment`` → counts over the scored rows.
         output_hashes: hashes for comparing repeats; ``None`` unless ``repeated``.
@@ -69,6 +74,7 @@ class SystemRows:
             name: Counter() for name in (*_COUNTERS, *_HISTOGRAMS)
         }
         self.output_hashes = OutputHashes() if repeated else None
+        # Sums of the three similarities and of the scores, in units of 1 / _FIXED_POINT_SCALE.
         self._fixed_sums = [0, 0, 0, 0]
         self._integers = array("i")
         self._floats = array("d")
@@ -80,14 +86,14 @@ class SystemRows:
     def add_row(self, row: ExtractionRow) -> None:
         """Adds one row."""
         score = row.score
-        place = self.ids.setdefault(row.id, len(self.ids))
+        sample_position = self.ids.setdefault(row.id, len(self.ids))
         outcome = _outcome_code(row)
         if self.output_hashes is not None and outcome != ERROR:
-            self.output_hashes.add_reply(place, row.predicted, parsed=score.parsed)
+            self.output_hashes.add_reply(sample_position, row.predicted, parsed=score.parsed)
         self._fields.extend(self._field_counts(score, len(self)))
         self._integers.extend(
             (
-                place,
+                sample_position,
                 row.repeat,
                 outcome,
                 score.exact_match and score.valid,
@@ -103,7 +109,7 @@ class SystemRows:
             )
         )
         usage = row.usage
-        counted = usage is not None and usage.prompt_tokens + usage.completion_tokens > 0
+        has_token_counts = usage is not None and usage.prompt_tokens + usage.completion_tokens > 0
         self._floats.extend(
             _none_to_nan(value)
             for value in (
@@ -111,8 +117,8 @@ class SystemRows:
                 row.ttft_s,
                 row.at_s,
                 row.confidence,
-                usage.prompt_tokens if usage is not None and counted else None,
-                usage.completion_tokens if usage is not None and counted else None,
+                usage.prompt_tokens if usage is not None and has_token_counts else None,
+                usage.completion_tokens if usage is not None and has_token_counts else None,
                 None if usage is None else usage.cost_usd,
                 row.input_chars,
                 row.output_chars,
@@ -123,35 +129,35 @@ class SystemRows:
 
     def merge_rows(self, other: SystemRows) -> None:
         """Adds all rows of another object, as if they had been added one by one."""
-        samples = [self.ids.setdefault(name, len(self.ids)) for name in other.ids]
-        first = len(self)
+        sample_positions = [self.ids.setdefault(name, len(self.ids)) for name in other.ids]
+        n_rows_before = len(self)
         integers = other.integers.copy()
         for column, names, other_names in (
             ("domain", self.domains, other.domains),
             ("language", self.languages, other.languages),
         ):
-            places = [names.setdefault(name, len(names)) for name in other_names]
-            _remap_column(integers, column, places)
-        schemas = [
+            positions = [names.setdefault(name, len(names)) for name in other_names]
+            _remap_column(integers, column, positions)
+        schema_positions = [
             self.complexities.setdefault(complexity, len(self.complexities))
             for complexity in other.complexities
         ]
-        _remap_column(integers, "schema", schemas)
-        _remap_column(integers, "sample", samples)
+        _remap_column(integers, "schema", schema_positions)
+        _remap_column(integers, "sample", sample_positions)
         fields = other.fields.copy()
         if len(fields):
-            keys = [self._key_position(dimension, key) for dimension, key in other.keys]
-            fields[:, 0] += first
-            fields[:, 1] = np.array(keys, dtype=np.int32)[fields[:, 1]]
+            key_positions = [self._key_position(dimension, key) for dimension, key in other.keys]
+            fields[:, 0] += n_rows_before
+            fields[:, 1] = np.array(key_positions, dtype=np.int32)[fields[:, 1]]
         self._integers.frombytes(integers.tobytes())
         self._floats.frombytes(other.floats.tobytes())
         self._fields.frombytes(fields.tobytes())
         for name, counts in other.diagnostics.items():
             _add_counts(self.diagnostics[name], counts)
-        for place, amount in enumerate(other._fixed_sums):
-            self._fixed_sums[place] += amount
+        for index, amount in enumerate(other._fixed_sums):
+            self._fixed_sums[index] += amount
         if self.output_hashes is not None and other.output_hashes is not None:
-            self.output_hashes.merge_replies(other.output_hashes, samples)
+            self.output_hashes.merge_replies(other.output_hashes, sample_positions)
 
     def sort_rows(self, positions: NDArray[np.int64]) -> None:
         """Sorts the rows by sample and repeat, so that results do not depend on their order.
@@ -160,11 +166,12 @@ class SystemRows:
             positions: position in the run of each sample, in the order of ``ids``.
         """
         integers = self.integers
-        by = (
+        # lexsort sorts by its last key first: by sample, then by repeat.
+        sort_keys = (
             integers[:, INTEGER_COLUMNS.index("repeat")],
             positions[integers[:, INTEGER_COLUMNS.index("sample")]],
         )
-        order = np.lexsort(by)
+        order = np.lexsort(sort_keys)
         new_position = np.empty_like(order)
         new_position[order] = np.arange(len(order))
         integers[:] = integers[order]
@@ -186,14 +193,19 @@ class SystemRows:
 
     @property
     def fields(self) -> NDArray[np.int32]:
-        """Row, position in ``keys``, then counts: shape (any, 2 + len(TALLY_COLUMNS))."""
+        """One line per row and group of fields, shape (n, 2 + len(TALLY_COLUMNS)).
+
+        The columns are the row, the position of the group in ``keys``, and the counts.
+        """
         return np.frombuffer(self._fields, dtype=np.int32).reshape(-1, 2 + len(TALLY_COLUMNS))
 
     @property
     def similarity_sums(self) -> tuple[float, float, float]:
         """Sums of the three similarities over all pairs of texts."""
-        one, two, three, _ = (amount / _FIXED_POINT_SCALE for amount in self._fixed_sums)
-        return one, two, three
+        token_f1, levenshtein, containment, _ = (
+            amount / _FIXED_POINT_SCALE for amount in self._fixed_sums
+        )
+        return token_f1, levenshtein, containment
 
     @property
     def score_sum(self) -> float:
@@ -204,17 +216,19 @@ class SystemRows:
         counts: dict[int, Tally] = {}
         for dimension in FIELD_DIMENSIONS:
             for key, tally in score.by.get(dimension, {}).items():
-                place = self._key_position(
+                key_position = self._key_position(
                     dimension, _depth_key(key) if dimension == "depth" else key
                 )
-                counts[place] = counts[place] + tally if place in counts else tally
-        for place, tally in counts.items():
-            yield from (row, place, *msgspec.structs.astuple(tally))
+                counts[key_position] = (
+                    counts[key_position] + tally if key_position in counts else tally
+                )
+        for key_position, tally in counts.items():
+            yield from (row, key_position, *msgspec.structs.astuple(tally))
 
     def _key_position(self, dimension: str, key: str) -> int:
-        known = self.keys.get((dimension, key))
-        if known is not None:
-            return known
+        position = self.keys.get((dimension, key))
+        if position is not None:
+            return position
         # Field names also come from replies, so their number must be capped.
         if len(self.keys) >= _MAX_KEYS:
             key = OTHER_FIELDS
@@ -224,8 +238,8 @@ class SystemRows:
         for name in (*_COUNTERS, *_HISTOGRAMS):
             _add_counts(self.diagnostics[name], getattr(score, name))
         # Fixed point: float sums depend on the order of rows, but a report must not.
-        for place, amount in enumerate((*score.similarity_sums, score.score_sum)):
-            self._fixed_sums[place] += round(amount * _FIXED_POINT_SCALE)
+        for index, amount in enumerate((*score.similarity_sums, score.score_sum)):
+            self._fixed_sums[index] += round(amount * _FIXED_POINT_SCALE)
 
 
 _COUNTERS = ("errors", "error_fields", "confusion")
@@ -263,14 +277,14 @@ def _depth_key(key: str) -> str:
 
 def _add_counts(counter: Counter[Any], counts: Mapping[Any, int]) -> None:
     for key, count in counts.items():
-        known = key in counter or len(counter) < _MAX_KEYS
-        counter[key if known else OTHER_FIELDS] += count
+        has_room = key in counter or len(counter) < _MAX_KEYS
+        counter[key if has_room else OTHER_FIELDS] += count
 
 
-def _remap_column(whole: NDArray[np.int32], column: str, positions: list[int]) -> None:
+def _remap_column(table: NDArray[np.int32], column: str, positions: list[int]) -> None:
     index = INTEGER_COLUMNS.index(column)
-    if len(whole):
-        whole[:, index] = np.array(positions, dtype=np.int32)[whole[:, index]]
+    if len(table):
+        table[:, index] = np.array(positions, dtype=np.int32)[table[:, index]]
 
 
 def _none_to_nan(value: float | None) -> float:

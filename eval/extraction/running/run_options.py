@@ -180,5 +180,5 @@ def client_of(
         no_cache=no_cache or (cache is None and not how.enable_caching),
         prices=prices,
         out=out / METRICS,
-        written=written_by(out),
+        outputs=written_by(out),
     )

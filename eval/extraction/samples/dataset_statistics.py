@@ -89,35 +89,35 @@ def compute_statistics(samples: Iterable[Sample], rejected: int = 0) -> DatasetS
         ValueError: there are no samples.
     """
     counts: dict[str, Counter[str]] = {name: Counter() for name in _COUNTER_NAMES}
-    texts: list[int] = []
-    words: list[int] = []
-    outputs: list[int] = []
+    text_lengths: list[int] = []
+    word_counts: list[int] = []
+    output_lengths: list[int] = []
     complexities: list[Complexity] = []
-    known: dict[bytes, tuple[str, tuple[SchemaField, ...], Complexity]] = {}
+    analyses: dict[bytes, tuple[str, tuple[SchemaField, ...], Complexity]] = {}
     for sample in samples:
-        content = msgspec.json.encode(sample.schema, order="deterministic")
-        key = hashlib.sha256(content).digest()
-        if key not in known:
-            check = SchemaValidator.from_schema(sample.schema)
-            paths = list_schema_fields(check)
-            known[key] = (check.draft, paths, compute_fields_complexity(paths))
-        draft, paths, complexity = known[key]
+        schema_json = msgspec.json.encode(sample.schema, order="deterministic")
+        key = hashlib.sha256(schema_json).digest()
+        if key not in analyses:
+            validator = SchemaValidator.from_schema(sample.schema)
+            fields = list_schema_fields(validator)
+            analyses[key] = (validator.draft, fields, compute_fields_complexity(fields))
+        draft, fields, complexity = analyses[key]
         complexities.append(complexity)
         counts["domains"][sample.domain or UNNAMED] += 1
         counts["languages"][sample.language] += 1
         counts["drafts"][draft] += 1
-        _count_fields(counts, paths)
-        texts.append(len(sample.text))
-        words.append(len(sample.text.split()))
-        outputs.append(len(msgspec.json.encode(sample.expected).decode()))
+        _count_fields(counts, fields)
+        text_lengths.append(len(sample.text))
+        word_counts.append(len(sample.text.split()))
+        output_lengths.append(len(msgspec.json.encode(sample.expected).decode()))
     if not complexities:
         raise ValueError("no samples")
-    binned = Counter(str(complexity.bin) for complexity in complexities)
+    bin_counts = Counter(str(complexity.bin) for complexity in complexities)
     return DatasetStatistics(
         samples=len(complexities),
         rejected=rejected,
-        schemas=len(known),
-        bins={name: binned[name] for name in BINS},
+        schemas=len(analyses),
+        bins={name: bin_counts[name] for name in BINS},
         score=_summarise_numbers([complexity.score for complexity in complexities]),
         features={
             name: _summarise_numbers(
@@ -131,12 +131,12 @@ def compute_statistics(samples: Iterable[Sample], rejected: int = 0) -> DatasetS
         depths={key: counts["depths"][key] for key in sorted(counts["depths"], key=int)},
         field_types=_sort_by_count(counts["field_types"]),
         required=_sort_by_count(counts["required"]),
-        nullable=counts["marks"]["nullable"],
-        enumerated=counts["marks"]["enumerated"],
+        nullable=counts["constraints"]["nullable"],
+        enumerated=counts["constraints"]["enumerated"],
         formats=_sort_by_count(counts["formats"]),
-        text_characters=_summarise_numbers(texts),
-        text_words=_summarise_numbers(words),
-        expected_characters=_summarise_numbers(outputs),
+        text_characters=_summarise_numbers(text_lengths),
+        text_words=_summarise_numbers(word_counts),
+        expected_characters=_summarise_numbers(output_lengths),
     )
 
 
@@ -147,20 +147,20 @@ _COUNTER_NAMES = (
     "depths",
     "field_types",
     "required",
-    "marks",
+    "constraints",
     "formats",
 )
 
 
-def _count_fields(counts: dict[str, Counter[str]], paths: tuple[SchemaField, ...]) -> None:
-    for field in paths:
+def _count_fields(counts: dict[str, Counter[str]], fields: tuple[SchemaField, ...]) -> None:
+    for field in fields:
         if field.kind != "field":
             continue
         counts["depths"][str(field.depth)] += 1
         counts["field_types"].update(field.types or (UNNAMED,))
         counts["required"]["required" if field.required else "optional"] += 1
-        counts["marks"]["nullable"] += field.nullable
-        counts["marks"]["enumerated"] += field.enumerated
+        counts["constraints"]["nullable"] += field.nullable
+        counts["constraints"]["enumerated"] += field.enumerated
         counts["formats"].update(field.formats)
 
 
@@ -171,11 +171,11 @@ def _sort_by_count(counts: Counter[str]) -> dict[str, int]:
 def _summarise_numbers(values: Sequence[float]) -> NumberSummary:
     """Summarises numbers; quartiles by the method *inclusive* of ``statistics`` (R's type 7)."""
     quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else None
-    lower, middle, upper = quartiles or (values[0],) * 3
+    lower, median, upper = quartiles or (values[0],) * 3
     return NumberSummary(
         least=min(values),
         lower_quartile=lower,
-        median=middle,
+        median=median,
         mean=statistics.fmean(values),
         upper_quartile=upper,
         most=max(values),
@@ -192,8 +192,8 @@ def render_tables(stats: DatasetStatistics) -> Iterator[Table]:
         ("Drafts of JSON Schema", stats.drafts),
     ):
         yield _render_count_table(title, counts, "samples", stats.samples)
-    fields = sum(stats.required.values())
-    marks = {
+    n_fields = sum(stats.required.values())
+    constraints = {
         **stats.required,
         "may be null": stats.nullable,
         "one of a list of values": stats.enumerated,
@@ -202,9 +202,9 @@ def render_tables(stats: DatasetStatistics) -> Iterator[Table]:
         ("Types of fields", stats.field_types),
         ("Depths of fields", stats.depths),
         ("Formats of fields", stats.formats),
-        ("Requirements on fields", marks),
+        ("Requirements on fields", constraints),
     ):
-        yield _render_count_table(title, counts, "fields", fields)
+        yield _render_count_table(title, counts, "fields", n_fields)
 
 
 def _render_summary_table(stats: DatasetStatistics) -> Table:
@@ -222,35 +222,35 @@ def _render_summary_table(stats: DatasetStatistics) -> Table:
         "words of text": stats.text_words,
         "characters of expected output": stats.expected_characters,
         "complexity score": stats.score,
-        **{name.replace("_", " "): spread for name, spread in stats.features.items()},
+        **{name.replace("_", " "): summary for name, summary in stats.features.items()},
     }
-    for name, spread in rows.items():
-        numbers = (getattr(spread, field) for field in NumberSummary.__struct_fields__)
+    for name, summary in rows.items():
+        numbers = (getattr(summary, field) for field in NumberSummary.__struct_fields__)
         table.add_row(name, *map(_format_number, numbers))
     return table
 
 
-def _format_count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def _format_count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _format_number(number: float) -> str:
     return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
 
 
-def _render_count_table(title: str, counts: dict[str, int], what: str, total: int) -> Table:
+def _render_count_table(title: str, counts: dict[str, int], noun: str, total: int) -> Table:
     from rich.table import Table as RichTable
     from rich.text import Text
 
     table = RichTable(title=title, title_justify="left")
     table.add_column("")
-    table.add_column(what, justify="right")
+    table.add_column(noun, justify="right")
     table.add_column("share", justify="right")
-    shown = list(counts.items())[:MAX_TABLE_ROWS]
-    n_hidden = sum(counts.values()) - sum(count for _, count in shown)
-    for name, count in shown:
+    top_counts = list(counts.items())[:MAX_TABLE_ROWS]
+    n_hidden = sum(counts.values()) - sum(count for _, count in top_counts)
+    for name, count in top_counts:
         table.add_row(Text(clean_text(name)), f"{count:,}", f"{count / total:.1%}")
     if len(counts) > MAX_TABLE_ROWS:
-        others = f"{len(counts) - MAX_TABLE_ROWS:,} others"
-        table.add_row(others, f"{n_hidden:,}", f"{n_hidden / total:.1%}")
+        rest_label = f"{len(counts) - MAX_TABLE_ROWS:,} others"
+        table.add_row(rest_label, f"{n_hidden:,}", f"{n_hidden / total:.1%}")
     return table

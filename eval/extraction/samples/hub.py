@@ -17,6 +17,7 @@ from kg.words.plain_text import clean_text, join_list
 HUB_TIMEOUT_S = 10.0
 """Time limit for the first request to the hub; later requests have the library's own limits."""
 
+# Owner and name, each of at most 96 letters, digits, underscores, dots and hyphens.
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 _HINT = "Check the name and the connection, or use a local JSONL or Parquet file instead."
 
@@ -42,9 +43,9 @@ class HubRows:
         from_cache: whether the hub was unreachable and earlier downloads are read.
 
     Raises:
-        MissingExtraError: ``datasets`` is not installed; or the hub has no such data set or cannot
-            be reached, and it is not in the cache.
-        SettingError: there is no such split, but several others.
+        MissingExtraError: ``datasets`` is not installed; or the data set is not in the cache, and
+            the hub does not have it or cannot be reached.
+        SettingError: there is no such split, and more than one other to choose from.
     """
 
     def __init__(self, name: str, split: str, cache: Path | None) -> None:
@@ -80,12 +81,12 @@ def _load_splits(name: str, cache: Path | None) -> tuple[dict[str, Any], bool]:
         ) from error
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
-    where = None if cache is None else str(cache)
+    cache_folder = None if cache is None else str(cache)
     try:
         if _is_reachable(hub, name):
-            return dict(datasets.load_dataset(name, cache_dir=where)), False
+            return dict(datasets.load_dataset(name, cache_dir=cache_folder)), False
         with _force_offline(hub):  # read the cache without half a minute of retries
-            return dict(datasets.load_dataset(name, cache_dir=where)), True
+            return dict(datasets.load_dataset(name, cache_dir=cache_folder)), True
     except Exception as error:  # the exception types differ between versions of the library
         raise MissingExtraError(
             f"the data set cannot be loaded from the hub: {type(error).__name__}: {error}",
@@ -112,9 +113,9 @@ def _is_reachable(hub: Any, name: str) -> bool:
 
 @contextmanager
 def _force_offline(hub: Any) -> Iterator[None]:
-    before = hub.constants.HF_HUB_OFFLINE
+    was_offline = hub.constants.HF_HUB_OFFLINE
     hub.constants.HF_HUB_OFFLINE = True
     try:
         yield
     finally:
-        hub.constants.HF_HUB_OFFLINE = before
+        hub.constants.HF_HUB_OFFLINE = was_offline

@@ -99,29 +99,29 @@ def load_samples(
         MissingFileError: the file does not exist.
         MissingExtraError: a package for this source is missing, or the hub cannot be reached.
         SettingError: the data set on the hub has no such split.
-        RecordError: a file is damaged or too large; no row is usable; very many rows are malformed;
-            or one is, and ``strict`` is set.
+        RecordError: a file is damaged or too large; no row is usable; ``MAX_REJECTED`` rows are
+            malformed; or one row is malformed and ``strict`` is set.
     """
     notes: list[str] = []
-    reading = _SampleReader(str(source), strict=strict, formats=formats, limit=limit)
+    reader = _SampleReader(str(source), strict=strict, formats=formats, limit=limit)
     for name, rows in _iter_sources(source, split, cache_dir, notes):
-        reading.read_rows(name, rows)
-        if reading.is_full:
+        reader.read_rows(name, rows)
+        if reader.is_full:
             break
-    samples = reading.samples
+    samples = reader.samples
     if not samples:
-        first = f"; {reading.rejected[0]}" if reading.rejected else ""
-        raise RecordError(f"no usable samples{first}", where=str(source), hint=_HINT)
+        first_reason = f"; {reader.rejected[0]}" if reader.rejected else ""
+        raise RecordError(f"no usable samples{first_reason}", where=str(source), hint=_HINT)
     if sample_size is not None:
         if sample_size < len(samples):
-            drawn = random.Random(seed).sample(range(len(samples)), sample_size)  # noqa: S311  # no secret
+            sampled_indexes = random.Random(seed).sample(range(len(samples)), sample_size)  # noqa: S311  # no secret
             notes.append(f"{sample_size:,} of {len(samples):,} samples, sampled with seed {seed}")
-            samples = [samples[index] for index in sorted(drawn)]
+            samples = [samples[index] for index in sorted(sampled_indexes)]
         elif sample_size > len(samples):
             notes.append(
                 f"{sample_size:,} samples were requested, but there are only {len(samples):,}"
             )
-    return LoadedSamples(samples, reading.rejected, notes)
+    return LoadedSamples(samples, reader.rejected, notes)
 
 
 class _SampleReader:
@@ -134,7 +134,7 @@ class _SampleReader:
         self._strict = strict
         self._formats = formats
         self._limit = limit
-        self._row_by_id: dict[str, str] = {}
+        self._row_names_by_id: dict[str, str] = {}
 
     @property
     def is_full(self) -> bool:
@@ -159,10 +159,12 @@ class _SampleReader:
         stem = file.split(".", 1)[0]
         default_id = f"{stem}-{row.number}" if stem else str(row.number)
         sample = sample_from_row(row.values, default_id, formats=self._formats)
-        place = f"{file} row {row.number}".strip()
-        if sample.id in self._row_by_id:
-            raise RowError(f"its id {sample.id!r} is already used by {self._row_by_id[sample.id]}")
-        self._row_by_id[sample.id] = place
+        row_name = f"{file} row {row.number}".strip()
+        if sample.id in self._row_names_by_id:
+            raise RowError(
+                f"its id {sample.id!r} is already used by {self._row_names_by_id[sample.id]}"
+            )
+        self._row_names_by_id[sample.id] = row_name
         return sample
 
     def _reject_row(self, rejected: RejectedRow) -> None:
@@ -187,9 +189,9 @@ def _iter_sources(
     """Yields the files of a source with their rows; names are empty unless it is a folder."""
     path = shipped_folder() if source == SHIPPED else Path(source)
     try:
-        there, is_folder = path.exists(), path.is_dir()
+        exists, is_folder = path.exists(), path.is_dir()
     except OSError:  # name too long, or no permission; opening the file reports the reason
-        there, is_folder = True, False
+        exists, is_folder = True, False
     if is_folder:
         files = sorted(file for file in path.iterdir() if file.name.lower().endswith(ENDINGS))
         if not files:
@@ -200,7 +202,7 @@ def _iter_sources(
             )
         for file in track_progress(files, what="files of samples", total=len(files)):
             yield file.name, iter_file_rows(file)
-    elif isinstance(source, str) and not there and is_hub_name(source):
+    elif isinstance(source, str) and not exists and is_hub_name(source):
         if source.lower().endswith(ENDINGS):
             raise MissingFileError("data file does not exist", where=source, hint="Check the path.")
         rows = HubRows(source, split, cache)

@@ -29,6 +29,7 @@ _BATCH_ROWS = 64
 ENDINGS = (".jsonl", ".ndjson", ".json", ".parquet", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 """Endings of the files that are read in a folder."""
 
+# The first bytes of gzip files, Parquet files, and UTF-8 files with a byte order mark.
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -58,9 +59,9 @@ def iter_file_rows(path: Path) -> Iterator[Row]:
     if start == _PARQUET:
         yield from _iter_parquet(path)
         return
-    packed = start.startswith(_GZIP)
-    with path.open("rb") as plain_file:
-        file = cast("IO[bytes]", gzip.GzipFile(fileobj=plain_file)) if packed else plain_file
+    is_gzipped = start.startswith(_GZIP)
+    with path.open("rb") as raw_file:
+        file = cast("IO[bytes]", gzip.GzipFile(fileobj=raw_file)) if is_gzipped else raw_file
         try:
             yield from _iter_json(file, path)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -72,6 +73,7 @@ def iter_file_rows(path: Path) -> Iterator[Row]:
 
 
 def _iter_json(file: IO[bytes], path: Path) -> Iterator[Row]:
+    # Read leading blank lines too: the first other character shows whether this is an array.
     head = b""
     while not head.removeprefix(_BYTE_ORDER_MARK).lstrip() and len(head) < MAX_LINE_BYTES:
         line = file.readline(MAX_LINE_BYTES - len(head) + 1)
@@ -94,27 +96,27 @@ def _iter_lines(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
     """
     number = max(head.rstrip(b"\n").count(b"\n"), 0) + 1
     line = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
-    passed = len(head)
+    bytes_read = len(head)
     while line:
         if len(line) > MAX_LINE_BYTES:
             while line and not line.endswith(b"\n"):  # skip the rest of the line
                 line = file.readline(MAX_LINE_BYTES)
-                passed += len(line)
+                bytes_read += len(line)
             yield Row(number, None, f"the line is longer than {MAX_LINE_BYTES:,} bytes")
         elif line.strip():
             yield _parse_line(number, line, is_incomplete=not line.endswith(b"\n"))
         line = file.readline(MAX_LINE_BYTES + 1)
         number += 1
-        passed += len(line)
-        _require_size(passed > MAX_ROWS_BYTES, MAX_ROWS_BYTES, path)
+        bytes_read += len(line)
+        _require_size(bytes_read > MAX_ROWS_BYTES, MAX_ROWS_BYTES, path)
 
 
 def _parse_line(number: int, line: bytes, *, is_incomplete: bool) -> Row:
     try:
         values = parse_json(line.rstrip())
     except NotJsonError as error:
-        why = "the last line is incomplete" if is_incomplete else f"not JSON: {error}"
-        return Row(number, None, why)
+        problem = "the last line is incomplete" if is_incomplete else f"not JSON: {error}"
+        return Row(number, None, problem)
     return _row_from_value(number, values)
 
 

@@ -21,10 +21,12 @@ MAX_TEXT_LENGTH = 1_000_000
 """Maximum length of a text in characters: the whole text is put into a prompt."""
 
 EXPECTED_KEYS = ("expected_output", "item")
+"""Alternative names of the column with the expected output; the first that a row has is read."""
 DOMAIN_KEYS = ("domain", "topic")
-"""Alternative names of a column; the first one that a row has is read."""
+"""Alternative names of the column with the domain; the first that is not empty is read."""
 
-_EMPTY_NAMES = ("", None)
+_EMPTY_VALUES = ("", None)
+"""Values of an optional column that count as if the column were missing."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,19 +67,22 @@ def sample_from_row(row: Mapping[str, Any], default_id: str, *, formats: bool = 
         raise RowError("its text is missing, empty or not a string")
     if len(text) > MAX_TEXT_LENGTH:
         raise RowError(f"its text is longer than {MAX_TEXT_LENGTH:,} characters")
-    check = _compile_row_schema(row.get("schema"), formats)
+    validator = _compile_row_schema(row.get("schema"), formats)
     key = next((key for key in EXPECTED_KEYS if key in row), EXPECTED_KEYS[0])
-    expected = _read_expected(row, key, check)
-    domain_key = next((key for key in DOMAIN_KEYS if row.get(key) not in _EMPTY_NAMES), "domain")
-    taken = {"id", "text", "schema", "language", "meta", key, domain_key}
+    expected = _read_expected(row, key, validator)
+    domain_key = next((key for key in DOMAIN_KEYS if row.get(key) not in _EMPTY_VALUES), "domain")
+    used_keys = {"id", "text", "schema", "language", "meta", key, domain_key}
     return Sample(
         id=_read_id(row.get("id"), default_id),
         text=text,
-        schema=check.schema,
+        schema=validator.schema,
         expected=expected,
         domain=_read_text(row, domain_key, ""),
         language=_read_text(row, "language", "en"),
-        meta={**_read_meta(row.get("meta")), **{k: v for k, v in row.items() if k not in taken}},
+        meta={
+            **_read_meta(row.get("meta")),
+            **{k: v for k, v in row.items() if k not in used_keys},
+        },
     )
 
 
@@ -87,11 +92,11 @@ def _compile_row_schema(schema: Any, formats: bool) -> SchemaValidator:
     if schema is None:
         raise RowError("its schema is missing")
     try:
-        check = SchemaValidator.from_schema(schema, formats=formats)
-        check_matchers(check.schema)
+        validator = SchemaValidator.from_schema(schema, formats=formats)
+        check_matchers(validator.schema)
     except SchemaError as error:
         raise RowError(f"its schema cannot be used: {error.format_line()}") from error
-    return check
+    return validator
 
 
 def _read_expected(row: Mapping[str, Any], key: str, validator: SchemaValidator) -> Any:
@@ -109,11 +114,11 @@ def _read_expected(row: Mapping[str, Any], key: str, validator: SchemaValidator)
     return expected
 
 
-def _parse_json_text(text: str, what: str) -> Any:
+def _parse_json_text(text: str, name: str) -> Any:
     try:
         return parse_json(text)
     except NotJsonError as error:
-        raise RowError(f"{what} is not JSON: {error}") from error
+        raise RowError(f"{name} is not JSON: {error}") from error
 
 
 def _parse_or_none(text: str) -> Any:
@@ -124,7 +129,7 @@ def _parse_or_none(text: str) -> Any:
 
 
 def _read_id(value: Any, default: str) -> str:
-    if value in _EMPTY_NAMES:
+    if value in _EMPTY_VALUES:
         return default
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise RowError("its id is neither a string nor an integer")
@@ -133,7 +138,7 @@ def _read_id(value: Any, default: str) -> str:
 
 def _read_text(row: Mapping[str, Any], key: str, default: str) -> str:
     value = row.get(key)
-    if value in _EMPTY_NAMES:
+    if value in _EMPTY_VALUES:
         return default
     if not isinstance(value, str):
         raise RowError(f"its {key} is not a string")

@@ -1,4 +1,6 @@
-"""Measures the complexity of a schema: the specification's ten features, a score and three bins.
+"""Measures the complexity of a schema: ten features, a score and three bins.
+
+"The specification" is section 4.4.4 of the extraction benchmark's (docs/extraction-checklist.md).
 
 The score is the maximum of a score for the number of fields and one for their depth, both rising
 from 0 towards 1. They are scaled so that the bins of the score (below .33, below .67, the rest)
@@ -57,9 +59,9 @@ class Complexity(msgspec.Struct, frozen=True):
     has_nested_objects: bool
     """Whether an object is nested in another object or in an array."""
     total_possible_paths: int
-    """Fields and holders: every path of a flattened value."""
+    """Number of all paths: fields, and the objects and arrays of objects that hold them."""
     field_types_diversity: int
-    """Distinct JSON types of all paths, without null."""
+    """Number of distinct JSON types of all paths, without null."""
     enum_fields_count: int
     format_constrained_fields: int
     score: float
@@ -77,15 +79,15 @@ def compute_complexity(schema: dict[str, Any]) -> Complexity:
 
 
 def compute_fields_complexity(paths: tuple[SchemaField, ...]) -> Complexity:
-    """Computes the complexity of the schema that declares ``paths``."""
+    """Computes the complexity of the schema that declares ``paths``, fields and their holders."""
     fields = [path for path in paths if path.kind == "field"]
     depth = max((field.depth for field in fields), default=0)
-    required = sum(field.required for field in fields)
+    n_required = sum(field.required for field in fields)
     score = max(score_field_count(len(fields)), score_depth(depth))
     return Complexity(
         total_fields=len(fields),
-        required_fields=required,
-        optional_fields=len(fields) - required,
+        required_fields=n_required,
+        optional_fields=len(fields) - n_required,
         max_nesting_depth=depth,
         has_arrays=any("array" in path.types for path in paths),
         has_nested_objects=any(path.kind == "holder" for path in paths),
@@ -99,7 +101,11 @@ def compute_fields_complexity(paths: tuple[SchemaField, ...]) -> Complexity:
 
 
 def score_field_count(fields: int) -> float:
-    """Scores a number of fields: piecewise linear up to 5 and to 16, then ``1 - .33 * 16 / n``."""
+    """Scores a number of fields.
+
+    Rises linearly from 0 to .33 at 5 fields and from there to .67 at 16 fields; from 16 on it is
+    ``1 - .33 * 16 / n``.
+    """
     if fields < MEDIUM_FIELDS:
         return SIMPLE_BELOW * fields / MEDIUM_FIELDS
     if fields < COMPLEX_FIELDS:

@@ -2,7 +2,8 @@
 
 A *field* is a leaf: a scalar, an array of scalars, or an object that declares no properties. An
 object with properties, or an array of such objects, is a path but not a field (a *holder*). The
-alternatives of ``anyOf`` and similar keywords are merged, since a value may have fields of any.
+alternatives of ``anyOf`` and similar keywords are merged, since a value may have the fields of any
+of them.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class MergedSchema:
 
     Attributes:
         origins: paths of all merged subschemas.
-        types: types that ``type`` names, or the types of the ``enum``/``const`` values.
+        types: types that ``type`` names; without ``type``, those of the ``enum``/``const`` values.
         formats: values of ``format``.
         enumerated: whether ``enum`` or ``const`` is used.
         properties: property name → paths of its subschemas; names that the schema does not list
@@ -83,25 +84,27 @@ class MergedSchema:
         self.properties: dict[str, list[Path]] = {}
         self.required: set[str] = set()
         self.items: list[Path] = []
-        waiting = list(reversed(starts))
-        while waiting:
-            path = waiting.pop()
+        pending_paths = list(reversed(starts))
+        while pending_paths:
+            path = pending_paths.pop()
             if path in self.origins or path not in graph.subschemas:
                 continue
             self.origins.add(path)
             node = graph.subschemas[path].node
             self._merge_subschema(path, node)
-            waiting += reversed(list(_same_value_paths(path, node)))
+            pending_paths += reversed(list(_same_value_paths(path, node)))
             if (target := graph.resolve_ref(path)) is not None:
-                waiting.append(target)
+                pending_paths.append(target)
 
     def _merge_subschema(self, path: Path, node: dict[str, Any]) -> None:
-        named = node.get("type")
-        self.types.update([named] if isinstance(named, str) else named or [])
+        declared_type = node.get("type")
+        self.types.update(
+            [declared_type] if isinstance(declared_type, str) else declared_type or []
+        )
         values = [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
         if values:
             self.enumerated = True
-            if named is None:
+            if declared_type is None:
                 self.types.update(map(_json_type_name, values))
         if "format" in node:
             self.formats.add(node["format"])
@@ -109,11 +112,11 @@ class MergedSchema:
         for name in node.get("properties", {}):
             self.properties.setdefault(name, []).append((*path, "properties", name))
         for pattern in node.get("patternProperties", {}):
-            place = (*path, "patternProperties", pattern)
-            self.properties.setdefault(OTHER_NAME, []).append(place)
+            subschema_path = (*path, "patternProperties", pattern)
+            self.properties.setdefault(OTHER_NAME, []).append(subschema_path)
         if isinstance(node.get("additionalProperties"), dict):
-            place = (*path, "additionalProperties")
-            self.properties.setdefault(OTHER_NAME, []).append(place)
+            subschema_path = (*path, "additionalProperties")
+            self.properties.setdefault(OTHER_NAME, []).append(subschema_path)
         for keyword in ("items", "prefixItems", "additionalItems", "contains"):
             child = node.get(keyword)
             if isinstance(child, dict):
@@ -142,9 +145,13 @@ def _same_value_paths(path: Path, node: dict[str, Any]) -> Iterator[Path]:
             yield (*path, keyword, name)
 
 
-class _PendingPath(msgspec.Struct, frozen=True):
+class _PendingField(msgspec.Struct, frozen=True):
+    """A path that is still to be flattened."""
+
     starts: tuple[Path, ...]
+    """Paths of its subschemas."""
     path: str
+    """As in ``SchemaField``."""
     objects: int
     """Number of enclosing objects."""
     required: bool
@@ -153,47 +160,50 @@ class _PendingPath(msgspec.Struct, frozen=True):
 
 
 def _iter_fields(graph: SchemaGraph) -> Iterator[SchemaField]:
-    waiting = [_PendingPath(((),), "", 0, True, ())]
-    given = 0
-    while waiting and given < MAX_PATHS:
-        pending = waiting.pop()
+    """Yields all paths depth-first, in the order of the schema; see ``list_schema_fields``."""
+    stack = [_PendingField(((),), "", 0, True, ())]
+    n_yielded = 0
+    while stack and n_yielded < MAX_PATHS:
+        pending = stack.pop()
         merged = MergedSchema(graph, pending.starts)
-        inner, array = merged, False
+        element, is_array = merged, False
         path = pending.path
         above = pending.above
         # Descend to the element type of an array; nested arrays are handled in the same step.
-        while inner.items and not inner.properties and path.count("[]") < MAX_LEVELS:
-            above = (*above, frozenset(inner.origins))
-            inner = MergedSchema(graph, tuple(inner.items))
+        while element.items and not element.properties and path.count("[]") < MAX_LEVELS:
+            above = (*above, frozenset(element.origins))
+            element = MergedSchema(graph, tuple(element.items))
             path += "[]"
-            array = True
-        is_recursive = any(inner.origins & origins for origins in above)
-        opened = bool(inner.properties) and not is_recursive and pending.objects < MAX_LEVELS
-        if pending.path or not opened or array:
-            given += 1
+            is_array = True
+        is_recursive = any(element.origins & origins for origins in above)
+        has_children = (
+            bool(element.properties) and not is_recursive and pending.objects < MAX_LEVELS
+        )
+        if pending.path or not has_children or is_array:
+            n_yielded += 1
             yield SchemaField(
                 path=pending.path,
-                kind="holder" if opened else "field",
+                kind="holder" if has_children else "field",
                 depth=max(pending.objects - 1, 0),
                 required=pending.required,
                 types=merged.declared_types,
                 nullable="null" in merged.types,
-                enumerated=merged.enumerated or inner.enumerated,
-                formats=tuple(sorted(merged.formats | inner.formats)),
+                enumerated=merged.enumerated or element.enumerated,
+                formats=tuple(sorted(merged.formats | element.formats)),
             )
-        if opened:
-            above = (*above, frozenset(inner.origins))
+        if has_children:
+            above = (*above, frozenset(element.origins))
             children = [
-                _PendingPath(
-                    tuple(places),
+                _PendingField(
+                    tuple(subschema_paths),
                     f"{path}.{name}" if path else name,
                     pending.objects + 1,
-                    name in inner.required,
+                    name in element.required,
                     above,
                 )
-                for name, places in inner.properties.items()
+                for name, subschema_paths in element.properties.items()
             ]
-            waiting += reversed(children)
+            stack += reversed(children)
 
 
 def _json_type_name(value: Any) -> str:

@@ -9,6 +9,7 @@ a reference to another document is an error and is not fetched.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 from urllib.parse import unquote, urldefrag, urljoin
@@ -18,6 +19,9 @@ import msgspec
 from kg.base.errors import SchemaError
 from kg.words.plain_text import clean_text
 
+# Keywords that contain subschemas. The first part of a name says what these apply to: SAME_VALUE,
+# the value of the schema itself; PART, a part of that value; DEFINITION, only where referenced. The
+# last part says what the keyword contains: a SINGLE subschema, a LIST or a MAP of subschemas.
 SAME_VALUE_SINGLE: Final = frozenset({"not", "if", "then", "else"})
 SAME_VALUE_LIST: Final = frozenset({"allOf", "anyOf", "oneOf"})
 SAME_VALUE_MAP: Final = frozenset({"dependentSchemas", "dependencies"})
@@ -35,14 +39,12 @@ PART_SINGLE: Final = frozenset(
 PART_LIST: Final = frozenset({"items", "prefixItems"})
 PART_MAP: Final = frozenset({"patternProperties", "properties"})
 DEFINITION_MAP: Final = frozenset({"$defs", "definitions"})
-"""Keywords by content (one subschema, a list, a map) and by the value that it applies to: the same
-value or a part of it. Definitions apply only where they are referenced."""
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 MAX_CHECKS_PER_VALUE: Final = 2**14
-"""Maximum number of subschemas that may apply to one value, counting repetitions; each may cost one
-check."""
+"""Maximum number of subschemas that may apply to one value. A subschema that is reached in several
+ways counts several times, since each may cost one check."""
 
 Path = tuple[str, ...]
 """Path of a subschema: the keys and indexes that lead to it from the root."""
@@ -80,9 +82,9 @@ class SchemaGraph:
         self._add_subschemas((), schema, "")
         self._follow_references()
         self.checks_per_value: Final = self._max_same_value_count(_is_any_subschema)
-        """Maximum number of checks for one value, not counting its parts."""
+        """Maximum number of checks of one value, without those of its parts."""
         self.checks_per_part: Final = max(1, self._max_same_value_count(_has_parts))
-        """Maximum number of times a part is checked for each time its parent is."""
+        """Maximum number of times that a part is checked when its parent is checked once."""
 
     def resolve_ref(self, path: Path) -> Path | None:
         """Returns the path that the ``$ref`` of a subschema leads to; ``None`` if it has none.
@@ -100,17 +102,23 @@ class SchemaGraph:
 
     def _add_subschemas(self, path: Path, node: dict[str, Any], base: str) -> None:
         """Adds ``node`` and all subschemas inside it, with an explicit stack, not recursively."""
-        waiting = [(path, node, base)]
-        while waiting:
-            path, node, base = waiting.pop()
+        stack = [(path, node, base)]
+        while stack:
+            path, node, base = stack.pop()
             if path in self.subschemas:
                 continue
             base = self._register_names(path, node, base)
-            same, parts, aside = _child_subschemas(node)
+            same_value, parts, definitions = _child_subschemas(node)
             self.subschemas[path] = Subschema(
-                node, base, [(*path, *to) for to, _ in same], [(*path, *to) for to, _ in parts]
+                node,
+                base,
+                [(*path, *suffix) for suffix, _ in same_value],
+                [(*path, *suffix) for suffix, _ in parts],
             )
-            waiting += [((*path, *to), child, base) for to, child in (*same, *parts, *aside)]
+            stack += [
+                ((*path, *suffix), child, base)
+                for suffix, child in (*same_value, *parts, *definitions)
+            ]
 
     def _register_names(self, path: Path, node: dict[str, Any], base: str) -> str:
         """Records a subschema's ``$id`` and anchors; returns the base URI inside it."""
@@ -133,16 +141,16 @@ class SchemaGraph:
         A target may be added to ``subschemas`` only now (a JSON Pointer can lead anywhere), so this
         repeats until no new subschema appears.
         """
-        done = 0
-        while done < len(self.subschemas):
-            for path in list(self.subschemas)[done:]:
+        n_followed = 0
+        while n_followed < len(self.subschemas):
+            for path in list(self.subschemas)[n_followed:]:
                 subschema = self.subschemas[path]
                 for keyword in REFERENCES:
                     if isinstance(reference := subschema.node.get(keyword), str):
                         subschema.same_value += self._resolve_reference(
                             reference, subschema.base, keyword
                         )
-                done += 1
+                n_followed += 1
 
     def _resolve_reference(self, reference: str, base: str, keyword: str = "$ref") -> list[Path]:
         """Returns the paths a reference may lead to; several only for a dynamic reference."""
@@ -180,8 +188,8 @@ class SchemaGraph:
         for step in start:
             node = node[int(step)] if isinstance(node, list) else node[step]
         base = self.subschemas[start].base
-        for raw in pointer.split("/")[1:]:
-            step = raw.replace("~1", "/").replace("~0", "~")
+        for escaped_step in pointer.split("/")[1:]:
+            step = escaped_step.replace("~1", "/").replace("~0", "~")
             if isinstance(node, list) and step.isascii() and step.isdigit():
                 if int(step) >= len(node):
                     return []
@@ -193,9 +201,8 @@ class SchemaGraph:
             path = (*path, step)
             if path in self.subschemas:
                 base = self.subschemas[path].base
-        if isinstance(
-            node, bool
-        ):  # a boolean schema accepts or rejects every value; it has no subschemas
+        # A boolean schema accepts or rejects every value; it has no subschemas.
+        if isinstance(node, bool):
             node = {}
         if not isinstance(node, dict):
             return []
@@ -203,56 +210,68 @@ class SchemaGraph:
         return [path]
 
     def _max_same_value_count(self, is_counted: Callable[[Subschema], bool]) -> int:
-        """Returns the maximum number of subschemas that apply to one value and that ``is_counted``.
+        """Returns the maximum number of counted subschemas that apply to one value.
+
+        Args:
+            is_counted: decides whether a subschema is counted.
 
         Raises:
             SchemaError: there are too many, or they form a cycle.
         """
-        ways: dict[Path, int] = {}
+        check_counts: dict[Path, int] = {}
         for path in _iter_postorder(self.subschemas):
             subschema = self.subschemas[path]
-            ways[path] = is_counted(subschema) + sum(ways[to] for to in subschema.same_value)
-            if ways[path] > MAX_CHECKS_PER_VALUE:
+            check_counts[path] = is_counted(subschema) + sum(
+                check_counts[target] for target in subschema.same_value
+            )
+            if check_counts[path] > MAX_CHECKS_PER_VALUE:
                 raise SchemaError(
                     f"more than {MAX_CHECKS_PER_VALUE:,} subschemas apply to one and the same "
                     "value",
                     where=json_pointer(path),
                     hint="List each alternative once.",
                 )
-        return max(ways.values())
+        return max(check_counts.values())
 
     def bound_checks(self, depth: int) -> float:
-        """Returns an upper bound of the checks per part of a value nested ``depth`` levels deep."""
-        return self.checks_per_value * float(self.checks_per_part) ** min(depth, 128)
+        """Returns an upper bound of the checks of each part of a value; may be infinite.
+
+        Args:
+            depth: number of levels of objects and arrays in the value.
+        """
+        try:
+            return self.checks_per_value * float(self.checks_per_part) ** depth
+        except OverflowError:  # floats reach 1e308: 600 alternatives on 112 levels exceed it
+            return math.inf
 
 
 def _is_any_subschema(_: Subschema) -> bool:
     return True
 
 
-def _has_parts(at: Subschema) -> bool:
-    return bool(at.parts)
+def _has_parts(subschema: Subschema) -> bool:
+    return bool(subschema.parts)
 
 
 def _iter_postorder(subschemas: dict[Path, Subschema]) -> Iterator[Path]:
     """Yields all paths, each after the paths it leads to for the same value (postorder)."""
-    state: dict[Path, bool] = {}
-    for start in subschemas:
-        if start in state:
+    is_on_stack: dict[Path, bool] = {}
+    for first_path in subschemas:
+        if first_path in is_on_stack:
             continue
-        state[start] = True
-        stack = [(start, iter(subschemas[start].same_value))]
+        is_on_stack[first_path] = True
+        stack = [(first_path, iter(subschemas[first_path].same_value))]
         while stack:
-            path, following = stack[-1]
-            to = next(following, None)
-            if to is None:
-                state[path] = False
+            path, remaining = stack[-1]
+            target = next(remaining, None)
+            if target is None:
+                is_on_stack[path] = False
                 stack.pop()
                 yield path
-            elif to not in state:
-                state[to] = True
-                stack.append((to, iter(subschemas[to].same_value)))
-            elif state[to]:
+            elif target not in is_on_stack:
+                is_on_stack[target] = True
+                stack.append((target, iter(subschemas[target].same_value)))
+            elif is_on_stack[target]:
                 raise SchemaError(
                     "a $ref leads back to itself without descending into the value",
                     where=json_pointer(path),
@@ -265,39 +284,35 @@ Child = tuple[Path, dict[str, Any]]
 
 def _child_subschemas(node: dict[str, Any]) -> tuple[list[Child], list[Child], list[Child]]:
     """Returns the direct subschemas: for the same value, for parts of it, and definitions."""
-    same: list[Child] = []
+    same_value: list[Child] = []
     parts: list[Child] = []
-    aside: list[Child] = []
+    definitions: list[Child] = []
     for keyword, value in node.items():
         if isinstance(value, dict):
             if keyword in SAME_VALUE_SINGLE:
-                same.append(((keyword,), value))
+                same_value.append(((keyword,), value))
             elif keyword in PART_SINGLE:
                 parts.append(((keyword,), value))
-            else:
-                group = (
-                    same
-                    if keyword in SAME_VALUE_MAP
-                    else parts
-                    if keyword in PART_MAP
-                    else aside
-                    if keyword in DEFINITION_MAP
-                    else None
-                )
-                if group is not None:
-                    group += [
-                        ((keyword, name), child)
-                        for name, child in value.items()
-                        if isinstance(child, dict)
-                    ]
+            elif keyword in SAME_VALUE_MAP | PART_MAP | DEFINITION_MAP:
+                if keyword in SAME_VALUE_MAP:
+                    group = same_value
+                elif keyword in PART_MAP:
+                    group = parts
+                else:
+                    group = definitions
+                group += [
+                    ((keyword, name), child)
+                    for name, child in value.items()
+                    if isinstance(child, dict)
+                ]
         elif isinstance(value, list) and keyword in SAME_VALUE_LIST | PART_LIST:
-            group = same if keyword in SAME_VALUE_LIST else parts
+            group = same_value if keyword in SAME_VALUE_LIST else parts
             group += [
                 ((keyword, str(index)), child)
                 for index, child in enumerate(value)
                 if isinstance(child, dict)
             ]
-    return same, parts, aside
+    return same_value, parts, definitions
 
 
 def _join_uri(base: str, reference: str) -> str:

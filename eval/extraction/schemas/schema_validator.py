@@ -42,18 +42,19 @@ MAX_VALUE_DEPTH = 256
 MAX_PATTERN_LENGTH = 1_000
 """Maximum length of a regular expression in characters."""
 MAX_PATTERNS = 200
-"""Distinct regular expressions per schema; each may take ``_MAX_REGEX_BYTES`` of memory."""
+"""Maximum number of distinct regular expressions in a schema; each may take ``_MAX_REGEX_BYTES`` of
+memory."""
 MAX_BACKTRACKING_PATTERNS = 20
-"""How many of those may need backtracking (lookaround, backreferences)."""
+"""Maximum number of those that need backtracking (lookaround, backreferences)."""
 MAX_BACKTRACK_STEPS = 20_000
-"""Steps that such an expression may take on one text before it counts as not matching."""
+"""Maximum number of steps of such an expression on one text; beyond it, the text does not match."""
 MAX_BACKTRACKING_CHARACTERS = 10_000
-"""Total characters of a value's texts if the schema has such an expression: each step may scan the
-whole text again."""
+"""Maximum total length of a value's texts if the schema has such an expression, because each step
+may scan the whole text again."""
 
 MAX_ERROR_LISTING_CHECKS = 1_000_000.0
-"""Errors of a value are listed only if this bounds the number of checks; above it the value is
-only reported as invalid."""
+"""The errors of a value are listed only if that takes at most this many checks; otherwise the value
+is only reported as invalid."""
 _MAX_MESSAGE_LENGTH = 300
 _MAX_CACHED_CHARACTERS = 32_000_000
 _MAX_REGEX_BYTES = 2**21
@@ -137,9 +138,9 @@ class SchemaValidator:
             value: any parsed JSON value.
             max_errors: maximum number of violations to list, at least 1.
         """
-        size, unfit = self._measure_value(value)
-        if unfit is not None:
-            return (unfit,)
+        size, violation = self._measure_value(value)
+        if violation is not None:
+            return (violation,)
         if self._validator.is_valid(value):
             return ()
         if size.n_values * self.graph.bound_checks(size.depth) > MAX_ERROR_LISTING_CHECKS:
@@ -147,9 +148,9 @@ class SchemaValidator:
         return tuple(map(_build_violation, islice(self._validator.iter_errors(value), max_errors)))
 
     def _measure_value(self, value: Any) -> tuple[_ValueSize, Violation | None]:
-        size, unfit = _measure_value(value, MAX_VALUE_DEPTH)
+        size, violation = _measure_value(value, MAX_VALUE_DEPTH)
         if (
-            unfit is None
+            violation is None
             and self._needs_backtracking
             and size.characters > MAX_BACKTRACKING_CHARACTERS
         ):
@@ -157,8 +158,8 @@ class SchemaValidator:
                 f"more than {MAX_BACKTRACKING_CHARACTERS:,} characters, too long for a regular "
                 "expression with lookaround or backreferences"
             )
-            unfit = Violation("", problem, "pattern")
-        return size, unfit
+            violation = Violation("", problem, "pattern")
+        return size, violation
 
 
 _HINT = "See docs/extraction.md for the limits on schemas."
@@ -182,7 +183,8 @@ def _measure_value(value: Any, max_depth: int) -> tuple[_ValueSize, Violation | 
     size = _ValueSize()
     level: list[tuple[_Trail, Any]] = [(None, value)]
     while level:
-        below: list[tuple[_Trail, Any]] = []
+        next_level: list[tuple[_Trail, Any]] = []
+        problems: list[tuple[tuple[str, ...], str]] = []
         size.n_values += len(level)
         for trail, item in level:
             problem = ""
@@ -201,20 +203,30 @@ def _measure_value(value: Any, max_depth: int) -> tuple[_ValueSize, Violation | 
                         problem = "a key that is not a string"
                         break
                     size.characters += len(key)
-                    below.append(((trail, key), child))
+                    next_level.append(((trail, key), child))
             elif isinstance(item, list):
-                below += [((trail, str(index)), child) for index, child in enumerate(item)]
+                next_level += [((trail, str(index)), child) for index, child in enumerate(item)]
             else:
                 problem = f"{type(item).__name__} is not a JSON type"
             if problem:
-                return size, Violation(json_pointer(_trail_path(trail)), problem, "json")
-        if below:
+                problems.append((_trail_path(trail), problem))
+        if problems:
+            # The smallest path, so that the result does not depend on the order of keys.
+            path, problem = min(problems, key=_sort_problem)
+            return size, Violation(json_pointer(path), problem, "json")
+        if next_level:
             size.depth += 1
             if size.depth > max_depth:
                 message = f"nested deeper than {max_depth} levels"
                 return size, Violation("", message, "depth")
-        level = below
+        level = next_level
     return size, None
+
+
+def _sort_problem(problem: tuple[tuple[str, ...], str]) -> list[tuple[int, str]]:
+    """Sorts array indices by number, and keys by length, then alphabetically."""
+    path, _ = problem
+    return [(len(step), step) for step in path]
 
 
 def _trail_path(trail: _Trail) -> tuple[str, ...]:
@@ -234,15 +246,17 @@ def _is_encodable(text: str) -> bool:
 
 
 def _find_draft(schema: dict[str, Any]) -> str:
-    named = schema.get("$schema")
-    if named is None:
+    uri = schema.get("$schema")
+    if uri is None:
         return DEFAULT_DRAFT
-    if isinstance(named, str):
-        bare = named.strip().removesuffix("#").removeprefix("https://").removeprefix("http://")
-        if (draft := DRAFTS.get(bare)) is not None:
+    if isinstance(uri, str):
+        stripped_uri = (
+            uri.strip().removesuffix("#").removeprefix("https://").removeprefix("http://")
+        )
+        if (draft := DRAFTS.get(stripped_uri)) is not None:
             return draft
     raise SchemaError(
-        f"$schema {clean_text(str(named))!r} names an unsupported draft",
+        f"$schema {clean_text(str(uri))!r} names an unsupported draft",
         hint="Use Draft-07, 2019-09 or 2020-12; without $schema the draft is 2020-12.",
     )
 
@@ -257,11 +271,14 @@ def _has_backtracking_pattern(graph: SchemaGraph) -> bool:
 
     patterns: dict[str, str] = {}
     for path, subschema in graph.subschemas.items():
-        named = subschema.node.get("patternProperties")
-        for pattern in (subschema.node.get("pattern"), *(named if isinstance(named, dict) else ())):
+        property_patterns = subschema.node.get("patternProperties")
+        for pattern in (
+            subschema.node.get("pattern"),
+            *(property_patterns if isinstance(property_patterns, dict) else ()),
+        ):
             if isinstance(pattern, str):
                 patterns.setdefault(pattern, json_pointer(path))
-    backtracking = 0
+    n_backtracking = 0
     for pattern, where in patterns.items():
         if len(pattern) > MAX_PATTERN_LENGTH:
             raise SchemaError(
@@ -274,14 +291,14 @@ def _has_backtracking_pattern(graph: SchemaGraph) -> bool:
             )
         except (jsonschema_rs.ValidationError, ValueError):
             # Needs backtracking, or is malformed; compiling the schema reports the latter.
-            backtracking += 1
-    if len(patterns) > MAX_PATTERNS or backtracking > MAX_BACKTRACKING_PATTERNS:
+            n_backtracking += 1
+    if len(patterns) > MAX_PATTERNS or n_backtracking > MAX_BACKTRACKING_PATTERNS:
         raise SchemaError(
-            f"{len(patterns):,} regular expressions, {backtracking:,} of them with lookaround or "
+            f"{len(patterns):,} regular expressions, {n_backtracking:,} of them with lookaround or "
             f"backreferences; at most {MAX_PATTERNS} and {MAX_BACKTRACKING_PATTERNS} are allowed",
             hint=_HINT,
         )
-    return backtracking > 0
+    return n_backtracking > 0
 
 
 def _linear_regex_options() -> RegexOptions:
@@ -340,20 +357,20 @@ class _ValidatorCache:
     def get_validator(self, text: str, formats: bool) -> SchemaValidator:
         key = hashlib.sha256(f"{formats:d}{text}".encode(errors="surrogatepass")).digest()
         with self._lock:
-            if (validator := self._validators.get(key)) is not None:
+            if (cached := self._validators.get(key)) is not None:
                 self._validators.move_to_end(key)
-                return validator[1]
+                return cached[1]
         # Compile a private copy, so that a caller who modifies the schema does not affect it.
-        check = SchemaValidator(json.loads(text), formats=formats)
+        compiled = SchemaValidator(json.loads(text), formats=formats)
         with self._lock:
             if key in self._validators:  # compiled by another thread in the meantime
                 return self._validators[key][1]
-            self._validators[key] = (len(text), check)
+            self._validators[key] = (len(text), compiled)
             self._characters += len(text)
             while self._characters > _MAX_CACHED_CHARACTERS and len(self._validators) > 1:
                 _, (length, _) = self._validators.popitem(last=False)
                 self._characters -= length
-        return check
+        return compiled
 
 
 _CACHE = _ValidatorCache()

@@ -65,8 +65,8 @@ class TripleNormaliser:
 
     "The Weser directly receives the Fulda" and "the Fulda flows into the Weser" are the same fact
     if the graph declares the two relations inverse; the relation with the smaller IRI is used for
-    both. The ends of a symmetric relation are sorted. Otherwise a correct extraction would be wrong
-    only because the graph chose the other direction. No other inference is applied.
+    both. Subject and object of a symmetric relation are sorted. Otherwise a correct extraction
+    would be wrong only because the graph chose the other direction. No other inference is applied.
 
     Args:
         kb: the gold graph.
@@ -85,8 +85,10 @@ class TripleNormaliser:
             if is_literal(claim.obj)
             else labels.get_label(claim.obj)
         )
-        named = Triple(labels.get_label(claim.subj), self._kb.verbaliser.get_label(claim.pred), obj)
-        return self.normalise_triple(named)
+        triple = Triple(
+            labels.get_label(claim.subj), self._kb.verbaliser.get_label(claim.pred), obj
+        )
+        return self.normalise_triple(triple)
 
     def normalise_triple(self, triple: Triple) -> Triple:
         """Returns the triple in the one form that is used for its fact."""
@@ -101,18 +103,18 @@ class TripleNormaliser:
     def _iter_inverse_names(self) -> Iterator[tuple[str, str]]:
         """Yields pairs of a relation's label and the label of the inverse that replaces it."""
         index = self._kb.graph.index
-        inverse = index.terms.get(OWL + "inverseOf")
-        for pair in () if inverse is None else index.iter_pairs(inverse):
-            first, second = sorted(map(index.terms.get_text, pair))
-            if first != second:
-                label = self._kb.verbaliser.get_label
-                yield label(second).casefold(), label(first)
+        inverse_id = index.terms.get(OWL + "inverseOf")
+        for pair in () if inverse_id is None else index.iter_pairs(inverse_id):
+            kept_iri, replaced_iri = sorted(map(index.terms.get_text, pair))
+            if kept_iri != replaced_iri:
+                get_label = self._kb.verbaliser.get_label
+                yield get_label(replaced_iri).casefold(), get_label(kept_iri)
 
     def _iter_symmetric_names(self) -> Iterator[str]:
         index = self._kb.graph.index
-        kind, symmetric = map(index.terms.get, (RDF_TYPE, OWL + "SymmetricProperty"))
-        if kind is not None and symmetric is not None:
-            for pred in index.find_subjects(kind, symmetric):
+        type_id, symmetric_id = map(index.terms.get, (RDF_TYPE, OWL + "SymmetricProperty"))
+        if type_id is not None and symmetric_id is not None:
+            for pred in index.find_subjects(type_id, symmetric_id):
                 yield self._kb.verbaliser.get_label(index.terms.get_text(pred)).casefold()
 
 
@@ -123,9 +125,9 @@ def normalise_samples(samples: Iterable[Sample], normaliser: TripleNormaliser) -
         RecordError: the expected output of a sample is not a list of triples.
     """
     samples = list(samples)
-    check = SchemaValidator.from_schema(TRIPLES_SCHEMA)
+    validator = SchemaValidator.from_schema(TRIPLES_SCHEMA)
     for sample in samples:
-        for problem in check.list_errors(sample.expected, max_errors=1):
+        for problem in validator.list_errors(sample.expected, max_errors=1):
             raise RecordError(
                 f"expected output of gold sample {sample.id!r} has no valid triples: {problem}",
                 hint='Write expected_output as {"triples": [{"subject": …, "predicate": …, …}]}.',
@@ -149,7 +151,7 @@ def triples_to_json(triples: Iterable[Triple]) -> dict[str, Any]:
 
 
 def samples_from_chunks(chunks: Sequence[Chunk], kb: KnowledgeBase) -> list[Sample]:
-    """Builds samples from chunks; expected are the graph's triples whose labels occur in a chunk.
+    """Builds samples from chunks, expecting the graph's triples whose labels occur in the chunk.
 
     This is distant supervision (Mintz et al., ACL 2009, p. 1003): a chunk that names both ends of
     a triple is assumed to state it. If it does not, a correct extractor is charged with an
@@ -160,14 +162,18 @@ def samples_from_chunks(chunks: Sequence[Chunk], kb: KnowledgeBase) -> list[Samp
         chunks: the texts.
         kb: the gold graph.
     """
-    mentions, naming = MentionIndex(kb), TripleNormaliser(kb)
+    mentions, normaliser = MentionIndex(kb), TripleNormaliser(kb)
     by_subject: dict[str, list[Claim]] = {}
-    for claim, denied in iter_graph_facts(kb.graph):
-        if not denied:
+    for claim, is_denied in iter_graph_facts(kb.graph):
+        if not is_denied:
             by_subject.setdefault(claim.subj, []).append(claim)
     return [
         _build_sample(
-            chunk.id, chunk.text, _find_stated_claims(chunk.text, mentions, by_subject), kb, naming
+            chunk.id,
+            chunk.text,
+            _find_stated_claims(chunk.text, mentions, by_subject),
+            kb,
+            normaliser,
         )
         for chunk in chunks
     ]
@@ -176,20 +182,21 @@ def samples_from_chunks(chunks: Sequence[Chunk], kb: KnowledgeBase) -> list[Samp
 def _find_stated_claims(
     text: str, mentions: MentionIndex, by_subject: Mapping[str, Sequence[Claim]]
 ) -> list[Claim]:
-    things: dict[str, None] = {}
+    """Returns the claims whose subject and object, an entity or a number, occur in the text."""
+    entities: dict[str, None] = {}
     numbers: set[float | None] = set()
-    # Sentence by sentence, because tokens_of only reads a limited number of characters.
-    for piece in split_statements(text):
-        for mention in mentions.find_mentions(tokenise_text(piece)):
-            things.update(dict.fromkeys(mention.entities))
+    # Sentence by sentence, because ``tokenise_text`` only reads a limited number of characters.
+    for sentence in split_statements(text):
+        for mention in mentions.find_mentions(tokenise_text(sentence)):
+            entities.update(dict.fromkeys(mention.entities))
             if mention.number:
                 numbers.add(_parse_number(mention.number))
     numbers.discard(None)
     return [
         claim
-        for thing in things
-        for claim in by_subject.get(thing, ())
-        if claim.obj in things
+        for entity in entities
+        for claim in by_subject.get(entity, ())
+        if claim.obj in entities
         or (is_literal(claim.obj) and _parse_number(parse_literal(claim.obj).lexical) in numbers)
     ]
 
@@ -212,7 +219,7 @@ def samples_from_graph(kb: KnowledgeBase, limit: int | None = None) -> list[Samp
         limit: number of subjects, evenly spaced over all of them because the first subjects of a
             graph are often of one kind; ``None`` for all.
     """
-    naming, words = TripleNormaliser(kb), kb.verbaliser
+    normaliser, verbaliser = TripleNormaliser(kb), kb.verbaliser
     facts: dict[str, list[GraphFact]] = {}
     for fact in iter_graph_facts(kb.graph):
         facts.setdefault(fact.claim.subj, []).append(fact)
@@ -223,12 +230,12 @@ def samples_from_graph(kb: KnowledgeBase, limit: int | None = None) -> list[Samp
         _build_sample(
             subject,
             "\n".join(
-                words.render_denial(claim) if denied else words.render_fact(claim)
-                for claim, denied in facts[subject]
+                verbaliser.render_denial(claim) if is_denied else verbaliser.render_fact(claim)
+                for claim, is_denied in facts[subject]
             ),
-            [claim for claim, denied in facts[subject] if not denied],
+            [claim for claim, is_denied in facts[subject] if not is_denied],
             kb,
-            naming,
+            normaliser,
         )
         for subject in subjects
     ]

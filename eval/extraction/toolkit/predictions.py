@@ -56,27 +56,27 @@ def score_predictions(
         predictions: predictions for these samples only.
         matching: when two values count as the same.
     """
-    by_id = {sample.id: sample for sample in samples}
+    samples_by_id = {sample.id: sample for sample in samples}
     for prediction in predictions:
         parsed = prediction.parsed and not prediction.failed
-        scored = score_sample(
-            by_id[prediction.id], prediction.predicted, matching, parsed=parsed
+        score = score_sample(
+            samples_by_id[prediction.id], prediction.predicted, matching, parsed=parsed
         ).score
-        outcome: Outcome = "OK" if scored.valid else "INVALID" if parsed else "UNPARSABLE"
-        good = outcome == "OK" and not prediction.failed
-        problem = prediction.problem or "; ".join(map(str, scored.schema_errors))
+        outcome: Outcome = "OK" if score.valid else "INVALID" if parsed else "UNPARSABLE"
+        is_valid = outcome == "OK" and not prediction.failed
+        problem = prediction.problem or "; ".join(map(str, score.schema_errors))
         yield ExtractionRow(
             id=prediction.id,
             system=prediction.system,
             repeat=prediction.repeat,
             outcome="ERROR" if prediction.failed else outcome,
             predicted=prediction.predicted,
-            raw="" if good else prediction.raw,
-            problem="" if good else problem or "not readable",
+            raw="" if is_valid else prediction.raw,
+            problem="" if is_valid else problem or "not readable",
             notes=prediction.notes,
             latency_s=prediction.latency_s,
             usage=prediction.usage,
-            input_chars=len(by_id[prediction.id].text),
+            input_chars=len(samples_by_id[prediction.id].text),
             output_chars=len(prediction.raw),
-            score=scored,
+            score=score,
         )

@@ -67,7 +67,7 @@ def write_scored_run(
             hint="Choose another --out, or use --overwrite to replace it.",
         )
     require_owned_folder(out, (ROWS, MANIFEST))
-    started = utc_now()
+    started_at = utc_now()
     rows = list(score_predictions(samples, predictions))
     if not rows:
         raise RecordError(
@@ -76,7 +76,7 @@ def write_scored_run(
         )
     scored_ids = {row.id for row in rows}
     scored_samples = [sample for sample in samples if sample.id in scored_ids]
-    manifest = _build_manifest(scored_samples, rows, info, started)
+    manifest = _build_manifest(scored_samples, rows, info, started_at)
     out.mkdir(parents=True, exist_ok=True)
     delete_outputs_and_report(out, OUTPUTS)
     write_json_atomic(out / MANIFEST, manifest)
@@ -86,7 +86,7 @@ def write_scored_run(
 
 
 def _build_manifest(
-    samples: Sequence[Sample], rows: Sequence[ExtractionRow], info: ScoredRunInfo, started: str
+    samples: Sequence[Sample], rows: Sequence[ExtractionRow], info: ScoredRunInfo, started_at: str
 ) -> ExtractionManifest:
     systems = tuple(dict.fromkeys(row.system for row in rows))
     counts = Counter(row.outcome for row in rows)
@@ -106,7 +106,7 @@ def _build_manifest(
         seed=info.seed,
         measuring=Measuring(resamples=info.resamples),
         versions=library_versions(),
-        started=started,
+        started=started_at,
         ended=utc_now(),
         status="complete",
         counts={outcome: counts[outcome] for outcome in OUTCOMES},

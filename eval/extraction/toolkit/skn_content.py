@@ -35,8 +35,8 @@ def content_to_json(content: ExtractionContent) -> dict[str, Any]:
     """Converts an extraction to the JSON in which all formats are scored.
 
     Args:
-        content: typed (SKN or JSON), or flat JSON. In flat JSON, claims become facts and causal
-            relationships become causes; entities are ignored.
+        content: a typed document (from SKN or JSON), or flat JSON. The claims of flat JSON become
+            facts and its causal relationships become causes; its entities are ignored.
 
     Returns:
         ``facts`` [{text}], and if there are any, ``causal`` [{cause, effect}] and ``gaps``
@@ -44,7 +44,7 @@ def content_to_json(content: ExtractionContent) -> dict[str, Any]:
     """
     if isinstance(content, Document):
         facts = [fact.text for fact in content.facts]
-        causal = [(link.cause, link.effect) for link in content.causal or ()]
+        causal = [(causal_link.cause, causal_link.effect) for causal_link in content.causal or ()]
         gaps = list(content.gaps or ())
     else:
         facts = [claim.statement for claim in content.claims]
@@ -81,9 +81,9 @@ def predictions_from_run(rows: Iterable[SknRow], gold: Sequence[Sample]) -> Iter
     Raises:
         RecordError: an extraction does not have the format of its pipeline.
     """
-    known = {sample.id for sample in gold}
+    gold_ids = {sample.id for sample in gold}
     for row in rows:
-        if row.id in known:
+        if row.id in gold_ids:
             yield _build_prediction(row.id, row.pipeline, row.extraction, row.repeat, row.error)
 
 
@@ -134,12 +134,12 @@ def _build_prediction(
         )
     try:
         content = extraction.to_content()
-    except ValueError as error_of_form:  # msgspec.ValidationError is one
+    except ValueError as format_error:  # includes msgspec.ValidationError
         raise RecordError(
             f"row {id_!r} of {pipeline!r} has no extraction in its pipeline's format: "
-            f"{error_of_form}",
+            f"{format_error}",
             hint="Use the rows file exactly as `epoche skn run` wrote it.",
-        ) from error_of_form
+        ) from format_error
     return Prediction(
         id=id_,
         system=pipeline,

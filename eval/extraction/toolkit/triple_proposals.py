@@ -1,4 +1,4 @@
-"""Reads the proposals of ``epoche kg extract`` as extractions of the chunks it read."""
+"""Converts the proposals of ``epoche kg extract`` to predictions for the chunks it has read."""
 
 from __future__ import annotations
 
@@ -65,37 +65,39 @@ def build_predictions(
     Raises:
         RecordError: no row belongs to a chunk with a sample.
     """
-    known: dict[str, list[ProposalRow]] = {sample.id: [] for sample in samples}
+    rows_by_chunk: dict[str, list[ProposalRow]] = {sample.id: [] for sample in samples}
     for row in rows:
-        if row.chunk_id in known:
-            known[row.chunk_id].append(row)
-    if not any(known.values()):
+        if row.chunk_id in rows_by_chunk:
+            rows_by_chunk[row.chunk_id].append(row)
+    if not any(rows_by_chunk.values()):
         raise RecordError(
             "no proposal belongs to a chunk with a gold sample",
             hint="Use the run that `epoche kg extract` read, or samples whose ids are its chunk "
             "ids.",
         )
-    naming = TripleNormaliser(kb)
-    for system, fates in (("proposed", PROPOSAL_OUTCOMES), ("licensed", LICENSED_OUTCOMES)):
-        for id_, of_chunk in known.items():
-            named = [
-                _normalise_proposal(row, kb, naming) for row in of_chunk if row.outcome in fates
+    normaliser = TripleNormaliser(kb)
+    for system, outcomes in (("proposed", PROPOSAL_OUTCOMES), ("licensed", LICENSED_OUTCOMES)):
+        for id_, chunk_rows in rows_by_chunk.items():
+            triples = [
+                _normalise_proposal(row, kb, normaliser)
+                for row in chunk_rows
+                if row.outcome in outcomes
             ]
-            yield Prediction(id=id_, system=system, predicted=triples_to_json(named))
+            yield Prediction(id=id_, system=system, predicted=triples_to_json(triples))
 
 
 def _normalise_proposal(
     row: ProposalRow, kb: KnowledgeBase, normaliser: TripleNormaliser
 ) -> Triple:
     """Returns a proposal as a triple of labels; names unknown to the graph stay as proposed."""
-    proposed = Triple(row.subject, row.predicate, row.object)
+    proposal = Triple(row.subject, row.predicate, row.object)
     if row.claim is None:
-        return normaliser.normalise_triple(proposed)
+        return normaliser.normalise_triple(proposal)
     claim, labels = row.claim, kb.labels
-    obj = proposed.object
+    obj = proposal.object
     if is_literal(claim.obj):
         obj = parse_literal(claim.obj).lexical
     elif labels.has_label(claim.obj):
         obj = labels.get_label(claim.obj)
-    subject = labels.get_label(claim.subj) if labels.has_label(claim.subj) else proposed.subject
+    subject = labels.get_label(claim.subj) if labels.has_label(claim.subj) else proposal.subject
     return normaliser.normalise_triple(Triple(subject, kb.verbaliser.get_label(claim.pred), obj))

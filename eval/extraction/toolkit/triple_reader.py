@@ -33,18 +33,18 @@ def extract_triples(
         kb: graph whose entities and relations are recognised.
         on_done: called with the number of texts read so far.
     """
-    reader, naming = StatementReader(ClaimParser(kb)), TripleNormaliser(kb)
-    for done, sample in enumerate(samples, start=1):
-        read = triples_to_json(_iter_triples(sample.text, reader, naming))
-        yield Prediction(id=sample.id, system=SYSTEM, predicted=read)
-        on_done(done)
+    reader, normaliser = StatementReader(ClaimParser(kb)), TripleNormaliser(kb)
+    for n_done, sample in enumerate(samples, start=1):
+        extraction = triples_to_json(_iter_triples(sample.text, reader, normaliser))
+        yield Prediction(id=sample.id, system=SYSTEM, predicted=extraction)
+        on_done(n_done)
 
 
 def _iter_triples(
     text: str, reader: StatementReader, normaliser: TripleNormaliser
 ) -> Iterator[Triple]:
-    for piece in split_statements(text):
-        statement = reader.read_statement(piece)
+    for sentence in split_statements(text):
+        statement = reader.read_statement(sentence)
         if isinstance(statement, Statement) and not statement.negated:
             for alternatives in statement.claims:
                 # With several entities of the same label, any choice would be a guess.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from eval.extraction.matchers.match_result import EQUAL, MatchResult
-from eval.extraction.matchers.normalisation import json_type
+from eval.extraction.matchers.normalisation import get_json_type
 from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
@@ -99,27 +99,34 @@ class _Aligner:
         self.bounded = False
         self.comparisons_left = MAX_COMPARED_FIELDS
 
-    def align_pair(self, node: SchemaNode, expected: Any, predicted: Any, out: list[Entry]) -> None:
+    def align_pair(
+        self, node: SchemaNode, expected: Any, predicted: Any, entries: list[Entry]
+    ) -> None:
         """Adds the fields of two values of the same schema node to ``out``."""
         if node.ignored:
             return
-        first, second = _value_kind(expected, node), _value_kind(predicted, node)
-        if first == _EMPTY or second == _EMPTY:
-            self._align_one_sided(node, expected, predicted, (first, second), out)
-        elif first in (_SCALAR, _SCALAR_ARRAY) and second in (_SCALAR, _SCALAR_ARRAY):
-            compared = compare_values(node, expected, predicted, self.matching)
-            out.append(Entry(node, expected, predicted, compared))
-        elif first == second == _OBJECT:
-            self._align_objects(node, expected, predicted, out)
-        elif first == second:
-            self._align_object_arrays(node, expected, predicted, out)
+        expected_kind, predicted_kind = _value_kind(expected, node), _value_kind(predicted, node)
+        if expected_kind == _EMPTY or predicted_kind == _EMPTY:
+            self._align_one_sided(
+                node, expected, predicted, (expected_kind, predicted_kind), entries
+            )
+        elif expected_kind in (_SCALAR, _SCALAR_ARRAY) and predicted_kind in (
+            _SCALAR,
+            _SCALAR_ARRAY,
+        ):
+            match = compare_values(node, expected, predicted, self.matching)
+            entries.append(Entry(node, expected, predicted, match))
+        elif expected_kind == predicted_kind == _OBJECT:
+            self._align_objects(node, expected, predicted, entries)
+        elif expected_kind == predicted_kind:
+            self._align_object_arrays(node, expected, predicted, entries)
         else:
-            mismatch = Mismatch(json_type(expected), json_type(predicted))
-            out += (
+            mismatch = Mismatch(get_json_type(expected), get_json_type(predicted))
+            entries += (
                 Entry(leaf, value, None, None, mismatch)
                 for leaf, value in iter_leaves(node, expected)
             )
-            out += (
+            entries += (
                 Entry(leaf, None, value, None, mismatch)
                 for leaf, value in iter_leaves(node, predicted)
             )
@@ -130,135 +137,145 @@ class _Aligner:
         expected: Any,
         predicted: Any,
         kinds: tuple[int, int],
-        out: list[Entry],
+        entries: list[Entry],
     ) -> None:
         if kinds[0] == _EMPTY:
             # If a required array is expected to be empty, everything predicted in it is surplus.
             surplus = node.required and isinstance(expected, list)
-            out += (
+            entries += (
                 Entry(leaf, None, value, None, None, surplus)
                 for leaf, value in iter_leaves(node, predicted)
             )
         else:
-            out += (Entry(leaf, value, None, None) for leaf, value in iter_leaves(node, expected))
+            entries += (
+                Entry(leaf, value, None, None) for leaf, value in iter_leaves(node, expected)
+            )
 
     def _align_objects(
         self,
         node: SchemaNode,
         expected: dict[str, Any],
         predicted: dict[str, Any],
-        out: list[Entry],
+        entries: list[Entry],
     ) -> None:
         for key, child in node.members:
-            first, second = expected.get(key), predicted.get(key)
-            first_type, second_type = type(first), type(second)
+            expected_value, predicted_value = expected.get(key), predicted.get(key)
+            expected_type, predicted_type = type(expected_value), type(predicted_value)
             # Fast path: most fields are scalars, which are compared without a recursive call.
-            if first_type in _SCALARS and (second_type in _SCALARS or second is None):
+            if expected_type in _SCALARS and (
+                predicted_type in _SCALARS or predicted_value is None
+            ):
                 if child.ignored:
                     continue
-                if second is None:
-                    compared = None
-                elif first_type is second_type and first == second:
-                    compared = child.identical_text if first_type is str else EQUAL
+                if predicted_value is None:
+                    match = None
+                elif expected_type is predicted_type and expected_value == predicted_value:
+                    match = child.identical_text if expected_type is str else EQUAL
                 else:
-                    compared = compare_values(child, first, second, self.matching)
-                out.append(Entry(child, first, second, compared))
-            elif first is not None or second is not None:
-                self.align_pair(child, first, second, out)
-        names = node.keys.keys()
-        if not (expected.keys() <= names and predicted.keys() <= names):
-            for key in sorted((expected.keys() | predicted.keys()) - names):
-                self.align_pair(node.get_child(key), expected.get(key), predicted.get(key), out)
+                    match = compare_values(child, expected_value, predicted_value, self.matching)
+                entries.append(Entry(child, expected_value, predicted_value, match))
+            elif expected_value is not None or predicted_value is not None:
+                self.align_pair(child, expected_value, predicted_value, entries)
+        declared_keys = node.keys.keys()
+        if not (expected.keys() <= declared_keys and predicted.keys() <= declared_keys):
+            for key in sorted((expected.keys() | predicted.keys()) - declared_keys):
+                self.align_pair(node.get_child(key), expected.get(key), predicted.get(key), entries)
 
     def _align_object_arrays(
-        self, node: SchemaNode, expected: list[Any], predicted: list[Any], out: list[Entry]
+        self, node: SchemaNode, expected: list[Any], predicted: list[Any], entries: list[Entry]
     ) -> None:
         element = node.get_element()
-        first = [value for value in expected if _has_content(value)]
-        second = [value for value in predicted if _has_content(value)]
-        ordered = node.array_matcher == "list" or (
+        expected_elements = [value for value in expected if _has_content(value)]
+        predicted_elements = [value for value in predicted if _has_content(value)]
+        is_ordered = node.array_matcher == "list" or (
             not node.array_matcher and self.matching.ordered_arrays
         )
-        if not ordered:
+        if not is_ordered:
             # Sorted, so that the result is independent of the input order even if pairs are tied.
-            first, second = _sort_by_content(first), _sort_by_content(second)
-        pairs = self._assign_elements(element, first, second)
-        last = -1
-        for i, j, cell in pairs:
-            if ordered and j < last:
-                self.in_order = False
-            last = j
-            if cell is None:
-                self.align_pair(element, first[i], second[j], out)
-            else:
-                out += cell[0]
-                self.in_order = self.in_order and cell[1]
-        for index in sorted(set(range(len(first))) - {i for i, _, _ in pairs}):
-            out += (
-                Entry(leaf, value, None, None) for leaf, value in iter_leaves(element, first[index])
+            expected_elements, predicted_elements = (
+                _sort_by_content(expected_elements),
+                _sort_by_content(predicted_elements),
             )
-        for index in sorted(set(range(len(second))) - {j for _, j, _ in pairs}):
-            out += (
+        pairs = self._assign_elements(element, expected_elements, predicted_elements)
+        last_j = -1
+        for i, j, cell in pairs:
+            if is_ordered and j < last_j:
+                self.in_order = False
+            last_j = j
+            if cell is None:
+                self.align_pair(element, expected_elements[i], predicted_elements[j], entries)
+            else:
+                entries += cell[0]
+                self.in_order = self.in_order and cell[1]
+        for index in sorted(set(range(len(expected_elements))) - {i for i, _, _ in pairs}):
+            entries += (
+                Entry(leaf, value, None, None)
+                for leaf, value in iter_leaves(element, expected_elements[index])
+            )
+        for index in sorted(set(range(len(predicted_elements))) - {j for _, j, _ in pairs}):
+            entries += (
                 Entry(leaf, None, value, None, None, True)
-                for leaf, value in iter_leaves(element, second[index])
+                for leaf, value in iter_leaves(element, predicted_elements[index])
             )
 
     def _assign_elements(
-        self, element: SchemaNode, first: list[Any], second: list[Any]
+        self, element: SchemaNode, expected: list[Any], predicted: list[Any]
     ) -> list[tuple[int, int, _Cell | None]]:
         """Assigns elements to each other.
 
         Returns:
-            Pairs of indexes in the order of ``first``, with their fields if already compared.
+            Pairs of indexes (expected, predicted) in the order of the expected elements, with
+            their fields if these have already been compared.
         """
-        if len(first) == 1 == len(second):
+        if len(expected) == 1 == len(predicted):
             return [(0, 0, None)]
-        equal = _equal_elements(first, second)
-        if len(equal) == min(len(first), len(second)):
+        equal_pairs = _equal_elements(expected, predicted)
+        if len(equal_pairs) == min(len(expected), len(predicted)):
             # All elements of one side have an equal on the other side: no assignment is better.
-            return [(i, j, None) for i, j in equal]
-        cells = self._compare_elements(element, first, second)
-        if cells is None:
+            return [(i, j, None) for i, j in equal_pairs]
+        cells_by_row = self._compare_elements(element, expected, predicted)
+        if cells_by_row is None:
             self.bounded = True
-            unpaired = [sorted(set(range(len(side))) - {pair[side_index] for pair in equal})
-                    for side_index, side in enumerate((first, second))]  # fmt: skip
-            return [(i, j, None) for i, j in sorted([*equal, *zip(*unpaired, strict=False)])]
+            unpaired_expected = set(range(len(expected))) - {i for i, _ in equal_pairs}
+            unpaired_predicted = set(range(len(predicted))) - {j for _, j in equal_pairs}
+            by_position = zip(sorted(unpaired_expected), sorted(unpaired_predicted), strict=False)
+            return [(i, j, None) for i, j in sorted([*equal_pairs, *by_position])]
         gains = [
             [
-                self._score_pair(cell[0], i - j, len(first) + len(second))
+                self._score_pair(cell[0], i - j, len(expected) + len(predicted))
                 for j, cell in enumerate(row)
             ]
-            for i, row in enumerate(cells)
+            for i, row in enumerate(cells_by_row)
         ]
-        return [(i, j, cells[i][j]) for i, j in _best_assignment(gains)]
+        return [(i, j, cells_by_row[i][j]) for i, j in _best_assignment(gains)]
 
     def _compare_elements(
-        self, element: SchemaNode, first: list[Any], second: list[Any]
+        self, element: SchemaNode, expected: list[Any], predicted: list[Any]
     ) -> list[list[_Cell]] | None:
         """Compares each pair of elements; returns ``None`` if there are too many pairs."""
-        if len(first) * len(second) > self.comparisons_left:
+        if len(expected) * len(predicted) > self.comparisons_left:
             return None
-        before = self.in_order
+        in_order_before = self.in_order
         cells: list[list[_Cell]] = []
-        for expected_element in first:
+        for expected_element in expected:
             row: list[_Cell] = []
-            for other in second:
+            for predicted_element in predicted:
                 fields: list[Entry] = []
                 self.in_order = True
-                self.align_pair(element, expected_element, other, fields)
+                self.align_pair(element, expected_element, predicted_element, fields)
                 self.comparisons_left -= len(fields)
                 row.append((fields, self.in_order))
             cells.append(row)
             # Estimate the total cost from this row, to stop early instead of at the limit.
             if (
-                sum(len(cell[0]) for cell in row) * (len(first) - len(cells))
+                sum(len(cell[0]) for cell in row) * (len(expected) - len(cells))
                 > self.comparisons_left
             ):
                 break
-        self.in_order = before
-        return cells if len(cells) == len(first) else None
+        self.in_order = in_order_before
+        return cells if len(cells) == len(expected) else None
 
-    def _score_pair(self, entries: list[Entry], distance: int, size: int) -> float:
+    def _score_pair(self, entries: list[Entry], distance: int, n_elements: int) -> float:
         """Returns what a pair of elements adds to the total score, with tie-breaking terms.
 
         The score of a field is averaged over both directions, so that the assignment does not
@@ -268,31 +285,35 @@ class _Aligner:
         numbers on purpose: different counts then practically never have equal sums.
         """
         matching = self.matching
-        total = ties = 0.0
+        total_score = tie_breaker = 0.0
         all_equal = True
-        for node, expected, predicted, compared, _, _ in entries:
-            if compared is None:
+        for node, expected, predicted, match, _, _ in entries:
+            if match is None:
                 all_equal = False
                 continue
-            equal, score, similarity = compared
-            if equal:
-                total += 1.0
+            is_equal, score, similarity = match
+            if is_equal:
+                total_score += 1.0
                 # Scalars only: comparing nested values with == could exceed the recursion limit.
-                ties += 2.0 + 0.057281 * (type(expected) in _SCALARS and expected == predicted)
+                tie_breaker += 2.0 + 0.057281 * (
+                    type(expected) in _SCALARS and expected == predicted
+                )
                 continue
             all_equal = False
             # The score of two texts depends on the direction only if their containment is not 0.
             if similarity is None or similarity[2]:
                 score = (score + compare_values(node, predicted, expected, matching)[1]) / 2
-            total += score
-            ties += (
+            total_score += score
+            tie_breaker += (
                 0.618034 * (score >= matching.exact)
                 + 0.414214 * (score >= matching.partial)
                 + 0.236068 * (score >= matching.lenient)
                 + 0.090170
             )
         return (
-            total + _TIE_WEIGHT * (ties + all_equal) - 1e-4 * _TIE_WEIGHT * (distance / size) ** 2
+            total_score
+            + _TIE_WEIGHT * (tie_breaker + all_equal)
+            - 1e-4 * _TIE_WEIGHT * (distance / n_elements) ** 2
         )
 
 
@@ -324,8 +345,8 @@ def _value_kind(value: Any, node: SchemaNode) -> int:
             return _EMPTY
         if node.level >= MAX_LEVELS:
             return _SCALAR
-        nested = any(isinstance(element, dict | list) for element in value)
-        return _NESTED_ARRAY if nested else _SCALAR_ARRAY
+        has_nested = any(isinstance(element, dict | list) for element in value)
+        return _NESTED_ARRAY if has_nested else _SCALAR_ARRAY
     return _SCALAR
 
 
@@ -336,16 +357,16 @@ def _has_content(value: Any) -> bool:
     return value is not None and value != {}
 
 
-def _equal_elements(first: list[Any], second: list[Any]) -> list[tuple[int, int]]:
-    """Pairs equal elements: the first occurrence on one side with the first on the other."""
-    texts = _encode_values(first), _encode_values(second)
-    if texts[0] is None or texts[1] is None:
+def _equal_elements(expected: list[Any], predicted: list[Any]) -> list[tuple[int, int]]:
+    """Pairs equal elements: the n-th occurrence on one side with the n-th on the other."""
+    encoded = _encode_values(expected), _encode_values(predicted)
+    if encoded[0] is None or encoded[1] is None:
         return []
     positions: dict[str, deque[int]] = defaultdict(deque)
-    for j, text in enumerate(texts[1]):
+    for j, text in enumerate(encoded[1]):
         positions[text].append(j)
     return [
-        (i, positions[text].popleft()) for i, text in enumerate(texts[0]) if positions.get(text)
+        (i, positions[text].popleft()) for i, text in enumerate(encoded[0]) if positions.get(text)
     ]
 
 
@@ -373,10 +394,10 @@ def _best_assignment(gains: list[list[float]]) -> list[tuple[int, int]]:
     if columns == 1:
         return [(max(range(rows), key=lambda i: gains[i][0]), 0)]
     if rows == columns == 2:
-        straight = gains[0][0] + gains[1][1] >= gains[0][1] + gains[1][0]
-        return [(0, 0), (1, 1)] if straight else [(0, 1), (1, 0)]
+        is_diagonal = gains[0][0] + gains[1][1] >= gains[0][1] + gains[1][0]
+        return [(0, 0), (1, 1)] if is_diagonal else [(0, 1), (1, 0)]
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
-    chosen = linear_sum_assignment(np.array(gains), maximize=True)
-    return list(zip(*(indexes.tolist() for indexes in chosen), strict=True))
+    assignment = linear_sum_assignment(np.array(gains), maximize=True)
+    return list(zip(*(indexes.tolist() for indexes in assignment), strict=True))

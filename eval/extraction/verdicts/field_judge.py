@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from eval.extraction.matchers.normalisation import json_type
+from eval.extraction.matchers.normalisation import get_json_type
 from eval.extraction.matchers.schema_nodes import SchemaNode, encode_json
 from eval.extraction.matchers.value_comparison import coerce_value, is_same_json
 from eval.extraction.settings import Matching
@@ -31,8 +31,8 @@ _FORMATS: Final = {
         "uuid": r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
     }.items()
 }
-"""Simplified patterns of formats. Only used for invalid replies, where any part may be at fault; in
-a valid reply all formats are right. Other formats are accepted unchecked."""
+"""Simplified patterns of formats; other formats are accepted unchecked. They are only used for
+invalid replies, where any part may be at fault; in a valid reply all formats are right."""
 
 
 class FieldJudge:
@@ -48,26 +48,26 @@ class FieldJudge:
     def judge_fields(self, entries: list[Entry]) -> tuple[FieldMatch, ...]:
         """Judges each field; returns the verdicts in the order of the entries."""
         self._entries = entries
-        out_of_place: frozenset[int] | None = None
+        moved_indexes: frozenset[int] | None = None
         verdicts = []
         for index, entry in enumerate(entries):
             if entry.match is not None:
                 verdicts.append(self._judge_paired(entry))
                 continue
-            if out_of_place is None:
-                out_of_place = find_moved_fields(entries, self._matching)
+            if moved_indexes is None:
+                moved_indexes = find_moved_fields(entries, self._matching)
             if entry.predicted is None:
-                verdicts.append(self._judge_missed(entry, is_moved=index in out_of_place))
+                verdicts.append(self._judge_missed(entry, is_moved=index in moved_indexes))
             else:
-                verdicts.append(self._judge_spurious(entry, is_moved=index in out_of_place))
+                verdicts.append(self._judge_spurious(entry, is_moved=index in moved_indexes))
         return tuple(verdicts)
 
     def _judge_paired(self, entry: Entry) -> FieldMatch:
-        place, expected, predicted, compared, _, _ = entry
-        assert compared is not None
+        node, expected, predicted, match, _, _ = entry
+        assert match is not None
         matching = self._matching
-        equal, score, similarity = compared
-        expected_type, predicted_type, right = self._judge_type(entry)
+        is_equal, score, similarity = match
+        expected_type, predicted_type, type_right = self._judge_type(entry)
         category: Category = (
             "exact"
             if score >= matching.exact
@@ -76,23 +76,23 @@ class FieldJudge:
             else "incorrect"
         )
         error, hallucination = "", 0
-        if not equal or right is False:
+        if not is_equal or type_right is False:
             hallucination = self._paired_hallucination(entry, category)
-            error = classify_paired(entry, category, hallucination, type_right=right)
-            equal = equal and (right is not False or is_same_json(expected, predicted))
+            error = classify_paired(entry, category, hallucination, type_right=type_right)
+            is_equal = is_equal and (type_right is not False or is_same_json(expected, predicted))
         return FieldMatch(
-            place.path,
-            place.name,
-            place.depth,
-            place.required,
+            node.path,
+            node.name,
+            node.depth,
+            node.required,
             expected_type,
             predicted_type,
-            _matcher_name(place, expected, matching),
+            _matcher_name(node, expected, matching),
             category,
-            equal,
+            is_equal,
             score,
             similarity,
-            right,
+            type_right,
             error,
             hallucination,
             expected,
@@ -100,53 +100,56 @@ class FieldJudge:
         )
 
     def _judge_missed(self, entry: Entry, *, is_moved: bool) -> FieldMatch:
-        place = entry.node
+        node = entry.node
         return FieldMatch(
-            place.path,
-            place.name,
-            place.depth,
-            place.required,
-            entry.mismatch.expected if entry.mismatch else _expected_type(place, entry.expected),
-            "",
-            _matcher_name(place, entry.expected, self._matching),
-            "missed",
-            False,
-            None,
-            None,
-            None,
-            classify_missed(entry, is_moved=is_moved),
-            0,
-            entry.expected,
-            None,
+            node.path,
+            node.name,
+            node.depth,
+            node.required,
+            entry.mismatch.expected if entry.mismatch else _expected_type(node, entry.expected),
+            type_predicted="",
+            matcher=_matcher_name(node, entry.expected, self._matching),
+            category="missed",
+            strict=False,
+            score=None,
+            similarity=None,
+            type_right=None,
+            error=classify_missed(entry, is_moved=is_moved),
+            hallucination=0,
+            expected=entry.expected,
+            predicted=None,
         )
 
     def _judge_spurious(self, entry: Entry, *, is_moved: bool) -> FieldMatch:
-        place = entry.node
+        node = entry.node
         hallucination = (
-            4 if entry.surplus else 3 if self._has_evidence(place, entry.predicted) else 1
+            4 if entry.surplus else 3 if self._has_evidence(node, entry.predicted) else 1
         )
-        expected_type, predicted_type, right = self._judge_type(entry)
+        expected_type, predicted_type, type_right = self._judge_type(entry)
         return FieldMatch(
-            place.path,
-            place.name,
-            place.depth,
-            place.required,
+            node.path,
+            node.name,
+            node.depth,
+            node.required,
             expected_type,
             predicted_type,
-            _matcher_name(place, entry.predicted, self._matching),
-            "spurious",
-            False,
-            None,
-            None,
-            right,
-            classify_spurious(entry, hallucination, is_moved=is_moved),
-            hallucination,
-            None,
-            entry.predicted,
+            matcher=_matcher_name(node, entry.predicted, self._matching),
+            category="spurious",
+            strict=False,
+            score=None,
+            similarity=None,
+            type_right=type_right,
+            error=classify_spurious(entry, hallucination, is_moved=is_moved),
+            hallucination=hallucination,
+            expected=None,
+            predicted=entry.predicted,
         )
 
     def _paired_hallucination(self, entry: Entry, category: Category) -> int:
-        """Returns 4 for a list with surplus elements, 2 for a wrong value found nowhere, else 0."""
+        """Returns the type of hallucination of a field that is both expected and predicted.
+
+        It is 4 for a list with surplus elements, 2 for a wrong value found nowhere, otherwise 0.
+        """
         expected, predicted = entry.expected, entry.predicted
         if category == "exact":
             return 0
@@ -164,20 +167,20 @@ class FieldJudge:
 
     def _judge_type(self, entry: Entry) -> tuple[str, str, bool | None]:
         """Returns a predicted field's expected type, its actual type, and whether it is right."""
-        place, expected, predicted, _, mismatch, _ = entry
-        types = place.types
+        node, expected, predicted, _, mismatch, _ = entry
+        types = node.types
         if self._valid and len(types) == 1 and mismatch is None:
             # The validator has already checked the type of every field of a valid reply.
             return types[0], types[0], True
-        known = bool(place.types) or place.allowed is not None
+        has_known_type = bool(node.types) or node.allowed is not None
         if mismatch is not None:
-            right = self._valid if known or not self._valid else None
-            return mismatch.expected, mismatch.predicted, right
+            type_right = None if self._valid and not has_known_type else self._valid
+            return mismatch.expected, mismatch.predicted, type_right
         expected_type, predicted_type = (
-            _expected_type(place, expected),
-            _predicted_type(place, predicted),
+            _expected_type(node, expected),
+            _predicted_type(node, predicted),
         )
-        if not known:
+        if not has_known_type:
             return (
                 expected_type,
                 predicted_type,
@@ -185,14 +188,14 @@ class FieldJudge:
             )
         if self._valid:
             return (
-                (predicted_type if predicted_type in place.types else expected_type),
+                (predicted_type if predicted_type in node.types else expected_type),
                 predicted_type,
                 True,
             )
-        fault = _find_type_fault(place, predicted, predicted_type)
-        if not fault or (self._matching.coercion == "lenient" and _is_coercible(place, predicted)):
+        fault = _find_type_fault(node, predicted, predicted_type)
+        if not fault or (self._matching.coercion == "lenient" and _is_coercible(node, predicted)):
             return (
-                predicted_type if predicted_type in place.types else expected_type,
+                predicted_type if predicted_type in node.types else expected_type,
                 predicted_type,
                 True,
             )
@@ -219,24 +222,24 @@ def _element_matcher_name(node: SchemaNode, value: Any) -> str:
 
 
 def _expected_type(node: SchemaNode, expected: Any) -> str:
-    """Returns a field's expected type: the schema's or, of several, the expected value's."""
+    """Returns a field's expected type: the schema's or, if that allows several, the value's."""
     types = node.types
     if len(types) == 1:
         return types[0]
     if expected is None:
         return types[0] if types else ""
-    own = json_type(expected)
-    if not types or own in types:
-        return own
-    return "integer" if own == "number" and "integer" in types else types[0]
+    value_type = get_json_type(expected)
+    if not types or value_type in types:
+        return value_type
+    return "integer" if value_type == "number" and "integer" in types else types[0]
 
 
 def _predicted_type(node: SchemaNode, value: Any) -> str:
     """Returns a value's JSON type; a whole number is an integer if the schema requires one."""
-    own = json_type(value)
-    if own == "number" and "integer" in node.types and "number" not in node.types:
-        return "integer" if isinstance(value, int) or value.is_integer() else own
-    return own
+    value_type = get_json_type(value)
+    if value_type == "number" and "integer" in node.types and "number" not in node.types:
+        return "integer" if isinstance(value, int) or value.is_integer() else value_type
+    return value_type
 
 
 def _find_type_fault(node: SchemaNode, value: Any, predicted_type: str) -> str:
@@ -247,16 +250,19 @@ def _find_type_fault(node: SchemaNode, value: Any, predicted_type: str) -> str:
         return "enum"
     if isinstance(value, str):
         for name in node.formats:
-            shape = _FORMATS.get(name)
-            if shape is not None and shape.fullmatch(value) is None:
+            format_pattern = _FORMATS.get(name)
+            if format_pattern is not None and format_pattern.fullmatch(value) is None:
                 return name
     return ""
 
 
 def _is_coercible(node: SchemaNode, value: Any) -> bool:
+    """Returns whether a value can be converted to a type of the schema without an error."""
     for name in node.types:
-        kind = _PYTHON_TYPES.get(name)
-        read = None if kind is None else coerce_value(value, kind)
-        if read is not None and not _find_type_fault(node, read, _predicted_type(node, read)):
+        python_type = _PYTHON_TYPES.get(name)
+        coerced = None if python_type is None else coerce_value(value, python_type)
+        if coerced is not None and not _find_type_fault(
+            node, coerced, _predicted_type(node, coerced)
+        ):
             return True
     return False

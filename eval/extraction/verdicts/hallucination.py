@@ -19,8 +19,11 @@ from kg.words.number_words import NUMBER_WORDS
 MAX_TEXT_LENGTH: Final = 1_000_000
 """Number of characters of a text that are searched."""
 
+# A number with any separators, such as "1,234.5" or "24.12.2024".
 _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
+# A number with spaces between groups of three digits, such as "1 000 000".
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
+# A number and the word after it, which may be a scale word, such as "3 million".
 _SCALED = re.compile(r"(\d+(?:[.,]\d+)?) ?([^\W\d]+)")
 _SCALES = {
     **dict.fromkeys(["thousand", "tausend", "tsd", "mille", "mil", "k"], 1e3),
@@ -43,7 +46,7 @@ class Evidence:
         """Takes the text and the values of the expected fields."""
         self._text: Final = " ".join(fold_case(text[:MAX_TEXT_LENGTH]).split())
         self._expected: Final = expected
-        self._known: dict[tuple[str, str], bool] = {}
+        self._occurrences: dict[tuple[str, str], bool] = {}
         self._expected_texts: str | None = None
         self._expected_numbers: frozenset[float] = frozenset()
         self._digits: str | None = None
@@ -63,35 +66,36 @@ class Evidence:
             if not any(map(str.isalnum, folded)):
                 return False
             # Cached, since a reply may repeat the same value a hundred thousand times.
-            known = self._known.get((folded, matcher))
-            if known is None:
-                known = self._known[folded, matcher] = (
+            occurs = self._occurrences.get((folded, matcher))
+            if occurs is None:
+                occurs = self._occurrences[folded, matcher] = (
                     self._has_text(folded)
                     or self._has_date(folded, matcher)
                     or f"\n{folded}\n" in self._expected_values()[0]
                 )
-            return known
+            return occurs
         if isinstance(value, list):
             return bool(value) and all(self.contains_value(element, matcher) for element in value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
         return self._has_number(value) or value in self._expected_values()[1]
 
-    def _has_text(self, wanted: str) -> bool:
-        start = self._text.find(wanted)
+    def _has_text(self, text: str) -> bool:
+        start = self._text.find(text)
         while start >= 0:
-            end = start + len(wanted)
-            if is_word_boundary(self._text[start - 1 : start], wanted[0]) and is_word_boundary(
-                wanted[-1], self._text[end : end + 1]
+            end = start + len(text)
+            # At the start of the text, [-1:0] is the empty string, as it should be.
+            if is_word_boundary(self._text[start - 1 : start], text[0]) and is_word_boundary(
+                text[-1], self._text[end : end + 1]
             ):
                 return True
-            start = self._text.find(wanted, end)
+            start = self._text.find(text, end)
         return False
 
-    def _has_date(self, wanted: str, matcher: str) -> bool:
-        if matcher != "date" and not wanted[:4].isdecimal():
+    def _has_date(self, text: str, matcher: str) -> bool:
+        if matcher != "date" and not text[:4].isdecimal():
             return False
-        moment = parse_moment(wanted)
+        moment = parse_moment(text)
         if moment is None or moment.year is None or str(moment.year) not in self._text:
             return False
         if moment.day is not None and moment.day not in self.numbers:
@@ -104,21 +108,23 @@ class Evidence:
 
     def _has_number(self, value: float) -> bool:
         try:
-            size = abs(float(value))
+            magnitude = abs(float(value))
         except OverflowError:  # an integer too large for a float
             return abs(value) < 10**MAX_QUANTITY_LENGTH and self._has_text(str(abs(value)))
-        if size in _WORDS_BY_NUMBER and self._has_text(_WORDS_BY_NUMBER[int(size)]):
+        if magnitude in _WORDS_BY_NUMBER and self._has_text(_WORDS_BY_NUMBER[int(magnitude)]):
             return True
         # Parsing all numbers of a text is slow. Most made-up numbers have digits that do not occur
         # in the text in any notation, so test the digits first.
         if self._digits is None:
             self._digits = _SEPARATORS.sub("", self._text)
-        significant = f"{size:.12g}".partition("e")[0].replace(".", "").strip("0")
-        if significant not in self._digits:
+        # Up to 12 significant digits, without point, exponent, leading and trailing zeros.
+        digits = f"{magnitude:.12g}".partition("e")[0].replace(".", "").strip("0")
+        if digits not in self._digits:
             return False
-        if size in self.numbers or round(size * 100, 9) in self.numbers:
+        # A share also occurs if the text has it as a percentage.
+        if magnitude in self.numbers or round(magnitude * 100, 9) in self.numbers:
             return True
-        return size >= 1000 and size in self.large_numbers
+        return magnitude >= 1000 and magnitude in self.large_numbers
 
     def _expected_values(self) -> tuple[str, frozenset[float]]:
         """Returns the expected strings and numbers, including those in arrays.

@@ -81,11 +81,11 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     def count_categories(self, mode: Mode) -> dict[Category, int]:
         """Counts the five categories of SemEval 2013 task 9.1; strict mode has no partial ones."""
         exact = self.strict if mode == "strict" else self.exact
-        near = {"strict": 0, "partial": self.partial, "lenient": self.lenient - self.exact}[mode]
+        partial = {"strict": 0, "partial": self.partial, "lenient": self.lenient - self.exact}[mode]
         return {
             "exact": exact,
-            "partial": near,
-            "incorrect": self.n_paired - exact - near,
+            "partial": partial,
+            "incorrect": self.n_paired - exact - partial,
             "missed": self.missed,
             "spurious": self.spurious,
         }
@@ -109,8 +109,8 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
 
         It is 0, not ``None``, if only one side has fields; ``None`` if neither has.
         """
-        fields = self.expected + self.predicted
-        return 2 * self.sum_credit(mode) / fields if fields else None
+        n_fields = self.expected + self.predicted
+        return 2 * self.sum_credit(mode) / n_fields if n_fields else None
 
     @property
     def type_accuracy(self) -> float | None:
@@ -156,12 +156,12 @@ class FieldMatch(msgspec.Struct, frozen=True):
     similarity: Similarity | None
     """Similarities of two texts under the matchers ``partial`` and ``fuzzy``."""
     type_right: bool | None
-    """Null if there is no predicted value or no type is known."""
+    """Whether the predicted type is right; null if there is no predicted value or no known type."""
     error: str
     """One of ``ERROR_PATTERNS``, or empty if the match is exact."""
     hallucination: int
-    """1 field and value made up, 2 value made up, 3 value under a wrong field, 4 surplus array
-    elements; 0 none."""
+    """0 none, 1 field and value made up, 2 value made up, 3 value under a wrong field, 4 surplus
+    array elements."""
     expected: Any = None
     predicted: Any = None
 

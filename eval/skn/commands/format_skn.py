@@ -34,10 +34,10 @@ def main(
     ] = None,
     reading: ReadingOption = ReadingName.lossless,
 ) -> None:
-    """Prints one file in canonical form, or checks or rewrites several.
+    """Prints one file in canonical form, or checks or rewrites several files.
 
     By default a file is rejected if reading it would drop or guess anything. With --in-place no
-    file is changed unless all can be read.
+    file is changed unless all files can be read.
     """
     from eval.skn.commands.notation_files import STANDARD_INPUT, read_notation_file
     from kg.base.files import write_text_atomic
@@ -50,35 +50,37 @@ def main(
         raise typer.BadParameter("several files need --check or --in-place")
     if files.count(STANDARD_INPUT) > 1 or (in_place and STANDARD_INPUT in files):
         raise typer.BadParameter("standard input (-) can be read only once, and not be rewritten")
-    parsed = [read_notation_file(file, reading) for file in files]
-    canonical = [_render_canonical(file, to) for file in parsed]
+    parsed_files = [read_notation_file(file, reading) for file in files]
+    canonical_texts = [_render_canonical(file, to) for file in parsed_files]
     if not (check or in_place):
-        print_json(canonical[0].removesuffix("\n"))
+        print_json(canonical_texts[0].removesuffix("\n"))
         return
-    changed = [
-        (file.name, text) for file, text in zip(parsed, canonical, strict=True) if text != file.text
+    noncanonical_files = [
+        (file.name, text)
+        for file, text in zip(parsed_files, canonical_texts, strict=True)
+        if text != file.text
     ]
-    for name, text in changed:
+    for name, text in noncanonical_files:
         if in_place:
             write_text_atomic(Path(name), text)
         print_text(f"{'rewritten' if in_place else 'not canonical'}: {name}")
-    if check and changed:
+    if check and noncanonical_files:
         from kg.base.errors import EpocheError
 
         raise EpocheError(
-            f"{len(changed)} of {len(files)} files are not in canonical form",
+            f"{len(noncanonical_files)} of {len(files)} files are not in canonical form",
             hint="`epoche skn format --in-place` rewrites them.",
         )
 
 
-def _render_canonical(file: ParsedFile, to: NotationName | None) -> str:
+def _render_canonical(file: ParsedFile, requested_notation: NotationName | None) -> str:
     from eval.skn.commands.notation_files import format_problems, render_document
 
     document = file.require_document()
-    if not file.parsed.lossless:
+    if not file.parse_result.lossless:
         for line in format_problems(file):
             print_warning(line)
-    return render_document(document, to or file.notation)
+    return render_document(document, requested_notation or file.notation)
 
 
 if __name__ == "__main__":

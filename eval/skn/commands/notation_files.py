@@ -26,30 +26,30 @@ class ParsedFile(NamedTuple):
         name: path of the file, or ``<stdin>``.
         text: content of the file.
         notation: notation of the content.
-        parsed: the result; without the document if it could only be parsed with deviations that
-            the chosen reading does not allow.
+        parsed: the result of parsing. It has no document if the text has deviations from the
+            grammar that the chosen reading does not allow.
     """
 
     name: str
     text: str
     notation: NotationName
-    parsed: ParseResult
+    parse_result: ParseResult
 
     def require_document(self) -> Document:
         """Returns the document.
 
         Raises:
-            NotationError: there is none; the message has file, line and column of the first loss
-                or problem.
+            NotationError: there is none. The message has file, line and column of the first
+                problem, or of the first one that loses content.
         """
-        if self.parsed.document is not None:
-            return self.parsed.document
-        first = self.parsed.loss or self.parsed.problems[0]
-        others = len(self.parsed.problems) - 1
-        more = f" (and {others} more)" if others else ""
+        if self.parse_result.document is not None:
+            return self.parse_result.document
+        problem = self.parse_result.loss or self.parse_result.problems[0]
+        n_more = len(self.parse_result.problems) - 1
+        suffix = f" (and {n_more} more)" if n_more else ""
         raise NotationError(
-            f"{first.what}{more}",
-            where=f"{self.name}:{first.line}:{first.column}",
+            f"{problem.what}{suffix}",
+            where=f"{self.name}:{problem.line}:{problem.column}",
             hint="The grammar is in docs/skn.md; `epoche skn validate` lists all problems.",
         )
 
@@ -90,7 +90,7 @@ def render_document(document: Document, notation: NotationName) -> str:
 def _read_bytes(file: str) -> bytes:
     """Reads at most one byte more than is allowed, so that a huge file does not fill memory."""
     if file == STANDARD_INPUT:
-        if sys.stdin is None:
+        if sys.stdin is None:  # a process can be started without standard input
             raise MissingFileError("not available", where="standard input", hint="Name a file.")
         return sys.stdin.buffer.read(_MAX_BYTES + 1)
     with require_file(Path(file), "document").open("rb") as handle:
@@ -102,14 +102,14 @@ def _build_unread_file(name: str, problem: Problem) -> ParsedFile:
 
 
 def _locate_bad_byte(data: bytes, start: int) -> Problem:
-    before = data[:start]
-    column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
-    return Problem(before.count(b"\n") + 1, column, "not UTF-8")
+    prefix = data[:start]
+    column = len(prefix[prefix.rfind(b"\n") + 1 :].decode("utf-8")) + 1
+    return Problem(prefix.count(b"\n") + 1, column, "not UTF-8")
 
 
 def format_problems(file: ParsedFile) -> list[str]:
     """Formats the problems as compilers do: ``name:line:column: what``."""
-    return [_format_problem(file.name, problem) for problem in file.parsed.problems]
+    return [_format_problem(file.name, problem) for problem in file.parse_result.problems]
 
 
 def _format_problem(name: str, problem: Problem) -> str:

@@ -1,4 +1,7 @@
-"""Command line options of the commands of the notation; imports no parser, to start quickly."""
+"""Defines the command line options of the notation's commands.
+
+This module imports no parser, so that the commands start quickly.
+"""
 
 from __future__ import annotations
 

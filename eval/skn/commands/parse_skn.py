@@ -21,9 +21,9 @@ def main(
     from eval.skn.commands.notation_files import format_problems, read_notation_file
     from kg.base.files import to_json_bytes
 
-    understood = read_notation_file(file, reading)
-    document = understood.require_document()
-    for line in format_problems(understood):
+    parsed_file = read_notation_file(file, reading)
+    document = parsed_file.require_document()
+    for line in format_problems(parsed_file):
         print_warning(line)
     print_json(to_json_bytes(document, indent=None if compact else 2).decode())
 

@@ -28,41 +28,41 @@ def main(
 
     if files.count(STANDARD_INPUT) > 1:
         raise typer.BadParameter("standard input (-) can be read only once")
-    invalid = 0
-    missing: MissingFileError | None = None
+    n_invalid = 0
+    first_missing: MissingFileError | None = None
     for file in files:
         try:
             notation_file = read_notation_file(file, reading)
         except MissingFileError as error:
-            missing = missing or error
+            first_missing = first_missing or error  # raised after all files have been checked
             print_warning(f"{file}: {error.what}")
             continue
-        valid = notation_file.parsed.document is not None
-        invalid += not valid
+        is_valid = notation_file.parse_result.document is not None
+        n_invalid += not is_valid
         if as_json:
             record = {
                 "file": notation_file.name,
                 "notation": notation_file.notation,
-                "valid": valid,
-                "lossless": notation_file.parsed.lossless,
-                "problems": [problem._asdict() for problem in notation_file.parsed.problems],
+                "valid": is_valid,
+                "lossless": notation_file.parse_result.lossless,
+                "problems": [problem._asdict() for problem in notation_file.parse_result.problems],
             }
             print_json(to_json_bytes(record).decode())
             continue
         for line in format_problems(notation_file):
             print_text(line)
-        if valid:
-            how = (
+        if is_valid:
+            remark = (
                 ""
-                if notation_file.parsed.lossless
+                if notation_file.parse_result.lossless
                 else ", though reading it dropped or guessed something"
             )
-            print_text(f"{notation_file.name}: valid{how}")
-    if missing is not None:
-        raise missing
-    if invalid:
+            print_text(f"{notation_file.name}: valid{remark}")
+    if first_missing is not None:
+        raise first_missing
+    if n_invalid:
         raise NotationError(
-            f"{invalid} of {len(files)} files are not valid",
+            f"{n_invalid} of {len(files)} files are not valid",
             hint="The grammar is in docs/skn.md.",
         )
 

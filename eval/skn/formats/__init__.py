@@ -1,1 +1,1 @@
-"""The form of each pipeline's extraction: prompts, writing and parsing."""
+"""Prompts, writers and parsers for the form in which each pipeline writes its extractions."""

@@ -30,8 +30,8 @@ value and a fact states it, every other value is wrong.
 {DATA_ONLY}""",
     blocks=("notes", "question"),
 )
-"""The same for every form, and as close to the prompt of ``raw`` as possible, with notes in place
-of facts and rules."""
+"""The prompt is the same for every form. Its wording is as close as possible to that of the system
+``raw``, with notes in place of facts and rules."""
 
 
 def build_card_text(card: CardView) -> str:

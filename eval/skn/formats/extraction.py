@@ -1,7 +1,7 @@
 """The extraction record, the protocol of extractors, and the extractor that asks a model.
 
-An extractor extracts content for a question from a text, in the form of one pipeline. The result is
-parsed here, first strictly and then tolerantly, by the same rules for every format
+An extractor extracts content for a question from a text, in the form of one pipeline. The reply is
+parsed here, first strictly and then tolerantly. The rules of parsing are the same for every format
 (``eval.skn.formats.forms``), so that the formats' shares of readable replies are comparable.
 """
 
@@ -36,10 +36,11 @@ Validity: TypeAlias = Literal["strict", "tolerant", "repaired", "unreadable"]
 repair turn, or not at all."""
 
 QUOTED_CHARS_PER_TOKEN = 8
-"""Characters per budgeted token of an unreadable reply that a repair turn shows to the model. More
-than replies have, so that longer formats are not truncated where shorter ones are shown whole."""
+"""A repair turn quotes this many characters of an unreadable reply per token of the budget. Replies
+have fewer characters per token, so every reply is quoted in full, whatever its format."""
 
 _PARSING_MODES: tuple[tuple[bool, Validity], ...] = ((True, "strict"), (False, "tolerant"))
+"""The argument ``strict`` of the parser, and the validity of a reply that it can parse."""
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +51,8 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
         context: the text for the agent: canonical and compact, or, as published, what the model
             wrote. Empty if there is no text to pass on.
         validity: how the reply could be parsed.
-        problem: the problem of the last unreadable reply, with line and column if the
-            problem has a position. Empty if every reply could be read.
+        problem: what is wrong with the last unreadable reply, with line and column if known.
+            Empty if every reply could be read.
         raw: the model's last reply; for an offline extractor, the context.
         content: the parsed content as JSON values; null if it could not be parsed. ``to_content``
             returns the record itself.
@@ -87,7 +88,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extractor(Protocol):
-    """Makes extractions in the form of one pipeline."""
+    """Extracts content from texts, in the form of one pipeline."""
 
     def params(self) -> dict[str, Any]:
         """Returns everything that determines its results, as JSON values, for the manifest."""
@@ -156,18 +157,18 @@ class ModelExtractor:
             ModelCallError: this call failed for good.
         """
         with count_calls() as log:
-            extracted = await (
+            extraction = await (
                 self._extract_as_published(text)
                 if self._setting.published
-                else self._extract_fairly(text, question)
+                else self._extract_in_fair_setting(text, question)
             )
         return msgspec.structs.replace(
-            extracted,
+            extraction,
             latency_s=round(log.latency_s, 4),
             usage=get_complete_usage(log),
         )
 
-    async def _extract_fairly(self, text: str, question: str) -> Extraction:
+    async def _extract_in_fair_setting(self, text: str, question: str) -> Extraction:
         data = {"text": text}
         if self._setting.show_question:
             data["question"] = question
@@ -179,18 +180,18 @@ class ModelExtractor:
         if content is not None or problem is None:
             return self._build_extraction(completion, content, validity)
         current_calls().repairs += 1
-        quoted = completion.text[: QUOTED_CHARS_PER_TOKEN * self._setting.max_tokens]
-        again: list[Message] = [
+        quoted_reply = completion.text[: QUOTED_CHARS_PER_TOKEN * self._setting.max_tokens]
+        repair_messages: list[Message] = [
             *messages,
-            {"role": "assistant", "content": quoted or "(nothing)"},
+            {"role": "assistant", "content": quoted_reply or "(nothing)"},
             {"role": "user", "content": build_repair_turn(problem)},
         ]
-        completion = await self._client.complete(again, schema=self._schema)
+        completion = await self._client.complete(repair_messages, schema=self._schema)
         if completion.is_refused:
             return self._build_refusal(completion)
-        content, _, second = self._parse_reply(completion)
+        content, _, second_problem = self._parse_reply(completion)
         if content is None:
-            return self._build_extraction(completion, None, "unreadable", second)
+            return self._build_extraction(completion, None, "unreadable", second_problem)
         return self._build_extraction(completion, content, "repaired", problem)
 
     def _parse_reply(
@@ -241,22 +242,22 @@ class ModelExtractor:
         if completion.is_refused:
             return self._build_refusal(completion)
         content, validity, problem = self._parse_reply(completion)
-        extracted = self._build_extraction(completion, content, validity, problem)
+        extraction = self._build_extraction(completion, content, validity, problem)
         reply = completion.text.strip()
         context = format_published_json(reply) if self.pipeline.notation == "json" else reply
-        return msgspec.structs.replace(extracted, context=context)
+        return msgspec.structs.replace(extraction, context=context)
 
 
 def format_published_json(reply: str) -> str:
     """Formats a JSON reply as the published code passes it to its agent; empty if it is not JSON.
 
     The published code silently replaces an unreadable reply by three empty lists. Here nothing is
-    passed on instead.
+    passed on in that case.
     """
     try:
         value = json.loads(reply)
         text = json.dumps(value, indent=2) if isinstance(value, dict) else str(value)
-        text.encode()
+        text.encode()  # raises a ValueError for a lone surrogate, which no file can store
     except (ValueError, RecursionError):
         return ""
     return text

@@ -1,8 +1,8 @@
 """The flat JSON of the published benchmark: entities, relationships and claims, no metadata.
 
-Claims have no confidence in ``json``, and each has one in ``json_conf``. Unknown keys are errors
-in both, because a comparison of forms is meaningful only if the agent gets no content that the form
-does not have.
+In the pipeline ``json`` claims have no confidence; in ``json_conf`` each claim has one. Unknown
+keys are errors in both, because a comparison of forms is meaningful only if the agent gets no
+content that the form does not have.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class FlatClaim(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 class FlatExtraction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A whole extraction, with the most important things first.
 
-    Only ``claims`` is required in JSON, though it may be empty. This matches SKN, where only
-    ``@facts`` is the only required section with content.
+    In JSON only ``claims`` is required, and it may be empty. This matches SKN, where ``@facts`` is
+    the only required section of extracted content.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -52,6 +52,8 @@ class FlatExtraction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     claims: tuple[FlatClaim, ...] = ()
 
 
+# Two forms of the same JSON, with claims that must or must not have a confidence. They are used
+# only to check a value, which is then converted to ``FlatExtraction``.
 class _UnscoredClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     statement: NonBlankText
     category: Category

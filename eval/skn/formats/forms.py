@@ -1,11 +1,11 @@
 """Writes and parses the extraction of each pipeline, by the same rules in SKN and JSON.
 
 *Strict*: the whole reply is the extraction and follows its grammar exactly. *Tolerant*: the
-extraction may be in a code fence, after a ``<think>`` block or amid prose; indentation, order and
-quotes may differ; commas may be missing or superfluous, keys or headings in capitals, ``90%``
-instead of 0.9. No content is dropped or guessed. Any other reply is unreadable, and so is an
-extraction with a section that its pipeline does not have, because the agent must not see a
-section that the ablation removes.
+extraction may be in a code fence, after a ``<think>`` block or amid prose. Indentation, order and
+quotes may differ, commas may be missing or superfluous, keys and headings may be in capitals, and
+``90%`` may stand for 0.9. No content is dropped or guessed. Any other reply is unreadable. An
+extraction with a section that its pipeline does not have is unreadable too, because the agent must
+not see a section that the ablation removes.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ _HEADINGS: dict[Section, re.Pattern[str]] = {
 }
 # msgspec's messages end in the path of the faulty value: "… - at `$.facts[0].text`".
 _ERROR_PATH = re.compile(r" - at `(?:key` in `)?\$([^`]*)`\s*$")
+# One step of such a path: ".key" (group 1) or "[index]" (group 2).
 _PATH_STEP = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
 
 
@@ -83,8 +84,8 @@ def write_content(content: ExtractionContent, pipeline: Pipeline) -> str:
 def build_example(pipeline: Pipeline) -> str:
     """Writes an example of the form, filled with the same explanatory words in every form."""
     if pipeline.typed:
-        absent: list[Section] = sorted(ALL_SECTIONS - pipeline.sections)
-        return write_content(drop_sections(_EXAMPLE_DOCUMENT, *absent), pipeline)
+        excluded_sections: list[Section] = sorted(ALL_SECTIONS - pipeline.sections)
+        return write_content(drop_sections(_EXAMPLE_DOCUMENT, *excluded_sections), pipeline)
     confidences = (0.9, 0.7, 0.4) if pipeline.confidence else (None, None, None)
     claims = tuple(
         FlatClaim(text, "fact", confidence)
@@ -115,7 +116,7 @@ def _parse_skn(text: str, pipeline: Pipeline, *, strict: bool) -> ReadResult:
     if parsed.document is None or not parsed.lossless or (strict and parsed.problems):
         # Fences and prose are problems too, but only a loss makes a tolerant reading fail.
         return ReadResult(None, _shorten_problem(parsed.loss or parsed.problems[0]))
-    for section in _find_excluded_sections(parsed.document, pipeline):
+    for section in _find_excluded_sections(parsed.document, pipeline):  # reports the first one
         heading = _HEADINGS[section].search(text)
         offset = heading.start() if heading else 0
         return _build_failure(text, offset, f"this form has no section @{section}")
@@ -124,14 +125,14 @@ def _parse_skn(text: str, pipeline: Pipeline, *, strict: bool) -> ReadResult:
 
 def _parse_json(text: str, pipeline: Pipeline, *, strict: bool) -> ReadResult:
     try:
-        placed = (
+        located = (
             _parse_strict_json(text)
             if strict
             else _parse_tolerant_json(_blank_out_think_block(text))
         )
     except JsonFaultError as error:
         return _build_failure(text, error.offset, error.what)
-    value = placed.value if strict else normalise_value(placed.value)
+    value = located.value if strict else normalise_value(located.value)
     try:
         if not pipeline.typed:
             return ReadResult(flat_from_json(value, confidence=pipeline.confidence))
@@ -139,26 +140,27 @@ def _parse_json(text: str, pipeline: Pipeline, *, strict: bool) -> ReadResult:
     except (msgspec.ValidationError, NotationError) as error:
         message = error.what if isinstance(error, NotationError) else str(error)
         what = message.removeprefix("not an SKN document: ")
-        return _build_failure(text, _locate_error(what, placed), what)
-    for section in _find_excluded_sections(document, pipeline):
+        return _build_failure(text, _locate_error(what, located), what)
+    for section in _find_excluded_sections(document, pipeline):  # reports the first one
         return _build_failure(
-            text, placed.offsets.get((section,), 0), f"this form has no key {section!r}"
+            text, located.offsets.get((section,), 0), f"this form has no key {section!r}"
         )
     return ReadResult(document)
 
 
 def _parse_strict_json(text: str) -> LocatedValue:
-    placed = parse_value(text)
-    if skip_space(text, placed.end) < len(text):
-        raise JsonFaultError(skip_space(text, placed.end), "text after the JSON object")
-    return placed
+    located = parse_value(text)
+    if skip_space(text, located.end) < len(text):
+        raise JsonFaultError(skip_space(text, located.end), "text after the JSON object")
+    return located
 
 
 def _parse_tolerant_json(text: str) -> LocatedValue:
-    """Parses the only JSON object in ``text``, in its only code fence if it has one.
+    """Parses the only JSON object in ``text``, or in its code fence if it has one.
 
     Raises:
-        JsonFaultError: there is no object, more than one, or it is in a list.
+        JsonFaultError: there are several code fences, no object or several, or the object is in a
+            list.
     """
     fences = list(_FENCE.finditer(text))
     if len(fences) > 1:
@@ -166,40 +168,41 @@ def _parse_tolerant_json(text: str) -> LocatedValue:
     start, stop = fences[0].span(1) if fences else (0, len(text))
     if text[skip_space(text, start) :].startswith("["):
         raise JsonFaultError(skip_space(text, start), "a list, not one JSON object")
-    begin = text.find("{", start, stop)
-    if begin < 0:
+    object_start = text.find("{", start, stop)
+    if object_start < 0:
         raise JsonFaultError(start, "no JSON object")
-    placed = parse_value(text[:stop], begin, tolerant=True)
-    second = text.find("{", placed.end, stop)
-    if second >= 0:
-        raise JsonFaultError(second, "more than one JSON object")
-    return placed
+    located = parse_value(text[:stop], object_start, tolerant=True)
+    second_start = text.find("{", located.end, stop)
+    if second_start >= 0:
+        raise JsonFaultError(second_start, "more than one JSON object")
+    return located
 
 
 def _blank_out_think_block(text: str) -> str:
     """Replaces a leading ``<think>`` block by spaces; positions in the rest do not change."""
-    thought = _THINK_BLOCK.match(text)
-    if thought is None:
+    think_block = _THINK_BLOCK.match(text)
+    if think_block is None:
         return text
-    return re.sub(r"[^\n]", " ", thought[0]) + text[thought.end() :]
+    return re.sub(r"[^\n]", " ", think_block[0]) + text[think_block.end() :]
 
 
 def _find_excluded_sections(document: Document, pipeline: Pipeline) -> list[Section]:
     """Returns the sections of ``document`` that the pipeline does not have."""
-    absent: list[Section] = sorted(ALL_SECTIONS - pipeline.sections)
-    return [section for section in absent if getattr(document, section) is not None]
+    excluded_sections: list[Section] = sorted(ALL_SECTIONS - pipeline.sections)
+    return [section for section in excluded_sections if getattr(document, section) is not None]
 
 
-def _locate_error(what: str, placed: LocatedValue) -> int:
+def _locate_error(what: str, located: LocatedValue) -> int:
     """Returns the offset of the value that a msgspec message names, or of its nearest parent."""
     path: tuple[str | int, ...] = ()
     match = _ERROR_PATH.search(what)
     for step in _PATH_STEP.finditer(match[1]) if match else ():
-        child_path = (*path, step[1] if step[1] is not None else int(step[2]))
-        if child_path not in placed.offsets:
+        key = step[1] if step[1] is not None else int(step[2])
+        child_path = (*path, key)
+        if child_path not in located.offsets:
             break
         path = child_path
-    return placed.offsets[path]
+    return located.offsets[path]
 
 
 def _build_failure(text: str, offset: int, what: str) -> ReadResult:

@@ -1,4 +1,4 @@
-"""Normalises JSON values as models write them: keys in other spellings, scores and levels as text.
+"""Normalises JSON as models write it: keys in other spellings, scores and levels as text.
 
 The tolerant SKN parser accepts ``90%`` as a score and ``## Facts`` as a heading. JSON is read with
 the same tolerance; otherwise a comparison of the formats would compare the strictness of their
@@ -37,6 +37,8 @@ def normalise_value(value: Any) -> Any:
     normalised: dict[str, Any] = {}
     for original_key, field in value.items():
         key = _WORD_BREAK.sub("_", original_key.strip().lower())
+        # A key that is unknown, or whose normal spelling is a key of this object too, is left
+        # unchanged; the parser then rejects it.
         if key not in _KNOWN_KEYS or (key != original_key and key in value):
             key = original_key
         if key in normalised:  # "Facts" and "FACTS": ambiguous, so the object is left unchanged

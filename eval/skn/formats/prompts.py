@@ -1,12 +1,12 @@
 """The prompts of extractors and agent in the fair setting; ``eval.prompts`` explains their form.
 
-All eight extractors have the same prompt: the same task, rules of inference and order, and budget;
-the question is shown to all or to none. Only the last part differs, which explains how the form is
-written; what two forms have in common is explained in the same words.
+The prompts of all eight extractors state the same task, the same rules and the same budget, and
+the question is shown to all of them or to none. Only the last part of the prompt differs: it
+explains how the form is written. What two forms have in common is explained in the same words.
 
-Extractions reach the agent with their lines and spacing unchanged, since that is what they differ
-in. ``>`` is not escaped either: it cannot open a tag, and escaping it would make SKN's arrow cost
-more tokens than JSON's brackets.
+Extractions reach the agent with their lines and spacing unchanged, because the formats differ in
+these. ``>`` is not escaped: it cannot open a tag, and escaping it would make SKN's arrow ``->``
+cost more tokens than JSON's brackets.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ VERSION = 1
 
 
 class MultilinePrompt(Prompt):
-    """A prompt whose data keep their lines and spacing; data still cannot open a tag."""
+    """A prompt whose data keep their lines and spacing; data cannot open a tag."""
 
     def build_messages(self, **data: str | Sequence[str]) -> list[Message]:
-        """Builds the messages as ``Prompt`` does; several texts for a block become its lines.
+        """Builds the messages as ``Prompt`` does; a list of texts becomes the lines of its block.
 
         Raises:
             ValueError: a block has no data, or there are data without a block.

@@ -1,8 +1,9 @@
 """The published benchmark's prompts, word for word, for ``--as-published``.
 
 Quoted from the SKN benchmark of ujjwalredd/Structured-Knowledge-Notation (MIT licence), files
-``src/extractors.py`` and ``src/agent.py``. They treat the formats differently on purpose, as that
-is what is reproduced: JSON must not infer and has no length limit, SKN has a limit and an order.
+``src/extractors.py`` and ``src/agent.py``. The prompts treat the formats differently: the JSON
+extractor must not infer and has no length limit, while SKN has a length limit and an order of
+importance. These differences are kept on purpose, because they are what is reproduced.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ Required Schema:
 
 If information is missing, use empty arrays."""  # noqa: E501 - as published
 
+# The parts of the SKN prompts.
 _SKN_HEAD = """\
 You are a structured knowledge extraction engine optimized for downstream AI reasoning.
 Your task is to convert the provided text into Structured Knowledge Notation (SKN).
@@ -78,13 +80,13 @@ Symbol key:
   ~ = uncertain or inferred
 """
 _ARROW = "  -> = causal link\n"
-_RULES = """
+_FIRST_RULES = """
 Rules:
 1. Confidence scores must reflect only what the text directly supports.
 2. Order facts by importance.
 """
 
-_FULL = (
+_SKN_FULL = (
     _SKN_HEAD
     + '  . "supporting detail" [<confidence>]\n'
     + _UNCERTAIN
@@ -118,7 +120,7 @@ Rules:
 7. Every fact must be traceable to the source text.
 8. The @risk line must assess whether the question or text could lead to misdirection."""
 )
-_COMPACT = """\
+_LAST_RULES = """\
 5. Do not fabricate information not grounded in the text.
 6. Keep it compact. Aim for under 200 tokens total.
 7. Every fact must be traceable to the source text.
@@ -137,31 +139,31 @@ PUBLISHED_EXTRACTION: dict[str, str] = {
     + _RISK
     + _SYMBOLS
     + _ARROW
-    + _RULES
+    + _FIRST_RULES
     + """\
 3. Extract causal links only when the text strongly implies them.
 4. Do NOT include a @gaps section.
 """
-    + _COMPACT,
+    + _LAST_RULES,
     "skn_no_causal": _SKN_HEAD
     + _UNCERTAIN
     + _GAPS
     + "\n"
     + _RISK
     + _SYMBOLS
-    + _RULES
+    + _FIRST_RULES
     + """\
 3. Do NOT include a @causal section. No cause-effect chains.
 4. The @gaps section must list what is NOT in the text.
 """
-    + _COMPACT,
+    + _LAST_RULES,
     "skn_no_risk": _SKN_HEAD
     + _UNCERTAIN
     + _CAUSAL
     + _GAPS
     + _SYMBOLS
     + _ARROW
-    + _RULES
+    + _FIRST_RULES
     + """\
 3. Extract causal links only when the text strongly implies them.
 4. The @gaps section must list what is NOT in the text.
@@ -169,9 +171,10 @@ PUBLISHED_EXTRACTION: dict[str, str] = {
 6. Do not fabricate information not grounded in the text.
 7. Keep it compact. Aim for under 200 tokens total.
 8. Every fact must be traceable to the source text.""",
-    "skn": _FULL,
+    "skn": _SKN_FULL,
 }
-"""The system message of each of the six extractors; the user message is only the text."""
+"""The system message of each of the six published extractors; the user message is only the text to
+extract from."""
 
 PUBLISHED_AGENT = """\
 You are an AI agent. Based on the provided context, answer the question.

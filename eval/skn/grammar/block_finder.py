@@ -11,21 +11,23 @@ from typing import NamedTuple
 from eval.skn.grammar.lexical import SURROGATE
 from eval.skn.grammar.parse_result import Findings
 
+# [SKN] and [/SKN], also with spaces, in other case, escaped or formatted in Markdown.
 _OPENING = re.compile(r"[\s*#>`_]*\\?\[\s*SKN\s*\\?\][\s*`_:]*", re.IGNORECASE)
 _CLOSING = re.compile(r"[*`_]*\\?\[\s*/\s*SKN\s*\\?\][\s*`_.]*$", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(?:```|~~~)[\w \t-]*$")
 _HEADING = re.compile(r"[\s*#`_]*@\s?([A-Za-z][\w-]{0,40})[\s*`_:]*")
-_BARE_HEADING = re.compile(
+# "## Facts" alone on its line, "source: …" before "fresh", or "risk" before "misdirection:".
+_HEADING_WITHOUT_AT = re.compile(
     r"(?:#+\s*)?(?:\*\*)?(facts?|caus(?:al|es?)|gaps?)[*:]*\s*$"
     r"|(src|source)\b[\s:]*(?=.{0,300}\bfresh)"
     r"|(risks?)\b[\s:]*(?=misdirection\s*[:=])",
     re.IGNORECASE,
 )
-_NAMES = re.compile(
+_SECTION_NAME = re.compile(
     r"(?:src|sources?|facts?|caus(?:al|es?|ality)(?:[_-]?(?:links?|chains?))?|gaps?|risks?)",
     re.IGNORECASE,
 )
-# What is left of [SKN] where a section's name runs into it: "[@src a | …", "[@srcSKN]".
+# A damaged [SKN], with the name of a section inside its brackets: "[@src a | …", "[@srcSKN]".
 _TORN_OPENING = re.compile(
     r"[\s*#>`_]*\\?\[\W{0,9}@\s?(?:src|source|fact|caus|gap|risk)", re.IGNORECASE
 )
@@ -66,12 +68,14 @@ class Block(NamedTuple):
 
 
 def match_heading(text: str) -> Heading | None:
-    """Returns the section that a line opens, in any accepted spelling, or None."""
+    """Returns the heading at the start of a line, in any accepted spelling; None without one."""
     found = _HEADING.match(text)
     if found:
-        known = _NAMES.fullmatch(found[1])
-        return Heading(_SECTION_BY_INITIAL[found[1][0].lower()] if known else "", found.end())
-    found = _BARE_HEADING.match(text)
+        section_name = _SECTION_NAME.fullmatch(found[1])
+        return Heading(
+            _SECTION_BY_INITIAL[found[1][0].lower()] if section_name else "", found.end()
+        )
+    found = _HEADING_WITHOUT_AT.match(text)
     if found:
         name = found[1] or found[2] or found[3]
         return Heading(_SECTION_BY_INITIAL[name[0].lower()], found.end())
@@ -84,11 +88,13 @@ def is_fence(text: str) -> bool:
 
 
 def find_block(text: str, findings: Findings) -> Block | None:
-    """Finds the last complete block, else the last incomplete one, else all from a section on.
+    """Finds the last complete block, or else the last incomplete one.
+
+    Without ``[SKN]`` the block starts at the first section.
 
     Args:
         text: the model's reply.
-        findings: receives the deviations.
+        findings: collects the deviations from the grammar.
 
     Returns:
         ``None`` if there is neither ``[SKN]`` nor a section.
@@ -96,10 +102,10 @@ def find_block(text: str, findings: Findings) -> Block | None:
     lines = _split_lines(text, findings)
     spans = _find_spans(lines)
     if not spans:
-        findings.add_problem(1, 1, "no SKN: neither [SKN] nor a section", lost=True)
+        findings.add_problem(1, 1, "no SKN: neither [SKN] nor a section", loses_content=True)
         return None
     span = next((span for span in reversed(spans) if span.closed), spans[-1])
-    _note_outside(lines, span, findings)
+    _report_outside_text(lines, span, findings)
     pieces = _extract_pieces(lines, span, findings)
     return Block(pieces, span.closed)
 
@@ -113,11 +119,13 @@ class _Span(NamedTuple):
 
 
 def _split_lines(text: str, findings: Findings) -> list[str]:
-    half = SURROGATE.search(text)
-    if half:
-        line = text.count("\n", 0, half.start()) + 1
-        column = half.start() - text.rfind("\n", 0, half.start())
-        findings.add_problem(line, column, "half a character (a lone surrogate)", lost=True)
+    surrogate = SURROGATE.search(text)
+    if surrogate:
+        line = text.count("\n", 0, surrogate.start()) + 1
+        column = surrogate.start() - text.rfind("\n", 0, surrogate.start())
+        findings.add_problem(
+            line, column, "half a character (a lone surrogate)", loses_content=True
+        )
         text = SURROGATE.sub("\ufffd", text)
     if text.startswith("\ufeff"):
         findings.add_problem(1, 1, "a byte order mark")
@@ -129,24 +137,32 @@ def _split_lines(text: str, findings: Findings) -> list[str]:
 
 
 def _find_spans(lines: list[str]) -> list[_Span]:
-    """Finds all blocks; [SKN] opens one if it is alone on its line or a section follows it."""
+    """Finds all blocks.
+
+    [SKN] opens a block if it is alone on its line or if a section follows it on the line.
+    """
     spans: list[_Span] = []
     start: int | None = None
-    section = _find_first_section(lines)
-    for number, line in enumerate(lines):
+    first_section = _find_first_section(lines)
+    for line_number, line in enumerate(lines):
         opening = _OPENING.match(line)
         if opening and (opening.end() == len(line) or line.startswith("@", opening.end())):
             if start is not None:
-                spans.append(_Span(start, number - 1, closed=False))
-            start = number
+                spans.append(_Span(start, line_number - 1, closed=False))
+            start = line_number
         if "/" in line and _CLOSING.search(line):
-            if start is None and not spans and section is not None and section <= number:
-                start = section
+            if (
+                start is None
+                and not spans
+                and first_section is not None
+                and first_section <= line_number
+            ):
+                start = first_section
             if start is not None:
-                spans.append(_Span(start, number, closed=True))
+                spans.append(_Span(start, line_number, closed=True))
             start = None
     if start is None and not spans:
-        start = section
+        start = first_section
     if start is not None:
         spans.append(_find_unmarked_end(lines, start))
     return spans
@@ -161,26 +177,28 @@ def _find_first_section(lines: list[str]) -> int | None:
 
 
 def _find_unmarked_end(lines: list[str], start: int) -> _Span:
-    """Ends a block without [/SKN] at the next code fence; without a fence it is incomplete."""
+    """Ends a block without [/SKN] at the next code fence; without a fence it is not closed."""
     for number in range(start + 1, len(lines)):
         if is_fence(lines[number]):
             return _Span(start, number, closed=True)
     return _Span(start, len(lines) - 1, closed=False)
 
 
-def _note_outside(lines: list[str], span: _Span, findings: Findings) -> None:
+def _report_outside_text(lines: list[str], span: _Span, findings: Findings) -> None:
     parts = (("before", range(span.first)), ("after", range(span.last + 1, len(lines))))
-    for where, part in parts:
-        written = [number for number in part if lines[number].strip()]
-        if not written:
+    for side, line_numbers in parts:
+        filled_lines = [number for number in line_numbers if lines[number].strip()]
+        if not filled_lines:
             continue
-        sections = (number for number in written if "@" in lines[number])
-        section = next((number for number in sections if _looks_like_section(lines[number])), None)
-        if section is None:
-            findings.add_problem(written[0] + 1, 1, f"text {where} the block")
+        section_lines = (number for number in filled_lines if "@" in lines[number])
+        section_line = next(
+            (number for number in section_lines if _looks_like_section(lines[number])), None
+        )
+        if section_line is None:
+            findings.add_problem(filled_lines[0] + 1, 1, f"text {side} the block")
         else:
-            what = f"a section {where} the block is left out"
-            findings.add_problem(section + 1, 1, what, lost=True)
+            what = f"a section {side} the block is left out"
+            findings.add_problem(section_line + 1, 1, what, loses_content=True)
 
 
 def _looks_like_section(line: str) -> bool:
@@ -208,5 +226,7 @@ def _extract_pieces(lines: list[str], span: _Span, findings: Findings) -> tuple[
                 findings.add_problem(number + 1, end + 1, "[/SKN] does not stand alone on its line")
         pieces.append(Piece(number, start, line[start:end]))
     if not span.closed:
-        findings.add_problem(span.last + 1, len(lines[span.last]) + 1, "no [/SKN]: torn", lost=True)
+        findings.add_problem(
+            span.last + 1, len(lines[span.last]) + 1, "no [/SKN]: torn", loses_content=True
+        )
     return tuple(pieces)

@@ -131,8 +131,8 @@ def _check_choice(record: msgspec.Struct, name: str, choices: tuple[str, ...]) -
 def _check_unit(record: msgspec.Struct, name: str) -> None:
     """Checks that a field is a number from 0 to 1, and normalises it."""
     value = getattr(record, name)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or not 0 <= value <= 1:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1")
     # Equal documents must serialise to the same text, but 1 and 1.0, 0.0 and -0.0 print
     # differently. Adding 0.0 turns -0.0 into 0.0.

@@ -16,7 +16,10 @@ class Draft:
         self.risk: Risk | None = None
 
     def open_section(self, section: str) -> None:
-        """Opens a section of items (``facts``, ``causal``, ``gaps``), at first without any."""
+        """Opens a section of items: ``facts``, ``causal`` or ``gaps``.
+
+        A section that is already open keeps its items.
+        """
         if getattr(self, section) is None:
             setattr(self, section, [])
 

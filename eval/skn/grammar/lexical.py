@@ -10,11 +10,13 @@ MAX_CHARACTERS = 4_000_000
 """Maximum length of a text to parse or write; extractions have a few thousand characters."""
 
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
-"""A quotation up to its closing quote; ``unquote_string`` checks its escapes."""
+"""A quotation up to its closing quote; ``unquote_string`` checks its escapes. The possessive
+quantifiers (``*+``) keep matching linear."""
 UNIT = re.compile(r"0(?:\.[0-9]{1,400})?|1(?:\.0{1,400})?")
-"""0 to 1 in plain decimals; the limit is there because the smallest double needs 342 characters."""
+"""0 to 1 in plain decimals. 400 digits are enough for every double: the smallest needs 342."""
 FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Must be escaped: control characters, line and paragraph separators, lone surrogates."""
+"""Characters that must be escaped: control characters, line and paragraph separators, lone
+surrogates."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Lone surrogates (half a character), which JSON can escape but UTF-8 cannot encode."""
 _ESCAPED = re.compile(
@@ -22,6 +24,7 @@ _ESCAPED = re.compile(
 )
 r"""Characters written as ``\uXXXX`` in addition to those that JSON escapes: invisible characters,
 and those that change the direction of text."""
+# The characters of _ESCAPED (its pattern without the opening bracket) and those that JSON escapes.
 _INVISIBLE = re.compile(f"[\x00-\x1f{_ESCAPED.pattern[1:]}")
 
 
@@ -57,9 +60,11 @@ def format_gap(text: str) -> str:
 
 
 def format_term(text: str) -> str:
-    """Writes a cause or an effect, quoted if necessary or if a reader could take it for two."""
-    bare = _can_be_unquoted(text) and not any(sign in text for sign in ("->", "→", "[", "]", "|"))
-    return text if bare else quote_string(text)
+    """Writes a cause or an effect, quoted if necessary or if it contains signs of the notation."""
+    is_unambiguous = _can_be_unquoted(text) and not any(
+        sign in text for sign in ("->", "→", "[", "]", "|")
+    )
+    return text if is_unambiguous else quote_string(text)
 
 
 def _can_be_unquoted(text: str) -> bool:

@@ -52,7 +52,10 @@ class Line:
     def take_unit(self) -> float:
         """Consumes a number from 0 to 1."""
         start = self.offset
-        number = self.take_match(UNIT, what := "a number from 0.0 to 1.0")
+        what = "a number from 0.0 to 1.0"
+        number = self.take_match(UNIT, what)
+        # The number goes on: "0.9%", "1e-3". A tuple, because the empty text at the end of the
+        # line would be in every string.
         if self.text[self.offset : self.offset + 1] in tuple("0123456789.,%eE"):
             self.offset = start
             self.raise_error(f"expected {what}")
@@ -67,9 +70,9 @@ class Line:
         start = self.offset
         found = STRING.match(self.text, start)
         if found is None:
-            opened = self.text.startswith('"', start)
+            starts_with_quote = self.text.startswith('"', start)
             self.raise_error(
-                "a quotation that does not end" if opened else "expected a quoted text"
+                "a quotation that does not end" if starts_with_quote else "expected a quoted text"
             )
         self._check_writable(found[0])
         text = unquote_string(found[0])
@@ -116,6 +119,7 @@ class Line:
 
     def raise_error(self, what: str) -> NoReturn:
         """Raises ``LineSyntaxError`` with ``what`` and the text that was found instead."""
+        # clean_text reads at most this many characters to find those that it returns.
         remainder = self.text[self.offset : self.offset + 4 * _MAX_QUOTED_CHARS]
         description = (
             repr(clean_text(remainder, _MAX_QUOTED_CHARS)) if remainder else "the end of the line"
@@ -123,11 +127,11 @@ class Line:
         raise LineSyntaxError(self.offset, f"{what}, found {description}")
 
     def _check_writable(self, text: str) -> None:
-        unfit = FORBIDDEN.search(text)
-        if unfit:
-            code = f"U+{ord(unfit[0]):04X}"
+        forbidden = FORBIDDEN.search(text)
+        if forbidden:
+            code = f"U+{ord(forbidden[0]):04X}"
             what = f"the character {code}, which only an escape in a quotation can say"
-            raise LineSyntaxError(self.offset + unfit.start(), what)
+            raise LineSyntaxError(self.offset + forbidden.start(), what)
 
     def _check_not_blank(self, text: str) -> None:
         if not text.strip():

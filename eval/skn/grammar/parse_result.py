@@ -1,7 +1,7 @@
-"""The result of parsing an SKN block: a document or none, and the problems with their places.
+"""The result of parsing an SKN block: the document, if any, and the problems with their positions.
 
-A repair turn quotes problems to the model (``eval.skn.formats.prompts.build_repair_turn``), so
-their wording is part of what models are shown.
+A repair turn quotes a problem to the model (``eval.skn.formats.prompts.build_repair_turn``). The
+wording of problems is therefore part of a prompt.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class ParseResult(NamedTuple):
 
     Attributes:
         document: the document; ``None`` if there is none, or if strict parsing found a problem.
-        problems: the deviations from the grammar, in the order of the text, at most
-            ``MAX_PROBLEMS``, followed by one more with the number of the others.
+        problems: the deviations from the grammar, in the order of the text. After the first
+            ``MAX_PROBLEMS``, a last one gives the number of those left out.
         lossless: whether there is a document and no content of the block was dropped or guessed.
-        loss: the first problem for which content was dropped or guessed; ``None`` if there is
+        loss: the first problem that made the parser drop or guess content; ``None`` if there is
             none.
     """
 
@@ -57,28 +57,30 @@ class Findings:
         self.count = 0
         self._recorded: list[Problem] = []
 
-    def add_problem(self, line: int, column: int, what: str, *, lost: bool = False) -> None:
+    def add_problem(
+        self, line: int, column: int, what: str, *, loses_content: bool = False
+    ) -> None:
         """Adds one problem.
 
         Args:
             line: number of the line, from 1.
             column: position in the line, from 1.
             what: description of the problem, in one clause.
-            lost: whether content is dropped or guessed because of the problem.
+            loses_content: whether content is dropped or guessed because of the problem.
         """
         self.count += 1
         problem = Problem(line, column, what)
-        if lost and (self.loss is None or problem[:2] < self.loss[:2]):
+        if loses_content and (self.loss is None or problem[:2] < self.loss[:2]):
             self.loss = problem
         if len(self._recorded) < MAX_PROBLEMS:
             self._recorded.append(problem)
 
     def list_problems(self) -> tuple[Problem, ...]:
-        """Returns the problems in the order of the text, and a last one that counts the others."""
+        """Returns the problems in the order of the text; a last one counts those not recorded."""
         recorded = sorted(self._recorded, key=lambda problem: problem[:2])
         if self.count > MAX_PROBLEMS:
-            more = self.count - MAX_PROBLEMS
+            n_more = self.count - MAX_PROBLEMS
             recorded.append(
-                Problem(recorded[-1].line, recorded[-1].column, f"and {more} more problems")
+                Problem(recorded[-1].line, recorded[-1].column, f"and {n_more} more problems")
             )
         return tuple(recorded)

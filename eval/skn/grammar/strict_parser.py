@@ -17,8 +17,9 @@ from eval.skn.grammar.parse_result import Findings, ParseResult
 
 SECTION_ORDER = ("src", "facts", *get_args(Section))
 """The sections in the order that the grammar requires."""
-_UNKNOWN = "unknown"
-"""The current section after a bad section line; its items are skipped and not reported as well."""
+_UNKNOWN_SECTION = "unknown"
+"""The current section after a section line with an error. Only that line is reported; the items
+below it are skipped."""
 
 
 def parse_strictly(text: str) -> ParseResult:
@@ -29,10 +30,10 @@ def parse_strictly(text: str) -> ParseResult:
     Args:
         text: text to parse, at most ``lexical.MAX_CHARACTERS`` characters.
     """
-    reader = _StrictParser(text)
-    reader.parse_lines()
-    problems = reader.findings.list_problems()
-    document = None if problems else reader.draft.build_document()
+    parser = _StrictParser(text)
+    parser.parse_lines()
+    problems = parser.findings.list_problems()
+    document = None if problems else parser.draft.build_document()
     return ParseResult(document, problems, lossless=document is not None)
 
 
@@ -40,8 +41,9 @@ class _StrictParser:
     """The state between lines: the sections opened so far, and the one that takes the items."""
 
     def __init__(self, text: str) -> None:
-        *ended, last = text.split("\n")
-        self.lines = [*(line.removesuffix("\r") for line in ended), last]
+        # The last line has no line break, so a CR at its end is part of the line.
+        *complete_lines, last_line = text.split("\n")
+        self.lines = [*(line.removesuffix("\r") for line in complete_lines), last_line]
         self.findings = Findings()
         self.draft = Draft()
         self.opened_sections: list[str] = []
@@ -52,10 +54,10 @@ class _StrictParser:
         start = self._find_first_line()
         if start is None:
             return
-        last = len(self.lines) - 1
+        last_number = len(self.lines) - 1
         for number in range(start, len(self.lines)):
             if self.lines[number] == "[/SKN]":
-                last = number
+                last_number = number
                 if self.lines[number + 1 :] not in ([], [""]):
                     self._add_problem(number + 1, 0, "something after [/SKN]")
                 break
@@ -64,17 +66,21 @@ class _StrictParser:
             except LineSyntaxError as error:
                 self._add_problem(number, error.offset, error.what)
         else:
-            self._add_problem(last, len(self.lines[last]), "the block is torn: no [/SKN]")
+            self._add_problem(
+                last_number, len(self.lines[last_number]), "the block is torn: no [/SKN]"
+            )
         for name in ("src", "facts"):
             if name not in self.opened_sections:
-                self._add_problem(last, 0, f"no @{name} before the end")
+                self._add_problem(last_number, 0, f"no @{name} before the end")
 
     def _find_first_line(self) -> int | None:
         """Returns the line after [SKN], or 0 if only [SKN] is missing; None without a block."""
         if self.lines[0] == "[SKN]":
             return 1
-        marked = self.lines[0].startswith("\ufeff")
-        self._add_problem(0, 0, "a byte order mark" if marked else "the first line must be [SKN]")
+        has_byte_order_mark = self.lines[0].startswith("\ufeff")
+        self._add_problem(
+            0, 0, "a byte order mark" if has_byte_order_mark else "the first line must be [SKN]"
+        )
         if self.lines[0].strip("\ufeff \t") == "[SKN]":
             return 1
         if "[SKN]" in self.lines:
@@ -98,17 +104,19 @@ class _StrictParser:
 
     def _open_section(self, line: Line) -> None:
         name = line.text[1:].split(" ", 1)[0]
-        self.section = _UNKNOWN
+        self.section = _UNKNOWN_SECTION
         if name not in SECTION_ORDER:
-            line.raise_error(f"expected one of {', '.join('@' + known for known in SECTION_ORDER)}")
-        again = name in self.opened_sections
-        later = [
+            line.raise_error(
+                f"expected one of {', '.join('@' + section for section in SECTION_ORDER)}"
+            )
+        is_repeated = name in self.opened_sections
+        later_sections = [
             other
             for other in self.opened_sections
             if SECTION_ORDER.index(other) > SECTION_ORDER.index(name)
         ]
-        first = name == "src" or "src" in self.opened_sections
-        if not again:
+        follows_source = name == "src" or "src" in self.opened_sections
+        if not is_repeated:
             self.opened_sections.append(name)
         if name in ("src", "risk"):
             self.section = ""
@@ -121,11 +129,12 @@ class _StrictParser:
             line.expect_end()
             self.section = name
             self.draft.open_section(name)
-        if again:
+        # Errors of order are raised last, so that the items below the line are still checked.
+        if is_repeated:
             raise LineSyntaxError(0, f"a second @{name}")
-        if later:
-            raise LineSyntaxError(0, f"@{name} must stand before @{later[0]}")
-        if not first:
+        if later_sections:
+            raise LineSyntaxError(0, f"@{name} must stand before @{later_sections[0]}")
+        if not follows_source:
             raise LineSyntaxError(0, "@src must come first")
 
     def _add_problem(self, number: int, offset: int, what: str) -> None:

@@ -21,15 +21,16 @@ from eval.skn.grammar.tolerant_values import (
 )
 
 _BULLET = re.compile(r"(?:[-*•–—]|\d{1,3}[.)])\s+")
-_SIGN = re.compile(r"(?:\*\*|`)?([!.~！。～∼])(?:\*\*|`)?(?!\.)\s*")
-_PLAIN_SIGN = {"！": "!", "。": ".", "～": "~", "∼": "~"}
+_PRIORITY = re.compile(r"(?:\*\*|`)?([!.~！。～∼])(?:\*\*|`)?(?!\.)\s*")
+_ASCII_PRIORITIES = {"！": "!", "。": ".", "～": "~", "∼": "~"}
 _LOOKS_LIKE_FACT = re.compile(r"\s*(?:[-*•]\s+)?[!.~]\s*[\"“]")
-_GAP_SIGN = re.compile(r"(?:[-*•–—?]|\d{1,3}[.)])(?:\s+|$)")
+_GAP_BULLET = re.compile(r"(?:[-*•–—?]|\d{1,3}[.)])(?:\s+|$)")
 _SPACED_ARROW = re.compile(r"\s(?:-{1,2}>|={1,2}>|[→⇒⟶➔➜])\s")
 _ARROW = re.compile(r"-{1,2}>|={1,2}>|[→⇒⟶➔➜]")
 _QUOTATION = re.compile(r'(?<!\S)"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"|\\?$)')
-"""A quotation at the start of a word. It may lack its end, which keeps the search linear: without
-that alternative, every unclosed quote would make it scan the rest of the text again."""
+"""A quotation at the start of a word, closed or up to the end of the text. Matching unclosed
+quotations keeps the search linear: otherwise each unclosed quote would make it scan the rest of the
+text again."""
 _SOURCE_KEY = re.compile(r"\b(domain|fresh(?:ness)?|reliability)\s*[:=]", re.IGNORECASE)
 _RISK_KEY = re.compile(r"\b(misdirection|missing[ _-]?context)\s*[:=]", re.IGNORECASE)
 _SEPARATORS = " \t|,;"
@@ -54,14 +55,14 @@ class ParsedItems(NamedTuple):
 
 
 def looks_like_fact(line: str) -> bool:
-    """Returns whether a line is a fact in any section: a priority and a quotation."""
+    """Returns whether a line starts like a fact: with a priority and a quotation."""
     return _LOOKS_LIKE_FACT.match(line) is not None
 
 
 def is_open_quotation(line: str) -> bool:
     """Returns whether a line opens a fact's quotation and does not close it."""
-    found = _LOOKS_LIKE_FACT.match(line)
-    return found is not None and '"' not in line[found.end() :] and found[0].endswith('"')
+    match = _LOOKS_LIKE_FACT.match(line)
+    return match is not None and '"' not in line[match.end() :] and match[0].endswith('"')
 
 
 def parse_fact(line: str) -> ParsedItems:
@@ -71,24 +72,24 @@ def parse_fact(line: str) -> ParsedItems:
     bullet = _BULLET.match(body)
     if bullet:
         body = body[bullet.end() :]
-    sign = _SIGN.match(body)
-    if sign:
-        priority = cast(Priority, _PLAIN_SIGN.get(sign[1], sign[1]))
-        body = body[sign.end() :]
+    priority_match = _PRIORITY.match(body)
+    if priority_match:
+        priority = cast(Priority, _ASCII_PRIORITIES.get(priority_match[1], priority_match[1]))
+        body = body[priority_match.end() :]
     else:
         priority = "."
     split = split_score(body)
-    quoted = body[:1] in ('"', "“")
-    if sign is None:
-        if split.score is None and not quoted:
+    is_quoted = body[:1] in ('"', "“")
+    if priority_match is None:
+        if split.score is None and not is_quoted:
             return ParsedItems((), ("no fact: the line is left out",))
         losses.append("no priority: . is a guess")
-    words = unquote_text(split.text)
-    if not words.text.strip():
+    unquoted = unquote_text(split.text)
+    if not unquoted.text.strip():
         return ParsedItems((), ("a fact without words is left out",))
     losses += _list_score_losses(split)
-    losses += [words.loss] if words.loss else []
-    return ParsedItems((Fact(priority, words.text, _get_score_or_guess(split)),), tuple(losses))
+    losses += [unquoted.loss] if unquoted.loss else []
+    return ParsedItems((Fact(priority, unquoted.text, _get_score_or_guess(split)),), tuple(losses))
 
 
 def parse_links(line: str) -> ParsedItems:
@@ -104,14 +105,14 @@ def parse_links(line: str) -> ParsedItems:
         losses.append("arrows with and without spaces: which of them part is a guess")
     if len(terms) == 1:
         terms = _split_terms(split.text, _ARROW)
-    read = [unquote_text(term) for term in terms]
-    if len(terms) < 2 or not all(words.text.strip() for words in read):
+    unquoted_terms = [unquote_text(term) for term in terms]
+    if len(terms) < 2 or not all(unquoted.text.strip() for unquoted in unquoted_terms):
         return ParsedItems((), ("no cause and effect: the line is left out",))
     if len(terms) > 2:
         losses.append("a chain of causes: what its strength is about is a guess")
-    losses += [words.loss for words in read if words.loss]
+    losses += [unquoted.loss for unquoted in unquoted_terms if unquoted.loss]
     strength = _get_score_or_guess(split)
-    pairs = pairwise(read)
+    pairs = pairwise(unquoted_terms)
     return ParsedItems(
         tuple(CausalLink(cause.text, effect.text, strength) for cause, effect in pairs),
         tuple(losses),
@@ -121,11 +122,11 @@ def parse_links(line: str) -> ParsedItems:
 def parse_gap(line: str) -> ParsedItems:
     """Parses a gap: the text of the line, without its bullet and the quotes around it."""
     body = line.strip()
-    sign = _GAP_SIGN.match(body)
-    words = unquote_text(body[sign.end() :] if sign else body)
-    if not words.text.strip():
+    bullet = _GAP_BULLET.match(body)
+    unquoted = unquote_text(body[bullet.end() :] if bullet else body)
+    if not unquoted.text.strip():
         return ParsedItems((), ("a gap without words is left out",))
-    return ParsedItems((words.text,), (words.loss,) if words.loss else ())
+    return ParsedItems((unquoted.text,), (unquoted.loss,) if unquoted.loss else ())
 
 
 def parse_source(text: str) -> tuple[Source, tuple[str, ...]]:
@@ -134,11 +135,11 @@ def parse_source(text: str) -> tuple[Source, tuple[str, ...]]:
     Args:
         text: the text after ``@src``, with several lines joined by `` | ``.
     """
-    before, fields, losses = _split_fields(text, _SOURCE_KEY)
-    name = fields.get("domain", "") or before
-    if "domain" in fields and before:
+    prefix, fields, losses = _split_fields(text, _SOURCE_KEY)
+    raw_domain = fields.get("domain", "") or prefix
+    if "domain" in fields and prefix:
         losses.append("two domains: the first is left out")
-    domain = unquote_text(name.strip("<>") if name.startswith("<") else name)
+    domain = unquote_text(raw_domain.strip("<>") if raw_domain.startswith("<") else raw_domain)
     losses += [domain.loss] if domain.loss else []
     if not domain.text.strip():
         losses.append("no domain: unknown is a guess")
@@ -149,20 +150,20 @@ def parse_source(text: str) -> tuple[Source, tuple[str, ...]]:
         losses.append(f"reliability: {_NO_SCORE}")
     elif reliability.is_guess:
         losses.append(f"reliability: {_UNCLEAR_SCORE}")
-    number = GUESSED_SCORE if reliability is None else reliability.value
+    reliability_value = GUESSED_SCORE if reliability is None else reliability.value
     domain_text = domain.text if domain.text.strip() else GUESSED_SOURCE.domain
-    return Source(domain_text, fresh, number), tuple(losses)
+    return Source(domain_text, fresh, reliability_value), tuple(losses)
 
 
 def parse_risk(text: str) -> tuple[Risk, tuple[str, ...]]:
     """Parses the fields of ``@risk``; missing values are guessed."""
-    before, fields, losses = _split_fields(text, _RISK_KEY)
-    if before:
+    prefix, fields, losses = _split_fields(text, _RISK_KEY)
+    if prefix:
         losses.append("what stands before the first field is left out")
-    misdirection, first = parse_level(fields.get("misdirection", ""))
-    missing_context, second = parse_level(fields.get("missing_context", ""))
-    losses += [f"misdirection: {first}"] if first else []
-    losses += [f"missing_context: {second}"] if second else []
+    misdirection, misdirection_loss = parse_level(fields.get("misdirection", ""))
+    missing_context, context_loss = parse_level(fields.get("missing_context", ""))
+    losses += [f"misdirection: {misdirection_loss}"] if misdirection_loss else []
+    losses += [f"missing_context: {context_loss}"] if context_loss else []
     return Risk(misdirection, missing_context), tuple(losses)
 
 
@@ -173,7 +174,7 @@ def _split_fields(text: str, keys: re.Pattern[str]) -> tuple[str, dict[str, str]
     start = quotation.end() if quotation and quotation["end"] else 0
     matches = list(keys.finditer(text, start))
     starts = [*(key.start() for key in matches), len(text)]
-    before = text[: starts[0]].strip(_SEPARATORS)
+    prefix = text[: starts[0]].strip(_SEPARATORS)
     fields: dict[str, str] = {}
     losses: list[str] = []
     for key, end in zip(matches, starts[1:], strict=True):
@@ -184,18 +185,18 @@ def _split_fields(text: str, keys: re.Pattern[str]) -> tuple[str, dict[str, str]
             losses.append(f"a field behind {name} is left out")
         if fields.setdefault(name, value) != value:
             losses.append(f"{name} is said twice: the first counts")
-    return before, fields, losses
+    return prefix, fields, losses
 
 
 def _split_terms(text: str, arrow: re.Pattern[str]) -> list[str]:
     """Splits ``text`` at arrows that are not inside a quotation."""
     # Quotations are masked by as many NULs, so that offsets stay the same.
-    hidden = _QUOTATION.sub(
+    masked = _QUOTATION.sub(
         lambda quotation: "\0" * len(quotation[0]) if quotation["end"] else quotation[0], text
     )
     terms = []
     start = 0
-    for match in arrow.finditer(hidden):
+    for match in arrow.finditer(masked):
         terms.append(text[start : match.start()])
         start = match.end()
     return [*terms, text[start:]]
@@ -211,6 +212,6 @@ def _list_score_losses(split: ScoreSplit) -> list[str]:
         losses.append(_NO_SCORE)
     elif split.score.is_guess:
         losses.append(_UNCLEAR_SCORE)
-    if split.rest:
+    if split.trailing_text:
         losses.append("what stands beside the score is left out")
     return losses

@@ -2,8 +2,8 @@
 
 Accepted without loss: prose and code fences around the block, a missing ``[SKN]``, other
 indentation, bullets and blank lines, sections in another order or in two parts, headings in other
-words, texts without quotes or in typographic ones, ``→`` for ``->``, ``90%`` for 0.9. For every
-other accepted deviation something is dropped or guessed, and the problem is marked as a loss.
+words, texts without quotes or in typographic quotes, ``→`` for ``->``, ``90%`` for 0.9. Every other
+accepted deviation makes the parser drop or guess something; its problem is marked as a loss.
 """
 
 from __future__ import annotations
@@ -59,14 +59,20 @@ def parse_tolerantly(text: str) -> ParseResult:
     document = _TolerantParser(block, findings).parse_document() if block else None
     if document is None and block:
         findings.add_problem(
-            block.pieces[0].number + 1, 1, "no section with anything in it", lost=True
+            block.pieces[0].number + 1, 1, "no section with anything in it", loses_content=True
         )
     lossless = document is not None and findings.loss is None
     return ParseResult(document, findings.list_problems(), lossless, findings.loss)
 
 
 class _FieldLines(NamedTuple):
-    """The lines of ``@src`` or ``@risk`` found so far; its fields may be on several lines."""
+    """The lines of ``@src`` or ``@risk`` found so far; its fields may be on several lines.
+
+    Attributes:
+        start: the first line, for positions.
+        error: why the first line does not follow the grammar; None if it does.
+        parts: the text after the section's name, then the further lines.
+    """
 
     start: Piece
     error: LineSyntaxError | None
@@ -74,7 +80,12 @@ class _FieldLines(NamedTuple):
 
 
 class _TolerantParser:
-    """The state between the lines of a block."""
+    """The state between the lines of a block.
+
+    ``section`` is None before the first section, and empty in a section that the grammar does not
+    have. ``blank_line`` is the first blank line since the last item; it is reported if another item
+    of the section follows.
+    """
 
     def __init__(self, block: Block, findings: Findings) -> None:
         self.pieces = block.pieces
@@ -83,10 +94,13 @@ class _TolerantParser:
         self.opened_sections: list[str] = []
         self.section: str | None = None
         self.fields: _FieldLines | None = None
-        self.blank: Piece | None = None
+        self.blank_line: Piece | None = None
 
     def parse_document(self) -> Document | None:
-        """Parses all lines; guesses a missing source, unless there is no other section at all."""
+        """Parses all lines, and guesses the source if it is missing.
+
+        None if no section except ``@src`` was found.
+        """
         index = 0
         while index < len(self.pieces):
             index += self._parse_piece(index)
@@ -106,10 +120,10 @@ class _TolerantParser:
         """Parses the piece at ``index``; returns how many pieces were consumed."""
         piece = self.pieces[index]
         if not piece.text.strip():
-            self.blank = self.blank or piece
+            self.blank_line = self.blank_line or piece
             return 1
-        unfit = self._add_exact_item(piece)
-        if unfit is None:
+        error = self._add_exact_item(piece)
+        if error is None:
             return 1
         heading = match_heading(piece.text)
         if heading is not None:
@@ -126,10 +140,10 @@ class _TolerantParser:
             self._add_problem(piece, f"a line of its own for a part of @{self.section}")
             self.fields.parts.append(piece.text)
         elif self.section in _ITEM_PARSERS:
-            return self._parse_item(index, unfit)
+            return self._parse_item(index, error)
         else:
             self._add_problem(piece, "a line outside a section is left out", lost=True)
-        self.blank = None
+        self.blank_line = None
         return 1
 
     def _open_section(self, piece: Piece, heading: Heading) -> None:
@@ -155,12 +169,12 @@ class _TolerantParser:
         if piece.offset or piece.text != f"@{name}":
             self._add_problem(piece, f"expected @{name} and nothing else on its line")
         if remainder.strip():
-            shift = Piece(piece.number, piece.offset + heading.end, remainder)
-            self._add_items(shift, _ITEM_PARSERS[name](remainder))
+            first_line = Piece(piece.number, piece.offset + heading.end, remainder)
+            self._add_items(first_line, _ITEM_PARSERS[name](remainder))
 
     def _enter_section(self, name: str) -> None:
         self._close_fields()
-        self.blank = None
+        self.blank_line = None
         self.section = name
         if name not in self.opened_sections:
             self.opened_sections.append(name)
@@ -168,7 +182,7 @@ class _TolerantParser:
             self.draft.open_section(name)
 
     def _find_field_error(self, name: str, piece: Piece) -> LineSyntaxError | None:
-        """Returns where a line of fields violates the grammar; None if it does not."""
+        """Returns the error of a line of fields that violates the grammar; None if it is valid."""
         try:
             (parse_source_line if name == "src" else parse_risk_line)(Line(piece.text))
         except LineSyntaxError as error:
@@ -185,21 +199,21 @@ class _TolerantParser:
         text = " | ".join(fields.parts)
         if self.section == "src":
             source, losses = parse_source(text)
-            known = self.draft.source
-            self.draft.source = known or source
-            same = known in (None, source)
+            former_source = self.draft.source
+            self.draft.source = former_source or source
+            is_consistent = former_source in (None, source)
         else:
             risk, losses = parse_risk(text)
-            former = self.draft.risk
-            self.draft.risk = former or risk
-            same = former in (None, risk)
+            former_risk = self.draft.risk
+            self.draft.risk = former_risk or risk
+            is_consistent = former_risk in (None, risk)
         for loss in losses:
             self._add_problem(fields.start, loss, lost=True)
-        if not same:
+        if not is_consistent:
             self._add_problem(fields.start, f"another @{self.section}: the first counts", lost=True)
 
     def _add_exact_item(self, piece: Piece) -> LineSyntaxError | None:
-        """Adds an item that follows the grammar; otherwise returns where it violates it."""
+        """Adds an item that follows the grammar; returns the error if it does not."""
         if self.section not in ITEM_PARSERS:
             return LineSyntaxError(0, "an item outside a section")
         try:
@@ -212,7 +226,7 @@ class _TolerantParser:
     def _parse_item(self, index: int, error: LineSyntaxError | None) -> int:
         """Parses an item that violates the grammar; returns how many lines were consumed.
 
-        ``None`` for ``unfit`` means that the item has been added already.
+        ``None`` for ``error`` means that the item has been added already.
         """
         if error is None:
             return 1
@@ -224,9 +238,9 @@ class _TolerantParser:
         return count
 
     def _report_blank_line(self) -> None:
-        if self.blank is not None:
-            self._add_problem(self.blank, f"a blank line inside @{self.section}", offset=0)
-            self.blank = None
+        if self.blank_line is not None:
+            self._add_problem(self.blank_line, f"a blank line inside @{self.section}", offset=0)
+            self.blank_line = None
 
     def _add_items(self, piece: Piece, parsed: ParsedItems) -> None:
         for item in parsed.items:
@@ -235,7 +249,11 @@ class _TolerantParser:
             self._add_problem(piece, loss, lost=True)
 
     def _join_quotation(self, index: int) -> tuple[str, int]:
-        """Joins a fact whose quotation extends over the next lines; returns it and its lines."""
+        """Joins a fact whose quotation extends over several lines.
+
+        Returns:
+            The text, and the number of lines that it extends over.
+        """
         parts = [self.pieces[index].text]
         if not is_open_quotation(parts[0]):
             return parts[0], 1
@@ -253,4 +271,6 @@ class _TolerantParser:
         """Adds a problem of a piece, at ``offset`` or, without one, its first character."""
         if offset is None:
             offset = len(piece.text) - len(piece.text.lstrip())
-        self.findings.add_problem(piece.number + 1, piece.offset + offset + 1, what, lost=lost)
+        self.findings.add_problem(
+            piece.number + 1, piece.offset + offset + 1, what, loses_content=lost
+        )

@@ -22,13 +22,16 @@ _SCORE = re.compile(
     r"(?P<number>\d{0,3}(?:[.,]\d{1,400})?)\s*(?:(?P<percent>%)|/\s*(?P<of>10{0,2})(?:\.0)?)?",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"(?:confidence|conf|strength|score|certainty)\b", re.IGNORECASE)
+_SCORE_NAME = re.compile(r"(?:confidence|conf|strength|score|certainty)\b", re.IGNORECASE)
 _BRACKET = re.compile(r"\[([^\[\]]{1,450})\]")
 _PARENTHESIS = re.compile(r"\(([^()]{1,450})\)")
+# Separators and then a score, after a quotation.
 _AFTER_QUOTE = re.compile(r"[\s|,:;–—-]*(?P<score>[^\s|,:;–—-].{0,440})?")
-_TRAILING = " \t.,;"
+_TRAILING_PUNCTUATION = " \t.,;"
 _QUOTES = {'"': '"“”', "“": '”"', "”": '”"', "„": "“”", "«": "»", "‘": "’", "'": "'", "`": "`"}
+"""Opening quote → the closing quotes that models pair with it."""
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+"""An escape of JSON."""
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -59,8 +62,9 @@ def parse_score(text: str) -> Score | None:
         number /= int(found["of"])
     if number <= 1:
         return Score(float(number), False)
-    bare = not found["percent"] and not found["of"]
-    return Score(float(number / 100), True) if bare and 10 <= number <= 100 else None
+    # 90 probably means 90 %, but a smaller number may be on any scale.
+    is_plain_number = not found["percent"] and not found["of"]
+    return Score(float(number / 100), True) if is_plain_number and 10 <= number <= 100 else None
 
 
 class ScoreSplit(NamedTuple):
@@ -74,7 +78,7 @@ class ScoreSplit(NamedTuple):
 
     text: str
     score: Score | None
-    rest: str = ""
+    trailing_text: str = ""
 
 
 def split_score(body: str, *, parenthesised: bool = False) -> ScoreSplit:
@@ -85,17 +89,19 @@ def split_score(body: str, *, parenthesised: bool = False) -> ScoreSplit:
         parenthesised: whether ``(0.9)`` after unquoted text is a score too.
     """
     body = body.strip()
-    ending = body.rstrip(_TRAILING)
-    if ending.endswith("]"):
-        inner = ending[ending.rfind("[") + 1 : -1]
-        score = parse_score(inner) if "[" in ending else None
+    stripped = body.rstrip(_TRAILING_PUNCTUATION)
+    if stripped.endswith("]"):
+        inner = stripped[stripped.rfind("[") + 1 : -1]
+        score = parse_score(inner) if "[" in stripped else None
         if score is not None:
-            return ScoreSplit(ending[: ending.rfind("[")].rstrip(), score)
-    inside = ending[ending.rfind("(") + 1 : -1] if ending.endswith(")") and "(" in ending else ""
-    if inside and (parenthesised or _NAMED.match(inside.strip())):
-        score = parse_score(inside)
+            return ScoreSplit(stripped[: stripped.rfind("[")].rstrip(), score)
+    in_parentheses = (
+        stripped[stripped.rfind("(") + 1 : -1] if stripped.endswith(")") and "(" in stripped else ""
+    )
+    if in_parentheses and (parenthesised or _SCORE_NAME.match(in_parentheses.strip())):
+        score = parse_score(in_parentheses)
         if score is not None:
-            return ScoreSplit(ending[: ending.rfind("(")].rstrip(), score)
+            return ScoreSplit(stripped[: stripped.rfind("(")].rstrip(), score)
     return _split_after_quotation(body) or ScoreSplit(body, None)
 
 
@@ -103,19 +109,21 @@ def _split_after_quotation(body: str) -> ScoreSplit | None:
     """Splits ``"words" 0.9``, ``"words" (0.9)`` or ``"words" [0.9] and more``."""
     if body[:1] not in _QUOTES:
         return None
-    closing = max(body.rfind(sign) for sign in _QUOTES[body[0]])
-    if closing <= 0:
+    closing_index = max(body.rfind(sign) for sign in _QUOTES[body[0]])
+    if closing_index <= 0:
         return None
-    words, remainder = body[: closing + 1], body[closing + 1 :]
+    quotation, remainder = body[: closing_index + 1], body[closing_index + 1 :]
     for pattern in (_BRACKET, _PARENTHESIS):
         found = pattern.search(remainder)
         score = parse_score(found[1]) if found else None
         if found and score is not None:
-            left = (remainder[: found.start()] + remainder[found.end() :]).strip(_TRAILING)
-            return ScoreSplit(words, score, left)
-    tail = _AFTER_QUOTE.fullmatch(remainder.rstrip(_TRAILING))
+            trailing_text = (remainder[: found.start()] + remainder[found.end() :]).strip(
+                _TRAILING_PUNCTUATION
+            )
+            return ScoreSplit(quotation, score, trailing_text)
+    tail = _AFTER_QUOTE.fullmatch(remainder.rstrip(_TRAILING_PUNCTUATION))
     score = parse_score(tail["score"]) if tail and tail["score"] else None
-    return ScoreSplit(words, score) if score is not None else None
+    return ScoreSplit(quotation, score) if score is not None else None
 
 
 class UnquotedText(NamedTuple):
@@ -153,10 +161,11 @@ def unquote_text(text: str) -> UnquotedText:
 def _are_quotes_paired(quotes: str, inner: str) -> bool:
     """Returns whether the outer quotes are a pair: ``"say "x" now"``, but not ``"x" and "y"``.
 
-    They are, unless the first quote between them directly follows a word, as a closing one does.
+    They are a pair unless the first quote between them directly follows a word, because such a
+    quote closes the first part.
     """
-    first = next((index for index, sign in enumerate(inner) if sign in quotes), 0)
-    return first == 0 or inner[first - 1].isspace() or inner[first - 1] == "\\"
+    first_index = next((index for index, sign in enumerate(inner) if sign in quotes), 0)
+    return first_index == 0 or inner[first_index - 1].isspace() or inner[first_index - 1] == "\\"
 
 
 def _resolve_escapes(text: str) -> str:
@@ -175,7 +184,7 @@ def parse_level(text: str) -> tuple[Level, str]:
     for level in LEVELS:
         if word == level:
             return level, ""
-    named = [level for level in LEVELS if level in _WORD.findall(word)]
-    if len(named) == 1:
-        return named[0], "more than a level; the rest is left out"
+    named_levels = [level for level in LEVELS if level in _WORD.findall(word)]
+    if len(named_levels) == 1:
+        return named_levels[0], "more than a level; the rest is left out"
     return GUESSED_LEVEL, f"no level: {GUESSED_LEVEL} is a guess"

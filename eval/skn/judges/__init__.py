@@ -1,1 +1,1 @@
-"""Judges of answers: correctness, made-up claims, and groundedness in the sources."""
+"""Judges of answers: whether they are correct, make up claims, and are grounded in the sources."""

@@ -24,10 +24,10 @@ class Kappa(msgspec.Struct, frozen=True):
     """Agreement of the planned votes on one criterion.
 
     Attributes:
-        kappa: Cohen's for two votes, Fleiss' for more; null for one vote, and when all votes are
-            equal, because κ is then undefined.
-        agreed: share of the answers on which all votes are equal; null for one vote, and
-            without answers.
+        kappa: Cohen's κ for two votes, Fleiss' κ for more. Null if there is only one vote, or if
+            all votes on all answers are equal, because κ is then undefined.
+        agreed: share of the answers on which all votes are equal; null if there is only one vote
+            or no answer.
         n: number of answers with all planned votes.
         incomplete: number of answers with a missing vote, which are excluded.
     """
@@ -49,8 +49,8 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
         hallucination: agreement on whether the answer contains made-up claims.
         groundedness_gap: mean of the largest difference between two votes on groundedness, over
             the answers with at least two such votes; null if there are none.
-        sensitivity: share of right anchors judged correct.
-        specificity: share of wrong anchors judged wrong.
+        sensitivity: of the anchors that are right answers, the share that was judged correct.
+        specificity: of the anchors that are wrong answers, the share that was judged wrong.
         error_correlation: φ of the errors of two votes over all anchors, averaged over the pairs
             of votes for which φ is defined (both votes err on some anchors, but not on all); null
             if there is no such pair.
@@ -83,10 +83,12 @@ def measure_agreement(verdicts: Iterable[Verdicts], anchors: Iterable[AnchorRow]
         ValueError: not all verdicts were planned with the same number of votes.
     """
     verdicts, anchors = list(verdicts), list(anchors)
-    planned = {verdict.planned_votes for verdict in verdicts}
-    if len(planned) > 1:
-        raise ValueError(f"verdicts with different numbers of planned votes: {sorted(planned)}")
-    votes = planned.pop() if planned else 0
+    planned_numbers = {verdict.planned_votes for verdict in verdicts}
+    if len(planned_numbers) > 1:
+        raise ValueError(
+            f"verdicts with different numbers of planned votes: {sorted(planned_numbers)}"
+        )
+    votes = planned_numbers.pop() if planned_numbers else 0
     accuracy = _compute_kappa([v.correct_votes[: v.planned_votes] for v in verdicts])
     return Agreement(
         votes=votes,
@@ -104,19 +106,19 @@ def measure_agreement(verdicts: Iterable[Verdicts], anchors: Iterable[AnchorRow]
 
 def _compute_kappa(rows: Sequence[Sequence[bool | None]]) -> Kappa:
     """Computes the agreement over the rows that have votes."""
-    voted = [row for row in rows if row]
-    full = [row for row in voted if None not in row]
-    n = len(full)
-    raters = len(full[0]) if full else 0
+    rows_with_votes = [row for row in rows if row]
+    complete_rows = [row for row in rows_with_votes if None not in row]
+    n = len(complete_rows)
+    raters = len(complete_rows[0]) if complete_rows else 0
     if raters < 2:
         # A single vote always agrees with itself.
-        return Kappa(None, None, n, len(voted) - n)
-    agreed = sum(len(set(row)) == 1 for row in full) / n
+        return Kappa(None, None, n, len(rows_with_votes) - n)
+    agreed_share = sum(len(set(row)) == 1 for row in complete_rows) / n
     if raters == 2:
-        kappa = cohens_kappa([row[0] for row in full], [row[1] for row in full])
+        kappa = cohens_kappa([row[0] for row in complete_rows], [row[1] for row in complete_rows])
     else:
-        kappa = fleiss_kappa(full)
-    return Kappa(kappa, agreed, n, len(voted) - n)
+        kappa = fleiss_kappa(complete_rows)
+    return Kappa(kappa, agreed_share, n, len(rows_with_votes) - n)
 
 
 def _list_detections(verdict: Verdicts) -> list[bool | None]:
@@ -129,19 +131,19 @@ def _compute_groundedness_gap(verdicts: Iterable[Verdicts]) -> float | None:
     scores = [
         [
             vote.groundedness
-            for vote in v.groundedness_votes
+            for vote in verdict.groundedness_votes
             if vote and vote.groundedness is not None
         ]
-        for v in verdicts
+        for verdict in verdicts
     ]
     gaps = [max(row) - min(row) for row in scores if len(row) > 1]
     return fsum(gaps) / len(gaps) if gaps else None
 
 
 def _compute_error_correlation(anchors: Iterable[AnchorRow]) -> float | None:
-    """Returns the mean φ of two votes' errors: 1 if they err on the same anchors, 0 if independent.
+    """Returns the mean φ of two votes' errors; None if φ is undefined for every pair of votes.
 
-    None if φ is undefined for every pair of votes.
+    1 means that the votes err on the same anchors, 0 that their errors are independent.
     """
     errors = [
         [None if vote is None else vote != truth for vote in votes]
@@ -165,6 +167,6 @@ def _compute_error_correlation(anchors: Iterable[AnchorRow]) -> float | None:
 def _count_failures(verdicts: Iterable[Verdicts]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for verdict in verdicts:
-        for judge, number in verdict.failures.items():
-            counts[judge] = counts.get(judge, 0) + number
+        for judge, count in verdict.failures.items():
+            counts[judge] = counts.get(judge, 0) + count
     return dict(sorted(counts.items()))

@@ -25,7 +25,7 @@ class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):
         right, wrong: the verdict on the right answer, and on another sample's answer; null if no
             verdict was reached, or there was no other answer.
         right_votes, wrong_votes: the planned votes, without deciding votes.
-        asked_wrong: whether there was another sample's answer to judge.
+        asked_wrong: whether another sample's answer was judged too.
         problems: the failed votes, with their reasons.
     """
 

@@ -1,8 +1,7 @@
 """Builds the judge's view of an answer, which never reveals the pipeline of the answer.
 
-An answer may give its pipeline away by words of a notation ("see @gaps"). Those are replaced by
-neutral ones before judging, so that equal answers from two formats get the same prompt, byte for
-byte.
+An answer may reveal its pipeline by words of a notation ("see @gaps"). They are replaced by neutral
+words before judging, so that equal answers from two formats get the same prompt, byte for byte.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ _REPLACEMENTS = (
     (re.compile(r"\[/?SKN\]"), " "),
     # A fact line of the notation: remove priority and confidence, keep the text.
     (re.compile(r'(?<!\S)[!.~] "([^"\n]{1,2000})" \[[01](?:\.\d{1,6})?\]'), r"\1"),
+    # A section, but not a part of an e-mail address, a path or a longer name.
     (re.compile(r"(?<![\w@./])@(?:src|facts|causal|gaps|risk)\b(?!\.\w|-\w)"), "notes"),
     (re.compile(r"\bstructured knowledge notation\b(?: \(SKN\))?", re.IGNORECASE), "notes"),
     (re.compile(r"\bSKN\b(?:[- ](?:formatted|format|notes|block|document|text)\b)*"), "notes"),
@@ -48,9 +48,10 @@ _REPLACEMENTS = (
         ),
         r"the notes \1",
     ),
+    # A field of @risk.
     (re.compile(r"\bmissing_context\b"), "missing context"),
 )
-_RANK = re.compile(r"\[Result \d+\]\n")
+_RANK = re.compile(r"\[Result \d+\]\n")  # the first line of a search result
 
 
 def remove_notation_names(answer: str) -> str:
@@ -114,8 +115,9 @@ class JudgeView:
     def build_messages(self, prompt: Prompt, key: str, vote: int) -> list[Message]:
         """Builds the messages for one vote.
 
-        Votes differ in the order of the blocks (six votes see six different orders) and of the
-        search results, so that a judge with a position bias disagrees with itself.
+        Votes differ in the order of the blocks and of the search results, so that a judge with a
+        position bias disagrees with itself. The three blocks have six orders, one for each of six
+        votes.
 
         Args:
             prompt: prompt of the criterion.

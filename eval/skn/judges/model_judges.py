@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
 MAX_REPLY_TOKENS = 900
-"""Of a verdict, which may contain a list of claims."""
+"""Maximum length of a vote, which may contain a list of claims."""
 
 
 class ModelJudges:
@@ -77,7 +77,7 @@ class ModelJudges:
 
         Raises:
             EpocheError: see ``ModelClient.open``.
-            SettingError: as the class.
+            SettingError: there are no models, or the number of repeats is invalid.
         """
         clients = open_panel(
             options, models, max_tokens=MAX_REPLY_TOKENS, seed=seed, temperature=temperature
@@ -159,34 +159,42 @@ class ModelJudges:
             async with asyncio.TaskGroup() as group:
                 tasks = {
                     criterion.name: [
-                        group.create_task(self._cast_vote(view, criterion, seed_key, vote))
-                        for vote in range(self.planned_votes)
+                        group.create_task(self._cast_vote(view, criterion, seed_key, number))
+                        for number in range(self.planned_votes)
                     ]
                     for criterion in criteria
                 }
-        except BaseExceptionGroup as errors:
-            # Such an error (bad key, unknown model) affects every call, so any one will do.
-            raise errors.exceptions[0] from None
-        ballots = {name: [task.result() for task in votes] for name, votes in tasks.items()}
+        except BaseExceptionGroup as error_group:
+            # Such an error (bad key, unknown model) affects every call, so one of them is enough.
+            raise error_group.exceptions[0] from None
+        ballots = {
+            name: [task.result() for task in vote_tasks] for name, vote_tasks in tasks.items()
+        }
         for criterion in criteria:
             if is_tied([_get_yes_or_no(ballot.vote) for ballot in ballots[criterion.name]]):
-                further = await self._cast_vote(view, criterion, seed_key, self.planned_votes)
-                ballots[criterion.name].append(further)
+                deciding_ballot = await self._cast_vote(
+                    view, criterion, seed_key, self.planned_votes
+                )
+                ballots[criterion.name].append(deciding_ballot)
         return ballots
 
     async def _cast_vote(
-        self, view: JudgeView, criterion: Criterion[Any], seed_key: str, vote: int
+        self, view: JudgeView, criterion: Criterion[Any], seed_key: str, number: int
     ) -> Ballot:
+        """Requests one vote.
+
+        The planned votes are numbered model by model; the next number is the deciding vote.
+        """
         key = f"{self._seed}|{criterion.name}|{seed_key}"
-        if vote < self.planned_votes:
-            index, sample = divmod(vote, self._repeats)
+        if number < self.planned_votes:
+            index, sample = divmod(number, self._repeats)
         else:
             # Choose at random, so that it is not always the same model that decides ties.
             index = rng_for(f"{key}|decides").randrange(len(self._clients))
             sample = self._repeats
         client = self._clients[index]
-        builder = BallotBuilder(criterion.name, vote, client.model)
-        messages = view.build_messages(criterion.prompt, key, vote)
+        builder = BallotBuilder(criterion.name, number, client.model)
+        messages = view.build_messages(criterion.prompt, key, number)
         try:
             reply = await client.ask(messages, criterion.reply_type, sample=sample)
         except ModelCallError as error:

@@ -140,7 +140,7 @@ Respond with ONLY this JSON object, no other text before or after:
 
 
 class PublishedJudges:
-    """The judges of the published benchmark, whose replies are parsed strictly.
+    """The judges of the published benchmark; their replies are parsed strictly.
 
     Args:
         client: the model, in plain JSON mode.

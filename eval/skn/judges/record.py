@@ -22,7 +22,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     judge: JudgeName
     vote: int
-    """Which vote of that judge, from 0."""
+    """Number of the vote of that judge, from 0."""
     kind: FailureKind
     problem: str
     """What was wrong, in words."""
@@ -36,8 +36,8 @@ class HallucinationVote(msgspec.Struct, frozen=True):
         total_claims: distinct claims in the answer.
         fabricated_claims: those that the sources do not support, in the judge's words.
         severity: 0 (none) to 1.
-        detected: whether any claim is made up. Our own judges do not state it; it is derived from
-            the list, so that the two cannot differ. The published judge states it.
+        detected: whether any claim is made up. For our own judges it is derived from
+            ``fabricated_claims``, so that the two cannot differ. The published judge states it.
     """
 
     total_claims: int
@@ -51,7 +51,7 @@ class GroundednessVote(msgspec.Struct, frozen=True):
 
     Attributes:
         groundedness: 0 to 1; null if the answer makes no claims.
-        unsupported_fraction: share of the claims without support; null in the same case.
+        unsupported_fraction: share of the claims without support; null if there are none.
     """
 
     groundedness: float | None
@@ -95,7 +95,7 @@ class Verdicts(msgspec.Struct, frozen=True, kw_only=True):
         failed: judges that were called but reached no verdict.
         problems: each failed vote with its reason.
         latency_s: seconds spent waiting for servers; null if no model was called.
-        usage: tokens that the servers counted; null in the same case.
+        usage: tokens that the servers counted; null if no model was called.
     """
 
     correct: bool | None = None

@@ -118,10 +118,10 @@ def check_wording(fabricated: tuple[str, ...]) -> None:
     Raises:
         ValueError: a claim has no words, or is listed twice.
     """
-    folded = [" ".join(claim.casefold().split()) for claim in fabricated]
-    if "" in folded:
+    normalised_claims = [" ".join(claim.casefold().split()) for claim in fabricated]
+    if "" in normalised_claims:
         raise ValueError("a fabricated claim without words")
-    if len(set(folded)) != len(folded):
+    if len(set(normalised_claims)) != len(normalised_claims):
         raise ValueError("a fabricated claim is listed twice")
 
 

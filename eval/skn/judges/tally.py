@@ -72,11 +72,13 @@ def combine_ballots(ballots: dict[JudgeName, list[Ballot]], planned: int, log: C
     problems = tuple(failure for failure in failures if failure is not None)
     correct = majority_vote(votes["accuracy"], planned)
     hallucination = combine_hallucination(votes["hallucination"], planned)
-    groundedness, unsupported, grounded = combine_groundedness(votes["groundedness"], planned)
-    reached = {
+    groundedness, unsupported, has_groundedness_verdict = combine_groundedness(
+        votes["groundedness"], planned
+    )
+    has_verdict = {
         "accuracy": correct is not None,
         "hallucination": hallucination.total_claims is not None,
-        "groundedness": grounded,
+        "groundedness": has_groundedness_verdict,
     }
     return Verdicts(
         correct=correct,
@@ -87,7 +89,7 @@ def combine_ballots(ballots: dict[JudgeName, list[Ballot]], planned: int, log: C
         unsupported_fraction=unsupported,
         groundedness_votes=tuple(votes["groundedness"]),
         failures=_count_by_judge(problems),
-        failed=tuple(name for name in JUDGES if name in ballots and not reached[name]),
+        failed=tuple(name for name in JUDGES if name in ballots and not has_verdict[name]),
         problems=problems,
         latency_s=round(log.latency_s, 6) if log.calls else None,
         usage=log.sum_usage(),

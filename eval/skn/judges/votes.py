@@ -32,18 +32,18 @@ def majority_vote(votes: Sequence[bool | None], planned: int) -> bool | None:
 
 def combine_hallucination(votes: Sequence[HallucinationVote | None], planned: int) -> Hallucination:
     """Combines votes: medians of counts and severity, majority on whether any claim is made up."""
-    read = [vote for vote in votes if vote is not None]
-    if not has_enough_votes(len(read), planned):
+    readable_votes = [vote for vote in votes if vote is not None]
+    if not has_enough_votes(len(readable_votes), planned):
         return Hallucination(votes=tuple(votes))
-    fabricated = float(median(len(vote.fabricated_claims) for vote in read))
-    nearest = min(read, key=lambda vote: abs(len(vote.fabricated_claims) - fabricated))
+    fabricated = float(median(len(vote.fabricated_claims) for vote in readable_votes))
+    nearest = min(readable_votes, key=lambda vote: abs(len(vote.fabricated_claims) - fabricated))
     return Hallucination(
         # In each vote fabricated <= total_claims, so the same is true of the medians.
-        total_claims=float(median(vote.total_claims for vote in read)),
+        total_claims=float(median(vote.total_claims for vote in readable_votes)),
         fabricated=fabricated,
         fabricated_claims=nearest.fabricated_claims,
-        severity=float(median(vote.severity for vote in read)),
-        detected=majority_vote([vote.detected for vote in read], len(read)),
+        severity=float(median(vote.severity for vote in readable_votes)),
+        detected=majority_vote([vote.detected for vote in readable_votes], len(readable_votes)),
         votes=tuple(votes),
     )
 
@@ -54,17 +54,19 @@ def combine_groundedness(
     """Combines votes by medians of groundedness and of the unsupported share.
 
     Returns:
-        Both medians, and whether a verdict was reached. Both are None if it was not, and if most
-        usable votes find no claim that could be grounded.
+        Both medians, and whether a verdict was reached. The medians are None if no verdict was
+        reached, or if most readable votes find that the answer makes no claims.
     """
-    read = [vote for vote in votes if vote is not None]
-    if not has_enough_votes(len(read), planned):
+    readable_votes = [vote for vote in votes if vote is not None]
+    if not has_enough_votes(len(readable_votes), planned):
         return None, None, False
-    usable = [vote for vote in read if vote.groundedness is not None]
-    if 2 * len(usable) < len(read):
+    scored_votes = [vote for vote in readable_votes if vote.groundedness is not None]
+    if 2 * len(scored_votes) < len(readable_votes):
         return None, None, True
-    grounded = median(vote.groundedness for vote in usable if vote.groundedness is not None)
-    unsupported = median(
-        vote.unsupported_fraction for vote in usable if vote.unsupported_fraction is not None
+    groundedness = median(
+        vote.groundedness for vote in scored_votes if vote.groundedness is not None
     )
-    return float(grounded), float(unsupported), True
+    unsupported = median(
+        vote.unsupported_fraction for vote in scored_votes if vote.unsupported_fraction is not None
+    )
+    return float(groundedness), float(unsupported), True

@@ -1,10 +1,10 @@
-"""Computes the cost of each format (seconds, characters, tokens) under the published keys and ours.
+"""Computes the cost of each format in seconds, characters and tokens.
 
-The published number of tokens is a quarter of the characters. A server counts the tokens of whole
-calls, never of the context within a call. Under the corrected definitions ``avg_context_tokens``
-is therefore null, and three other figures are given: the tokens that the server counted (all that
-the agent read, all that the extractor wrote), the exact number of characters, and the estimate,
-whose key ends in ``_est``.
+The published number of tokens is a quarter of the characters. A server counts only the tokens of a
+call, not those of the context that is a part of the call. By the corrected definitions
+``avg_context_tokens`` is therefore null, and other figures are given: the tokens that the agent
+read and those that the extractor wrote, as the server counted them; the exact number of characters;
+and the published estimate, under a key that ends in ``_est``.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ def compute_efficiency(rows: Sequence[SknRow], *, mode: Mode = "corrected") -> d
         mode: ``published`` rounds as published and estimates a context's tokens by its characters.
 
     Returns:
-        ``pipelines``: name → averages. ``efficiency``: ratios of ``skn`` to ``json``, if both
-        were run, over the samples on which both have a value (as published: of the averages).
-        Values that were not measured are null.
+        ``pipelines``: name → averages. ``efficiency``: ratios of ``skn`` to ``json``, empty unless
+        both were run. They are computed over the samples on which both have a value, or, in the
+        mode ``published``, from the averages. Values that were not measured are null.
     """
-    names = list(dict.fromkeys(row.pipeline for row in rows))
-    by_name = {name: [row for row in rows if row.pipeline == name] for name in names}
-    averages = {name: _compute_averages(own_rows) for name, own_rows in by_name.items()}
-    both = "json" in averages and "skn" in averages
+    pipelines = list(dict.fromkeys(row.pipeline for row in rows))
+    by_name = {name: [row for row in rows if row.pipeline == name] for name in pipelines}
+    averages = {name: _compute_averages(pipeline_rows) for name, pipeline_rows in by_name.items()}
+    has_both_formats = "json" in averages and "skn" in averages
     if mode == "published":
         return {
             "pipelines": {name: _round_as_published(values) for name, values in averages.items()},
-            "efficiency": _compute_published_ratio(averages) if both else {},
+            "efficiency": _compute_published_ratio(averages) if has_both_formats else {},
         }
     ratios = {
         f"{name}_skn_vs_json": _compute_paired_ratio(by_name["skn"], by_name["json"], get_value)
-        for name, get_value in (_RATIOS.items() if both else ())
+        for name, get_value in (_RATIOS.items() if has_both_formats else ())
     }
     return {
         "pipelines": averages,
-        "efficiency": {"token_ratio_skn_vs_json": None, **ratios} if both else {},
+        "efficiency": {"token_ratio_skn_vs_json": None, **ratios} if has_both_formats else {},
     }
 
 
@@ -57,10 +57,12 @@ def _compute_averages(rows: Sequence[SknRow]) -> dict[str, float | None]:
     responses = [row.response for row in rows if row.response is not None]
     contexts = [extraction.context for extraction in extractions if extraction.context]
     return {
-        "avg_search_time_s": _mean_of_known(row.search_s for row in rows),
-        "avg_extraction_time_s": _mean_of_known(extraction.latency_s for extraction in extractions),
-        "avg_reasoning_time_s": _mean_of_known(response.latency_s for response in responses),
-        "avg_total_latency_s": _mean_of_known(
+        "avg_search_time_s": _compute_known_mean(row.search_s for row in rows),
+        "avg_extraction_time_s": _compute_known_mean(
+            extraction.latency_s for extraction in extractions
+        ),
+        "avg_reasoning_time_s": _compute_known_mean(response.latency_s for response in responses),
+        "avg_total_latency_s": _compute_known_mean(
             # Rows in which the agent never replied waited for fewer calls. They are excluded, so
             # that failing does not make a format look fast.
             None
@@ -69,13 +71,15 @@ def _compute_averages(rows: Sequence[SknRow]) -> dict[str, float | None]:
             for row in rows
         ),
         "avg_context_tokens": None,
-        "avg_context_tokens_est": _mean_of_known(estimate_tokens(context) for context in contexts),
-        "avg_context_chars": _mean_of_known(len(context) for context in contexts),
-        "avg_extraction_tokens": _mean_of_known(
+        "avg_context_tokens_est": _compute_known_mean(
+            estimate_tokens(context) for context in contexts
+        ),
+        "avg_context_chars": _compute_known_mean(len(context) for context in contexts),
+        "avg_extraction_tokens": _compute_known_mean(
             None if extraction.usage is None else extraction.usage.completion_tokens
             for extraction in extractions
         ),
-        "avg_agent_prompt_tokens": _mean_of_known(
+        "avg_agent_prompt_tokens": _compute_known_mean(
             None if response.usage is None else response.usage.prompt_tokens
             for response in responses
         ),
@@ -84,12 +88,13 @@ def _compute_averages(rows: Sequence[SknRow]) -> dict[str, float | None]:
 
 def _round_as_published(averages: dict[str, float | None]) -> dict[str, float | None]:
     """Returns the published keys, with seconds rounded to two decimals and tokens to integers."""
-    times = ("avg_search_time_s", "avg_extraction_time_s", "avg_reasoning_time_s")
-    known = [averages[name] for name in times]
-    total = None if None in known[1:] else sum(value or 0.0 for value in known)
+    time_keys = ("avg_search_time_s", "avg_extraction_time_s", "avg_reasoning_time_s")
+    seconds = [averages[name] for name in time_keys]
+    # The search time may be missing: replayed searches have none.
+    total = None if None in seconds[1:] else sum(value or 0.0 for value in seconds)
     tokens = averages["avg_context_tokens_est"]
     return {
-        **{name: _round_if_known(averages[name]) for name in times},
+        **{name: _round_if_known(averages[name]) for name in time_keys},
         "avg_total_latency_s": _round_if_known(total),
         "avg_context_tokens": None if tokens is None else round(tokens),
     }
@@ -115,15 +120,17 @@ def _compute_paired_ratio(
     If each sum were over all rows of its own format, a format that fails on long texts would seem
     shorter than it is.
     """
-    first, second = ({(row.id, row.repeat): get_value(row) for row in rows} for rows in (skn, json))
+    skn_values, json_values = (
+        {(row.id, row.repeat): get_value(row) for row in rows} for rows in (skn, json)
+    )
     pairs = [
-        (first_value, second_value)
-        for key, first_value in first.items()
-        if first_value is not None and (second_value := second.get(key)) is not None
+        (skn_value, json_value)
+        for key, skn_value in skn_values.items()
+        if skn_value is not None and (json_value := json_values.get(key)) is not None
     ]
-    denominator = sum(second_value for _, second_value in pairs)
+    denominator = sum(json_value for _, json_value in pairs)
     return (
-        round_significant(sum(first_value for first_value, _ in pairs) / denominator)
+        round_significant(sum(skn_value for skn_value, _ in pairs) / denominator)
         if denominator
         else None
     )
@@ -151,9 +158,9 @@ _RATIOS: dict[str, Callable[[SknRow], float | None]] = {
 """The ratios of SKN to JSON that are given in addition to the published one."""
 
 
-def _mean_of_known(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round_significant(fmean(known)) if known else None
+def _compute_known_mean(values: Iterable[float | None]) -> float | None:
+    known_values = [value for value in values if value is not None]
+    return round_significant(fmean(known_values)) if known_values else None
 
 
 def _round_if_known(value: float | None) -> float | None:

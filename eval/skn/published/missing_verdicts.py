@@ -1,4 +1,4 @@
-"""Judges wide rows without verdicts, as the published ``calculate_metrics`` does for all rows."""
+"""Judges those wide rows that have no verdicts; the published ``calculate_metrics`` judges all."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def judge_rows(
     Raises:
         EpocheError: no judge is named, or the model cannot be used.
     """
-    asked = [
+    unjudged = [
         (row, pipeline)
         for row in results
         for pipeline in pipelines
         if _has_text(row, pipeline) and not all(f"{pipeline}_{key}" in row for key in _VERDICT_KEYS)
     ]
-    if asked:
-        asyncio.run(_judge_answers(asked, model, mode))
+    if unjudged:
+        asyncio.run(_judge_answers(unjudged, model, mode))
 
 
 def _has_text(row: Wide, pipeline: str) -> bool:
@@ -50,18 +50,18 @@ def _has_text(row: Wide, pipeline: str) -> bool:
 
 
 async def _judge_answers(
-    to_judge: Sequence[tuple[Wide, str]], model: str | None, mode: Mode
+    unjudged: Sequence[tuple[Wide, str]], model: str | None, mode: Mode
 ) -> None:
     judges = _open_judges(model, mode)
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [
                 (row, pipeline, group.create_task(_judge_row(judges, row, pipeline)))
-                for row, pipeline in to_judge
+                for row, pipeline in unjudged
             ]
-    except BaseExceptionGroup as errors:
-        # Such an error (bad key, unknown model) affects every call, so any one will do.
-        raise errors.exceptions[0] from None
+    except BaseExceptionGroup as error_group:
+        # Such an error (bad key, unknown model) affects every call, so one of them is enough.
+        raise error_group.exceptions[0] from None
     finally:
         await judges.aclose()
     for row, pipeline, task in tasks:

@@ -30,6 +30,7 @@ RESAMPLES = 1000
 BINS = 10
 
 _MAX_DRAWS_PER_BATCH = 4_000_000
+"""Limits memory: the random numbers of one batch take 32 MB."""
 
 
 class PublishedInterval(TypedDict):
@@ -59,12 +60,12 @@ def bootstrap_ci(
     """
     if not len(values):
         return PublishedInterval(mean=0.0, ci_low=0.0, ci_high=0.0, std=0.0)
-    known = np.asarray(values, dtype=np.float64)
-    means = _resample_means(known, n_bootstrap)
+    array = np.asarray(values, dtype=np.float64)
+    means = _resample_means(array, n_bootstrap)
     tail = (1 - ci) / 2
     low, high = np.percentile(means, [100 * tail, 100 * (1 - tail)])
     return PublishedInterval(
-        mean=round(float(known.mean()), 4),
+        mean=round(float(array.mean()), 4),
         ci_low=round(float(low), 4),
         ci_high=round(float(high), 4),
         std=round(float(means.std()), 4),
@@ -74,15 +75,15 @@ def bootstrap_ci(
 def _resample_means(values: Floats, resamples: int) -> Floats:
     rng = np.random.default_rng(SEED)
     means = np.empty(resamples)
-    step = max(1, _MAX_DRAWS_PER_BATCH // len(values))
-    for start in range(0, resamples, step):
-        rows = slice(start, min(start + step, resamples))
-        drawn = rng.integers(0, len(values), (rows.stop - start, len(values)))
-        means[rows] = values[drawn].mean(axis=1)
+    batch_size = max(1, _MAX_DRAWS_PER_BATCH // len(values))
+    for start in range(0, resamples, batch_size):
+        batch = slice(start, min(start + batch_size, resamples))
+        indexes = rng.integers(0, len(values), (batch.stop - start, len(values)))
+        means[batch] = values[indexes].mean(axis=1)
     return means
 
 
-def published_ece(confidences: Floats, right: Floats) -> float:
+def compute_published_ece(confidences: Floats, right: Floats) -> float:
     """Computes the published calibration error; 0 if there are no answers.
 
     Args:
@@ -92,18 +93,20 @@ def published_ece(confidences: Floats, right: Floats) -> float:
     if not len(confidences):
         return 0.0
     edges = np.linspace(0.0, 1.0, BINS + 1)
-    inside = (confidences >= 0.0) & (confidences <= 1.0)
-    bins = np.searchsorted(edges[1:-1], confidences[inside], side="right").astype(np.int64)
+    in_unit_interval = (confidences >= 0.0) & (confidences <= 1.0)
+    bins = np.searchsorted(edges[1:-1], confidences[in_unit_interval], side="right").astype(
+        np.int64
+    )
     if not len(bins):
         return 0.0
-    error = calibration_error(confidences[inside], right[inside], bins)
+    error = calibration_error(confidences[in_unit_interval], right[in_unit_interval], bins)
     return error * len(bins) / len(confidences)
 
 
-def convert_published_confidence(stated: object) -> float:
+def convert_published_confidence(value: object) -> float:
     """Converts a stated confidence as the published agent does: 0 if not a number, 1 for NaN."""
     try:
-        number = float(stated)  # type: ignore[arg-type]
+        number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return 0.0
     # min(1.0, nan) is 1.0, because a comparison with NaN is false. That is the published result.
@@ -114,9 +117,10 @@ def compute_published_keys(results: Sequence[Mapping[str, Any]], pipeline: str) 
     """Computes the published numbers of one pipeline, from rows with its verdicts.
 
     Args:
-        results: rows with the key ``answerable`` and, each preceded by the pipeline's name,
-            ``_answer``, ``_confidence``, ``_correct``, ``_hallucination``, ``_groundedness``. A
-            null or missing verdict counts as the published code counts an unreadable reply.
+        results: rows with the keys ``answerable``, ``{pipeline}_answer``,
+            ``{pipeline}_confidence``, ``{pipeline}_correct``, ``{pipeline}_hallucination`` and
+            ``{pipeline}_groundedness``. A null or missing verdict counts as the published code
+            counts an unreadable reply.
         pipeline: the pipeline's name.
 
     Returns:
@@ -135,28 +139,42 @@ def compute_published_keys(results: Sequence[Mapping[str, Any]], pipeline: str) 
     return {
         "accuracy": round(sum(right) / len(right) if right else 0.0, 4),
         "accuracy_ci": bootstrap_ci(right),
-        "ece": round(published_ece(np.array(confidences), np.array(right)), 4),
-        "avg_confidence": _rounded_mean(confidences),
-        "confidence_when_correct": _rounded_mean(
-            [c for c, r in zip(confidences, right, strict=True) if r]
+        "ece": round(compute_published_ece(np.array(confidences), np.array(right)), 4),
+        "avg_confidence": _compute_rounded_mean(confidences),
+        "confidence_when_correct": _compute_rounded_mean(
+            [
+                confidence
+                for confidence, is_right in zip(confidences, right, strict=True)
+                if is_right
+            ]
         ),
-        "confidence_when_wrong": _rounded_mean(
-            [c for c, r in zip(confidences, right, strict=True) if not r]
+        "confidence_when_wrong": _compute_rounded_mean(
+            [
+                confidence
+                for confidence, is_right in zip(confidences, right, strict=True)
+                if not is_right
+            ]
         ),
-        "hallucination_rate": _rounded_mean([detected for detected, _, _ in hallucinations]),
-        "hallucination_severity": _rounded_mean([severity for _, severity, _ in hallucinations]),
-        "normalized_hallucination": _rounded_mean(shares),
+        "hallucination_rate": _compute_rounded_mean(
+            [detected for detected, _, _ in hallucinations]
+        ),
+        "hallucination_severity": _compute_rounded_mean(
+            [severity for _, severity, _ in hallucinations]
+        ),
+        "normalized_hallucination": _compute_rounded_mean(shares),
         "normalized_hallucination_ci": bootstrap_ci(shares),
-        "groundedness": _rounded_mean(scores),
+        "groundedness": _compute_rounded_mean(scores),
         "groundedness_ci": bootstrap_ci(scores),
-        "unsupported_fraction": _rounded_mean([unsupported for _, unsupported in groundedness]),
+        "unsupported_fraction": _compute_rounded_mean(
+            [unsupported for _, unsupported in groundedness]
+        ),
         "abstention_precision": round(precision, 4),
         "abstention_recall": round(recall, 4),
         "abstention_f1": round(f1, 4),
     }
 
 
-def _rounded_mean(values: Sequence[float]) -> float:
+def _compute_rounded_mean(values: Sequence[float]) -> float:
     return round(float(np.mean(values)), 4) if len(values) else 0.0
 
 
@@ -185,18 +203,30 @@ def _score_abstention(
 ) -> tuple[float, float, float]:
     """Computes precision, recall and F1 of abstaining on unanswerable questions.
 
-    An answer is an abstention if it contains a published substring; all other rows, those without
-    an answer included, count as answered.
+    An answer is an abstention if it contains a published substring. All other rows count as
+    answered, including those without an answer.
     """
-    cells = Counter(
+    counts = Counter(
         (
             bool(row.get("answerable", True)),
             has_published_phrase(str(row.get(f"{pipeline}_answer", ""))),
         )
         for row in results
     )
-    hits, wrongly, missed = cells[False, True], cells[True, True], cells[False, False]
-    precision = hits / (hits + wrongly) if hits + wrongly else 0.0
-    recall = hits / (hits + missed) if hits + missed else 0.0
-    total = precision + recall
-    return precision, recall, 2 * precision * recall / total if total else 0.0
+    true_positives, false_positives, false_negatives = (
+        counts[False, True],
+        counts[True, True],
+        counts[False, False],
+    )
+    precision = (
+        true_positives / (true_positives + false_positives)
+        if true_positives + false_positives
+        else 0.0
+    )
+    recall = (
+        true_positives / (true_positives + false_negatives)
+        if true_positives + false_negatives
+        else 0.0
+    )
+    denominator = precision + recall
+    return precision, recall, 2 * precision * recall / denominator if denominator else 0.0

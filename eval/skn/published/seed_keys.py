@@ -1,4 +1,7 @@
-"""Maps one pipeline's numbers, by our definitions, to the published ``metrics.json`` keys."""
+"""Maps our numbers of one pipeline to the keys of the published ``metrics.json``.
+
+"Seed" means the published benchmark, from which this one was developed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 from eval.skn.scoring.record import PipelineReport
 from eval.stats.estimates import Estimate
 
+# Published key, and the name of our metric.
 _KEYS = (
     ("accuracy", "accuracy"),
     ("ece", "ece"),
@@ -25,22 +29,22 @@ _KEYS = (
 _WITH_INTERVAL = frozenset(("accuracy", "normalized_hallucination", "groundedness"))
 
 
-def select_seed_keys(report: PipelineReport) -> dict[str, Any]:
+def select_published_keys(report: PipelineReport) -> dict[str, Any]:
     """Returns the published keys in their order, unrounded; undefined values are null."""
     values: dict[str, Any] = {}
     for key, metric in _KEYS:
-        value = report.metrics[metric]
-        values[key] = value.value
+        estimate = report.metrics[metric]
+        values[key] = estimate.value
         if key in _WITH_INTERVAL:
-            values[f"{key}_ci"] = _build_interval(value)
+            values[f"{key}_ci"] = _build_interval(estimate)
     return values
 
 
-def _build_interval(value: Estimate) -> dict[str, Any]:
+def _build_interval(estimate: Estimate) -> dict[str, Any]:
     return {
-        "mean": value.value,
-        "ci_low": value.low,
-        "ci_high": value.high,
-        "std": value.std,
-        "method": value.method,
+        "mean": estimate.value,
+        "ci_low": estimate.low,
+        "ci_high": estimate.high,
+        "std": estimate.std,
+        "method": estimate.method,
     }

@@ -1,8 +1,9 @@
 """Reads the published benchmark's wide rows: one object per sample, a group of keys per pipeline.
 
-They may be ours (``detailed_results.json``, with the outcome of every row) or come from the
-published code, which records no outcome. For the latter, an answer that declines to answer is an
-abstention, one whose reasoning is ``error`` is a failed call, and one without text is unreadable.
+The rows may be our own (``detailed_results.json``, with the outcome of every row) or come from the
+published code, which records no outcome. In the second case the outcome is inferred: an answer that
+declines to answer is an abstention; an empty answer is a failed call if its reasoning is ``error``,
+and otherwise unreadable.
 """
 
 from __future__ import annotations
@@ -45,20 +46,18 @@ def require_ids(results: Sequence[Wide]) -> None:
 def _read_observation(row: Wide, pipeline: str) -> Observation:
     answer = row.get(f"{pipeline}_answer")
     text = answer if isinstance(answer, str) else ""
-    stated = row.get(f"{pipeline}_outcome")
-    stated = stated if isinstance(stated, str) else None
-    known: dict[object, Outcome] = {name: name for name in OUTCOMES}
-    outcome = known.get(stated) or _infer_outcome(row, pipeline, text)
-    read = outcome in ("ANSWERED", "ABSTAINED")
+    stated_outcome = row.get(f"{pipeline}_outcome")
+    stated_outcome = stated_outcome if isinstance(stated_outcome, str) else None
+    outcomes_by_name: dict[object, Outcome] = {name: name for name in OUTCOMES}
+    outcome = outcomes_by_name.get(stated_outcome) or _infer_outcome(row, pipeline, text)
+    is_readable = outcome in ("ANSWERED", "ABSTAINED")
     correct = row.get(f"{pipeline}_correct")
-    claims = _get_group(row, f"{pipeline}_hallucination")
-    grounds = _get_group(row, f"{pipeline}_groundedness")
-    total, share = (
-        _get_number(claims, "total_claims"),
-        _get_number(claims, "normalized_hallucination"),
-    )
-    detected = claims.get("hallucination_detected")
-    score = _get_number(grounds, "groundedness_score")
+    hallucination = _get_group(row, f"{pipeline}_hallucination")
+    groundedness = _get_group(row, f"{pipeline}_groundedness")
+    total_claims = _get_number(hallucination, "total_claims")
+    fabricated_share = _get_number(hallucination, "normalized_hallucination")
+    detected = hallucination.get("hallucination_detected")
+    score = _get_number(groundedness, "groundedness_score")
     return Observation(
         sample=str(row["id"]),
         category=str(row.get("category", "unknown")),
@@ -66,18 +65,18 @@ def _read_observation(row: Wide, pipeline: str) -> Observation:
         answerable=bool(row.get("answerable", True)),
         outcome=outcome,
         repeat=row["repeat"] if isinstance(row.get("repeat"), int) else 0,
-        stage="" if read else str(row.get(f"{pipeline}_stage", "agent")),
-        read_by=("field" if stated else "text") if read else "",
-        to_judge=bool(text.strip()),
+        stage="" if is_readable else str(row.get(f"{pipeline}_stage", "agent")),
+        abstention_source=("field" if stated_outcome else "text") if is_readable else "",
+        has_answer_text=bool(text.strip()),
         correct=correct if isinstance(correct, bool) else None,
-        confidence=_parse_share(row.get(f"{pipeline}_confidence")) if read else None,
+        confidence=_parse_share(row.get(f"{pipeline}_confidence")) if is_readable else None,
         detected=detected if isinstance(detected, bool) else None,
-        claims=total,
-        fabricated=_count_fabricated(claims, total, share),
-        severity=_get_number(claims, "hallucination_severity"),
+        claims=total_claims,
+        fabricated=_count_fabricated(hallucination, total_claims, fabricated_share),
+        severity=_get_number(hallucination, "hallucination_severity"),
         groundedness=score,
-        unsupported=_get_number(grounds, "unsupported_fraction"),
-        claims_nothing=total == 0 and score is None,
+        unsupported=_get_number(groundedness, "unsupported_fraction"),
+        makes_no_claims=total_claims == 0 and score is None,
     )
 
 
@@ -105,14 +104,17 @@ def _parse_share(value: object) -> float | None:
     return float(value) if 0 <= value <= 1 else None
 
 
-def _count_fabricated(claims: Wide, total: float | None, share: float | None) -> float | None:
-    """Returns the number of made-up claims, from their share if there is one.
+def _count_fabricated(
+    hallucination: Wide, total: float | None, share: float | None
+) -> float | None:
+    """Returns the number of made-up claims: from their share if there is one, else from the list.
 
-    Only the share is exact: if the number is a median over votes, the list has another length.
+    The list may have another length than the number, because the number is a median over votes and
+    the list is that of one vote.
     """
     if total is None:
         return None
     if share is not None:
         return min(share, 1.0) * total
-    listed = claims.get("fabricated_claims")
-    return float(min(len(listed), total)) if isinstance(listed, Sequence) else None
+    listed_claims = hallucination.get("fabricated_claims")
+    return float(min(len(listed_claims), total)) if isinstance(listed_claims, Sequence) else None

@@ -1,7 +1,7 @@
 """Builds the published benchmark's wide rows: one object per sample, a group of keys per pipeline.
 
-The keys are those of the published code (``src/benchmark.py`` and ``src/evaluator.py``). Where it
-invents a value that it does not have, null is written here: an answer that could not be judged is
+The keys are those of the published code (``src/benchmark.py`` and ``src/evaluator.py``). Where the
+published code invents a missing value, null is written here: an answer that could not be judged is
 neither wrong nor free of hallucination. If samples are repeated, each repeat is a separate
 object, with its number under ``repeat``.
 """
@@ -37,7 +37,7 @@ class WideRows:
 
     Args:
         samples: the samples of the run.
-        found: the search results of each sample, in the same order.
+        searches: the search results of each sample, in the same order.
         rows: the rows of the run.
         pipelines: names, in the order of the columns.
     """
@@ -45,12 +45,12 @@ class WideRows:
     def __init__(
         self,
         samples: Sequence[Sample],
-        found: Sequence[Found],
+        searches: Sequence[Found],
         rows: Iterable[SknRow],
         pipelines: Sequence[str],
     ) -> None:
         self._samples = samples
-        self._found = found
+        self._searches = searches
         self._pipelines = pipelines
         self._rows: dict[tuple[str, int], dict[str, SknRow]] = {}
         for row in rows:
@@ -60,8 +60,8 @@ class WideRows:
     def build_searches(self) -> list[Wide]:
         """Builds ``search_results.json``.
 
-        After the published keys come two of our own: ``results``, the list of search results, and
-        ``error``, why the search failed.
+        After the published keys come two keys of our own: ``results``, the list of search results,
+        and ``error``, the reason why the search failed.
         """
         return [
             {
@@ -72,7 +72,7 @@ class WideRows:
                 "results": [msgspec.to_builtins(result) for result in search.results],
                 "error": search.error,
             }
-            for search in self._found
+            for search in self._searches
         ]
 
     def build_extractions(self) -> list[Wide]:
@@ -100,11 +100,11 @@ class WideRows:
                 **_prefix_keys(rows, _build_verdict_part),
             }
             for head, rows in self._iter_samples(
-                lambda sample, results: {
+                lambda sample, search: {
                     "id": sample.id,
                     "category": sample.category,
                     "question": sample.question,
-                    "raw_text": results.text,
+                    "raw_text": search.text,
                     "ground_truth": sample.ground_truth,
                     "answerable": sample.answerable,
                 }
@@ -113,13 +113,13 @@ class WideRows:
 
     def _iter_samples(self, build_head: Any) -> Iterator[tuple[Wide, Mapping[str, SknRow]]]:
         """Yields each sample and repeat: its first keys, and its rows by pipeline name."""
-        for sample, results in zip(self._samples, self._found, strict=True):
+        for sample, search in zip(self._samples, self._searches, strict=True):
             for repeat in range(self._repeats):
                 by_name = self._rows[sample.id, repeat]
-                number = {"repeat": repeat} if self._repeats > 1 else {}
+                repeat_key = {"repeat": repeat} if self._repeats > 1 else {}
                 yield (
-                    {**build_head(sample, results), **number},
-                    {n: by_name[n] for n in self._pipelines},
+                    {**build_head(sample, search), **repeat_key},
+                    {name: by_name[name] for name in self._pipelines},
                 )
 
 

@@ -3,9 +3,9 @@
 A yes-no question of one sentence is answered by ``eval.reader``: among the statements that mention
 all its names, the one that covers most of the question decides. Any other question is answered by
 quoting the five statements that cover most of it, if together they cover half of its words. Words
-are weighted by how rare they are in the context. Names in the sentences that end in a question mark
-have a weight even if they do not occur in the context. Four more rules, one for each kind of
-metadata, use only the metadata of the context:
+are weighted by how rare they are in the context. Names in the question (in its sentences that end
+in a question mark) have a weight even if they do not occur in the context. Four more rules use the
+metadata of the context, one kind each:
 
 * *confidence*: a statement has the confidence that the context gives, or 0.9 if it gives none; a
   hedged statement ("may", "possibly") has at most 0.5. A statement with a confidence of 0.5 or less
@@ -40,7 +40,7 @@ VERSION = 1
 MIN_CONFIDENCE = 0.25
 """An answer with less confidence is not given."""
 MAX_QUOTED_STATEMENTS = 5
-"""Maximum number of statements in an answer; models too are asked for a few sentences."""
+"""Maximum number of statements in an answer; models are asked for a few sentences as well."""
 ABSTENTION = "There is not enough information in the context to answer."
 
 _YES_NO_OPENERS = frozenset(
@@ -58,7 +58,7 @@ class Decision(NamedTuple):
             UNKNOWN if no answer is given.
         statement: the deciding statements, in the context's words; empty without an answer.
         confidence: 0 to 1; null without an answer.
-        reason: reason in words.
+        reason: why the rules answer so, in words.
     """
 
     pred: Gold
@@ -86,7 +86,7 @@ class RuleAgent:
     async def answer_question(self, context: str, question: str) -> Response:
         """Answers from ``context``; an unreadable context gives an unreadable response."""
         try:
-            known = read_context(context)
+            parsed_context = read_context(context)
         except NotationError as error:
             return Response(
                 answer="",
@@ -96,16 +96,16 @@ class RuleAgent:
                 readable=False,
                 problem=str(error),
             )
-        yes_or_no = is_yes_no_question(question)
+        is_yes_no = is_yes_no_question(question)
         decision = (
-            self.answer_yes_no_question(known, question)
-            if yes_or_no
-            else self.answer_open_question(known, question)
+            self.answer_yes_no_question(parsed_context, question)
+            if is_yes_no
+            else self.answer_open_question(parsed_context, question)
         )
         answer = decision.statement
         if decision.pred == "UNKNOWN":
             answer = ABSTENTION
-        elif yes_or_no:
+        elif is_yes_no:
             answer = f"{decision.pred.capitalize()}. {decision.statement}"
         return Response(
             answer=answer,
@@ -138,30 +138,32 @@ class RuleAgent:
         # Causal links repeat words of statements, so only statements count for word rarity.
         word_weights = WordWeights(statement.text for statement in context.statements)
         weights = word_weights.weigh_words(question_words, _list_asked_names(question))
-        best = sorted(
+        ranked_statements = sorted(
             context.statements,
             key=lambda statement: (
                 -compute_coverage(question_words, weights, _count_content_words(statement))
             ),
         )
-        cause = _find_cause(context, question, word_weights, self._reader.threshold)
-        quoted = (cause + best)[:MAX_QUOTED_STATEMENTS]
+        cause_statements = _find_cause(context, question, word_weights, self._reader.threshold)
+        quoted_statements = (cause_statements + ranked_statements)[:MAX_QUOTED_STATEMENTS]
         quoted_words = Counter(
-            word for statement in quoted for word in _count_content_words(statement).elements()
+            word
+            for statement in quoted_statements
+            for word in _count_content_words(statement).elements()
         )
         coverage = compute_coverage(question_words, weights, quoted_words)
-        if not quoted or coverage < self._reader.threshold:
+        if not quoted_statements or coverage < self._reader.threshold:
             return _withhold_answer("no statements cover enough of the question")
-        mean_confidence = fmean(_get_confidence(statement) for statement in quoted)
-        text = " ".join(statement.text for statement in quoted)
+        mean_confidence = fmean(_get_confidence(statement) for statement in quoted_statements)
+        text = " ".join(statement.text for statement in quoted_statements)
         return _build_decision("YES", text, coverage, mean_confidence, context)
 
 
 def is_yes_no_question(question: str) -> bool:
     """Returns whether a question is one sentence, starts like a yes-no question and has no "or"."""
-    asked = split_words(question)
+    words = split_words(question)
     is_one_sentence = select_asking_sentences(question) == to_one_line(question)
-    return is_one_sentence and bool(asked) and asked[0] in _YES_NO_OPENERS and "or" not in asked
+    return is_one_sentence and bool(words) and words[0] in _YES_NO_OPENERS and "or" not in words
 
 
 def _find_cause(
@@ -173,13 +175,15 @@ def _find_cause(
         The link as one statement; an empty list if the question does not ask for a cause, or no
         link covers enough of it.
     """
-    asked = Counter(extract_content_words(select_asking_sentences(question)))
-    if _CAUSE_WORDS.isdisjoint(asked):
+    question_words = Counter(extract_content_words(select_asking_sentences(question)))
+    if _CAUSE_WORDS.isdisjoint(question_words):
         return []
-    weights = word_weights.weigh_words(asked, _list_asked_names(question))
+    weights = word_weights.weigh_words(question_words, _list_asked_names(question))
 
     def measure_effect_coverage(link: ContextLink) -> float:
-        return compute_coverage(asked, weights, Counter(extract_content_words(link.effect)))
+        return compute_coverage(
+            question_words, weights, Counter(extract_content_words(link.effect))
+        )
 
     link = max(context.links, key=measure_effect_coverage, default=None)
     if link is None or measure_effect_coverage(link) < threshold:
@@ -189,9 +193,9 @@ def _find_cause(
 
 def _find_gap(context: Context, question: str) -> str:
     """Returns the first gap that names something the question asks about; empty if none does."""
-    named = _list_asked_names(question)
+    asked_names = _list_asked_names(question)
     return next(
-        (gap for gap in context.gaps if not named.isdisjoint(extract_content_words(gap))), ""
+        (gap for gap in context.gaps if not asked_names.isdisjoint(extract_content_words(gap))), ""
     )
 
 
@@ -205,19 +209,19 @@ def _count_content_words(statement: ContextStatement) -> Counter[str]:
 
 
 def _get_confidence(statement: ContextStatement) -> float:
-    stated = PLAIN_CONFIDENCE if statement.confidence is None else statement.confidence
-    return min(stated, HEDGED_CONFIDENCE) if is_hedged(statement.text) else stated
+    confidence = PLAIN_CONFIDENCE if statement.confidence is None else statement.confidence
+    return min(confidence, HEDGED_CONFIDENCE) if is_hedged(statement.text) else confidence
 
 
 def _build_decision(
-    pred: Gold, text: str, coverage_share: float, mean_confidence: float, context: Context
+    pred: Gold, text: str, coverage: float, mean_confidence: float, context: Context
 ) -> Decision:
     """Builds the answer with its confidence; UNKNOWN if the confidence is too low."""
-    confidence = coverage_share * mean_confidence
+    confidence = coverage * mean_confidence
     if context.risk is not None:
         for level in (context.risk.misdirection, context.risk.missing_context):
             confidence *= 0.5 if level == "high" else 1.0
-    reason = f"{text} [covers {coverage_share:.3f} of the question, {mean_confidence:.2f} sure]"
+    reason = f"{text} [covers {coverage:.3f} of the question, {mean_confidence:.2f} sure]"
     if confidence < MIN_CONFIDENCE:
         return _withhold_answer(f"too unsure ({confidence:.3f}): {reason}")
     return Decision(pred, text, round(confidence, 6), reason)

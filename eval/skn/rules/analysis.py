@@ -1,8 +1,8 @@
 """Analyses a text by rules, independently of the format in which the result is written.
 
-The analysis has the statements of the text, with their importance, uncertainty and disputes;
-causes and effects; names in the question that the text lacks; and what may mislead. Each is found
-by a fixed rule over words, without world knowledge.
+The analysis consists of the statements of the text, with their importance, uncertainty, disputes,
+causes and effects; the names in the question that the text lacks; and ratings of what may mislead.
+All of them are found by fixed rules over words, without world knowledge.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from eval.reader import NEGATIONS, WordWeights, compute_coverage, is_negated
 from eval.skn.grammar.document import Level, Priority
 from eval.skn.rules.causes import Cause, find_cause
 from eval.skn.rules.statements import (
+    extract_subject_words,
     find_titles,
     find_written_names,
     is_hedged,
     select_asking_sentences,
     split_statements,
-    subject_words,
 )
 from kg.text.normaliser import extract_content_words
 
@@ -37,9 +37,9 @@ class Statement(NamedTuple):
     Attributes:
         text: the sentence as written.
         importance: 0 to 1. With a question: the share of the question's words that the statement
-            has, weighted by how rare they are in the text. Without a question: the share of all
-            statements that contain a word, averaged over the words of this statement.
-        hedged: whether its own words are uncertain.
+            has, weighted by how rare they are in the text. Without a question: for each word of the
+            statement the share of all statements that contain it, averaged over these words.
+        hedged: whether its own words express uncertainty.
         disputed: whether another statement differs only by a negation.
         cause: the cause and effect that it states, if any.
     """
@@ -63,7 +63,7 @@ class Statement(NamedTuple):
 
     @property
     def priority(self) -> Priority:
-        """``~`` if its words are uncertain, else ``!`` if it is critical, else ``.``."""
+        """``~`` if it is hedged, else ``!`` if it is critical, else ``.``."""
         return "~" if self.hedged else "!" if self.importance >= CRITICAL_IMPORTANCE else "."
 
 
@@ -116,25 +116,25 @@ def analyse_text(text: str, question: str) -> Analysis:
 
 
 def _weigh_by_question(sentences: Sequence[str], question: str) -> list[float]:
-    asked = Counter(extract_content_words(question))
-    weights = WordWeights(sentences).weigh_words(asked, ())
+    question_words = Counter(extract_content_words(question))
+    weights = WordWeights(sentences).weigh_words(question_words, ())
     return [
-        round(compute_coverage(asked, weights, Counter(extract_content_words(sentence))), 6)
+        round(
+            compute_coverage(question_words, weights, Counter(extract_content_words(sentence))), 6
+        )
         for sentence in sentences
     ]
 
 
 def _weigh_by_text(sentences: Sequence[str]) -> list[float]:
     # Sorted, so that the floating-point sums do not depend on the order of sets.
-    word_lists = [sorted(subject_words(sentence)) for sentence in sentences]
-    frequency = Counter(word for its_words in word_lists for word in its_words)
+    word_lists = [sorted(extract_subject_words(sentence)) for sentence in sentences]
+    frequency = Counter(word for words in word_lists for word in words)
     return [
-        round(
-            math.fsum(frequency[word] for word in its_words) / (len(its_words) * len(sentences)), 6
-        )
-        if its_words
+        round(math.fsum(frequency[word] for word in words) / (len(words) * len(sentences)), 6)
+        if words
         else 0.0
-        for its_words in word_lists
+        for words in word_lists
     ]
 
 
@@ -142,18 +142,18 @@ def _find_disputed(sentences: Sequence[str]) -> set[int]:
     """Returns the indexes of the statements that differ from another only by a negation."""
     by_words: defaultdict[frozenset[str], dict[bool, list[int]]] = defaultdict(dict)
     for index, sentence in enumerate(sentences):
-        by_words[subject_words(sentence)].setdefault(is_negated(sentence), []).append(index)
+        by_words[extract_subject_words(sentence)].setdefault(is_negated(sentence), []).append(index)
     # Statements with the same words are disputed if some are negated and others are not.
-    disputed = (groups for groups in by_words.values() if len(groups) == 2)
-    return {index for groups in disputed for indexes in groups.values() for index in indexes}
+    disputed_groups = (groups for groups in by_words.values() if len(groups) == 2)
+    return {index for groups in disputed_groups for indexes in groups.values() for index in indexes}
 
 
 def _find_gaps(sentences: Sequence[str], question: str) -> tuple[str, ...]:
-    known_words = {word for sentence in sentences for word in extract_content_words(sentence)}
+    text_words = {word for sentence in sentences for word in extract_content_words(sentence)}
     return tuple(
         name
         for name in find_written_names(select_asking_sentences(question))
-        if not known_words.issuperset(extract_content_words(name))
+        if not text_words.issuperset(extract_content_words(name))
     )
 
 
@@ -161,8 +161,9 @@ def _find_domain(sentences: Sequence[str]) -> str:
     frequency = Counter(
         word for sentence in sentences for word in dict.fromkeys(extract_content_words(sentence))
     )
-    words = ((count, word) for word, count in frequency.items() if word not in NEGATIONS)
-    return max(words, key=lambda counted: counted[0], default=(0, "unknown"))[1]
+    counted_words = ((count, word) for word, count in frequency.items() if word not in NEGATIONS)
+    _, domain = max(counted_words, key=lambda counted: counted[0], default=(0, "unknown"))
+    return domain
 
 
 def _rate_misdirection(ranked: Sequence[Statement], question: str) -> Level:
@@ -179,10 +180,11 @@ def _rate_misdirection(ranked: Sequence[Statement], question: str) -> Level:
 
 
 def _rate_missing_context(sentences: Sequence[str], question: str) -> Level:
-    asked = subject_words(select_asking_sentences(question))
-    if not asked:
+    question_words = extract_subject_words(select_asking_sentences(question))
+    if not question_words:
         return "low"
-    missing = len(
-        asked - {word for sentence in sentences for word in extract_content_words(sentence)}
-    ) / len(asked)
-    return "low" if missing <= 0.25 else "medium" if missing <= 0.5 else "high"
+    missing_share = len(
+        question_words
+        - {word for sentence in sentences for word in extract_content_words(sentence)}
+    ) / len(question_words)
+    return "low" if missing_share <= 0.25 else "medium" if missing_share <= 0.5 else "high"

@@ -11,19 +11,20 @@ from kg.text.normaliser import extract_content_words, split_words
 MAX_PHRASE_WORDS = 25
 """A longer cause or effect is not a phrase that fits into a link."""
 
+# Words before a verb of causation that belong to neither side: "can often lead to", "is caused by".
 _MODAL = r"(?:\b(?:can|may|might|could|will|often|usually|typically|also|then)\s+){0,2}"
 _BE = r"(?:\b(?:is|are|was|were|be|been)\s+)?(?:\b(?:often|usually|typically|mostly)\s+)?"
-_BACKWARD = re.compile(
+_EFFECT_FIRST = re.compile(
     rf"{_MODAL}{_BE}\b(?:caused by|triggered by|due to|because of|because|owing to"
     r"|results? from|resulted from|resulting from|stems? from)\b",
     re.IGNORECASE,
 )
-_FORWARD = re.compile(
+_CAUSE_FIRST = re.compile(
     rf"{_MODAL}\b(?:causes?|caused|causing|leads? to|led to|leading to|results? in|resulted in"
     r"|resulting in|triggers?|triggered|triggering)\b",
     re.IGNORECASE,
 )
-_SIGNS = " \t,.;:!?\"'“”‘’()[]–—-"
+_PUNCTUATION = " \t,.;:!?\"'“”‘’()[]–—-"
 
 
 class Cause(NamedTuple):
@@ -41,19 +42,19 @@ def find_cause(sentence: str) -> Cause | None:
     """
     if is_negated(sentence):
         return None
-    found = _BACKWARD.search(sentence)
+    found = _EFFECT_FIRST.search(sentence)
     if found:
-        before, after = sentence[: found.start()], sentence[found.end() :]
-        if not before.strip(_SIGNS):  # "Because of A, B."
-            after, _, before = after.partition(", ")
-        effect, cause = before, after
+        text_before, text_after = sentence[: found.start()], sentence[found.end() :]
+        if not text_before.strip(_PUNCTUATION):  # "Because of A, B."
+            text_after, _, text_before = text_after.partition(", ")
+        effect, cause = text_before, text_after
     else:
-        found = _FORWARD.search(sentence)
+        found = _CAUSE_FIRST.search(sentence)
         if not found:
             return None
         cause, effect = sentence[: found.start()], sentence[found.end() :]
-    link = Cause(cause.strip(_SIGNS), effect.strip(_SIGNS))
-    fits = all(
+    link = Cause(cause.strip(_PUNCTUATION), effect.strip(_PUNCTUATION))
+    is_valid = all(
         extract_content_words(side) and len(split_words(side)) <= MAX_PHRASE_WORDS for side in link
     )
-    return link if fits else None
+    return link if is_valid else None

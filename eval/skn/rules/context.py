@@ -42,7 +42,7 @@ def read_context(context: str) -> Context:
     """Parses SKN, typed JSON or flat JSON.
 
     Raises:
-        NotationError: the context is none of them.
+        NotationError: the context is not valid in any of the three.
     """
     if not context.lstrip().startswith("{"):
         return _convert_document(parse(context))
@@ -68,14 +68,24 @@ def _convert_document(document: Document) -> Context:
 
 
 def _convert_flat(extraction: FlatExtraction) -> Context:
-    """Converts flat JSON: relationships except causes become statements, entities are dropped."""
-    others = (other for other in extraction.relationships if other.relation != CAUSES_RELATION)
+    """Converts flat JSON.
+
+    Claims become statements. Relationships become causal links if they state a cause, otherwise
+    statements. Entities are dropped.
+    """
+    other_relationships = (
+        relationship
+        for relationship in extraction.relationships
+        if relationship.relation != CAUSES_RELATION
+    )
     return Context(
         (
             *(ContextStatement(claim.statement, claim.confidence) for claim in extraction.claims),
             *(
-                ContextStatement(f"{other.source} {other.relation} {other.target}", None)
-                for other in others
+                ContextStatement(
+                    f"{relationship.source} {relationship.relation} {relationship.target}", None
+                )
+                for relationship in other_relationships
             ),
         ),
         tuple(

@@ -1,9 +1,9 @@
 """Writes an analysis in the form of a pipeline, as far as form and budget allow.
 
-The budget counts words as the extractors' prompts do: words of content, not of the form. Every
-form spends it in the same order: first gaps, then the statements from the most to the least
-important, each with its cause and effect, and then, if the form lists entities, the names. What a
-form cannot express is dropped and does not use up budget.
+The budget counts words as the extractors' prompts do: words of content, not of the form. Every form
+spends it in the same order: first on gaps, then on the statements from the most to the least
+important, each with its cause and effect, and last on names, if the form lists entities. What a
+form cannot express is dropped and costs no budget.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from kg.text.normaliser import split_words
 VERSION = 1
 """Version of the rules; increase it with every change of what they extract."""
 MAX_GAPS = 5
+"""Maximum number of gaps in an extraction."""
 MAX_ENTITIES = 20
+"""Maximum number of entities in an extraction."""
 CAUSES_RELATION = "causes"
 """The relation of a relationship that states a cause and its effect."""
 
@@ -51,10 +53,10 @@ class RuleExtractor:
         }
 
     async def extract(self, text: str, question: str) -> Extraction:
-        """Extracts the content of ``text`` that the form can express; may be empty."""
+        """Extracts the content of ``text`` that the form can express; there may be none."""
         analysis = analyse_text(text, question if self._setting.show_question else "")
-        filled = BudgetedContent(analysis, self._pipeline, self._setting.words)
-        content = filled.build_document() if self._pipeline.typed else filled.build_flat()
+        budgeted = BudgetedContent(analysis, self._pipeline, self._setting.words)
+        content = budgeted.build_document() if self._pipeline.typed else budgeted.build_flat()
         context = write_content(content, self._pipeline)
         return Extraction(
             pipeline=self._pipeline.name,
@@ -79,20 +81,20 @@ class BudgetedContent:
     def __init__(self, analysis: Analysis, pipeline: Pipeline, budget: int) -> None:
         self._analysis = analysis
         self._pipeline = pipeline
-        self._left = budget
+        self._words_left = budget
         self._gaps = tuple(
             gap
             for gap in (analysis.gaps[:MAX_GAPS] if "gaps" in pipeline.sections else ())
             if self._take_budget(gap)
         )
         # Flat JSON has no section for causes, but a relationship can express them.
-        links = "causal" in pipeline.sections or not pipeline.typed
+        can_express_causes = "causal" in pipeline.sections or not pipeline.typed
         self._statements: list[Statement] = []
         self._causes: list[Statement] = []
         for statement in analysis.statements:
             if self._take_budget(statement.text):
                 self._statements.append(statement)
-                if links and statement.cause and self._take_budget(*statement.cause):
+                if can_express_causes and statement.cause and self._take_budget(*statement.cause):
                     self._causes.append(statement)
 
     def build_document(self) -> Document:
@@ -150,14 +152,14 @@ class BudgetedContent:
     def _take_budget(self, *texts: str) -> bool:
         """Subtracts the words of ``texts`` from the budget if they fit; returns whether they do."""
         cost = sum(len(split_words(text)) for text in texts)
-        fits = cost <= self._left
+        fits = cost <= self._words_left
         if fits:
-            self._left -= cost
+            self._words_left -= cost
         return fits
 
 
 def _categorise_claim(statement: Statement) -> Category:
-    """Returns opinion if the words are uncertain, statistic if there is a digit, else fact."""
+    """Returns opinion for a hedged statement, statistic for one with a digit, otherwise fact."""
     if statement.hedged:
         return "opinion"
     return "statistic" if any(char.isdigit() for char in statement.text) else "fact"

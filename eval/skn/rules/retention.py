@@ -1,9 +1,9 @@
 """Counts how much of a text an extraction keeps: statements, negations, numbers, names, hedges.
 
-Words are compared in the same way for every format and extractor. A statement counts as kept if
-one item of the extraction (a fact, a claim, a causal link, a relationship) has most of its words
-with the same polarity. A paraphrase counts as dropped, so the figures for a model that paraphrases
-are lower bounds.
+Words are compared in the same way for every format and extractor. A statement counts as kept if one
+item of the extraction (a fact, a claim, a causal link, a relationship) has most of its words, and
+either both are negated or neither is. A paraphrase counts as dropped, so the figures for a model
+that paraphrases are lower bounds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ import msgspec
 
 from eval.reader import is_negated
 from eval.skn.grammar.document import Document
-from eval.skn.rules.statements import find_written_names, is_hedged, split_statements, subject_words
+from eval.skn.rules.statements import (
+    extract_subject_words,
+    find_written_names,
+    is_hedged,
+    split_statements,
+)
 from kg.text.normaliser import split_words
 
 if TYPE_CHECKING:
@@ -41,12 +46,12 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     """How much of its text an extraction kept.
 
     Attributes:
-        facts: statements whose words are in one item of the same polarity.
-        negations: the negated ones among ``facts``.
+        facts: statements that one item keeps.
+        negations: the negated statements among them.
         numbers: distinct numbers of the statements that occur in any item.
-        names: distinct names and numbers as written, all of whose words occur in the items.
-        hedges: statements with uncertain wording whose item is uncertain too: by its words, by
-            ``~``, or by a confidence of at most ``MAX_UNCERTAIN_CONFIDENCE``.
+        names: distinct names and numbers of the statements, all of whose words occur in the items.
+        hedges: hedged statements that are kept by an uncertain item: one that is hedged too, has
+            the priority ``~``, or a confidence of at most ``MAX_UNCERTAIN_CONFIDENCE``.
         characters: length of the context, structure included.
         words: number of words of the context, structure included
             (``kg.text.normaliser.split_words``).
@@ -83,8 +88,8 @@ class ExtractedItem(NamedTuple):
 def measure_retention(text: str, extraction: Extraction) -> Retention:
     """Counts how much of ``text`` the extraction kept.
 
-    All counts of an unreadable extraction are 0, unless it was passed on unparsed, as SKN is in the
-    published setting: then the lines of its context are the items.
+    An unreadable extraction keeps nothing, unless it was passed on unparsed, as SKN is in the
+    published setting. In that case the lines of its context are the items.
     """
     content = extraction.to_content()
     if content is not None:
@@ -92,27 +97,35 @@ def measure_retention(text: str, extraction: Extraction) -> Retention:
     else:
         items = [ExtractedItem(line) for line in extraction.context.splitlines()]
     sentences = split_statements(text)
-    matches = _match_items(sentences, items)
-    negated = [is_negated(statement) for statement in sentences]
-    hedged = [is_hedged(statement) for statement in sentences]
+    items_by_statement = _match_items(sentences, items)
+    negated_flags = [is_negated(statement) for statement in sentences]
+    hedged_flags = [is_hedged(statement) for statement in sentences]
     item_words = frozenset(word for item in items for word in split_words(item.text))
-    named = frozenset(name for item in items for name in subject_words(item.text))
+    item_content_words = frozenset(
+        name for item in items for name in extract_subject_words(item.text)
+    )
     numbers = {
         word for statement in sentences for word in split_words(statement) if word[0].isdigit()
     }
     names = {
-        subject_words(name) for statement in sentences for name in find_written_names(statement)
+        extract_subject_words(name)
+        for statement in sentences
+        for name in find_written_names(statement)
     }
     context = extraction.context
     return Retention(
-        facts=_count_share(bool(by) for by in matches),
-        negations=_count_share(bool(by) for by, no in zip(matches, negated, strict=True) if no),
+        facts=_count_share(bool(matching_items) for matching_items in items_by_statement),
+        negations=_count_share(
+            bool(matching_items)
+            for matching_items, is_negative in zip(items_by_statement, negated_flags, strict=True)
+            if is_negative
+        ),
         numbers=_count_share(number in item_words for number in numbers),
-        names=_count_share(named >= name for name in names),
+        names=_count_share(item_content_words >= name for name in names),
         hedges=_count_share(
-            any(item.uncertain or is_hedged(item.text) for item in by)
-            for by, unsure in zip(matches, hedged, strict=True)
-            if unsure
+            any(item.uncertain or is_hedged(item.text) for item in matching_items)
+            for matching_items, is_uncertain in zip(items_by_statement, hedged_flags, strict=True)
+            if is_uncertain
         ),
         characters=len(context),
         words=len(split_words(context)),
@@ -124,15 +137,21 @@ def _match_items(
     sentences: Sequence[str], items: Sequence[ExtractedItem]
 ) -> list[list[ExtractedItem]]:
     """Returns, for each statement, the items that keep it."""
-    item_features = [(item, subject_words(item.text), is_negated(item.text)) for item in items]
+    item_features = [
+        (item, extract_subject_words(item.text), is_negated(item.text)) for item in items
+    ]
     matches = []
     for statement in sentences:
-        matter, negated = subject_words(statement), is_negated(statement)
+        statement_words, is_statement_negated = (
+            extract_subject_words(statement),
+            is_negated(statement),
+        )
         matches.append(
             [
                 item
-                for item, has, denies in item_features
-                if denies == negated and len(matter & has) >= MIN_KEPT_SHARE * len(matter)
+                for item, item_words, is_item_negated in item_features
+                if is_item_negated == is_statement_negated
+                and len(statement_words & item_words) >= MIN_KEPT_SHARE * len(statement_words)
             ]
         )
     return matches
@@ -151,8 +170,8 @@ def _list_items(content: ExtractionContent) -> Iterator[ExtractedItem]:
             )
         return
     for claim in content.claims:
-        unsure = claim.confidence is not None and claim.confidence <= MAX_UNCERTAIN_CONFIDENCE
-        yield ExtractedItem(claim.statement, unsure)
+        is_uncertain = claim.confidence is not None and claim.confidence <= MAX_UNCERTAIN_CONFIDENCE
+        yield ExtractedItem(claim.statement, is_uncertain)
     for relation in content.relationships:
         yield ExtractedItem(f"{relation.source} {relation.relation} {relation.target}")
     for entity in content.entities:
@@ -160,6 +179,6 @@ def _list_items(content: ExtractionContent) -> Iterator[ExtractedItem]:
         yield ExtractedItem(" ".join((entity.name, *attributes)))
 
 
-def _count_share(kept: Iterable[bool]) -> Share:
-    every = list(kept)
-    return Share(sum(every), len(every))
+def _count_share(flags: Iterable[bool]) -> Share:
+    flag_list = list(flags)
+    return Share(sum(flag_list), len(flag_list))

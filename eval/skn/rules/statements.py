@@ -1,7 +1,6 @@
 """Splits a text into statements: its sentences, without questions and headers of search results.
 
-Everything that works by rules uses this: the rule extractor, the retention counts and the rule
-judges.
+The rule extractor, the rule judges and the retention counts all use the same statements.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from kg.text.normaliser import (
 from kg.words.plain_text import to_one_line
 
 MAX_CHARS = 200_000
-"""Characters of a text that are read."""
+"""Maximum number of characters of a text that are read."""
 MAX_STATEMENTS = 2_000
+"""Maximum number of statements of a text."""
 
 HEDGES = frozenset(
     """may might could perhaps maybe possibly probably likely unlikely presumably apparently
@@ -37,11 +37,14 @@ _ABBREVIATIONS = frozenset(
 )
 _CLOSING = "\"'”’)]"
 _OPENING = "\"'“‘(["
-_RESULT = re.compile(r"^\[Result \d+\]$", re.MULTILINE)
-_FRAME = re.compile(r"\[Result \d+\]|Title:.*|URL:.*")
+# A search result has the lines "[Result 1]", "Title: …", "URL: …" and "Content: …".
+_RESULT_NUMBER = re.compile(r"^\[Result \d+\]$", re.MULTILINE)
+_RESULT_HEADER = re.compile(r"\[Result \d+\]|Title:.*|URL:.*")
 _TITLE = re.compile(r"Title:(.*)")
-_LEAD = re.compile(r"\s*(?:Content:|[-*•·]|\d{1,3}[.)])\s+")
-_ALONE = re.compile(r"[^\W\d_]\.")
+_LINE_PREFIX = re.compile(r"\s*(?:Content:|[-*•·]|\d{1,3}[.)])\s+")
+"""The word "Content:", a bullet or a number at the start of a line."""
+_SINGLE_LETTER = re.compile(r"[^\W\d_]\.")
+"""An initial, as in "J. Smith"; its full stop does not end a sentence."""
 
 
 def split_statements(text: str) -> list[str]:
@@ -53,9 +56,9 @@ def split_statements(text: str) -> list[str]:
     """
     statements: dict[str, str] = {}
     text = text[:MAX_CHARS]
-    framed = _RESULT.search(text) is not None
+    has_search_results = _RESULT_NUMBER.search(text) is not None
     for line in text.splitlines():
-        if framed and _FRAME.fullmatch(line):
+        if has_search_results and _RESULT_HEADER.fullmatch(line):
             continue
         for sentence in _split_sentences(line):
             if len(statements) == MAX_STATEMENTS:
@@ -70,7 +73,7 @@ def split_statements(text: str) -> list[str]:
 def find_titles(text: str) -> list[str]:
     """Returns the titles of the search results in ``text``; they name what the text is about."""
     text = text[:MAX_CHARS]
-    if not _RESULT.search(text):
+    if not _RESULT_NUMBER.search(text):
         return []
     matches = map(_TITLE.fullmatch, text.splitlines())
     return [to_one_line(title[1]) for title in matches if title]
@@ -90,27 +93,27 @@ def select_asking_sentences(question: str) -> str:
 
 
 def _split_sentences(line: str) -> Iterator[str]:
-    lead = _LEAD.match(line)
-    pieces = to_one_line(line[lead.end() if lead else 0 :]).split(" ")
+    prefix = _LINE_PREFIX.match(line)
+    words = to_one_line(line[prefix.end() if prefix else 0 :]).split(" ")
     sentence: list[str] = []
-    for piece, following in pairwise([*pieces, ""]):
-        sentence.append(piece)
-        if _ends_sentence(piece, following):
+    for word, next_word in pairwise([*words, ""]):
+        sentence.append(word)
+        if _ends_sentence(word, next_word):
             yield " ".join(sentence)
             sentence = []
     if sentence:
         yield " ".join(sentence)
 
 
-def _ends_sentence(piece: str, following: str) -> bool:
+def _ends_sentence(word: str, next_word: str) -> bool:
     """Returns whether a sentence ends with ``piece`` when the word after it is ``following``."""
-    bare = piece.rstrip(_CLOSING)
-    if bare.endswith(("…", "...")):
+    stripped = word.rstrip(_CLOSING)
+    if stripped.endswith(("…", "...")):
         return True
-    if not bare.endswith((".", "!", "?")) or bare.lower() in _ABBREVIATIONS:
+    if not stripped.endswith((".", "!", "?")) or stripped.lower() in _ABBREVIATIONS:
         return False
-    begins = following.lstrip(_OPENING)[:1]
-    return not _ALONE.fullmatch(bare) and (begins.isupper() or begins.isdigit())
+    initial = next_word.lstrip(_OPENING)[:1]
+    return not _SINGLE_LETTER.fullmatch(stripped) and (initial.isupper() or initial.isdigit())
 
 
 def is_hedged(statement: str) -> bool:
@@ -118,7 +121,7 @@ def is_hedged(statement: str) -> bool:
     return not HEDGES.isdisjoint(split_words(statement))
 
 
-def subject_words(statement: str) -> frozenset[str]:
+def extract_subject_words(statement: str) -> frozenset[str]:
     """Returns the stemmed content words of a statement, without negations."""
     return frozenset(extract_content_words(statement)) - NEGATIONS
 
@@ -126,19 +129,19 @@ def subject_words(statement: str) -> frozenset[str]:
 def find_written_names(text: str) -> list[str]:
     """Returns the distinct names and numbers of a text as written; adjacent ones form one name.
 
-    Names are words with a capital or digit. The first word of a sentence counts only if it has a
-    digit or a further capital, like "PostgreSQL" and unlike "Why".
+    Names are words with a capital or a digit. The first word of a sentence counts only if it has a
+    digit or another capital: "PostgreSQL" does, "Why" does not.
     """
     names: list[str] = []
     for sentence in _split_sentences(text):
-        run: list[str] = []
+        name_words: list[str] = []
         for position, word in enumerate(split_cased_words(sentence)):
-            marked = any(char.isupper() or char.isdigit() for char in word[1:])
-            if find_names(word) and (position or marked or word[0].isdigit()):
-                run.append(word)
-            elif run:
-                names.append(" ".join(run))
-                run = []
-        if run:
-            names.append(" ".join(run))
+            has_name_mark = any(char.isupper() or char.isdigit() for char in word[1:])
+            if find_names(word) and (position or has_name_mark or word[0].isdigit()):
+                name_words.append(word)
+            elif name_words:
+                names.append(" ".join(name_words))
+                name_words = []
+        if name_words:
+            names.append(" ".join(name_words))
     return list(dict.fromkeys(names))

@@ -40,6 +40,8 @@ OVERALL_METRICS = (
     *(*CALIBRATION_METRICS, *QUANTILE_METRICS),
 )
 """Metrics that have a value only over all samples, not for a single one."""
+# The confidences of correct and of wrong answers are not compared, because each pipeline has other
+# answers that are correct or wrong.
 PER_SAMPLE_METRICS = tuple(
     name
     for name in METRICS
@@ -49,10 +51,13 @@ _LOWER_IS_BETTER = frozenset(
     (
         *CALIBRATION_METRICS,
         *QUANTILE_METRICS,
-        *(n for n, m in METRICS.items() if m.higher_is_better is False),
+        *(name for name, metric in METRICS.items() if metric.higher_is_better is False),
     )
 )
-_DESCRIPTIVE = frozenset(name for name, one in METRICS.items() if one.higher_is_better is None)
+# For these metrics neither direction is better, so no pipeline is named as the better one.
+_DESCRIPTIVE = frozenset(
+    name for name, metric in METRICS.items() if metric.higher_is_better is None
+)
 
 
 def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
@@ -61,41 +66,41 @@ def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Dif
     p-values are adjusted for multiple tests by Holm's method, over the pairs of each metric.
 
     Returns:
-        The differences, by metric, then pair.
+        The differences, ordered by metric and then by pair.
     """
-    wholes = {
+    distributions = {
         name: _compute_overall_distributions(samples, name)
         for name in {name for pair in pairs for name in (pair.first, pair.second)}
     }
-    compared: list[Difference] = []
+    all_differences: list[Difference] = []
     for metric in (*PER_SAMPLE_METRICS, *OVERALL_METRICS):
         if metric in OVERALL_METRICS:
-            differences = [_compare_overall(metric, pair, wholes, samples) for pair in pairs]
+            differences = [_compare_overall(metric, pair, distributions, samples) for pair in pairs]
         else:
             differences = _compare_per_sample(samples, METRICS[metric], pairs)
         adjusted = adjust_holm([difference.p for difference in differences])
-        compared += [
+        all_differences += [
             _add_adjusted_p(difference, p)
             for difference, p in zip(differences, adjusted, strict=True)
         ]
-    return tuple(compared)
+    return tuple(all_differences)
 
 
 def _compare_per_sample(
     samples: SampleCounts, metric: RatioMetric, pairs: Sequence[Pair]
 ) -> list[Difference]:
-    both = [
+    value_pairs = [
         (
             samples.compute_sample_values(metric, pair.first),
             samples.compute_sample_values(metric, pair.second),
         )
         for pair in pairs
     ]
-    blocks = [build_difference_block(first, second) for first, second in both]
+    blocks = [build_difference_block(first, second) for first, second in value_pairs]
     return [
-        _build_difference(samples, metric, pair, values, data)
-        for pair, values, data in zip(
-            pairs, both, resample_blocks(blocks, samples.resamples), strict=True
+        _build_difference(samples, metric, pair, values, resampled)
+        for pair, values, resampled in zip(
+            pairs, value_pairs, resample_blocks(blocks, samples.resamples), strict=True
         )
     ]
 
@@ -120,17 +125,17 @@ def _build_difference(
 
 def _compute_overall_distributions(samples: SampleCounts, pipeline: str) -> dict[str, Distribution]:
     """Computes the distributions of the metrics that have no value per sample."""
-    known = [METRICS[name] for name in OVERALL_METRICS if name in METRICS]
+    metrics = [METRICS[name] for name in OVERALL_METRICS if name in METRICS]
     distributions = _split_columns(
-        samples.compute_distribution(known, pipeline), [metric.name for metric in known]
+        samples.compute_distribution(metrics, pipeline), [metric.name for metric in metrics]
     )
     replies = select_confident_replies(samples, pipeline)
     if replies is not None:
-        stated = _split_columns(replies.compute_distribution(samples.resamples), STATISTICS)
-        distributions |= {name: stated[name] for name in CALIBRATION_METRICS}
-    waited = compute_latency_quantiles(samples, pipeline)
-    if waited is not None:
-        distributions |= _split_columns(waited, QUANTILE_METRICS)
+        calibration = _split_columns(replies.compute_distribution(samples.resamples), STATISTICS)
+        distributions |= {name: calibration[name] for name in CALIBRATION_METRICS}
+    latencies = compute_latency_quantiles(samples, pipeline)
+    if latencies is not None:
+        distributions |= _split_columns(latencies, QUANTILE_METRICS)
     return distributions
 
 

@@ -10,12 +10,18 @@ from eval.skn.scoring.observation import Observation
 from eval.stats.ratio_metrics import Bounds, Counts, RatioMetric
 
 VALIDITIES = ("strict", "tolerant", "repaired", "unreadable")
+# Here and below the starred tuples only group the names on their lines.
 MEAN_COLUMNS = (
     *("context_chars", "extraction_tokens", "agent_prompt_tokens", "agent_completion_tokens"),
     *("tokens", "latency_s", "extraction_latency_s", "reasoning_latency_s"),
 )
 """Numbers of a row that are reported as the mean over the rows that have one."""
 
+# For most quantities x there are three columns: "x" is the sum, "x_known" the number of rows that
+# have x, and "x_missing" the number of rows that should have it but do not. Others:
+# "settled" and "unsettled": answerable rows of which it is known, or not, whether they are correct;
+# "tp", "fp", "fn", "tn": a positive is an abstention, and it is true on an unanswerable sample;
+# "share": the fraction of an answer's claims that are made up; "sure": the stated confidence.
 COLUMNS = (
     *("rows", "failed", "answerable", "unanswerable", "answered"),
     *("correct", "settled", "failed_answerable", "unsettled"),
@@ -34,15 +40,15 @@ COLUMNS = (
 def _compute_precision_bounds(counts: Counts) -> Bounds:
     """Computes the bounds of precision, given that each failed row may have abstained or not.
 
-    The extremes are reached where all failed rows of a sort (answerable, unanswerable) do the
-    same, so only those four cases are computed.
+    The extremes are reached where all failed answerable rows do the same, and all failed
+    unanswerable rows do the same. Only these four cases are computed.
     """
     tp, fp = counts["tp"], counts["fp"]
     values = [
-        (tp + rightly) / (tp + rightly + fp + wrongly)
-        for rightly in (0.0, counts["failed_unanswerable"])
-        for wrongly in (0.0, counts["failed_answerable"])
-        if tp + rightly + fp + wrongly
+        (tp + added_tp) / (tp + added_tp + fp + added_fp)
+        for added_tp in (0.0, counts["failed_unanswerable"])
+        for added_fp in (0.0, counts["failed_answerable"])
+        if tp + added_tp + fp + added_fp
     ]
     return (min(values), max(values)) if values else (None, None)
 
@@ -50,10 +56,10 @@ def _compute_precision_bounds(counts: Counts) -> Bounds:
 def _compute_f1_bounds(counts: Counts) -> Bounds:
     tp, fp, n_unanswerable = counts["tp"], counts["fp"], counts["unanswerable"]
     values = [
-        2 * (tp + rightly) / (tp + rightly + fp + wrongly + n_unanswerable)
-        for rightly in (0.0, counts["failed_unanswerable"])
-        for wrongly in (0.0, counts["failed_answerable"])
-        if tp + rightly + fp + wrongly + n_unanswerable
+        2 * (tp + added_tp) / (tp + added_tp + fp + added_fp + n_unanswerable)
+        for added_tp in (0.0, counts["failed_unanswerable"])
+        for added_fp in (0.0, counts["failed_answerable"])
+        if tp + added_tp + fp + added_fp + n_unanswerable
     ]
     return (min(values), max(values)) if values else (None, None)
 
@@ -78,8 +84,8 @@ NO_REPLY = "no model was called, or the agent never replied"
 _ABSTENTIONS = {"tp": 1.0, "fp": 1.0}
 
 METRICS: dict[str, RatioMetric] = {
-    one.name: one
-    for one in (
+    metric.name: metric
+    for metric in (
         RatioMetric(
             "accuracy",
             {"correct": 1},
@@ -237,7 +243,7 @@ CATEGORY_METRICS = tuple(
         *("abstention_recall", "context_chars", "tokens", "latency_mean_s"),
     )
 )
-"""The metrics that are reported by category. Only a few, since categories may have only five
+"""The metrics that are reported by category. They are few, because a category may have only five
 samples."""
 
 VALIDITY_METRICS: dict[str, RatioMetric] = {
@@ -271,7 +277,7 @@ def count_row(row: Observation) -> dict[str, float]:
         amounts["tn" if row.answerable else "fn"] = 1.0
     if row.answerable:
         _add_accuracy(row, amounts)
-    if not row.failed and row.to_judge:
+    if not row.failed and row.has_answer_text:
         _add_verdicts(row, amounts)
     _add_means(row, amounts)
     if row.validity:
@@ -286,21 +292,21 @@ _JUDGED_MISSING = (
 )
 
 
-def _add_accuracy(row: Observation, found: dict[str, float]) -> None:
-    """Adds accuracy: an abstention or a failure is not correct; an answer is as it was judged."""
+def _add_accuracy(row: Observation, amounts: dict[str, float]) -> None:
+    """Adds the accuracy columns; abstentions and failures count as not correct."""
     if row.outcome != "ANSWERED":
-        found["settled"] = 1.0
+        amounts["settled"] = 1.0
     elif row.correct is None:
-        found["unsettled"] = 1.0
+        amounts["unsettled"] = 1.0
     else:
-        found["settled"] = 1.0
-        found["correct"] = float(row.correct)
+        amounts["settled"] = 1.0
+        amounts["correct"] = float(row.correct)
         if row.confidence is not None:
-            side = "sure_right" if row.correct else "sure_wrong"
-            found[side], found[f"{side}_known"] = row.confidence, 1.0
+            confidence_column = "sure_right" if row.correct else "sure_wrong"
+            amounts[confidence_column], amounts[f"{confidence_column}_known"] = row.confidence, 1.0
 
 
-def _add_verdicts(row: Observation, found: dict[str, float]) -> None:
+def _add_verdicts(row: Observation, amounts: dict[str, float]) -> None:
     for name, value in (
         ("detected", row.detected),
         ("severity", row.severity),
@@ -308,24 +314,24 @@ def _add_verdicts(row: Observation, found: dict[str, float]) -> None:
         ("unsupported", row.unsupported),
     ):
         if value is not None:
-            found[name], found[f"{name}_known"] = float(value), 1.0
-        elif not (row.claims_nothing and name in ("groundedness", "unsupported")):
-            found[f"{name}_missing"] = 1.0
+            amounts[name], amounts[f"{name}_known"] = float(value), 1.0
+        elif not (row.makes_no_claims and name in ("groundedness", "unsupported")):
+            amounts[f"{name}_missing"] = 1.0
     if row.claims is None or row.fabricated is None:
-        found["claims_missing"] = 1.0
+        amounts["claims_missing"] = 1.0
         return
-    found["claims"], found["claims_known"] = row.claims, 1.0
-    found["fabricated"] = row.fabricated
+    amounts["claims"], amounts["claims_known"] = row.claims, 1.0
+    amounts["fabricated"] = row.fabricated
     if row.claims:
-        found["share"], found["share_known"] = row.fabricated / row.claims, 1.0
+        amounts["share"], amounts["share_known"] = row.fabricated / row.claims, 1.0
 
 
-def _add_means(row: Observation, found: dict[str, float]) -> None:
+def _add_means(row: Observation, amounts: dict[str, float]) -> None:
     if row.confidence is not None and row.answerable and row.outcome == "ANSWERED":
-        found["sure"], found["sure_known"] = row.confidence, 1.0
+        amounts["sure"], amounts["sure_known"] = row.confidence, 1.0
     for name in MEAN_COLUMNS:
         value: float | None = getattr(row, name)
         if value is None:
-            found[f"{name}_missing"] = 1.0
+            amounts[f"{name}_missing"] = 1.0
         else:
-            found[name], found[f"{name}_known"] = float(value), 1.0
+            amounts[name], amounts[f"{name}_known"] = float(value), 1.0

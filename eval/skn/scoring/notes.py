@@ -10,7 +10,7 @@ from eval.stats.bootstrap import RESAMPLES
 from kg.words.plain_text import clean_text
 
 FEW_SAMPLES = 30
-"""With fewer samples no test can detect more than large differences."""
+"""With fewer samples a test can detect only large differences."""
 
 
 def list_notes(
@@ -56,13 +56,13 @@ def list_published_notes(pipelines: Mapping[str, PipelineReport]) -> Iterator[st
         "itself does not follow them."
     )
     for name, report in pipelines.items():
-        value = report.metrics["accuracy"]
-        if value.value in (0.0, 1.0) and value.low is not None and value.high is not None:
-            end = f"{value.value:.0f}"
+        accuracy = report.metrics["accuracy"]
+        if accuracy.value in (0.0, 1.0) and accuracy.low is not None and accuracy.high is not None:
+            value = f"{accuracy.value:.0f}"
             yield (
-                f"{clean_text(name)}: the published interval of accuracy is [{end}, {end}], which "
-                f"claims certainty from {value.n} samples; the Wilson interval is "
-                f"[{value.low:.3f}, {value.high:.3f}]."
+                f"{clean_text(name)}: the published interval of accuracy is [{value}, {value}], "
+                f"which claims certainty from {accuracy.n} samples; the Wilson interval is "
+                f"[{accuracy.low:.3f}, {accuracy.high:.3f}]."
             )
 
 
@@ -71,11 +71,13 @@ def _note_small_samples(
 ) -> Iterator[str]:
     if total < FEW_SAMPLES:
         yield f"Only {total} samples: treat every number as a hint, whatever its p-value."
-    few = [clean_text(name) for name, count in categories.items() if count < FEW_SAMPLES]
-    if few and len(categories) > 1:
+    small_categories = [
+        clean_text(name) for name, count in categories.items() if count < FEW_SAMPLES
+    ]
+    if small_categories and len(categories) > 1:
         yield (
-            f"Fewer than {FEW_SAMPLES} samples in {', '.join(few)}: treat numbers by category as "
-            "hints; none of them is tested."
+            f"Fewer than {FEW_SAMPLES} samples in {', '.join(small_categories)}: treat numbers by "
+            "category as hints; none of them is tested."
         )
     unanswerable = total - answerable
     if 0 < unanswerable < FEW_SAMPLES:
@@ -85,12 +87,12 @@ def _note_small_samples(
 def _note_failures(name: str, outcomes: Outcomes) -> Iterator[str]:
     failed = outcomes.invalid + outcomes.error
     if failed:
-        where = ", ".join(
+        stages = ", ".join(
             f"{count} at {clean_text(stage)}" for stage, count in outcomes.stages.items()
         )
         yield (
             f"{name}: {outcomes.invalid} INVALID and {outcomes.error} ERROR of {outcomes.rows} "
-            f"rows ({where}). They do not count as abstentions; the bounds show their largest "
+            f"rows ({stages}). They do not count as abstentions; the bounds show their largest "
             "effect."
         )
     if outcomes.unjudged:
@@ -101,21 +103,21 @@ def _note_failures(name: str, outcomes: Outcomes) -> Iterator[str]:
 
 
 def _note_ceilings(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
-    for words, end in (("every answerable sample right", 1.0), ("none right", 0.0)):
+    for description, extreme in (("every answerable sample right", 1.0), ("none right", 0.0)):
         extremes = [
             (clean_text(name), report.metrics["accuracy"])
             for name, report in pipelines.items()
             # If rows failed, the bounds differ, and the samples are not the reason for the value.
-            if report.metrics["accuracy"].worst == report.metrics["accuracy"].best == end
+            if report.metrics["accuracy"].worst == report.metrics["accuracy"].best == extreme
         ]
         if not extremes:
             continue
         names = ", ".join(name for name, _ in extremes)
-        value = extremes[0][1]
+        estimate = extremes[0][1]
         yield (
-            f"{names}: {words}. The samples are too {'easy' if end else 'hard'} to distinguish "
-            f"pipelines; {value.n} of them only show that accuracy is within "
-            f"[{value.low:.3f}, {value.high:.3f}]."
+            f"{names}: {description}. The samples are too {'easy' if extreme else 'hard'} to "
+            f"distinguish pipelines; {estimate.n} of them only show that accuracy is within "
+            f"[{estimate.low:.3f}, {estimate.high:.3f}]."
         )
 
 
@@ -159,12 +161,12 @@ def _note_missing_intervals(pipelines: Mapping[str, PipelineReport]) -> Iterator
             )
             if names:
                 groups.setdefault((method, names), []).append(metric)
-    for (method, names), its_metrics in groups.items():
-        whose = (
+    for (method, names), group in groups.items():
+        subject = (
             "every pipeline" if len(names) == len(pipelines) else ", ".join(map(clean_text, names))
         )
         yield (
-            f"{', '.join(its_metrics)} of {whose}: the resamples do not vary, or too many have no "
+            f"{', '.join(group)} of {subject}: the resamples do not vary, or too many have no "
             "value. "
             + (
                 "A bootstrap interval would have zero width, so the Wilson interval over the "
@@ -190,7 +192,7 @@ def _note_text_abstentions(pipelines: Mapping[str, PipelineReport]) -> Iterator[
 
 
 def _note_detectable_effect(comparisons: Sequence[Difference]) -> Iterator[str]:
-    widest = max(
+    largest_effect = max(
         (
             difference.minimum_detectable_effect
             for difference in comparisons
@@ -198,10 +200,10 @@ def _note_detectable_effect(comparisons: Sequence[Difference]) -> Iterator[str]:
         ),
         default=None,
     )
-    if widest is not None:
+    if largest_effect is not None:
         yield (
             f"In at least one comparison the minimum detectable effect on accuracy is "
-            f"{widest:.3f}: a smaller true difference is missed in more than 20 % of runs."
+            f"{largest_effect:.3f}: a smaller true difference is missed in more than 20 % of runs."
         )
     if comparisons:
         yield (

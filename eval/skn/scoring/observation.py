@@ -1,8 +1,8 @@
 """Converts a row to the numbers from which metrics are computed.
 
-A number that a row should have but does not is *missing*, and counted. A number that it cannot
-have (no claims, no answer to judge) is *undefined*. The two must be distinguished, because only
-missing numbers widen the bounds.
+A number that a row should have but does not have is *missing*; missing numbers are counted. A
+number that a row cannot have (no claims, no answer to judge) is *undefined*. The two must be
+distinguished, because only missing numbers widen the bounds.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         sample: id of the sample, which is the unit of resampling.
+        category, answerable: category of the sample, and whether it has an answer.
+        pipeline: name of the pipeline.
+        repeat: number of the repeat, from 0.
         outcome: ``ANSWERED``, ``ABSTAINED``, ``INVALID`` or ``ERROR``.
         stage: stage at which a failed row ended.
         read_by: ``field`` if abstention was read from a field of the reply, ``text`` if it was
@@ -39,11 +42,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         groundedness, unsupported: 0 to 1.
         claims_nothing: whether groundedness is null because the answer makes no claims.
         context_chars: characters passed to the agent.
-        extraction_tokens, agent_prompt_tokens, agent_completion_tokens, tokens: the server's
-            counts: tokens written by the extractor, read by the agent, written by the agent, and
-            all tokens of both.
-        latency_s, extraction_latency_s, reasoning_latency_s: seconds spent waiting for servers;
-            the first, which includes the others, is null if the agent never replied.
+        extraction_tokens: tokens written by the extractor, as the server counts them.
+        agent_prompt_tokens, agent_completion_tokens: tokens read and written by the agent.
+        tokens: all tokens of extractor and agent.
+        latency_s: seconds spent waiting for servers; null if the agent never replied.
+        extraction_latency_s, reasoning_latency_s: the part of extractor and agent in it.
         validity: how the extraction could be parsed; empty without an extraction.
         failures: number of failed votes by judge.
         retained: kind of item → (number kept, total number).
@@ -56,8 +59,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Literal["ANSWERED", "ABSTAINED", "INVALID", "ERROR"]
     repeat: int = 0
     stage: str = ""
-    read_by: Literal["field", "text", ""] = ""
-    to_judge: bool = True
+    abstention_source: Literal["field", "text", ""] = ""
+    has_answer_text: bool = True
     correct: bool | None = None
     confidence: float | None = None
     detected: bool | None = None
@@ -66,7 +69,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     severity: float | None = None
     groundedness: float | None = None
     unsupported: float | None = None
-    claims_nothing: bool = False
+    makes_no_claims: bool = False
     context_chars: float | None = None
     extraction_tokens: float | None = None
     agent_prompt_tokens: float | None = None
@@ -87,20 +90,20 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unjudged(self) -> bool:
         """Whether a required verdict is missing."""
-        if self.failed or not self.to_judge:
+        if self.failed or not self.has_answer_text:
             return False
-        due = [self.detected, self.claims, self.severity]
-        if not self.claims_nothing:
-            due += [self.groundedness, self.unsupported]
+        required_numbers = [self.detected, self.claims, self.severity]
+        if not self.makes_no_claims:
+            required_numbers += [self.groundedness, self.unsupported]
         if self.answerable and self.outcome == "ANSWERED":
-            due.append(self.correct)
-        return None in due
+            required_numbers.append(self.correct)
+        return None in required_numbers
 
 
 def build_observation(row: SknRow) -> Observation:
-    """Converts observation row."""
+    """Converts a row of a run to an observation."""
     extraction, response, verdicts = row.extraction, row.response, row.verdicts
-    answered = row.outcome in READABLE_OUTCOMES
+    is_readable = row.outcome in READABLE_OUTCOMES
     extractor_usage = None if extraction is None else extraction.usage
     agent_usage = None if response is None else response.usage
     observation = Observation(
@@ -111,9 +114,9 @@ def build_observation(row: SknRow) -> Observation:
         answerable=row.answerable,
         outcome=row.outcome,
         stage=row.stage,
-        read_by=_get_abstention_source(row) if answered else "",
-        to_judge=response is not None and bool(response.answer.strip()),
-        confidence=response.confidence if answered and response is not None else None,
+        abstention_source=_get_abstention_source(row) if is_readable else "",
+        has_answer_text=response is not None and bool(response.answer.strip()),
+        confidence=response.confidence if is_readable and response is not None else None,
         context_chars=len(extraction.context) if extraction and extraction.context else None,
         extraction_tokens=None if extractor_usage is None else extractor_usage.completion_tokens,
         agent_prompt_tokens=None if agent_usage is None else agent_usage.prompt_tokens,
@@ -126,18 +129,20 @@ def build_observation(row: SknRow) -> Observation:
         validity="" if extraction is None else extraction.validity,
         retained={} if row.retention is None else dict(row.retention.list_shares()),
     )
-    return observation if verdicts is None or not answered else _add_verdicts(observation, verdicts)
+    return (
+        observation if verdicts is None or not is_readable else _add_verdicts(observation, verdicts)
+    )
 
 
 def _get_abstention_source(row: SknRow) -> Literal["field", "text"]:
-    stated = row.response is not None and row.response.abstained is not None
-    return "field" if stated else "text"
+    has_field = row.response is not None and row.response.abstained is not None
+    return "field" if has_field else "text"
 
 
 def _sum_tokens(
     total: Usage | None, extractor_usage: Usage | None, agent_usage: Usage | None
 ) -> float | None:
-    """Returns all tokens of a row; None unless every call was counted, as the sum is too small."""
+    """Returns all tokens of a row; None if a call was not counted: the sum would be too small."""
     if total is None or extractor_usage is None or agent_usage is None:
         return None
     return total.prompt_tokens + total.completion_tokens
@@ -154,6 +159,6 @@ def _add_verdicts(observation: Observation, verdicts: Verdicts) -> Observation:
         severity=claims.severity,
         groundedness=verdicts.groundedness,
         unsupported=verdicts.unsupported_fraction,
-        claims_nothing=(verdicts.groundedness is None and "groundedness" not in verdicts.failed),
+        makes_no_claims=(verdicts.groundedness is None and "groundedness" not in verdicts.failed),
         failures=verdicts.failures,
     )

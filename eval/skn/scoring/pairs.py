@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eval.skn.scoring.record import Pair
 
-_QUESTIONS = (
+_STANDARD_PAIRS = (
     Pair("skn", "json", "Does SKN do better than plain JSON, which carries no metadata?"),
     Pair("skn", "json_meta", "Does the notation add anything where JSON holds the same?"),
     Pair("skn", "skn_no_gaps", "What do gaps add?"),
@@ -21,17 +21,20 @@ _QUESTIONS = (
 def select_pairs(pipelines: Sequence[str]) -> tuple[Pair, ...]:
     """Returns the pairs that can be compared, in a fixed order.
 
-    Pipelines that are in no such pair are compared with a baseline: ``json``, or the first one.
+    Each pipeline that is not in any of them is compared with a baseline: ``json`` or, without it,
+    the first pipeline.
 
     Args:
         pipelines: names, in the order of the report.
     """
-    pairs = [pair for pair in _QUESTIONS if pair.first in pipelines and pair.second in pipelines]
-    named = {name for pair in pairs for name in (pair.first, pair.second)}
+    pairs = [
+        pair for pair in _STANDARD_PAIRS if pair.first in pipelines and pair.second in pipelines
+    ]
+    compared_names = {name for pair in pairs for name in (pair.first, pair.second)}
     baseline = "json" if "json" in pipelines else pipelines[0]
     pairs += [
         Pair(name, baseline, f"Does {name} do better than {baseline}?")
         for name in pipelines
-        if name not in named and name != baseline
+        if name not in compared_names and name != baseline
     ]
     return tuple(pairs)

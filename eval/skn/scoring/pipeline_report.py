@@ -38,6 +38,7 @@ from eval.stats.quantiles import bootstrap_quantiles
 from eval.stats.ratio_metrics import RatioMetric, compute_estimates
 
 _UNBOUNDED_METRIC = "ece_equal_mass"
+"""A calibration metric without worst-case bounds; ``_add_bounds`` gives the reason."""
 CALIBRATION_METRICS = ("ece", "ece_equal_mass", "brier")
 QUANTILE_METRICS = ("latency_p50_s", "latency_p95_s")
 
@@ -66,7 +67,10 @@ def build_pipeline_report(samples: SampleCounts, pipeline: str) -> PipelineRepor
 
 
 def select_confident_replies(samples: SampleCounts, pipeline: str) -> ConfidentReplies | None:
-    """Returns the judged answers to answerable samples that state a confidence; None without."""
+    """Returns the judged answers to answerable samples that state a confidence.
+
+    None if there are none.
+    """
     rows = [row for row in samples.rows[pipeline] if _is_judged(row) and row.confidence is not None]
     if not rows:
         return None
@@ -119,50 +123,53 @@ def _build_calibration_values(
     samples: SampleCounts, pipeline: str, calibration: CalibrationReport | None
 ) -> dict[str, Estimate]:
     totals = samples.sum_columns(pipeline)
-    missing = round(totals["unsettled"] + totals["failed_answerable"])
+    n_missing = round(totals["unsettled"] + totals["failed_answerable"])
     if calibration is None:
-        why = "no judged answer states a confidence"
-        bounded = missing > 0
+        reason = "no judged answer states a confidence"
+        has_missing = n_missing > 0
         return {
             name: Estimate(
                 value=None,
-                worst=1.0 if bounded and name != _UNBOUNDED_METRIC else None,
-                best=0.0 if bounded and name != _UNBOUNDED_METRIC else None,
+                worst=1.0 if has_missing and name != _UNBOUNDED_METRIC else None,
+                best=0.0 if has_missing and name != _UNBOUNDED_METRIC else None,
                 higher_is_better=False,
-                missing=missing,
-                why=why,
+                missing=n_missing,
+                why=reason,
             )
             for name in CALIBRATION_METRICS
         }
     values: tuple[MetricValue, ...] = (
-        *(calibration.ece, calibration.ece_equal_mass, calibration.brier),
+        calibration.ece,
+        calibration.ece_equal_mass,
+        calibration.brier,
     )
     return {
-        name: _add_bounds(name, value, calibration.n, missing)
+        name: _add_bounds(name, value, calibration.n, n_missing)
         for name, value in zip(CALIBRATION_METRICS, values, strict=True)
     }
 
 
-def _add_bounds(name: str, found: MetricValue, n: int, missing: int) -> Estimate:
-    """Returns a calibration metric with bounds over rows of unknown confidence and correctness.
+def _add_bounds(name: str, metric_value: MetricValue, n: int, missing: int) -> Estimate:
+    """Returns a calibration metric with its bounds.
 
-    A calibration error is a sum of gaps divided by n. Each such row changes the sum by at most 1
-    up or down (triangle inequality; the bounds are valid, but may not be attained). The Brier
-    score is a mean, to whose sum a row adds between 0 and 1. Bins of equal mass depend on the
-    replies themselves and would change with more of them, so that error has no bounds.
+    ``missing`` rows may have any confidence and may be right or wrong. A calibration error is a sum
+    of gaps divided by n, and each such row changes the sum by at most 1 up or down (triangle
+    inequality; the bounds are valid, but may not be attained). The Brier score is a mean, and each
+    such row adds between 0 and 1 to its sum. The error over bins of equal mass has no bounds,
+    because further rows would change the bins.
     """
-    value = found.value or 0.0
+    value = metric_value.value or 0.0
     total = n + missing
     lowest_sum = value * n if name == "brier" else max(0.0, value * n - missing)
-    bounded = name != _UNBOUNDED_METRIC
+    is_bounded = name != _UNBOUNDED_METRIC
     return Estimate(
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        method=found.method,
+        value=metric_value.value,
+        low=metric_value.low,
+        high=metric_value.high,
+        method=metric_value.method,
         n=n,
-        worst=round_significant((value * n + missing) / total) if bounded else None,
-        best=round_significant(lowest_sum / total) if bounded else None,
+        worst=round_significant((value * n + missing) / total) if is_bounded else None,
+        best=round_significant(lowest_sum / total) if is_bounded else None,
         higher_is_better=False,
         missing=missing,
     )
@@ -170,41 +177,45 @@ def _add_bounds(name: str, found: MetricValue, n: int, missing: int) -> Estimate
 
 def _build_latency_values(samples: SampleCounts, pipeline: str) -> dict[str, Estimate]:
     rows = samples.rows[pipeline]
-    known = sum(row.latency_s is not None for row in rows)
+    n_known = sum(row.latency_s is not None for row in rows)
     distribution = compute_latency_quantiles(samples, pipeline)
-    base = Estimate(value=None, n=known, higher_is_better=False, missing=len(rows) - known)
+    empty_estimate = Estimate(
+        value=None, n=n_known, higher_is_better=False, missing=len(rows) - n_known
+    )
     if distribution is None:
-        return {name: replace(base, why=NO_REPLY) for name in QUANTILE_METRICS}
+        return {name: replace(empty_estimate, why=NO_REPLY) for name in QUANTILE_METRICS}
     intervals = distribution.compute_intervals(samples.plan.confidence)
     return {
         name: add_interval(
-            base, float(distribution.values[column]), choose_interval(intervals, column)
+            empty_estimate, float(distribution.values[column]), choose_interval(intervals, column)
         )
         for column, name in enumerate(QUANTILE_METRICS)
     }
 
 
 def _count_outcomes(rows: Sequence[Observation]) -> Outcomes:
-    ended = Counter(row.outcome for row in rows)
-    read = [row for row in rows if not row.failed]
-    cells = Counter((row.outcome == "ABSTAINED", row.answerable) for row in read)
+    outcome_counts = Counter(row.outcome for row in rows)
+    readable_rows = [row for row in rows if not row.failed]
+    abstention_counts = Counter(
+        (row.outcome == "ABSTAINED", row.answerable) for row in readable_rows
+    )
     failures: Counter[str] = Counter()
     for row in rows:
         failures.update(row.failures)
     return Outcomes(
         rows=len(rows),
-        answered=ended["ANSWERED"],
-        abstained=ended["ABSTAINED"],
-        invalid=ended["INVALID"],
-        error=ended["ERROR"],
+        answered=outcome_counts["ANSWERED"],
+        abstained=outcome_counts["ABSTAINED"],
+        invalid=outcome_counts["INVALID"],
+        error=outcome_counts["ERROR"],
         unjudged=sum(row.unjudged for row in rows),
         stages=_count_names(row.stage for row in rows if row.failed),
         judge_failures=dict(sorted(failures.items())),
-        abstention_read=_count_names(row.read_by for row in read),
-        true_positives=cells[True, False],
-        false_positives=cells[True, True],
-        false_negatives=cells[False, False],
-        true_negatives=cells[False, True],
+        abstention_read=_count_names(row.abstention_source for row in readable_rows),
+        true_positives=abstention_counts[True, False],
+        false_positives=abstention_counts[True, True],
+        false_negatives=abstention_counts[False, False],
+        true_negatives=abstention_counts[False, True],
     )
 
 
@@ -214,52 +225,57 @@ def _count_names(names: Iterable[str]) -> dict[str, int]:
 
 def _count_confidences(rows: Sequence[Observation]) -> ConfidenceCounts:
     judged = [row for row in rows if _is_judged(row)]
-    given = sum(row.confidence is not None for row in judged)
-    failed = sum(row.failed and row.answerable for row in rows)
+    n_stated = sum(row.confidence is not None for row in judged)
+    n_failed = sum(row.failed and row.answerable for row in rows)
     reasons = []
-    if not given:
+    if not n_stated:
         reasons.append("no judged answer states a confidence")
-    elif given < len(judged):
-        reasons.append(f"{len(judged) - given} of {len(judged)} judged answers state none")
+    elif n_stated < len(judged):
+        reasons.append(f"{len(judged) - n_stated} of {len(judged)} judged answers state none")
     return ConfidenceCounts(
-        given=given, missing=len(judged) - given, unreadable=failed, reason="; ".join(reasons)
+        given=n_stated,
+        missing=len(judged) - n_stated,
+        unreadable=n_failed,
+        reason="; ".join(reasons),
     )
 
 
 def _compute_retention(samples: SampleCounts, rows: Sequence[Observation]) -> dict[str, Estimate]:
-    """Computes, for each kind of item, the share that is kept over all texts together."""
+    """Computes, for each kind of item, the share that is kept in all texts together."""
     kinds = sorted({kind for row in rows for kind in row.retained})
     if not kinds:
         return {}
-    width = len(kinds)
-    table = np.zeros((len(samples.names), 2 * width))
-    known = Counter(kind for row in rows for kind, (_, total) in row.retained.items() if total)
+    n_kinds = len(kinds)
+    table = np.zeros((len(samples.names), 2 * n_kinds))
+    n_texts = Counter(kind for row in rows for kind, (_, total) in row.retained.items() if total)
+    # The first half of the columns has the numbers kept by kind, the second half the totals. The
+    # identity matrices below select one half each.
     for row in rows:
         for column, kind in enumerate(kinds):
             n_kept, total = row.retained.get(kind, (0.0, 0.0))
-            table[samples.sample_index[row.sample], [column, width + column]] += (n_kept, total)
+            table[samples.sample_index[row.sample], [column, n_kinds + column]] += (n_kept, total)
     distribution = compute_ratios(
         ResampledCounts(table, compute_resampled_sums(table, samples.resamples)),
-        np.eye(width, 2 * width),
-        np.eye(width, 2 * width, k=width),
+        np.eye(n_kinds, 2 * n_kinds),
+        np.eye(n_kinds, 2 * n_kinds, k=n_kinds),
     )
     intervals = distribution.compute_intervals(samples.plan.confidence)
     numerators, denominators = np.split(table.sum(axis=0), 2)
     estimates: dict[str, Estimate] = {}
     for column, kind in enumerate(kinds):
-        base = Estimate(
+        empty_estimate = Estimate(
             value=None,
-            n=known[kind],
+            n=n_texts[kind],
             numerator=round_significant(float(numerators[column])),
             denominator=round_significant(float(denominators[column])),
             higher_is_better=True,
         )
         if not denominators[column]:
-            estimates[kind] = replace(base, why="no text has any")
+            estimates[kind] = replace(empty_estimate, why="no text has any")
             continue
         value = float(distribution.values[column])
         estimates[kind] = add_interval(
-            base,
+            empty_estimate,
             value,
             choose_interval(intervals, column)
             or compute_edge_interval(

@@ -18,7 +18,8 @@ from eval.stats.paired_tests import ALPHA, Discordant
 SCHEMA = "epoche.skn/1"
 
 Mode = Literal["corrected", "published"]
-"""The definitions of the seed's keys next to the report; those of the report never change."""
+"""The definitions that the published keys of ``metrics.json``, next to the report, follow. The
+report itself does not depend on the mode."""
 
 Test = Literal["mcnemar", "sign-flip", "bootstrap", "none"]
 
@@ -54,8 +55,9 @@ Metric = Literal[
     "reasoning_latency_s",
 ]
 """Every metric by its name in ``metrics``. ``normalized_hallucination`` is the mean over answers
-(macro average), ``…_micro`` all fabricated claims divided by all claims. Tokens are the server's
-counts: what the extractor wrote, what the agent read and wrote, and all calls of the row."""
+(macro average), ``normalized_hallucination_micro`` all fabricated claims divided by all claims.
+Tokens are counted by the server: ``extraction_tokens`` are those that the extractor wrote,
+``agent_…_tokens`` those that the agent read and wrote, ``tokens`` those of all calls of a row."""
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,9 +96,11 @@ class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
     per_category: dict[str, dict[str, Estimate]]
     """Category → the metrics of ``metric_definitions.CATEGORY_METRICS`` → value."""
     validity: dict[str, Estimate]
-    """``strict``, ``tolerant``, ``repaired``, ``unreadable`` → share of the extractions."""
+    """How an extraction was parsed (``strict``, ``tolerant``, ``repaired``, ``unreadable``) → share
+    of the extractions."""
     retention: dict[str, Estimate] = {}
-    """What the format kept of the text, by kind: facts, negations, numbers, names, hedges."""
+    """Kind of content (facts, negations, numbers, names, hedges) → share of it that the format
+    kept."""
     confidences: ConfidenceCounts
     """How many judged answers to answerable samples state a confidence."""
     calibration: CalibrationReport | None = None
@@ -125,17 +129,21 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
     method: IntervalMethod = "none"
     test: Test = "none"
+    """The test that gave ``p``."""
     exact: bool = False
+    """Whether ``p`` is exact, not from random signs or resamples."""
     p: float | None = None
+    """Two-sided p-value."""
     p_holm: float | None = None
     """``p`` adjusted by Holm's method over all pairs compared on this metric."""
     discordant: Discordant | None = None
-    """The off-diagonal counts of the 2×2 table, for metrics that are yes or no for each sample,
-    without repeats; ``only_a`` belongs to the first pipeline."""
+    """The 2×2 table of a metric that is yes or no for each sample, in a run without repeats;
+    ``only_a`` belongs to the first pipeline."""
     n: int = 0
-    """Samples on which both have a value; all samples for a metric without values per sample."""
+    """Number of samples on which both have a value. For a metric without values per sample, the
+    number of all samples."""
     n_differ: int = 0
-    """Samples of these on which the two differ; 0 for a metric without values per sample."""
+    """Number of these samples on which the two differ; 0 for a metric without values per sample."""
     minimum_detectable_effect: float | None = None
     """Minimum detectable effect: the true difference for which the unadjusted p is below ``alpha``
     with a power of 80 %, at this number of samples and this dispersion. With Holm's adjustment it
@@ -158,11 +166,11 @@ class SknReport(msgspec.Struct, frozen=True, kw_only=True):
     n_answerable: int
     repeats: int = 1
     categories: dict[str, int]
-    """Category → samples."""
+    """Category → number of samples."""
     pipelines: dict[str, PipelineReport]
     pairs: tuple[Pair, ...] = ()
     comparisons: tuple[Difference, ...] = ()
-    """By metric, then pair."""
+    """Sorted by metric, then by pair."""
     judges: Any = None
     """Agreement of the judges (``eval.skn.judges.agreement.Agreement``); null if not measured."""
     same_judge: bool = False

@@ -67,20 +67,21 @@ class ResampledSubset(ClusterResamples):
 
     def __init__(self, resamples: ClusterResamples, positions: NDArray[np.int64]) -> None:
         super().__init__(len(positions), resamples.n_resamples, resamples.seed)
-        self._whole = resamples
+        self._all_resamples = resamples
         self._positions = positions
 
     def iter_weights(self) -> Iterator[tuple[slice, Weights]]:
         """Yields batches of consecutive resamples with the weights of these clusters."""
-        for rows, times in self._whole.iter_weights():
-            yield rows, times[:, self._positions]
+        for batch, weights in self._all_resamples.iter_weights():
+            yield batch, weights[:, self._positions]
 
 
 class SampleCounts:
     """The rows of some pipelines on the same samples.
 
     Args:
-        rows: pipeline → rows; in each pipeline all samples have the same number of rows.
+        rows: pipeline → rows. In each pipeline, all samples have the same number of rows, one per
+            repeat.
         plan: settings of the resampling.
     """
 
@@ -92,15 +93,17 @@ class SampleCounts:
         self.names = sorted(category)
         self.repeats = max(len(first) // max(len(self.names), 1), 1)
         self.resamples = ClusterResamples(len(self.names), plan.resamples, plan.seed)
-        self.sample_index = {name: place for place, name in enumerate(self.names)}
+        self.sample_index = {name: index for index, name in enumerate(self.names)}
         self.categories = {
-            label: np.array([p for p, name in enumerate(self.names) if category[name] == label])
+            label: np.array(
+                [index for index, name in enumerate(self.names) if category[name] == label]
+            )
             for label in sorted(set(category.values()))
         }
 
     @cached_property
     def counts(self) -> dict[str, Floats]:
-        """By pipeline, the sums of its rows by sample, shape (samples, len(COLUMNS))."""
+        """Pipeline → sums of its rows by sample, shape (samples, len(COLUMNS))."""
         column_index = {name: index for index, name in enumerate(COLUMNS)}
         sums: dict[str, Floats] = {}
         for pipeline, rows in self.rows.items():
@@ -114,18 +117,23 @@ class SampleCounts:
 
     @cached_property
     def _category_counts(self) -> dict[tuple[str, str], ResampledCounts]:
-        """The resampled counts by pipeline and category, over the samples of the category."""
+        """(Pipeline, category) → resampled counts over the samples of the category."""
         resampled: dict[tuple[str, str], ResampledCounts] = {}
-        for category, places in self.categories.items():
-            blocks = [table[places] for table in self.counts.values()]
-            parts = resample_blocks(blocks, ResampledSubset(self.resamples, places))
+        for category, sample_indexes in self.categories.items():
+            blocks = [table[sample_indexes] for table in self.counts.values()]
+            parts = resample_blocks(blocks, ResampledSubset(self.resamples, sample_indexes))
             resampled |= {
                 (name, category): part for name, part in zip(self.counts, parts, strict=True)
             }
         return resampled
 
     def get_resampled(self, pipeline: str, category: str = "") -> ResampledCounts:
-        """Returns counts by sample and their resampled sums, of one category if it is named."""
+        """Returns the counts by sample and their resampled sums.
+
+        Args:
+            pipeline: name of the pipeline.
+            category: the category whose samples are used; empty for all samples.
+        """
         if category:
             return self._category_counts[pipeline, category]
         # The categories have no sample in common, so their sums add up to the total sums.
@@ -135,20 +143,26 @@ class SampleCounts:
     def compute_distribution(
         self, metrics: Sequence[RatioMetric], pipeline: str, category: str = ""
     ) -> Distribution:
-        """Computes the bootstrap distribution of some metrics, one column each."""
+        """Computes the bootstrap distribution of some metrics, one column each.
+
+        Args:
+            metrics: the metrics.
+            pipeline: name of the pipeline.
+            category: the category whose samples are used; empty for all samples.
+        """
         return compute_ratios(
             self.get_resampled(pipeline, category), *build_weight_matrices(metrics, COLUMNS)
         )
 
     def sum_columns(self, pipeline: str, category: str = "") -> dict[str, float]:
-        """Returns the sums over all samples by column, of one category if it is named."""
+        """Returns column → sum over the samples of a category, or over all samples by default."""
         table = self.counts[pipeline]
         if category:
             table = table[self.categories[category]]
         return dict(zip(COLUMNS, table.sum(axis=0).tolist(), strict=True))
 
     def compute_sample_values(self, metric: RatioMetric, pipeline: str) -> Floats:
-        """Returns one value per sample, pooled over its repeats; NaN where it is undefined."""
+        """Computes one value per sample, pooled over its repeats; NaN where it is undefined."""
         table = self.counts[pipeline]
         numerator, denominator = (table @ weights for weights in metric.build_weights(COLUMNS))
         undefined = np.full(len(numerator), np.nan)

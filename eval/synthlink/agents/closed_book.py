@@ -30,7 +30,7 @@ class ClosedBook:
         return {"prompt": CLOSED_BOOK_PROMPT.params(), **self._client.params()}
 
     async def answer(self, question: str) -> Trail:
-        """Answers in one round.
+        """Answers in one round; a blank answer that is not marked as an abstention is unusable.
 
         Raises:
             ModelAccessError: no call can succeed.

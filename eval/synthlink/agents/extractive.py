@@ -1,10 +1,10 @@
 """The agent ``extractive``: answers with the sentences that share most words with the question.
 
 It needs no graph and no model. In each round it searches, reads, and picks sentences that contain
-words of the question; a word counts less once a picked sentence contains it. Between rounds,
-words that are frequent in the passages found but not in the question are added to the query
-(pseudo-relevance feedback: J. Rocchio, in The SMART retrieval system, 1971; with a decreasing
-weight as in RM3, N. Abdul-Jaleel et al., TREC 2004).
+words of the question; a word counts less once a picked sentence contains it. Between rounds, words
+that are frequent in the passages found but not in the question are added to the query. This is
+pseudo-relevance feedback (J. Rocchio, in The SMART retrieval system, 1971), with a decreasing
+weight as in RM3 (N. Abdul-Jaleel et al., TREC 2004).
 """
 
 from __future__ import annotations
@@ -40,10 +40,13 @@ MAX_SENTENCE_WORDS: Final = 80
 
 
 class _Sentence(NamedTuple):
+    """A sentence of a passage that was found."""
+
     text: str
     words: tuple[str, ...]
+    """Its content words."""
     position: tuple[int, int]
-    """Index of its passage among those found, and its own index within the passage."""
+    """Index of its passage among those found, and index of the sentence in the passage."""
     page: CitedPage
     relevance: float
     """Relevance of its passage, in [0, 1]."""
@@ -53,7 +56,7 @@ class Extractive:
     """Answers with sentences of pages.
 
     Args:
-        library: where pages are searched for.
+        library: the library that is searched.
         rounds: maximum number of rounds.
 
     Raises:
@@ -93,40 +96,40 @@ class Extractive:
         query = question
         rounds: list[Round] = []
         hits_by_key: dict[tuple[str, str], tuple[Hit, float]] = {}
-        picked: list[_Sentence] = []
+        sentences: list[_Sentence] = []
         for _ in range(self._rounds):
             hits = await self._library.search(query, PASSAGES_PER_ROUND)
-            new = {(hit.page.url, hit.passage): hit for hit in hits}
-            read = [hit for key, hit in new.items() if key not in hits_by_key]
+            hits_of_round = {(hit.page.url, hit.passage): hit for hit in hits}
+            new_hits = [hit for key, hit in hits_of_round.items() if key not in hits_by_key]
             best = max((hit.score for hit in hits), default=0.0)
-            for key, hit in new.items():
+            for key, hit in hits_of_round.items():
                 relevance = max(0.0, hit.score / best) if best > 0 else 0.0
                 hits_by_key.setdefault(key, (hit, relevance))
-            before = picked
-            picked = _pick_sentences(
+            previous_sentences = sentences
+            sentences = _pick_sentences(
                 _split_sentences(hits_by_key.values()), weights, question_words
             )
             rounds.append(
                 Round(
                     query=query,
                     found=_cite_pages(hits),
-                    read=_cite_pages(read),
+                    read=_cite_pages(new_hits),
                     links=tuple(
                         Link(sentence.text, sentence.page.url)
-                        for sentence in picked
-                        if sentence not in before
+                        for sentence in sentences
+                        if sentence not in previous_sentences
                     ),
-                    answer=" ".join(sentence.text for sentence in picked),
+                    answer=" ".join(sentence.text for sentence in sentences),
                 )
             )
             terms = _find_frequent_words([hit.passage for hit in hits], weights)
-            if not terms or (picked == before and not read):
+            if not terms or (sentences == previous_sentences and not new_hits):
                 break
             weights.update(dict.fromkeys(terms, FEEDBACK_WEIGHT))
             added = (word for word in weights if word not in question_words)
             query = " ".join([question, *added])
         rounds[-1] = msgspec.structs.replace(rounds[-1], done=True)
-        return _build_trail(rounds, picked, hits_by_key)
+        return _build_trail(rounds, sentences, hits_by_key)
 
 
 def _build_trail(
@@ -135,7 +138,7 @@ def _build_trail(
     hits: Mapping[tuple[str, str], tuple[Hit, float]],
 ) -> Trail:
     passages = [hit for hit, _ in hits.values()]
-    quoted = dict.fromkeys(sentence.position[0] for sentence in sentences)
+    quoted_passages = dict.fromkeys(sentence.position[0] for sentence in sentences)
     return Trail(
         answer=rounds[-1].answer,
         abstained=not sentences,
@@ -143,7 +146,7 @@ def _build_trail(
         docs=tuple(
             dict.fromkeys([*(sentence.page for sentence in sentences), *_cite_pages(passages)])
         ),
-        verified=tuple(passages[index].passage for index in quoted),
+        verified=tuple(passages[index].passage for index in quoted_passages),
         why="" if sentences else "no sentence that was found has enough of the question's words",
     )
 
@@ -153,15 +156,15 @@ def _split_sentences(hits: Iterable[tuple[Hit, float]]) -> list[_Sentence]:
     sentences: dict[str, _Sentence] = {}
     for passage_index, (hit, relevance) in enumerate(hits):
         page = CitedPage(hit.page.url, hit.page.title)
-        cutter = Segmenter()
-        pieces = [*cutter.feed(hit.passage), *cutter.close()]
+        segmenter = Segmenter()
+        pieces = [*segmenter.feed(hit.passage), *segmenter.close()]
         for index, piece in enumerate(pieces):
             text = " ".join(piece.text.split())
             words = tuple(extract_content_words(text))
-            # A forced cut is in the middle of a sentence that was too long.
+            # A forced cut is in the middle of a sentence that was too long for the segmenter.
             if 0 < len(words) <= MAX_SENTENCE_WORDS and not piece.forced:
-                place = (passage_index, index)
-                sentences.setdefault(text, _Sentence(text, words, place, page, relevance))
+                position = (passage_index, index)
+                sentences.setdefault(text, _Sentence(text, words, position, page, relevance))
     return list(sentences.values())
 
 
@@ -170,24 +173,26 @@ def _pick_sentences(
 ) -> list[_Sentence]:
     """Picks the sentences of the answer greedily, and returns them in the order of the passages.
 
-    A word is worth its weight times ln(1 + sentences / sentences that contain it), multiplied by
-    ``REPETITION_FACTOR`` for each picked sentence that contains it. A sentence gains the worth of
-    its words, divided by the square root of its length and multiplied by the relevance of its
-    passage. Returns no sentences if none contains ``MIN_SHARED_WORDS`` words of the question.
+    The worth of a word is its weight times ln(1 + sentences / sentences that contain it), times
+    ``REPETITION_FACTOR`` for each picked sentence that contains it. The gain of a sentence is the
+    worth of its words, divided by the square root of its length and multiplied by the relevance of
+    its passage. In each step the sentence with the highest gain is picked.
+
+    Returns no sentences if none contains ``MIN_SHARED_WORDS`` words of the question.
     """
-    frequencies = Counter(word for found in sentences for word in dict.fromkeys(found.words))
+    frequencies = Counter(word for sentence in sentences for word in dict.fromkeys(sentence.words))
     worth = {
         word: weight * math.log(1 + len(sentences) / frequencies[word])
         for word, weight in weights.items()
         if word in frequencies
     }
-    picked: list[_Sentence] = []
+    selection: list[_Sentence] = []
     remaining = list(sentences)
     if not any(
         _count_shared_words(sentence, question_words) >= MIN_SHARED_WORDS for sentence in remaining
     ):
         return []
-    while remaining and len(picked) < MAX_SENTENCES:
+    while remaining and len(selection) < MAX_SENTENCES:
         gains = [
             sentence.relevance
             * math.fsum(worth.get(word, 0.0) for word in dict.fromkeys(sentence.words))
@@ -197,25 +202,28 @@ def _pick_sentences(
         best = max(range(len(remaining)), key=lambda index: gains[index])
         if not gains[best]:
             break
-        chosen = remaining.pop(best)
-        picked.append(chosen)
-        for word in dict.fromkeys(chosen.words):
+        best_sentence = remaining.pop(best)
+        selection.append(best_sentence)
+        for word in dict.fromkeys(best_sentence.words):
             if word in worth:
                 worth[word] *= REPETITION_FACTOR
-    return sorted(picked, key=lambda sentence: sentence.position)
+    return sorted(selection, key=lambda sentence: sentence.position)
 
 
 def _count_shared_words(sentence: _Sentence, question_words: frozenset[str]) -> int:
     return len(question_words.intersection(sentence.words))
 
 
-def _find_frequent_words(passages: Sequence[str], known: Mapping[str, float]) -> list[str]:
-    """Finds words frequent in the passages; each counts ln(1 + occurrences) / rank per passage."""
+def _find_frequent_words(passages: Sequence[str], query_words: Mapping[str, float]) -> list[str]:
+    """Finds frequent words of the passages that the query does not contain yet.
+
+    A word counts ln(1 + occurrences) / rank for each passage, so that better passages count more.
+    """
     counts: dict[str, float] = {}
     for rank, passage in enumerate(passages, start=1):
-        for word, times in Counter(extract_content_words(passage)).items():
-            if word not in known and not word.isdigit():
-                counts[word] = counts.get(word, 0.0) + math.log(1 + times) / rank
+        for word, count in Counter(extract_content_words(passage)).items():
+            if word not in query_words and not word.isdigit():
+                counts[word] = counts.get(word, 0.0) + math.log(1 + count) / rank
     return sorted(counts, key=lambda word: (-counts[word], word))[:TERMS_PER_ROUND]
 
 

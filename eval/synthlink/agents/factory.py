@@ -1,9 +1,9 @@
 """Opens an agent by its name, or a custom one given as ``module:Class``.
 
-| name | |
+| name | how the agent answers |
 |---|---|
-| ``graph_walk`` | answers from licensed paths of the graph only; no model, no network |
-| ``extractive`` | answers with the best sentences it found; no model, no network |
+| ``graph_walk`` | from licensed paths of the graph only; no model, no network |
+| ``extractive`` | with the best sentences it found; no model, no network |
 | ``agent`` | a model that searches, reads, takes notes and answers |
 | ``raw`` | a model that answers from memory |
 """
@@ -35,8 +35,8 @@ class AgentOptions:
     """The options that an agent is built from; they do not depend on the questions.
 
     Attributes:
-        library: where the agent may search; None for an agent that does not search.
-        client: how models are called.
+        library: the library that the agent searches; None for an agent that does not search.
+        client: which model is called, and how.
         rounds: maximum number of rounds, from 1 to ``MAX_ROUNDS``.
         max_tokens: maximum number of tokens of a model's reply; None for the default.
     """
@@ -57,7 +57,7 @@ class OpenedAgent:
         model: ``provider/model`` that answers; None if there is no model or it is not known.
         warmup_clients: clients to call once before latencies are measured, so that models are
             loaded.
-        observed: returns what was observed of its model, such as the version that answered.
+        observed: returns what was observed of its model, such as the model version that answered.
         on_close: functions to await when the run ends.
     """
 
@@ -73,9 +73,9 @@ def open_agent(name: str, options: AgentOptions) -> OpenedAgent:
     """Opens an agent.
 
     Args:
-        name: one of ``SYSTEMS``, or ``module:Class`` / ``module:function``, which is called with
-            the options if it takes an argument.
-        options: what the agent is built from.
+        name: one of ``SYSTEMS``, or the ``module:Class`` or ``module:function`` that makes the
+            agent; it is called with ``options`` if it takes an argument.
+        options: the options that the agent is built from.
 
     Raises:
         SystemNotFoundError: the name is unknown, cannot be imported, or does not give an agent.
@@ -129,7 +129,7 @@ def _open_model_agent(name: str, options: AgentOptions) -> OpenedAgent:
         agent=agent,
         name=name,
         model=client.model,
-        # Not from the cache: a cached reply would not load the model.
+        # The warm-up must not use the cache: a cached reply would not load the model.
         warmup_clients=() if has_cache else (msgspec.structs.replace(options.client, cache=None),),
         observed=client.observed,
         on_close=(client.aclose,),

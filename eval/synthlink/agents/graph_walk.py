@@ -4,12 +4,12 @@ In each round:
 
 1. **Search**: for the question first; later for the nodes around the path found so far.
 2. **Read**: find the nodes of the graph that the best passages mention.
-3. **Link**: choose the path through the graph that question and pages mention most, one step
-   longer in each round, and further facts about its nodes that a page supports.
+3. **Link**: choose the path through the graph that question and pages mention most, and further
+   facts about its nodes that a page supports. Paths may be one step longer in each round.
 4. **Answer**: state these facts in the domain's wording, in the order of the path.
 
-Only facts that the licence oracle licenses are stated. If the facts found are not about the
-question, the agent abstains.
+The agent states only facts that the licence oracle licenses. If the facts found are not about the
+question, it abstains.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class GraphWalk:
     """Answers from licensed paths of a graph.
 
     Args:
-        library: where pages are searched for; may be None with ``pages="withheld"``.
+        library: the library that is searched; may be None with ``pages="withheld"``.
         rounds: maximum number of rounds.
-        knowledge: the graph; by default the shipped one of SynthLink.
-        pages: how pages are used.
+        knowledge: the graph; by default SynthLink's shipped graph.
+        pages: how pages are used; see ``PageUse``.
 
     Raises:
         ValueError: fewer than one round, more than ``MAX_ROUNDS``, or no library although pages
@@ -116,16 +116,17 @@ class GraphWalk:
             analysis=self._analyser.analyse_question(question),
             pages=self._pages,
         )
-        for number in range(self._rounds):
+        for round_index in range(self._rounds):
             query = state.query
-            if number and self._library is not None and not query:
+            # After the first round, an empty query means that there is nothing left to search for.
+            if round_index and self._library is not None and not query:
                 break
             hits = []
             if self._library is not None:
                 # The first search also determines how relevant pages are to the question, so it
                 # requests more passages than are read.
                 hits = await self._library.search(
-                    query, walk.PASSAGES_PER_ROUND if number else walk.RELEVANCE_POOL
+                    query, walk.PASSAGES_PER_ROUND if round_index else walk.RELEVANCE_POOL
                 )
             state.process_hits(hits)
         return state.build_trail()

@@ -36,7 +36,7 @@ class Library(Protocol):
         ...
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        """Returns the ``k`` best passages, best first; several may be of one page.
+        """Returns at most ``k`` passages, best first; several may be of one page.
 
         Raises:
             SearchError: the search failed. A search that finds nothing returns an empty list.
@@ -45,7 +45,7 @@ class Library(Protocol):
 
 
 class CorpusLibrary:
-    """Searches a corpus; deterministic, without network access.
+    """Searches a corpus. Results are deterministic, and no network is used.
 
     Args:
         corpus: the pages.
@@ -54,7 +54,7 @@ class CorpusLibrary:
             default model.
 
     Raises:
-        ValueError, SettingError, EpocheError: as ``open_text_retriever``.
+        ValueError, SettingError, EpocheError: in the cases that ``open_text_retriever`` names.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class WebLibrary:
         return dict(self._searches.params())
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        """Returns the first ``k`` results; the n-th scores 1/n.
+        """Returns the first ``k`` results; the n-th result has the score 1/n.
 
         Raises:
             SearchError: the search failed, or was not recorded.

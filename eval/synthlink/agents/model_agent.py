@@ -28,7 +28,9 @@ PASSAGES_PER_ROUND: Final = 6
 MAX_PASSAGE_LENGTH: Final = 1_500
 """Maximum number of characters shown of a passage; web pages can be of any length."""
 MAX_LINK_LENGTH: Final = 600
+"""Maximum number of characters of a link; a longer one is cut."""
 MAX_QUERY_LENGTH: Final = 300
+"""Maximum number of characters of a query; a longer one is cut."""
 
 
 class ModelAgent:
@@ -36,7 +38,7 @@ class ModelAgent:
 
     Args:
         client: client of the model.
-        library: where pages are searched for.
+        library: the library that is searched.
         rounds: maximum number of rounds.
     """
 
@@ -63,15 +65,15 @@ class ModelAgent:
         """Answers a question.
 
         A reply that cannot be parsed, a failed call or a failed search ends the run of this
-        question; none of these is an abstention. The trail contains the rounds until then.
+        question; none of these is an abstention. The trail contains the rounds up to the failure.
 
         Raises:
             ModelAccessError: no call can succeed.
         """
         notebook = _Notebook(question)
-        for number in range(1, self._rounds + 1):
+        for round_number in range(1, self._rounds + 1):
             try:
-                reply = await self._run_round(notebook, self._rounds - number)
+                reply = await self._run_round(notebook, self._rounds - round_number)
             except (ModelCallError, SearchError) as error:
                 notebook.finish_round()
                 return notebook.build_broken_trail(describe_failure(error), failed=True)
@@ -81,22 +83,22 @@ class ModelAgent:
                 problem = "done, with neither an answer nor an abstention"
             if value is None or problem:
                 notebook.finish_round(raw=raw)
-                return notebook.build_broken_trail(f"round {number}: {problem}")
+                return notebook.build_broken_trail(f"round {round_number}: {problem}")
             notebook.finish_round(raw=raw, reply=value)
-            # Without a further query the model is done, even if `done` is false.
+            # A reply without a query ends the rounds, even if its field `done` is false.
             if value.done or not notebook.next_query:
                 break
         return notebook.build_trail()
 
     async def _run_round(self, notebook: _Notebook, rounds_left: int) -> Reply[AgentReply]:
-        """Searches, and shows the model the passages found.
+        """Searches, and asks the model with the passages found.
 
         Raises:
             ModelAccessError: no call can succeed.
             ModelCallError: this call failed.
             SearchError: the search failed.
         """
-        # Passages of earlier rounds may be found again: ask for enough that new ones remain.
+        # Passages of earlier rounds may be found again, so request enough that new ones remain.
         limit = PASSAGES_PER_ROUND + notebook.passages_read
         notebook.start_round(await self._library.search(notebook.next_query, limit))
         messages = AGENT_PROMPT.build_messages(
@@ -110,7 +112,7 @@ class ModelAgent:
 
 
 class _Notebook:
-    """What the model has found, read and noted about one question."""
+    """The record of one question: what the model has searched for, found, read and noted."""
 
     def __init__(self, question: str) -> None:
         self.question = question
@@ -135,15 +137,15 @@ class _Notebook:
         return len(self._read_passages)
 
     def start_round(self, hits: Sequence[Hit]) -> None:
-        """Starts a round with the best of the passages found that were not shown before."""
+        """Starts a round with the best passages found that were not shown before."""
         self._found_pages = _cite_pages(hits)
         for page in self._found_pages:
             self.titles.setdefault(page.url, page.title)
-        new: dict[tuple[str, str], Hit] = {}
+        new_hits: dict[tuple[str, str], Hit] = {}
         for hit in hits:
             if _passage_key(hit) not in self._read_passages:
-                new.setdefault(_passage_key(hit), hit)
-        self.passages = list(new.values())[:PASSAGES_PER_ROUND]
+                new_hits.setdefault(_passage_key(hit), hit)
+        self.passages = list(new_hits.values())[:PASSAGES_PER_ROUND]
 
     def finish_round(self, *, raw: str = "", reply: AgentReply | None = None) -> None:
         """Finishes the round that was started, and records it.
@@ -170,9 +172,9 @@ class _Notebook:
         self.links.extend(links)
         self._read_passages.update(dict.fromkeys(map(_passage_key, self.passages)))
         if reply is not None:
-            cited = (_find_cited_passage(fact, self.passages) for fact in reply.links)
+            cited_hits = (_find_cited_passage(fact, self.passages) for fact in reply.links)
             self._cited_passages.update(
-                dict.fromkeys(_passage_key(hit) for hit in cited if hit is not None)
+                dict.fromkeys(_passage_key(hit) for hit in cited_hits if hit is not None)
             )
             self.next_query = "" if reply.done else clean_text(reply.query, MAX_QUERY_LENGTH)
             self._abstained = reply.done and reply.abstained
@@ -180,12 +182,12 @@ class _Notebook:
 
     @property
     def docs(self) -> tuple[CitedPage, ...]:
-        """All pages found: those with most links first, the others in the order they were found."""
+        """All pages found, in the order in which they were found, those with most links first."""
         n_links = Counter(link.page for link in self.links if link.page)
         pages = {
             page.url: page
-            for finished in self._rounds
-            for page in (*finished.read, *finished.found)
+            for past_round in self._rounds
+            for page in (*past_round.read, *past_round.found)
         }
         # Sorting is stable: pages with equally many links stay in the order they were found.
         return tuple(sorted(pages.values(), key=lambda page: -n_links[page.url]))
@@ -203,15 +205,15 @@ class _Notebook:
 
     def build_trail(self) -> Trail:
         """Builds the trail of a question whose last round succeeded."""
-        last = self._rounds[-1]
-        no_answer = is_blank(last.answer)
+        last_round = self._rounds[-1]
+        no_answer = is_blank(last_round.answer)
         why = ""
         if self._abstained:
             why = "the model says that what was found holds no answer"
         elif no_answer:
             why = f"no answer by round {len(self._rounds)}"
         return Trail(
-            answer="" if self._abstained else last.answer,
+            answer="" if self._abstained else last_round.answer,
             abstained=self._abstained or no_answer,
             rounds=tuple(self._rounds),
             docs=self.docs,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
 MAX_TOKENS: Final = 1_500
-"""Maximum number of tokens of a reply. A few sentences and eight links take about half of it."""
+"""Maximum number of tokens of a reply. A few sentences and eight links take about half as many."""
 
 
 class RecordedReply(NamedTuple):
@@ -41,22 +41,25 @@ def open_client(options: ClientOptions, max_tokens: int = MAX_TOKENS) -> ModelCl
 
 
 def record_reply(reply: Reply[Any]) -> RecordedReply:
-    """Returns the text of a reply, and why it is unusable if it is.
+    """Returns the text of a reply and, for an unusable reply, the reason.
 
     Args:
-        reply: result of ``ModelClient.ask``, which asks a second time if a reply cannot be parsed.
+        reply: result of ``ModelClient.ask``, which asks again once if a reply cannot be parsed.
     """
-    last = reply.completion
-    raw = make_storable(last.refusal or last.text)
+    completion = reply.completion
+    raw = make_storable(completion.refusal or completion.text)
     if reply.value is not None:
         return RecordedReply(raw, "")
-    if last.is_refused:
+    if completion.is_refused:
         return RecordedReply(raw, "refused")
-    cut = "cut off, because it is too long; " if last.finish_reason == "length" else ""
-    return RecordedReply(raw, clean_text(f"{cut}{reply.problem or 'unreadable'}", 300))
+    cut_note = "cut off, because it is too long; " if completion.finish_reason == "length" else ""
+    return RecordedReply(raw, clean_text(f"{cut_note}{reply.problem or 'unreadable'}", 300))
 
 
 def describe_failure(error: BaseException) -> str:
-    """Describes a failure for a row, without its location, which may be a path of this machine."""
+    """Describes a failure for a row.
+
+    The location of an error is left out, because it may be a path of this machine.
+    """
     without_location = type(error)(error.what) if isinstance(error, EpocheError) else error
     return describe_error(without_location)

@@ -1,7 +1,7 @@
 """Defines the trail of an answer: what an agent searched, found and concluded in each round.
 
-An agent is given only the text of a question, not its id, category, steps or sources. The trail
-shows in which round an answer went wrong.
+An agent gets only the text of a question, not its id, category, steps or sources. The trail shows
+in which round an answer went wrong.
 """
 
 from __future__ import annotations
@@ -36,19 +36,20 @@ class Link(msgspec.Struct, frozen=True):
     page: str = ""
     """Address of the page that states it; empty for none."""
     verdict: LinkVerdict = ""
+    """The graph's verdict on the sentence."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """One iteration.
+    """One round of an agent.
 
     Attributes:
         query: the search query; empty if nothing was searched for.
         found: the pages found, best first.
         read: the pages read; a subset of ``found``.
         links: facts learned in this round.
-        answer: the answer after this round; empty for none yet.
-        done: whether the agent took this answer as final.
-        raw: a model's reply as received; empty without a model.
+        answer: the answer after this round; empty if there is none yet.
+        done: whether the agent declared this answer final.
+        raw: the model's reply as received; empty for an agent without a model.
     """
 
     query: str = ""
@@ -69,8 +70,8 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
         readable: false if a model's reply could not be parsed; that is not an abstention.
         failed: whether a call or a search failed, so that asking again may succeed; the rounds
             before the failure are kept. Instead of setting this, an agent may raise the error.
-        rounds: at least one if the agent did anything, at most ``MAX_ROUNDS``.
-        docs: the pages found, each once, those that support the answer first.
+        rounds: the rounds in order, at most ``MAX_ROUNDS``; empty if the agent did nothing.
+        docs: the pages found, each once; those that support the answer come first.
         verified: the texts that support the answer.
         why: why the agent abstained or failed, or why a reply is unusable; otherwise empty.
     """

@@ -21,7 +21,8 @@ from eval.synthlink.corrected.wording import (
 from eval.synthlink.question import Question
 
 _EXTRA_PAIRS: Final = 4
-"""Pairs of neighbouring words added as correctly ordered, since few pairs are weak evidence."""
+"""Number of imaginary pairs of words in the right order that are added to the real pairs, so that
+a few pairs in the wrong order do not lower the order much."""
 
 
 class AnswerMatch(NamedTuple):
@@ -30,12 +31,12 @@ class AnswerMatch(NamedTuple):
     f1: float = 0.0
     """``plain_f1`` times the factors for order and prose."""
     plain_f1: float = 0.0
-    """F1 of words with repetitions as in SQuAD, with reduced weight of keywords that were strung
-    together and of words in refuted sentences."""
+    """F1 of words with repetitions, as in SQuAD. Words in refuted sentences and keywords that are
+    strung together have a reduced weight."""
     order: float = 1.0
-    """How far the common words are in the reference's order, in [0, 1]."""
+    """Degree to which the common words are in the reference's order, in [0, 1]."""
     prose: float = 0.0
-    """How far the answer is prose, in [0, 1]."""
+    """Degree to which the answer is prose rather than a list of words, in [0, 1]."""
     keyword_factor: float = 1.0
     """Factor on the weight of keywords; below 1 if there are too many of them."""
 
@@ -45,23 +46,27 @@ def match_answer(
 ) -> AnswerMatch:
     """Computes the F1 of words that are not in the question, against the best reference.
 
-    Precision and recall are of content words with repetitions (Rajpurkar et al., SQuAD, EMNLP 2016,
-    §6.1), in this package's normal form; words of the question are ignored. A word repeated ten
-    times is one hit and nine misses. A hit in a refuted sentence counts ``thresholds.refuted``.
-    Keywords in excess of ``thresholds.names`` times the number of other words do not count.
-    The result is multiplied by two factors: order (``wording.order``), at least
-    ``thresholds.thrown``, and prose (``prose.prose``), at least ``thresholds.glued``.
+    Precision and recall are those of content words with repetitions (Rajpurkar et al., SQuAD, EMNLP
+    2016, §6.1), in normal form; words of the question are ignored. A word repeated ten times is one
+    hit and nine misses. A hit in a refuted sentence counts ``thresholds.refuted`` instead of 1.
+    Of keywords, at most ``thresholds.names`` per other word count, or as many as in the reference.
+
+    The F1 is multiplied by two factors. The factor for order (``wording.order``) falls to
+    ``thresholds.thrown`` for words in random order; the factor for prose (``prose.prose``) falls to
+    ``thresholds.glued`` for a mere list of words.
 
     Args:
         answer: the answer.
-        question: its expected answer, aliases and facts are the references.
+        question: the question; its expected answer, aliases and facts are the references.
         thresholds: settings of the corrected scores.
         refuted_sentences: sentences of the answer that are contradicted.
 
     Returns:
-        All 0 for an answer whose words are all in the question.
+        The match. For an answer whose words are all in the question, F1 is 0.
     """
-    words = _QuestionWords(asked_words(question.question), bare_words(question))
+    words = _QuestionWords(
+        in_question=asked_words(question.question), keywords=bare_words(question)
+    )
     return max(
         _match_reference(answer, text, words, refuted_sentences, thresholds)
         for text in references(question)
@@ -82,8 +87,8 @@ def brevity_factor(answer: str, question: Question, thresholds: Thresholds) -> f
     """Computes the factor for length.
 
     It is 1 up to ``thresholds.length`` times the length of the longest reference, in content words,
-    and falls in proportion for longer answers. Without it, a whole page copied as an answer would
-    take every step that it contains.
+    and falls in inverse proportion to the length of longer answers. Without this factor, an answer
+    that copies a whole page would get full credit for every step whose fact is on the page.
     """
     max_length = max(len(build_content_words(text).words) for text in references(question))
     length = len(build_content_words(answer).words)
@@ -91,6 +96,8 @@ def brevity_factor(answer: str, question: Question, thresholds: Thresholds) -> f
 
 
 class _QuestionWords(NamedTuple):
+    """The words that a match treats specially."""
+
     in_question: frozenset[str]
     """Content words of the question."""
     keywords: frozenset[str]
@@ -104,16 +111,17 @@ def _match_reference(
     refuted_sentences: Sequence[str],
     thresholds: Thresholds,
 ) -> AnswerMatch:
-    question_words, common_words = words
+    question_words, keywords = words
     expected: Sequence[str] = build_content_words(reference, question_words).words
     if not expected:
         # All words of the reference are in the question ("Was it A or B?"): then all words count.
-        question_words = common_words = frozenset()
+        question_words = keywords = frozenset()
         expected = build_content_words(reference).words
     predicted = build_content_words(answer, question_words).words
     keyword_factor = 1.0
+    # An answer too short to be tested for prose may consist of keywords.
     if len(build_content_words(answer).words) >= LEAST_FOR_PROSE:
-        keyword_factor = _keyword_factor(predicted, expected, common_words, thresholds.names)
+        keyword_factor = _keyword_factor(predicted, expected, keywords, thresholds.names)
     refuted_words = Counter(
         word
         for text in refuted_sentences
@@ -122,7 +130,7 @@ def _match_reference(
     hits = Counter(predicted) & Counter(expected)
     full_hits = (Counter(predicted) - refuted_words) & hits
     weighted_hits = sum(
-        weight * count * (keyword_factor if word in common_words else 1.0)
+        weight * count * (keyword_factor if word in keywords else 1.0)
         for weight, counts in ((1.0, full_hits), (thresholds.refuted, hits - full_hits))
         for word, count in counts.items()
     )
@@ -139,15 +147,20 @@ def _match_reference(
 def _keyword_factor(
     answer_words: Sequence[str], expected: Sequence[str], keywords: frozenset[str], max_ratio: float
 ) -> float:
-    """Computes the factor for an answer with more than ``max_ratio`` keywords per other word.
+    """Computes the factor on the weight of keywords, below 1 for too many of them.
 
-    The reference's own ratio is always allowed, because a reference that consists of names can only
-    be answered with names.
+    An answer may have ``max_ratio`` keywords per other word, or as many as the reference has if
+    that is more: a reference that consists of names can only be answered with names.
     """
     n_keywords, expected_keywords = (
         sum(word in keywords for word in words) for words in (answer_words, expected)
     )
-    n_others, expected_others = len(answer_words) - n_keywords, len(expected) - expected_keywords
-    if not n_keywords or not expected_others:
+    n_other_words, expected_other_words = (
+        len(answer_words) - n_keywords,
+        len(expected) - expected_keywords,
+    )
+    if not n_keywords or not expected_other_words:
         return 1.0
-    return min(1.0, n_others * max(max_ratio, expected_keywords / expected_others) / n_keywords)
+    return min(
+        1.0, n_other_words * max(max_ratio, expected_keywords / expected_other_words) / n_keywords
+    )

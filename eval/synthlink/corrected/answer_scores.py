@@ -28,7 +28,7 @@ def score_corrected(
 ) -> AnswerScores:
     """Computes the corrected metrics of one answer.
 
-    ``fcs`` is null for an answer that claims nothing, and ``rqs`` where the catalogue states no
+    ``fcs`` is null for an answer that claims nothing, ``rqs`` for a question whose steps have no
     facts.
 
     Args:
@@ -48,18 +48,18 @@ def score_corrected(
         match_answer(". ".join(iteration.answers), question, thresholds).f1
         for iteration in prediction.iterations
     )
-    retrieved = score_retrieval(prediction.retrieved_docs, question.sources)
+    retrieval = score_retrieval(prediction.retrieved_docs, question.sources)
     steps = find_steps_taken(answer, question, thresholds)
     prose_factor = prose(answer, question.answer, thresholds)
-    # These factors are computed on the whole answer, since one fact has too few words to tell
-    # whether its words are shuffled or its names strung together.
+    # The factors on RQS are computed on the complete answer, because one fact has too few words to
+    # tell whether its words are shuffled or its names strung together.
     form_factor = prose_factor * order_factor(match.order, thresholds) * match.keyword_factor
     length_factor = brevity_factor(answer, question, thresholds)
     n_facts = sum(bool(step.fact) for step in question.steps)
     n_licensed = sum(claim.verdict == "licensed" for claim in claims)
     metrics: dict[MetricName, float | None] = {
         "f1": match.f1,
-        "p_at_5": None if retrieved is None else retrieved.precision,
+        "p_at_5": None if retrieval is None else retrieval.precision,
         "rqs": None if steps is None else form_factor * length_factor * len(steps) / n_facts,
         "fcs": n_licensed / len(claims) if claims else None,
         "ie": iteration_efficiency(match.f1, iteration_f1, thresholds.correct),
@@ -67,7 +67,7 @@ def score_corrected(
     return AnswerScores(
         f1=match.f1,
         p_at_5=metrics["p_at_5"],
-        recall_at_5=None if retrieved is None else retrieved.recall,
+        recall_at_5=None if retrieval is None else retrieval.recall,
         rqs=metrics["rqs"],
         fcs=metrics["fcs"],
         ie=metrics["ie"],
@@ -102,7 +102,7 @@ def aggregate_metrics(metrics: dict[MetricName, float | None], question: Questio
     """Computes the weighted mean of the metrics available for a question.
 
     A metric for which the catalogue lacks the data is left out, for all systems equally. A metric
-    that is null because of the answer (it claims nothing) counts as 0 with its full weight.
+    that is null because the answer claims nothing counts as 0 with its full weight.
     """
     weights = {
         name: weight
@@ -129,9 +129,9 @@ def iteration_efficiency(final: float, rounds: tuple[float, ...], correct: float
 
 def _get_available_metrics(question: Question) -> frozenset[MetricName]:
     """Returns the metrics for which the catalogue has the data of a question."""
-    missing: set[MetricName] = set()
+    unavailable: set[MetricName] = set()
     if not question.sources:
-        missing.add("p_at_5")
+        unavailable.add("p_at_5")
     if not any(step.fact for step in question.steps):
-        missing.add("rqs")
-    return frozenset(AGGREGATE_WEIGHTS) - missing
+        unavailable.add("rqs")
+    return frozenset(AGGREGATE_WEIGHTS) - unavailable

@@ -1,6 +1,6 @@
 """Verifies the claims of an answer against graph, catalogue and source pages.
 
-The sources that a prediction gives itself (``sources_verified``) are never used as evidence.
+The sources that a prediction itself gives (``sources_verified``) are never used as evidence.
 """
 
 from __future__ import annotations
@@ -52,22 +52,27 @@ def judge_claims(
 ) -> tuple[JudgedClaim, ...]:
     """Splits an answer into claims, and judges each as licensed, contradicted or unknown.
 
-    A claim is a sentence that has words that are not in the question, and is not itself a question;
-    sentences with the same set of words are one claim.
+    A claim is a sentence with at least one word that is not in the question. Sentences that are
+    questions themselves are no claims, and sentences with the same set of words are one claim.
 
     First the graph judges: the stream guard reads clauses from the sentence and asks the licence
-    oracle about each. The claim is contradicted if a clause is, and licensed if all clauses are.
+    oracle about each. The claim is contradicted if a clause is contradicted, and licensed if all
+    clauses are licensed.
 
-    If the graph leaves the claim open, its words are compared with the step facts, the expected
-    answer and the source pages. The claim is licensed if one piece of evidence contains enough of
-    its words, in order, including one that is not a keyword. It is contradicted if such a fact has
-    other numbers, or is negated where the claim is not, or vice versa. A sentence of a page
-    licenses a claim only if it, or the page's title, has all names and numbers of the claim; pages
-    never contradict. Everything else is unknown, whether true or not.
+    If the graph leaves the claim open, its words are compared with the evidence: the step facts,
+    the expected answers and the source pages. A piece of evidence matches a claim if it contains
+    enough of the claim's words, in order, including one that is not a keyword.
+
+    * A matching fact or expected answer licenses the claim if numbers and negation agree. If they
+      do not agree, a fact contradicts the claim.
+    * A matching sentence of a page licenses the claim if negation agrees, and if the sentence and
+      the page's title together have all names and numbers of the claim. Pages never contradict.
+
+    All other claims are unknown, whether true or not.
 
     Args:
         answer: the answer.
-        question: its facts and expected answer are evidence.
+        question: the question; its facts and expected answers are evidence.
         guard: stream guard of the catalogue's graph; None for none.
         thresholds: settings of the corrected scores.
         pages: source pages used as evidence; None for none.
@@ -81,36 +86,39 @@ def judge_claims(
         bare_words(question),
         thresholds,
     )
-    known_words = evidence.question_words.union(
+    subject_words = evidence.question_words.union(
         *(piece.content.words for piece in evidence.pieces if piece.kind == "facts")
     )
-    verbatim = to_the_letter(question)
+    reference_sentences = to_the_letter(question)
     claims: list[JudgedClaim] = []
     answer_signs, thresholds_for_prose = signs(answer), least(question, thresholds)
-    claimed: set[frozenset[str]] = set()
+    judged_keys: set[frozenset[str]] = set()
     answer_sentences = sentences(answer)
     graph_findings = _read_sentences(answer, [start for start, _ in answer_sentences], guard)
-    for (_, text), graph in zip(answer_sentences, graph_findings, strict=True):
+    for (_, text), graph_finding in zip(answer_sentences, graph_findings, strict=True):
         claim = build_content_words(text)
         key = frozenset(claim.words)
-        if key <= evidence.question_words or key in claimed or asks(text):
+        if key <= evidence.question_words or key in judged_keys or asks(text):
             continue
-        claimed.add(key)
+        judged_keys.add(key)
         verdict: ClaimVerdict = "unknown"
-        by: DecidedBy = "nothing"
+        decided_by: DecidedBy = "nothing"
         # The graph decides only claims that share a word with question or facts: true statements
         # about an unrelated subject must not count.
-        if key & known_words and graph.contradicted:
-            verdict, by = "contradicted", "graph"
-        elif key & known_words and graph.licensed and not graph.undecided:
-            verdict, by = "licensed", "graph"
-        elif normalise_phrase(text) in verbatim or is_prose(
+        if key & subject_words and graph_finding.contradicted:
+            verdict, decided_by = "contradicted", "graph"
+        elif key & subject_words and graph_finding.licensed and not graph_finding.undecided:
+            verdict, decided_by = "licensed", "graph"
+        elif normalise_phrase(text) in reference_sentences or is_prose(
             text, answer_signs, thresholds_for_prose
         ):
-            # Anything else may be a list of keywords, which claims nothing. Verbatim evidence needs
-            # no such check, and what the graph could read was a sentence.
-            verdict, by = _judge_by_words(claim, names(text) - evidence.question_words, evidence)
-        claims.append(JudgedClaim(text.strip(), verdict, by))
+            # A text that is not prose may be a list of keywords, which claims nothing. The check is
+            # not needed for verbatim evidence, nor for texts that the graph decides, because the
+            # guard can read only sentences.
+            verdict, decided_by = _judge_by_words(
+                claim, names(text) - evidence.question_words, evidence
+            )
+        claims.append(JudgedClaim(text.strip(), verdict, decided_by))
     return tuple(claims)
 
 
@@ -119,7 +127,9 @@ class _Evidence(NamedTuple):
 
     pieces: Sequence[EvidencePiece]
     question_words: frozenset[str]
+    """Content words of the question."""
     keywords: frozenset[str]
+    """Words that do not state a fact by themselves."""
     thresholds: Thresholds
 
 
@@ -127,18 +137,20 @@ def _judge_by_words(
     claim: ContentWords, claim_names: frozenset[str], evidence: _Evidence
 ) -> tuple[ClaimVerdict, DecidedBy]:
     """Judges a claim by its words: licensed by any piece, else contradicted by a single fact."""
-    claim_own = [word for word in claim.words if word not in evidence.question_words]
+    claim_words = [word for word in claim.words if word not in evidence.question_words]
     contradicted = False
     for piece in evidence.pieces:
         content = piece.content
         # Words of the question are left out on both sides, since they occur in every fact.
-        piece_own = [word for word in content.words if word not in evidence.question_words]
-        if common(claim_own, piece_own) < max(1.0, evidence.thresholds.coverage * len(claim_own)):
+        piece_words = [word for word in content.words if word not in evidence.question_words]
+        if common(claim_words, piece_words) < max(
+            1.0, evidence.thresholds.coverage * len(claim_words)
+        ):
             continue
         # Common keywords only show that both are about the same subject.
         if evidence.keywords.issuperset(
-            {*claim_own} & {*piece_own}
-        ) and not evidence.keywords.issuperset(piece_own):
+            {*claim_words} & {*piece_words}
+        ) and not evidence.keywords.issuperset(piece_words):
             continue
         if not is_in_order(claim.words, content.words, evidence.thresholds):
             continue
@@ -170,10 +182,10 @@ def _read_sentences(answer: str, starts: list[int], guard: Guard | None) -> list
         index = bisect_right(starts, event.start) - 1
         if index < 0:
             continue
-        before = findings[index]
+        previous = findings[index]
         findings[index] = _GraphFinding(
-            before.contradicted or event.kind == "contradicted",
-            before.licensed or event.kind == "licensed",
-            before.undecided or event.kind in ("unknown", "ambiguous", "unread"),
+            previous.contradicted or event.kind == "contradicted",
+            previous.licensed or event.kind == "licensed",
+            previous.undecided or event.kind in ("unknown", "ambiguous", "unread"),
         )
     return findings

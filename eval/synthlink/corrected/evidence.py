@@ -1,8 +1,8 @@
 """Splits the evidence on a question into pieces that a claim is compared with.
 
-Facts and expected answers can license a claim or contradict it. Pages of the question's sources can
-only license: they state much else, so a claim that differs from one of their sentences may be about
-something else.
+Facts can license a claim or contradict it. Expected answers, and pages of the question's sources,
+can only license it: they state several things, so a claim that differs from one of their sentences
+may be about another thing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from retrieval.corpus import Corpus, CorpusPage
 
 EvidenceKind = Literal["facts", "pages"]
+"""``facts``: from the catalogue, expected answers included. ``pages``: from a source page."""
 
 
 class EvidencePiece(NamedTuple):
@@ -27,10 +28,10 @@ class EvidencePiece(NamedTuple):
     content: ContentWords
     kind: EvidenceKind
     is_single_fact: bool = False
-    """Whether it is the fact of a step, which states one thing, so that its numbers and negation
-    belong to that thing. A sentence of an expected answer can state several things."""
+    """Whether it is the fact of a step. Such a fact states one thing, so its numbers and negation
+    belong to that thing; a sentence of an expected answer can state several things."""
     title_words: frozenset[str] = frozenset()
-    """Content words of the title of its page."""
+    """Content words of the title of its page; empty for ``facts``."""
 
 
 class SourcePages:
@@ -53,7 +54,7 @@ class SourcePages:
         A source without an address is looked up by its title.
         """
         pages = (self._find_page(parse_source(source)) for source in question.sources)
-        return tuple(dict.fromkeys(cited for cited in pages if cited is not None))
+        return tuple(dict.fromkeys(page for page in pages if page is not None))
 
     def count_missing(self, questions: Iterable[Question]) -> int:
         """Counts the different sources of some questions that have no page in the corpus."""
@@ -69,8 +70,8 @@ class SourcePages:
 def collect_pieces(question: Question, pages: SourcePages | None = None) -> list[EvidencePiece]:
     """Collects the pieces of evidence on a question.
 
-    These are facts, sentences of the expected answers, whole expected answers, and sentences of the
-    source pages.
+    These are facts, single sentences of the expected answers, complete expected answers, and
+    sentences of the source pages.
     """
     return [
         *_iter_catalogue_pieces(question),
@@ -89,7 +90,7 @@ def _iter_catalogue_pieces(question: Question) -> Iterator[EvidencePiece]:
 
 
 def _iter_page_pieces(question: Question, pages: SourcePages) -> Iterator[EvidencePiece]:
-    for source in pages.find_pages(question):
-        about = frozenset(extract_content_words(source.title))
-        for _, text in sentences(source.text):
-            yield EvidencePiece(build_content_words(text), "pages", title_words=about)
+    for page in pages.find_pages(question):
+        title_words = frozenset(extract_content_words(page.title))
+        for _, text in sentences(page.text):
+            yield EvidencePiece(build_content_words(text), "pages", title_words=title_words)

@@ -1,4 +1,4 @@
-"""Scores retrieved pages against a question's sources, matching all forms of citing a page."""
+"""Scores retrieved pages against a question's sources, recognising all forms of citing a page."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from eval.synthlink.question import Source
 from kg.text.normaliser import normalise_phrase
 
 CUTOFF: Final = 5
+"""Number of pages that are scored, as in P@5."""
+# The beginning of an address, also without a scheme.
 _ADDRESS = re.compile(r"(?:https?:)?//|www\.|[a-z-]+\.(?:m\.)?wikipedia\.org/", re.IGNORECASE)
+# Names of parameters that track visitors and do not identify a page.
 _TRACKING = re.compile(r"(?:utm_\w+|fbclid|gclid)", re.IGNORECASE)
+# The paths of a Wikipedia page: /wiki/Title, or /w/index.php with the title as a parameter.
 _WIKI_PATH = re.compile(r"/(?:wiki|w/index\.php)/?(?P<title>.*)")
 
 
 class PageKey(NamedTuple):
-    """Address and title that identify a cited page, as far as the citation gives them."""
+    """The address and title by which a page is cited; a usable citation has at least one."""
 
     address: str
     """In normal form; empty if only a title is given."""
@@ -26,10 +30,10 @@ class PageKey(NamedTuple):
 
 
 class RetrievalScores(NamedTuple):
-    """Precision and recall of the first pages."""
+    """Precision and recall of the first five different pages."""
 
     precision: float
-    """Share of sources among the first min(5, number of sources) different pages."""
+    """Share of sources among the first k different pages, with k = min(5, number of sources)."""
     recall: float
     """Share of the sources that are among the first five different pages."""
 
@@ -38,9 +42,8 @@ def parse_citation(citation: str) -> PageKey:
     """Parses a citation, which is an address or a title.
 
     Scheme, ``www.``, a mobile host, port, fragment, final slash, tracking parameters, the order of
-    other parameters, and the escaping of characters make no difference. The title is also known
-    from a Wikipedia address (in the language of that Wikipedia), but not from addresses of other
-    sites.
+    other parameters, and the escaping of characters make no difference. A Wikipedia address also
+    gives the title, in the language of that Wikipedia; addresses of other sites give no title.
     """
     text = citation.strip()
     if not _ADDRESS.match(text):
@@ -54,6 +57,7 @@ def parse_citation(citation: str) -> PageKey:
             .removeprefix("www.")
             .replace(".m.wikipedia.org", ".wikipedia.org")
         )
+        # The limit refuses addresses made to take long to parse.
         query = parse_qsl(parts.query, max_num_fields=50)
     except ValueError:  # begins like an address but is not a valid one
         return PageKey("", normalise_phrase(text))
@@ -85,25 +89,28 @@ def score_retrieval(docs: Sequence[str], sources: Sequence[Source]) -> Retrieval
     expected = _remove_duplicates([parse_source(source) for source in sources])
     if not expected:
         return None
-    # Of each different page, by rank: the index of its source, or None.
-    ranked: list[int | None] = []
-    others: list[PageKey] = []
+    # For each different page, in order of rank: the index of its source, or None.
+    source_by_rank: list[int | None] = []
+    other_pages: list[PageKey] = []
     for cited in map(parse_citation, docs):
         if not any(cited):
             continue
-        index = next((i for i, source in enumerate(expected) if _is_same_page(cited, source)), None)
+        index = next(
+            (position for position, source in enumerate(expected) if _is_same_page(cited, source)),
+            None,
+        )
         if index is not None:
-            if index not in ranked:
-                ranked.append(index)
-        elif not any(_is_same_page(cited, other) for other in others):
-            others.append(cited)
-            ranked.append(None)
-        if len(ranked) == CUTOFF:
+            if index not in source_by_rank:
+                source_by_rank.append(index)
+        elif not any(_is_same_page(cited, other) for other in other_pages):
+            other_pages.append(cited)
+            source_by_rank.append(None)
+        if len(source_by_rank) == CUTOFF:
             break
     cutoff = min(CUTOFF, len(expected))
     return RetrievalScores(
-        sum(index is not None for index in ranked[:cutoff]) / cutoff,
-        sum(index is not None for index in ranked) / len(expected),
+        sum(index is not None for index in source_by_rank[:cutoff]) / cutoff,
+        sum(index is not None for index in source_by_rank) / len(expected),
     )
 
 

@@ -1,4 +1,8 @@
-"""Finds the steps that an answer takes: each fact is matched with a separate part of the answer."""
+"""Finds the steps that an answer takes.
+
+An answer takes a step if it states the step's fact. Each fact is matched with another part of the
+answer.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ from eval.synthlink.corrected.wording import (
 from eval.synthlink.question import Question
 from kg.text.normaliser import normalise_phrase, split_words
 
+# Boundaries between parts of a sentence: punctuation, dashes, brackets, and conjunctions.
 _PART_BOUNDARY: Final = re.compile(
     r"[,;:()]\s+|\s+[\u2013\u2014-]\s+|\s+(?=(?:and|but|while|whereas|which|who|because|so|thus|then|"
     r"leading|since|after|before|until)\s)",
@@ -35,11 +40,13 @@ _MAX_PARTS: Final = 300
 
 
 class _Fact(NamedTuple):
+    """The fact of a step, prepared for matching."""
+
     content: ContentWords
-    left_out: frozenset[str]
-    """Words left out of ``content``: the question's, unless the fact has no others."""
+    excluded_words: frozenset[str]
+    """Words left out of ``content``: those of the question, or none if the fact has no others."""
     keywords: frozenset[str]
-    """Words that do not state the fact by themselves; empty if the fact has no others."""
+    """Words that do not state the fact by themselves; empty if the fact has no other words."""
 
 
 def find_steps_taken(
@@ -47,15 +54,18 @@ def find_steps_taken(
 ) -> tuple[int, ...] | None:
     """Finds the steps whose facts the answer states, in any order.
 
-    The answer is split into sentences, and these into parts. A fact is stated by a run of
-    consecutive parts of one sentence that has enough of its words, not too many others, the common
-    words roughly in order, no other numbers, the same negation, and a word that is not a keyword.
+    The answer is split into sentences, and these into parts. A run of consecutive parts of one
+    sentence states a fact under these conditions:
+
+    * It has enough of the fact's words, not too many other words, and a word that is not a keyword.
+    * The common words are roughly in order.
+    * It has no other numbers, and the same negation.
+
     Runs of different facts do not overlap, so that no part takes two steps. The assignment of runs
     to facts that takes most steps is found by dynamic programming.
 
     Args:
-        answer: the answer. Answers of iterations do not count here, since their other qualities are
-            not scored.
+        answer: the final answer; the answers of iterations take no steps.
         question: the question with its steps.
         thresholds: settings of the corrected scores.
 
@@ -70,26 +80,28 @@ def find_steps_taken(
     }
     if not facts:
         return None
-    best: dict[int, int] = {0: 0}
-    """Set of steps taken, as a bit mask → index of the first part after the last one they use."""
+    end_by_steps: dict[int, int] = {0: 0}
+    """Set of steps taken, as a bit mask → index of the first part after the parts they use."""
     runs = _find_runs(answer, question, facts, thresholds)
     # Runs are sorted by their end, so a set of steps is first reached at its earliest end.
     for start, end, index in runs:
         bit = 1 << index
-        for taken, end_of_steps in list(best.items()):
-            if not taken & bit and end_of_steps <= start:
-                extended = taken | bit
-                best[extended] = min(best.get(extended, end), end)
-    # Of several sets of this size the smallest mask is taken, that is, the earlier steps.
-    largest = max(best, key=lambda taken: (taken.bit_count(), -taken))
-    return tuple(index for index in facts if largest >> index & 1)
+        for steps_taken, end_of_last_step in list(end_by_steps.items()):
+            if not steps_taken & bit and end_of_last_step <= start:
+                extended = steps_taken | bit
+                end_by_steps[extended] = min(end_by_steps.get(extended, end), end)
+    # Of several largest sets, the one with the smallest mask is chosen: that with earlier steps.
+    best_steps = max(end_by_steps, key=lambda steps_taken: (steps_taken.bit_count(), -steps_taken))
+    return tuple(index for index in facts if best_steps >> index & 1)
 
 
 def _prepare_fact(text: str, question_words: frozenset[str], keywords: frozenset[str]) -> _Fact:
     content = build_content_words(text, question_words)
-    left_out = question_words if content.words else frozenset[str]()
+    excluded_words = question_words if content.words else frozenset[str]()
     content = content if content.words else build_content_words(text)
-    return _Fact(content, left_out, frozenset() if keywords.issuperset(content.words) else keywords)
+    return _Fact(
+        content, excluded_words, frozenset() if keywords.issuperset(content.words) else keywords
+    )
 
 
 def _find_runs(
@@ -98,7 +110,8 @@ def _find_runs(
     """Finds the runs of parts that state a fact.
 
     Returns:
-        First part, end (the part after the last), and step of each run, sorted by end.
+        For each run: index of its first part, index of the part after its last, and index of the
+        step; sorted by the end of the run.
     """
     runs: list[tuple[int, int, int]] = []
     question_words, answer_signs, min_signs = (
@@ -107,12 +120,12 @@ def _find_runs(
         least(question, thresholds),
     )
     n_parts = 0
-    verbatim = to_the_letter(question)
-    excluded_sets = {question_words, *(fact.left_out for fact in facts.values())}
+    reference_sentences = to_the_letter(question)
+    excluded_sets = {question_words, *(fact.excluded_words for fact in facts.values())}
     for _, sentence in sentences(answer):
         if asks(sentence):
             continue
-        if normalise_phrase(sentence) not in verbatim and not is_prose(
+        if normalise_phrase(sentence) not in reference_sentences and not is_prose(
             sentence, answer_signs, min_signs
         ):
             continue
@@ -123,30 +136,30 @@ def _find_runs(
             excluded: [build_content_words(part, excluded) for part in parts]
             for excluded in excluded_sets
         }
-        for first in range(len(parts)):
-            for end in range(first + 1, min(first + _MAX_RUN_LENGTH, len(parts)) + 1):
+        for start in range(len(parts)):
+            for end in range(start + 1, min(start + _MAX_RUN_LENGTH, len(parts)) + 1):
                 run = {
-                    excluded: joined(content[first:end]) for excluded, content in contents.items()
+                    excluded: joined(content[start:end]) for excluded, content in contents.items()
                 }
                 # A run with only words of the question states nothing, not even a fact that has
                 # only such words.
                 if run[question_words].words:
                     runs += [
-                        (n_parts + first, n_parts + end, index)
+                        (n_parts + start, n_parts + end, index)
                         for index, fact in facts.items()
-                        if states_fact(run[fact.left_out], fact, thresholds)
+                        if states_fact(run[fact.excluded_words], fact, thresholds)
                     ]
         n_parts += len(parts)
     return sorted(runs, key=lambda run: (run[1], run[0], run[2]))
 
 
 def states_fact(stretch: ContentWords, source_fact: _Fact, thresholds: Thresholds) -> bool:
-    """Returns whether a stretch of text states a fact."""
+    """Returns whether a stretch of text states a fact; see ``find_steps_taken``."""
     content = source_fact.content
-    shared = common(stretch.words, content.words)
+    n_common = common(stretch.words, content.words)
     return (
-        shared >= thresholds.coverage * len(content.words)
-        and shared >= thresholds.focus * len(stretch.words)
+        n_common >= thresholds.coverage * len(content.words)
+        and n_common >= thresholds.focus * len(stretch.words)
         and stretch.negated == content.negated
         and numbers_agree(stretch, content)
         and is_in_order(stretch.words, content.words, thresholds)

@@ -9,41 +9,45 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the corrected scores; in [0, 1] except ``english``, ``names`` and ``length``."""
 
     coverage: float = 0.5
-    """Minimum share of a fact's words (without the question's) that an answer must contain to take
-    its step; minimum share of a claim's words that one piece of evidence must contain."""
+    """Minimum share of a fact's words, without those of the question, that an answer must contain
+    to take its step. Also the minimum share of a claim's words that a piece of evidence must
+    contain."""
     focus: float = 0.25
-    """Minimum share of the words of a stretch of text that must be the fact's for the stretch to
-    state it: a list of all keywords states no fact."""
+    """Minimum share of fact words among the words of a stretch of text, for the stretch to state
+    the fact. Because of it, a list of all keywords states no fact."""
     order: float = 0.2
-    """Minimum order of the common words for a fact to be stated (``wording.order``). An answer with
-    twice this order has the full F1."""
+    """Minimum order of the common words (``wording.order``) for a fact to be stated. From twice
+    this order on, F1 is not reduced."""
     thrown: float = 0.5
     """Factor on F1 for an answer whose words are in random order. It is not 0, because correct
-    answers can have another order, and with few common words the order is weak evidence."""
+    answers can have another order than the reference, and with few common words the order is weak
+    evidence."""
     glued: float = 0.25
     """Factor on F1 for an answer that is not prose at all. It is not 0, because correct answers can
     be lists."""
     refuted: float = 0.25
-    """Weight of a matching word in a refuted sentence. It is not 0, because verdicts can be
+    """Weight of a matching word in a contradicted sentence. It is not 0, because verdicts can be
     wrong."""
     prose: float = 0.1
-    """Share of function words (``Signs.small``) at which an answer counts fully as prose; the
-    factor falls to 0 at half this share. If the reference has a lower share, that one is used."""
+    """Share of function words (``Signs.small``) at which an answer counts fully as prose. Below it,
+    the degree of prose falls, to 0 at half this share. If the reference has a lower share, that
+    share is used instead."""
     english: float = -0.12
-    """How much more likely an answer must be as prose than as keywords with words put between them,
-    as mean log ratio per word (``Signs.english``). 98 % of the stretches of the shipped pages are
-    above."""
+    """Minimum evidence that an answer is prose, and not keywords with words put between them: the
+    mean log likelihood ratio per word (``Signs.english``). 98 % of the stretches of text of the
+    shipped pages are above this value."""
     names: float = 1.5
-    """Maximum number of keywords per other word of the answer; additional ones do not count.
+    """Maximum number of keywords per other word of the answer; additional keywords do not count.
     None of 18 paraphrases exceeds it; one in seven answers of the graph walker does."""
     length: float = 3.0
-    """Maximum length of an answer relative to the longest reference; in a longer answer, steps
-    count less in proportion."""
+    """Maximum length of an answer relative to the longest reference. In a longer answer, steps
+    count less, in inverse proportion to its length."""
     sentence: float = 0.05
-    """Minimum share of function words (``Signs.small``) of a sentence; below it, a sentence states
-    nothing."""
+    """Minimum share of function words (``Signs.small``) of a sentence. A sentence with a lower
+    share counts as a list of words, which states nothing."""
     correct: float = 0.35
-    """Minimum F1 of a correct answer, used for the first correct iteration. Three of four correct
-    answers in other words reach it, and 1 of 30 that quote sentences of the source pages."""
+    """Minimum F1 of a correct answer, used to find the first correct iteration. Three of four
+    correct answers in other words reach it, but only 1 of 30 answers that merely quote sentences of
+    the source pages."""
     sweep: tuple[float, ...] = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
     """Other values of ``correct`` at which efficiency is reported."""

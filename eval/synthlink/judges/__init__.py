@@ -1,1 +1,1 @@
-"""Language models as judges of claims that the graph does not decide; anchors check the judges."""
+"""Language models as judges of claims that the graph does not decide, checked by anchors."""

@@ -24,14 +24,20 @@ class ClaimVotes(NamedTuple):
     """All votes on one claim, and the verdict they give."""
 
     verdict: Finding | None
+    """The verdict of more than half of the votes; None for none."""
     is_split: bool
+    """Whether there are enough valid votes, but no verdict has a majority."""
     votes: tuple[Finding | None, ...]
+    """The votes in order; None for a lost vote."""
     lost_votes: tuple[LostVote, ...]
 
 
 class _Ballot(NamedTuple):
+    """One vote; exactly one of the fields is None."""
+
     vote: Finding | None
     lost_vote: LostVote | None
+    """Why there is no vote."""
 
 
 class ClaimJudge:
@@ -58,12 +64,12 @@ class ClaimJudge:
 
         Args:
             options: how models are called; its ``model`` is replaced by each of ``models``.
-            models: ``provider/model`` of each.
+            models: ``provider/model`` of each judge.
             repeats: votes per model on each claim.
 
         Raises:
             EpocheError: as ``ModelClient.open``.
-            SettingError: as the class.
+            SettingError: there are no models, or the number of repeats is out of range.
         """
         check_panel(len(models), repeats)
         return cls(open_panel(options, models, max_tokens=MAX_TOKENS, seed=0), repeats=repeats)
@@ -75,7 +81,7 @@ class ClaimJudge:
 
     @property
     def planned_votes(self) -> int:
-        """Number of votes on every claim, without the additional deciding one."""
+        """Number of votes on every claim, without an additional deciding vote."""
         return len(self._clients) * self._repeats
 
     def params(self) -> dict[str, Any]:
@@ -102,16 +108,16 @@ class ClaimJudge:
         if is_undecided([ballot.vote for ballot in ballots], self.planned_votes):
             ballots.append(await self._cast_vote(view, self.planned_votes))
         votes = tuple(ballot.vote for ballot in ballots)
-        verdict, split = combine_votes(votes, self.planned_votes)
+        verdict, is_split = combine_votes(votes, self.planned_votes)
         lost_votes = tuple(ballot.lost_vote for ballot in ballots if ballot.lost_vote is not None)
-        return ClaimVotes(verdict, split, votes, lost_votes)
+        return ClaimVotes(verdict, is_split, votes, lost_votes)
 
     async def _collect_ballots(self, view: JudgeView) -> list[_Ballot]:
         try:
-            async with asyncio.TaskGroup() as group:
+            async with asyncio.TaskGroup() as task_group:
                 tasks = [
-                    group.create_task(self._cast_vote(view, vote))
-                    for vote in range(self.planned_votes)
+                    task_group.create_task(self._cast_vote(view, vote_number))
+                    for vote_number in range(self.planned_votes)
                 ]
         except BaseExceptionGroup as errors:
             # Only errors that affect every call are raised here, so the first one is enough.
@@ -120,23 +126,23 @@ class ClaimJudge:
 
     async def _cast_vote(self, view: JudgeView, vote_number: int) -> _Ballot:
         if vote_number < self.planned_votes:
-            index, sample = divmod(vote_number, self._repeats)
+            client_index, sample = divmod(vote_number, self._repeats)
         else:
             # The model with the deciding vote is chosen per claim, so that no model always decides.
             rng = rng_for(f"synthlink|{view.question}|{view.claim}|decides")
-            index, sample = rng.randrange(len(self._clients)), self._repeats
-        client = self._clients[index]
+            client_index, sample = rng.randrange(len(self._clients)), self._repeats
+        client = self._clients[client_index]
         try:
             reply = await client.ask(view.build_messages(vote_number), ClaimReply, sample=sample)
         except ModelCallError as error:
             return _make_lost_ballot(vote_number, explain_failed_call(error), client.model)
-        void = explain_void_reply(reply.completion, reply.value, reply.problem)
-        if void is not None or reply.value is None:
+        void_vote = explain_void_reply(reply.completion, reply.value, reply.problem)
+        if void_vote is not None or reply.value is None:
             return _make_lost_ballot(
-                vote_number, void or VoidVote("unreadable", "no verdict"), client.model
+                vote_number, void_vote or VoidVote("unreadable", "no verdict"), client.model
             )
         return _Ballot(reply.value.verdict, None)
 
 
-def _make_lost_ballot(vote_number: int, void: VoidVote, model: str) -> _Ballot:
-    return _Ballot(None, LostVote(vote_number, void.kind, void.problem, model))
+def _make_lost_ballot(vote_number: int, void_vote: VoidVote, model: str) -> _Ballot:
+    return _Ballot(None, LostVote(vote_number, void_vote.kind, void_vote.problem, model))

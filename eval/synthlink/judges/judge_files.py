@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.file_scorer import References, read_references
-from eval.synthlink.judges.judge_items import AnswerClaims, items_to_judge
+from eval.synthlink.judges.judge_items import AnswerClaims, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
 from eval.synthlink.predictions import read_predictions
 from eval.synthlink.scores import score_predictions
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kg.base.console import StageCallback
 
 _UNUSED_RESAMPLES = 10
-"""Number of resamples while claims are collected; the intervals of that scoring are not used."""
+"""Number of resamples of the scoring that collects the claims; its intervals are not used."""
 
 
 def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
@@ -38,7 +38,7 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
         judge: the judges and how they are called.
 
     Returns:
-        All verdicts, to be passed to ``write_scores``.
+        All verdicts, to be passed to ``score_files`` as ``judged``.
 
     Raises:
         SettingError: the mode is ``literal``, in which no claims are judged.
@@ -64,14 +64,14 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
             predictions = read_predictions(file, references.catalog.ids)
             answers += _iter_answer_claims(predictions, references, thresholds, watch)
     pages = None if references.pages is None else SourcePages(references.pages)
-    items = items_to_judge(answers, references.catalog.questions, pages, thresholds)
+    items = select_items_to_judge(answers, references.catalog.questions, pages, thresholds)
     return collect_verdicts(items, options.output_dir, judge)
 
 
 def _iter_answer_claims(
     predictions: Predictions, references: References, thresholds: Thresholds, watch: StageCallback
 ) -> Iterator[AnswerClaims]:
-    """Yields the answers of a file that claim something, with verdicts from graph and words."""
+    """Yields the answers of a file that claim something, with the verdicts on their claims."""
     report = score_predictions(
         predictions,
         references.catalog,

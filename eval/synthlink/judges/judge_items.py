@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 MAX_CLAIMS_PER_ANSWER: Final = 40
 """Maximum number of claims of one answer that are judged, which bounds the cost of long answers."""
 _MAX_SHARED_WORDS: Final = 0.5
-"""Maximum share of an anchor's words that occur in the evidence, for anchors from other questions;
-with more in common, the evidence could state the anchor."""
+"""Limit for anchors from other questions: the share of an anchor's words that occur in the evidence
+must be below it. With more common words, the evidence could state the anchor."""
 
 
 class JudgeItem(NamedTuple):
@@ -48,14 +48,14 @@ class JudgeItem(NamedTuple):
 
 
 class AnswerClaims(NamedTuple):
-    """An answer with its claims, and the verdicts on them from graph and words."""
+    """An answer, and its claims with the verdicts that graph and word comparison give."""
 
     question: Question
     answer: str
     claims: tuple[JudgedClaim, ...]
 
 
-def items_to_judge(
+def select_items_to_judge(
     answers: Iterable[AnswerClaims],
     questions: Sequence[Question],
     pages: SourcePages | None,
@@ -63,19 +63,19 @@ def items_to_judge(
 ) -> list[JudgeItem]:
     """Selects the claims of some answers to be judged, and anchors of the same questions.
 
-    Not judged, and so decided by comparing words, are claims after the first
+    Some claims are not judged, but decided by comparing words: claims after the first
     ``MAX_CLAIMS_PER_ANSWER`` of an answer, strings of keywords, and claims that do not fit into the
     judge's prompt together with their evidence.
 
     Args:
-        answers: answers of all files that are scored; a claim made by several is judged once.
+        answers: answers of all files that are scored; a claim of several answers is judged once.
         questions: the whole catalogue.
-        pages: texts of the sources; None for none.
-        thresholds: decides what counts as prose.
+        pages: source pages used as evidence; None for none.
+        thresholds: settings of the corrected scores, which decide what counts as prose.
 
     Returns:
         All claims, then all anchors, each in the order of the catalogue. An item does not depend on
-        the other claims.
+        which other claims there are.
     """
     items: dict[str, dict[str, JudgeItem]] = {}
     evidence: dict[str, tuple[str, ...]] = {}
@@ -89,9 +89,11 @@ def items_to_judge(
                 items.setdefault(question.id, {})[claim.text] = item
     judged_questions = [question for question in questions if question.id in items]
     claim_items = [item for question in judged_questions for item in items[question.id].values()]
-    others = assign_other_facts(questions, pages) if judged_questions else {}
+    other_facts = assign_other_facts(questions, pages) if judged_questions else {}
     anchors = [
-        item for question in judged_questions for item in _iter_anchors(question, others, pages)
+        item
+        for question in judged_questions
+        for item in _iter_anchors(question, other_facts, pages)
     ]
     return [*claim_items, *(item for item in anchors if item.view.is_within_limits)]
 
@@ -114,8 +116,8 @@ def _iter_anchors(
 ) -> Iterator[JudgeItem]:
     """Yields an anchor for each fact of the question, and one for a fact of another question.
 
-    Where there are pages, which state the question's facts in other words, a fact is left out of
-    the evidence it is judged by: finding the same sentence again would not test the judge.
+    Source pages state the question's facts in other words. If there are any, a fact is therefore
+    left out of its own evidence: finding the same sentence again would not test the judge.
     """
     all_evidence = collect_evidence(question, pages)
     has_pages = pages is not None and bool(pages.find_pages(question))
@@ -132,14 +134,14 @@ def _iter_anchors(
 def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None) -> dict[str, str]:
     """Assigns to each question a fact of another question that its own evidence does not state.
 
-    The questions are shuffled with a fixed seed and taken as a ring. Each gets a fact of the first
-    question after it that shares no source with it and whose fact has less than half of its words
-    in the question's evidence.
+    The questions are shuffled with a fixed seed and arranged in a ring. Each gets a fact of the
+    next question in the ring that meets two conditions: it has no source in common with this
+    question, and less than half of the fact's words occur in this question's evidence.
 
     Args:
         questions: the whole catalogue, so that the facts do not depend on which questions have
             claims to judge.
-        pages: texts of the sources; None for none.
+        pages: source pages used as evidence; None for none.
 
     Returns:
         Question id → fact; questions for which there is no such fact are left out.
@@ -149,14 +151,14 @@ def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None)
         key=lambda question: question.id,
     )
     rng_for("synthlink|anchors").shuffle(ring)
-    found: dict[str, str] = {}
+    facts_by_question: dict[str, str] = {}
     for index, question in enumerate(ring):
-        known = {
+        evidence_words = {
             word
             for text in collect_evidence(question, pages)
             for word in extract_content_words(text)
         }
-        known.update(extract_content_words(question.question))
+        evidence_words.update(extract_content_words(question.question))
         sources = {source.url or source.title for source in question.sources}
         for offset in range(1, len(ring)):
             other = ring[(index + offset) % len(ring)]
@@ -165,10 +167,10 @@ def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None)
             facts = _list_facts(other)
             fact = facts[index % len(facts)]
             words = set(extract_content_words(fact))
-            if len(words & known) < _MAX_SHARED_WORDS * len(words):
-                found[question.id] = fact
+            if len(words & evidence_words) < _MAX_SHARED_WORDS * len(words):
+                facts_by_question[question.id] = fact
                 break
-    return found
+    return facts_by_question
 
 
 def _list_facts(question: Question) -> list[str]:

@@ -1,4 +1,4 @@
-"""The plan of a judging run: which items have a line in the journal, and how to judge the rest."""
+"""The plan of a judging run: which items have a line in the journal, and how others are judged."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kg.base.errors import RecordError
 from kg.base.files import to_json_bytes
 
 HAS_VERDICT, NO_VERDICT, OTHER_SCORING = 0, 1, 2
-"""Outcome codes of a line: the judge decided (or its votes are split); every attempt failed; the
-line belongs to another scoring."""
+"""Outcome codes of a line. ``HAS_VERDICT``: the votes give a verdict, or are split.
+``NO_VERDICT``: too many votes were lost. ``OTHER_SCORING``: the line belongs to another scoring."""
 
 _HINT: Final = f"Repair the line, or delete {JUDGED_FILE}: its claims are then judged again."
 
@@ -32,7 +32,7 @@ class JudgePlan:
     Args:
         items: the items to be judged.
         judge: the judge.
-        on_line: called with the outcome code and usage of every line of these items that is read.
+        on_line: called with the outcome code and usage of every line on these items in the journal.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class JudgePlan:
         if position is None:
             self._n_other_lines += 1
             return len(self._items) + self._n_other_lines - 1, OTHER_SCORING
-        code = outcome_code(verdict_line)
+        code = get_outcome_code(verdict_line)
         self._on_line(code, verdict_line.usage)
         return position, code
 
@@ -85,7 +85,7 @@ class JudgePlan:
 
         async def judge_item() -> AnsweredRow:
             result = await self._judge.judge_claim(item.view)
-            log = current_calls()
+            calls = current_calls()
             line = VerdictLine(
                 key=self._keys[position],
                 kind=item.kind,
@@ -96,14 +96,14 @@ class JudgePlan:
                 planned=self._judge.planned_votes,
                 votes=result.votes,
                 lost=result.lost_votes,
-                latency_s=round(log.latency_s, 4) if log.calls else None,
-                usage=round_cost(log.sum_usage()),
+                latency_s=round(calls.latency_s, 4) if calls.calls else None,
+                usage=round_cost(calls.sum_usage()),
             )
-            return AnsweredRow(outcome_code(line), to_json_bytes(line) + b"\n", line.usage)
+            return AnsweredRow(get_outcome_code(line), to_json_bytes(line) + b"\n", line.usage)
 
         return judge_item
 
 
-def outcome_code(line: VerdictLine) -> int:
+def get_outcome_code(line: VerdictLine) -> int:
     """Returns the outcome code of a line of these items."""
     return HAS_VERDICT if line.has_outcome else NO_VERDICT

@@ -43,8 +43,8 @@ class JudgeOptions:
         models: as given with ``--judge-model``.
         client: how models are called.
         repeats: votes of each model on every claim; None for the default number.
-        answerers: which model answered in each file whose claims are judged; the first is that of
-            the file to be scored, the others those of the files it is compared with.
+        answerers: the model that answered in each file whose claims are judged: first that of the
+            file to be scored, then those of the files it is compared with.
         limits: concurrency, maximum cost, and after how many errors to stop.
         earlier_totals: usage and cost of the answers before judging; it counts towards
             ``limits.max_cost``.
@@ -61,16 +61,16 @@ class JudgeOptions:
         """Resolves and checks the names of the judges.
 
         Raises:
-            SettingError: no judge is named, a judge is named twice, a judge is also an answering
-                model but ``same`` is not given, or the number of votes is out of range.
+            SettingError: no judge is named, a judge is named twice, a model that answered is named
+                as a judge without ``same``, or the number of votes is out of range.
             ModelAccessError: a name is not a known model, or its address or key is not set.
         """
-        first, *others = self.answerers
+        first, *other_answerers = self.answerers
         selection = choose_judges(self.models, first.model, answered_by_model=first.by_model)
         check_panel(len(selection.models), self.votes_per_judge)
         if not selection.same:
-            for other in others:
-                choose_judges(selection.models, other.model, answered_by_model=other.by_model)
+            for answerer in other_answerers:
+                choose_judges(selection.models, answerer.model, answered_by_model=answerer.by_model)
         return selection
 
     @property
@@ -118,7 +118,7 @@ def _open_judge(options: JudgeOptions, selection: JudgeSelection) -> Iterator[Cl
     try:
         yield judge
     finally:
-        # asyncio.run needs a thread without an event loop, and a notebook's thread runs one.
+        # asyncio.run needs a thread without an event loop, but a notebook's thread has one.
         with ThreadPoolExecutor(1) as threads:
             threads.submit(lambda: asyncio.run(judge.aclose())).result()
 
@@ -137,8 +137,10 @@ def _judge_missing_items(
         meter.add_earlier_sessions(None)
         if options.earlier_totals is not None:
             meter.add_totals(CallTotals(spent_usd=options.earlier_totals.spent_usd))
-        missing = [position for position in range(len(items)) if not journal.has_row(position)]
-        order = shuffle_positions(missing, 0, "synthlink judge")
+        missing_positions = [
+            position for position in range(len(items)) if not journal.has_row(position)
+        ]
+        order = shuffle_positions(missing_positions, 0, "synthlink judge")
 
         def iter_questions() -> Iterator[RunQuestion]:
             return (plan.build_question(position) for position in order)

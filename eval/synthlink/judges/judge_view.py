@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from eval.synthlink.question import Question
 
 MAX_EVIDENCE_LENGTH: Final = 100_000
-"""Maximum length of question and evidence together, in characters. If it is exceeded, the claim is
-not judged: with a part of the evidence the verdict could be different."""
+"""Maximum length of question and evidence together, in characters. If they are longer, the claim is
+not judged: a verdict from a part of the evidence could be different."""
 MAX_CLAIM_LENGTH: Final = 2_000
 """Maximum length of a claim, in characters."""
 
@@ -40,9 +40,9 @@ class JudgeView:
     def build_messages(self, vote_number: int) -> list[Message]:
         """Builds the conversation for one vote.
 
-        Votes differ in the order of the blocks (six orders for the first six votes) and of the
-        evidence, so that a judge with a position bias disagrees with itself. The orders depend on
-        question, claim and vote number only.
+        Votes differ in the order of the blocks (six orders for the first six votes) and in the
+        order of the evidence, so that a judge with a position bias disagrees with itself. Both
+        orders depend on question, claim and vote number only.
 
         Args:
             vote_number: number of the vote, from 0.
@@ -65,7 +65,7 @@ def collect_evidence(
 
     Args:
         question: the question.
-        pages: texts of the sources; None to use no sources.
+        pages: source pages used as evidence; None for none.
         excluded_fact: a fact to leave out.
 
     Returns:

@@ -15,6 +15,7 @@ from eval.synthlink.metrics import QuestionScore
 from eval.synthlink.verdicts.record import ItemKind, Judgement, JudgeReport, VerdictLine
 
 _MAX_ERROR_RATE: Final = 0.2
+"""Error rate on anchors at which a judge counts as unreliable."""
 
 
 def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> JudgeReport:
@@ -24,52 +25,63 @@ def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> J
         judgement: all their verdicts, including those on claims of other files.
         rows: the file's corrected scores, with the verdicts applied.
     """
-    pairs = [
+    open_claims = [
         (row.question_id, claim)
         for row in rows
         for claim in row.parts.claims
         if claim.by != "graph"
     ]
-    lines = {key: judgement.lines_by_claim.get((key[0], key[1].text)) for key in pairs}
-    judged_lines = [line for line in lines.values() if line is not None]
-    decided = [claim for _, claim in pairs if claim.by == "judge"]
-    words, judges = [claim.words for claim in decided], [claim.verdict for claim in decided]
+    lines_by_claim = {
+        key: judgement.lines_by_claim.get((key[0], key[1].text)) for key in open_claims
+    }
+    judged_lines = [line for line in lines_by_claim.values() if line is not None]
+    decided_claims = [claim for _, claim in open_claims if claim.by == "judge"]
+    word_verdicts = [claim.words for claim in decided_claims]
+    judge_verdicts = [claim.verdict for claim in decided_claims]
     table: dict[str, dict[str, int]] = {}
-    for (first, second), count in sorted(Counter(zip(words, judges, strict=True)).items()):
-        table.setdefault(str(first), {})[second] = count
-    same = sum(first == second for first, second in zip(words, judges, strict=True))
-    kappa = cohens_kappa(words, judges)
-    own, other = (_get_anchor_verdicts(judgement, kind) for kind in ("own fact", "other fact"))
+    for (word_verdict, judge_verdict), count in sorted(
+        Counter(zip(word_verdicts, judge_verdicts, strict=True)).items()
+    ):
+        table.setdefault(str(word_verdict), {})[judge_verdict] = count
+    n_same = sum(
+        word_verdict == judge_verdict
+        for word_verdict, judge_verdict in zip(word_verdicts, judge_verdicts, strict=True)
+    )
+    kappa = cohens_kappa(word_verdicts, judge_verdicts)
+    own_fact_verdicts, other_fact_verdicts = (
+        _get_anchor_verdicts(judgement, kind) for kind in ("own fact", "other fact")
+    )
     lost_counts = Counter(vote.kind for line in judgement.lines for vote in line.lost)
     return JudgeReport(
         models=judgement.models,
         same=judgement.same,
         planned=judgement.planned,
-        open=len(pairs),
+        open=len(open_claims),
         asked=len(judged_lines),
-        decided=len(decided),
+        decided=len(decided_claims),
         split=sum(line.split for line in judged_lines),
         lost=sum(not line.has_outcome for line in judged_lines),
         by_words=table,
-        agreed=round_significant(same / len(decided)) if decided else None,
+        agreed=round_significant(n_same / len(decided_claims)) if decided_claims else None,
         kappa=None if kappa is None else round_significant(kappa),
         unanimous=_compute_unanimous_share(judged_lines),
-        own_facts=compute_rate(own, "supported"),
-        other_facts=compute_rate(other, "not_told"),
-        other_supported=compute_rate(other, "supported"),
+        own_facts=compute_rate(own_fact_verdicts, "supported"),
+        other_facts=compute_rate(other_fact_verdicts, "not_told"),
+        other_supported=compute_rate(other_fact_verdicts, "supported"),
         lost_votes=dict(sorted(lost_counts.items())),
         usage=_sum_usage(judgement.lines),
     )
 
 
 def list_judge_notes(report: JudgeReport) -> Iterator[str]:
-    """Lists the notes that must accompany scores in which a judge took part."""
+    """Yields the notes that must accompany scores that use a judge's verdicts."""
     models = ", ".join(report.models)
-    agreed = (
+    agreement = (
         "" if report.agreed is None else f", and agreed with word overlap on {report.agreed:.0%}"
     )
     yield (
-        f"{models} judged {report.decided} of {report.open} claims that the graph left open{agreed}"
+        f"{models} judged {report.decided} of {report.open} claims that the graph left open"
+        f"{agreement}"
     )
     for text, rate in (
         ("called {} of {} facts of the questions themselves supported", report.own_facts),
@@ -98,13 +110,14 @@ def list_judge_notes(report: JudgeReport) -> Iterator[str]:
 
 
 def is_unreliable(report: JudgeReport) -> bool:
-    """Returns whether a judge misses a fifth of own facts, or supports a fifth of other facts.
+    """Returns whether a judge errs on a fifth of the anchors of one kind, or on more.
 
-    Both are easy cases: on claims that are nearly right, the judge will err more often.
+    An error is a question's own fact that is not judged supported, or another question's fact that
+    is. Both are easy cases: on claims that are nearly right, the judge will err more often.
     """
-    own, other = report.own_facts.value, report.other_supported.value
-    return (own is not None and own <= 1 - _MAX_ERROR_RATE) or (
-        other is not None and other >= _MAX_ERROR_RATE
+    own_supported, other_supported = report.own_facts.value, report.other_supported.value
+    return (own_supported is not None and own_supported <= 1 - _MAX_ERROR_RATE) or (
+        other_supported is not None and other_supported >= _MAX_ERROR_RATE
     )
 
 
@@ -113,7 +126,7 @@ def _format_claims(count: int) -> str:
 
 
 def _get_anchor_verdicts(judgement: Judgement, kind: ItemKind) -> list[str | None]:
-    """Returns the verdicts on anchors of one kind; None where all votes were lost."""
+    """Returns the verdict on each anchor of a kind: ``split`` without a majority, None if lost."""
     return [
         line.verdict or ("split" if line.split else None)
         for line in judgement.lines
@@ -122,11 +135,18 @@ def _get_anchor_verdicts(judgement: Judgement, kind: ItemKind) -> list[str | Non
 
 
 def _compute_unanimous_share(lines: Sequence[VerdictLine]) -> float | None:
-    """Computes the share of claims, among those with all planned votes, whose votes all agree."""
-    planned = [line.votes[: line.planned] for line in lines]
-    full = [votes for votes in planned if len(votes) > 1 and None not in votes]
+    """Computes the share of claims on which all planned votes agree.
+
+    Claims with a lost vote, and claims with only one vote, are left out.
+    """
+    planned_votes = [line.votes[: line.planned] for line in lines]
+    complete_votes = [votes for votes in planned_votes if len(votes) > 1 and None not in votes]
     return (
-        round_significant(sum(len(set(votes)) == 1 for votes in full) / len(full)) if full else None
+        round_significant(
+            sum(len(set(votes)) == 1 for votes in complete_votes) / len(complete_votes)
+        )
+        if complete_votes
+        else None
     )
 
 
@@ -136,11 +156,11 @@ def _sum_usage(lines: Sequence[VerdictLine]) -> Usage | None:
     if not usages:
         return None
     costs = [usage.cost_usd for usage in usages]
-    known = [cost for cost in costs if cost is not None]
+    known_costs = [cost for cost in costs if cost is not None]
     return round_cost(
         Usage(
             sum(usage.prompt_tokens for usage in usages),
             sum(usage.completion_tokens for usage in usages),
-            fsum(known) if len(known) == len(costs) else None,
+            fsum(known_costs) if len(known_costs) == len(costs) else None,
         )
     )

@@ -16,7 +16,7 @@ JUDGED_FILE: Final = "synthlink_judged.jsonl"
 """The journal, with one ``VerdictLine`` per line, in the folder of the scores."""
 
 Finding = Literal["supported", "contradicted", "not_told"]
-"""A judge's verdict on a claim; ``not_told``: the evidence leaves it open."""
+"""A judge's verdict on a claim; ``not_told`` means that the evidence leaves the claim open."""
 
 ItemKind = Literal["claim", "own fact", "other fact"]
 """``own fact`` and ``other fact`` are anchors: a fact of the question itself, and a fact of another
@@ -48,7 +48,7 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
     split: bool = False
     """Whether there are enough votes, including the deciding one, but no verdict has a majority."""
     planned: int
-    """Number of planned votes; a vote beyond these is a deciding one."""
+    """Number of planned votes; an additional vote is the deciding one."""
     votes: tuple[Finding | None, ...]
     """The votes in order; null for a lost vote."""
     lost: tuple[LostVote, ...] = ()
@@ -73,7 +73,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     params: dict[str, Any]
     """All settings that influence verdicts, for the manifest."""
     lines: tuple[VerdictLine, ...]
-    """Lines on the claims of all files of predictions, then on the anchors."""
+    """Lines on the claims of all files of predictions, followed by those on the anchors."""
 
     def to_manifest(self) -> dict[str, Any]:
         """Returns settings and hashes of the judging for the manifest; without times."""
@@ -87,7 +87,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def lines_by_claim(self) -> dict[tuple[str, str], VerdictLine]:
-        """(Question id, claim) → the line on it; without anchors."""
+        """(Question id, claim) → the line with its verdict; without anchors."""
         return {(line.question_id, line.claim): line for line in self.lines if line.kind == "claim"}
 
 
@@ -97,22 +97,25 @@ class JudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         models: ``provider/model`` of each judge.
         same: whether the model that answered is one of the judges.
-        planned: votes on each claim, without a deciding one.
+        planned: number of votes on each claim, without a deciding vote.
         open: number of claims that the graph does not decide.
-        asked: of these, claims that were judged; the others are decided by comparing words.
-        decided: of those judged, claims with a verdict or a split vote.
-        split: of those decided, claims whose votes have no majority; their verdict is unknown.
-        lost: claims judged without result, since votes were lost; decided by comparing words.
-        by_words: verdict from words → verdict of the judge → number of claims, over ``decided``.
-        agreed: share of ``decided`` on which words give the same verdict; null for no claims.
-        kappa: Cohen's kappa of the same verdicts; null where it is undefined.
+        asked: number of ``open`` claims that were judged; the others are decided by comparing
+            words.
+        decided: number of claims that were judged with a verdict or a split vote.
+        split: number of ``decided`` claims whose votes have no majority; their verdict is unknown.
+        lost: number of claims that were judged without result, because votes were lost; they are
+            decided by comparing words.
+        by_words: verdict from words → verdict of the judge → number of ``decided`` claims.
+        agreed: share of ``decided`` claims for which words give the same verdict; null for no
+            claims.
+        kappa: Cohen's kappa of these two verdicts; null where it is undefined.
         unanimous: share of claims with identical votes, among those with all planned votes; null
             for one vote per claim, and for no claims.
         own_facts: share of the questions' own facts that were judged supported.
-        other_facts: share of other questions' facts that were judged not told.
+        other_facts: share of other questions' facts that were judged ``not_told``.
         other_supported: share of other questions' facts that were judged supported.
-        lost_votes: kind of failure → number of lost votes, those on anchors included.
-        usage: usage of all votes, those on anchors included; null if no model was called.
+        lost_votes: kind of failure → number of lost votes, including those on anchors.
+        usage: usage of all votes, including those on anchors; null if no model was called.
     """
 
     models: tuple[str, ...]

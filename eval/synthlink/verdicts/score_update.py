@@ -17,6 +17,7 @@ from eval.synthlink.metrics import (
 from eval.synthlink.question import Question
 from eval.synthlink.verdicts.record import Finding, VerdictLine
 
+# The judge's words for a verdict → those of the scores.
 VERDICT_BY_FINDING: dict[Finding, ClaimVerdict] = {
     "supported": "licensed",
     "contradicted": "contradicted",
@@ -33,7 +34,7 @@ def apply_verdicts(
     verdict from comparing words, as without a judge.
 
     Args:
-        scores: scores with the verdicts of graph and words.
+        scores: scores of the answer, with verdicts from graph and word comparison.
         question: the question answered.
         lines: (question id, claim) → the judge's line on it.
     """

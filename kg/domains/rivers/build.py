@@ -1,11 +1,11 @@
 """Builds ``rivers.ttl`` from the source tables: ``python -m kg.domains.rivers.build [--check]``.
 
 The graph asserts only part of the tables' data: a share of every column is withheld, so that there
-are claims the graph cannot decide. The withheld values are sampled by a hash of the river's id,
-independent of how well known the river is, so that a name does not reveal whether the graph asserts
-its mouth (a mouth that is part of the river's name is always asserted). Facts that entail a
-withheld mouth are not written either: no inverse, no ``drainsInto``. (A river system does not
-entail a mouth: dozens of rivers share one.)
+are claims the graph cannot decide. The withheld values are sampled by a hash of the river's id, so
+that a river's name or fame does not reveal whether the graph asserts its mouth. (A mouth that is
+part of the river's name is always asserted.) Facts that entail a withheld mouth are not written
+either: no inverse, no ``drainsInto``. A river system may be asserted, because it does not entail a
+mouth: dozens of rivers share one.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from kg.domains.rivers.tables import (
 )
 
 SALT = "epoche rivers 1"
+"""Part of every hash: with another salt, other values would be withheld."""
 
 WITHHELD = {
     "flowsInto": 0.36,
@@ -46,32 +47,34 @@ WITHHELD = {
 }
 """Share of each property that the graph does not assert (of ``traverses``: of each country)."""
 
-STATED_AS_INFLOW = 0.25
+ASSERTED_AS_TRIBUTARY = 0.25
 """Share of the asserted river mouths that are written inversely, as ``hasTributary``."""
 
 DENIED_GRANDPARENT = 0.30
-"""Share of tributaries for which the graph denies that they flow into their river's own mouth."""
+"""Share of tributaries for which the graph denies that they flow into the sea, lake or river that
+their parent river flows into."""
 
 
 def hash_to_unit(*key: str) -> float:
     """Returns a pseudo-random number in [0, 1) that depends on ``key`` only."""
     digest = hashlib.sha256("|".join((SALT, *key)).encode()).digest()
+    # The first 8 bytes are an integer below 2**64.
     return int.from_bytes(digest[:8], "big") / 2**64
 
 
-def is_stated(prop: str, *key: str) -> bool:
+def is_asserted(prop: str, *key: str) -> bool:
     """Returns whether the graph asserts property ``prop`` of the entity that ``key`` names."""
     return hash_to_unit(prop, *key) >= WITHHELD[prop]
 
 
-def is_mouth_stated(river: River) -> bool:
+def is_mouth_asserted(river: River) -> bool:
     """Returns whether the graph asserts a river's mouth.
 
     Always true if the river's name contains its mouth, as in "Tara (Drina)": the mouth of such a
     river cannot count as unknown.
     """
     qualifier = river.label.partition(" (")[2].rstrip(")")
-    return is_stated("flowsInto", river.id) or bool(qualifier and qualifier in river.mouth)
+    return is_asserted("flowsInto", river.id) or bool(qualifier and qualifier in river.mouth)
 
 
 def find_main_river(river: River, tables: Tables) -> River:
@@ -79,18 +82,20 @@ def find_main_river(river: River, tables: Tables) -> River:
     visited: set[str] = set()
     while river.label not in visited:
         visited.add(river.label)
-        water = tables.waterbodies.get(river.mouth)
-        following = tables.rivers.get(water.outlet if water else river.mouth)
-        if following is None:
+        waterbody = tables.waterbodies.get(river.mouth)
+        next_river = tables.rivers.get(waterbody.outlet if waterbody else river.mouth)
+        if next_river is None:
             break
-        river = following
+        river = next_river
     return river
 
 
 def render_turtle(tables: Tables) -> str:
     """Renders the whole graph as Turtle."""
-    inflows = _find_inflows(tables)
-    members = Counter(find_main_river(river, tables).label for river in tables.rivers.values())
+    tributaries = _find_inverse_tributaries(tables)
+    member_counts = Counter(
+        find_main_river(river, tables).label for river in tables.rivers.values()
+    )
     blocks = [
         (FOLDER / "ontology.ttl").read_text(encoding="utf-8"),
         "# Everything below is written by build.py from the CSV tables; edit those.\n",
@@ -99,66 +104,76 @@ def render_turtle(tables: Tables) -> str:
         _render_block(make_slug(country.label), "Country", country.label, country.alt, [])
         for country in sorted(tables.countries.values(), key=lambda c: make_slug(c.label))
     )
-    for water in sorted(tables.waterbodies.values(), key=lambda w: make_slug(w.label)):
-        alt = (*water.alt, strip_qualifier(water.label))
-        blocks.append(_render_block(make_slug(water.label), water.kind, water.label, alt, []))
-    for place in sorted(
+    for waterbody in sorted(tables.waterbodies.values(), key=lambda w: make_slug(w.label)):
+        alt = (*waterbody.alt, strip_qualifier(waterbody.label))
+        blocks.append(
+            _render_block(make_slug(waterbody.label), waterbody.kind, waterbody.label, alt, [])
+        )
+    for source in sorted(
         {r.source for r in tables.rivers.values()} - {""} - set(tables.waterbodies)
     ):
-        label = place.removeprefix("the ")
-        kind = "Place" if label == place else "NaturalFeature"
-        blocks.append(_render_block(_make_place_name(place), kind, label, (), []))
+        label = source.removeprefix("the ")
+        class_name = "Place" if label == source else "NaturalFeature"
+        blocks.append(_render_block(_make_place_name(source), class_name, label, (), []))
     blocks.extend(
         _render_block(_make_system_name(label), "RiverSystem", _make_system_label(label), (), [])
-        for label in sorted(members)
-        if members[label] > 1
+        for label in sorted(member_counts)
+        if member_counts[label] > 1
     )
     # "Niger" alone means the country: a river named after a country keeps its "River".
-    countries = {name for c in tables.countries.values() for name in (c.label, *c.alt)}
+    country_names = {name for c in tables.countries.values() for name in (c.label, *c.alt)}
     for river in sorted(tables.rivers.values(), key=lambda r: r.id):
-        alt = tuple(name for name in list_names(river) if name not in countries)
+        alt = tuple(name for name in list_names(river) if name not in country_names)
         blocks.append(
             _render_block(
-                river.id, "River", river.label, alt, _list_facts(river, tables, members, inflows)
+                river.id,
+                "River",
+                river.label,
+                alt,
+                _list_facts(river, tables, member_counts, tributaries),
             )
         )
         blocks.extend(_render_denials(river, tables))
     return "\n".join(blocks)
 
 
-def _find_inflows(tables: Tables) -> dict[str, list[str]]:
-    """Finds the ids of rivers whose mouth is asserted inversely, by the label of that mouth."""
-    inflows: dict[str, list[str]] = {}
+def _find_inverse_tributaries(tables: Tables) -> dict[str, list[str]]:
+    """Returns label of a river → ids of the tributaries that are asserted as ``hasTributary``."""
+    tributaries: dict[str, list[str]] = {}
     for river in sorted(tables.rivers.values(), key=lambda r: r.id):
-        if is_mouth_stated(river) and _is_stated_as_inflow(river, tables):
-            inflows.setdefault(river.mouth, []).append(river.id)
-    return inflows
+        if is_mouth_asserted(river) and _is_asserted_as_tributary(river, tables):
+            tributaries.setdefault(river.mouth, []).append(river.id)
+    return tributaries
 
 
 def _list_facts(
-    river: River, tables: Tables, members: Counter[str], inflows: dict[str, list[str]]
+    river: River, tables: Tables, member_counts: Counter[str], tributaries: dict[str, list[str]]
 ) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
-    if is_mouth_stated(river) and not _is_stated_as_inflow(river, tables):
+    if is_mouth_asserted(river) and not _is_asserted_as_tributary(river, tables):
         facts.append(("wm:flowsInto", f":{make_slug(river.mouth)}"))
-    if river.source and is_stated("hasSource", river.id):
-        lake = river.source in tables.waterbodies
+    if river.source and is_asserted("hasSource", river.id):
+        is_waterbody = river.source in tables.waterbodies
         facts.append(
             (
                 "wm:hasSource",
-                f":{make_slug(river.source) if lake else _make_place_name(river.source)}",
+                f":{make_slug(river.source) if is_waterbody else _make_place_name(river.source)}",
             )
         )
     facts.extend(
         ("wm:traverses", f":{make_slug(tables.countries[code].label)}")
         for code in river.countries
-        if is_stated("traverses", river.id, code)
+        if is_asserted("traverses", river.id, code)
     )
-    main = find_main_river(river, tables).label
+    main_label = find_main_river(river, tables).label
     # That the Rhine belongs to the Rhine system is obvious from the name alone.
-    if members[main] > 1 and main != river.label and is_stated("partOfSystem", river.id):
-        facts.append(("wm:partOfSystem", f":{_make_system_name(main)}"))
-    measures = (
+    if (
+        member_counts[main_label] > 1
+        and main_label != river.label
+        and is_asserted("partOfSystem", river.id)
+    ):
+        facts.append(("wm:partOfSystem", f":{_make_system_name(main_label)}"))
+    measurements = (
         ("length", river.length_km, "integer"),
         ("discharge", river.discharge_m3s, "decimal"),
         ("sourceElevation", compute_source_elevation(river, tables), "integer"),
@@ -166,35 +181,37 @@ def _list_facts(
     )
     facts.extend(
         (f"wm:{prop}", f'"{value}"^^xsd:{datatype}')
-        for prop, value, datatype in measures
-        if value is not None and is_stated(prop, river.id)
+        for prop, value, datatype in measurements
+        if value is not None and is_asserted(prop, river.id)
     )
-    facts.extend(("wm:hasTributary", f":{inflow}") for inflow in inflows.get(river.label, ()))
+    facts.extend(
+        ("wm:hasTributary", f":{tributary}") for tributary in tributaries.get(river.label, ())
+    )
     return facts
 
 
-def _is_stated_as_inflow(river: River, tables: Tables) -> bool:
-    return river.mouth in tables.rivers and hash_to_unit("inflow", river.id) < STATED_AS_INFLOW
+def _is_asserted_as_tributary(river: River, tables: Tables) -> bool:
+    return river.mouth in tables.rivers and hash_to_unit("inflow", river.id) < ASSERTED_AS_TRIBUTARY
 
 
 def _render_denials(river: River, tables: Tables) -> list[str]:
-    denied = [("traverses", make_slug(tables.countries[code].label)) for code in river.not_in]
-    denied += [("flowsInto", make_slug(label)) for label in river.not_into]
-    following = tables.rivers.get(river.mouth)
-    if following is not None and hash_to_unit("denied", river.id) < DENIED_GRANDPARENT:
-        denied.append(("flowsInto", make_slug(following.mouth)))
+    denied_facts = [("traverses", make_slug(tables.countries[code].label)) for code in river.not_in]
+    denied_facts += [("flowsInto", make_slug(label)) for label in river.not_into]
+    parent = tables.rivers.get(river.mouth)
+    if parent is not None and hash_to_unit("denied", river.id) < DENIED_GRANDPARENT:
+        denied_facts.append(("flowsInto", make_slug(parent.mouth)))
     return [
         f":not-{river.id}-{prop.lower()}-{target} a owl:NegativePropertyAssertion ;\n"
         f"    owl:sourceIndividual :{river.id} ; owl:assertionProperty wm:{prop} ;\n"
         f"    owl:targetIndividual :{target} .\n"
-        for prop, target in dict.fromkeys(denied)
+        for prop, target in dict.fromkeys(denied_facts)
     ]
 
 
 def _render_block(
-    name: str, kind: str, label: str, alt: tuple[str, ...], facts: list[tuple[str, str]]
+    name: str, class_name: str, label: str, alt: tuple[str, ...], facts: list[tuple[str, str]]
 ) -> str:
-    lines = [f":{name} a wm:{kind}", f"rdfs:label {_quote_literal(label)}@en"]
+    lines = [f":{name} a wm:{class_name}", f"rdfs:label {_quote_literal(label)}@en"]
     lines += [
         f"skos:altLabel {_quote_literal(other)}" for other in dict.fromkeys(alt) if other != label
     ]
@@ -214,8 +231,8 @@ def _make_system_label(label: str) -> str:
     """``"River Don (Yorkshire)"`` → ``"Don river system (Yorkshire)"``."""
     name = strip_qualifier(label)
     qualifier = label.removeprefix(name)
-    short = name.removeprefix("River ").removesuffix(" River")
-    return f"{short} river system{qualifier}"
+    short_name = name.removeprefix("River ").removesuffix(" River")
+    return f"{short_name} river system{qualifier}"
 
 
 def _quote_literal(text: str) -> str:

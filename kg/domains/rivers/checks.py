@@ -1,7 +1,8 @@
-"""Checks the rivers tables for consistency, independent of the source of a figure.
+"""Checks that the values in the rivers tables fit together, wherever they were taken from.
 
-The checks cannot prove a figure, but a wrong one usually violates a check: a tributary with more
-water than its river, a mouth above its source, a last country that the next river does not reach.
+The checks cannot prove that a value is right, but a wrong one usually violates a check: a
+tributary with more water than its river, a mouth above its source, or a last country that the next
+river does not reach.
 """
 
 from __future__ import annotations
@@ -18,18 +19,23 @@ from kg.domains.rivers.tables import (
     strip_qualifier,
 )
 
+# Slightly beyond the extremes on Earth: the length of the Nile, the discharge of the Amazon, the
+# shore of the Dead Sea and the highest sources.
 MAX_LENGTH_KM = 7_000
 MAX_DISCHARGE_M3S = 215_000
 ELEVATION_RANGE_M = (-430, 6_500)
 LAKE_TOLERANCE_M = 15
 """Maximum difference in metres between a river's mouth and the lake or sea it reaches."""
 KINDS = ("Lake", "Sea", "Wetland")
+"""Classes of bodies of water in the vocabulary."""
 
 COUNTRY_EXCEPTIONS: frozenset[str] = frozenset()
-"""Rivers whose last country the river they flow into does not touch; give each a reason."""
+"""Labels of rivers that end in a country where the river they flow into does not flow. Give the
+reason for each in a comment."""
 
 DISCHARGE_EXCEPTIONS: frozenset[str] = frozenset()
-"""Tributaries with more water than their river has at its mouth; give each a reason."""
+"""Labels of tributaries with more water than their river has at its mouth. Give the reason for each
+in a comment."""
 
 
 def find_problems(tables: Tables) -> list[str]:
@@ -47,34 +53,40 @@ def find_problems(tables: Tables) -> list[str]:
 
 
 def _check_names(tables: Tables) -> Iterator[str]:
-    owners: dict[str, str] = {}
-    everything = [
+    label_by_slug: dict[str, str] = {}
+    labels = [
         *(c.label for c in tables.countries.values()),
         *tables.waterbodies,
         *tables.rivers,
     ]
-    for label in everything:
-        name = make_slug(label)
-        if not name:
+    for label in labels:
+        slug = make_slug(label)
+        if not slug:
             yield f"{label!r} has no ASCII name"
-        elif name in owners:
-            yield f"{label!r} and {owners[name]!r} share the name {name!r}"
-        owners[name] = label
-    # A label must name one entity only, or a question that uses it would be ambiguous. Shorter
-    # names may be shared: such homonyms are intended.
+        elif slug in label_by_slug:
+            yield f"{label!r} and {label_by_slug[slug]!r} share the name {slug!r}"
+        label_by_slug[slug] = label
+    # A label must name one entity only, or a question that uses it would be ambiguous. Other names
+    # of entities may be the same: such homonyms are intended. A river or lake may also be called
+    # like a country, as the Jordan is.
     countries = {country.label for country in tables.countries.values()}
-    named = {river.label: list_names(river) for river in tables.rivers.values()}
-    named |= {w.label: (*w.alt, strip_qualifier(w.label)) for w in tables.waterbodies.values()}
-    for label, names in named.items():
-        for name in map(make_slug, names):
-            owner = owners.get(name, label)
+    names_by_label = {river.label: list_names(river) for river in tables.rivers.values()}
+    names_by_label |= {
+        w.label: (*w.alt, strip_qualifier(w.label)) for w in tables.waterbodies.values()
+    }
+    for label, names in names_by_label.items():
+        for slug in map(make_slug, names):
+            owner = label_by_slug.get(slug, label)
             if owner != label and owner not in countries:
-                yield f"{label!r} is also called {name!r}, the label of {owner!r}"
-    for water in tables.waterbodies.values():
-        if water.kind not in KINDS:
-            yield f"waterbodies.csv: {water.label}: unknown class {water.kind!r}"
-        if water.outlet and water.outlet not in tables.rivers:
-            yield f"waterbodies.csv: {water.label}: outlet {water.outlet!r} is not in rivers.csv"
+                yield f"{label!r} is also called {slug!r}, the label of {owner!r}"
+    for waterbody in tables.waterbodies.values():
+        if waterbody.kind not in KINDS:
+            yield f"waterbodies.csv: {waterbody.label}: unknown class {waterbody.kind!r}"
+        if waterbody.outlet and waterbody.outlet not in tables.rivers:
+            yield (
+                f"waterbodies.csv: {waterbody.label}: "
+                f"outlet {waterbody.outlet!r} is not in rivers.csv"
+            )
 
 
 def _check_row(river: River, tables: Tables) -> Iterator[str]:
@@ -113,21 +125,24 @@ def _check_row(river: River, tables: Tables) -> Iterator[str]:
 def _check_downstream(river: River, tables: Tables) -> Iterator[str]:
     """Checks a row against the river or body of water that it flows into."""
     visited = [river.label]
-    following = tables.rivers.get(river.mouth)
-    while following is not None:
-        if following.label in visited:
-            yield f"flows in a circle: {' → '.join([*visited, following.label])}"
+    next_river = tables.rivers.get(river.mouth)
+    while next_river is not None:
+        if next_river.label in visited:
+            yield f"flows in a circle: {' → '.join([*visited, next_river.label])}"
             return
-        visited.append(following.label)
-        following = tables.rivers.get(following.mouth)
-    source, mouth = compute_source_elevation(river, tables), compute_mouth_elevation(river, tables)
-    if source is not None and mouth is not None and source <= mouth:
-        yield f"source at {source} m is not above the mouth at {mouth} m"
-    water = tables.waterbodies.get(river.mouth)
-    if water is not None:
-        level = 0 if water.kind == "Sea" else water.elevation_m
-        if mouth is not None and level is not None and abs(mouth - level) > LAKE_TOLERANCE_M:
-            yield f"mouth at {mouth} m, but {water.label} lies at {level} m"
+        visited.append(next_river.label)
+        next_river = tables.rivers.get(next_river.mouth)
+    source_m, mouth_m = (
+        compute_source_elevation(river, tables),
+        compute_mouth_elevation(river, tables),
+    )
+    if source_m is not None and mouth_m is not None and source_m <= mouth_m:
+        yield f"source at {source_m} m is not above the mouth at {mouth_m} m"
+    waterbody = tables.waterbodies.get(river.mouth)
+    if waterbody is not None:
+        level = 0 if waterbody.kind == "Sea" else waterbody.elevation_m
+        if mouth_m is not None and level is not None and abs(mouth_m - level) > LAKE_TOLERANCE_M:
+            yield f"mouth at {mouth_m} m, but {waterbody.label} lies at {level} m"
         return
     parent = tables.rivers[river.mouth]
     if river.countries[-1] not in parent.countries and river.label not in COUNTRY_EXCEPTIONS:
@@ -142,15 +157,15 @@ def _check_downstream(river: River, tables: Tables) -> Iterator[str]:
             f"carries {river.discharge_m3s} m³/s into {parent.label}, "
             f"which carries {parent.discharge_m3s}"
         )
-    floor = _find_mouth_level(parent, tables)
-    if floor is not None:
-        if mouth is not None and mouth < floor:
-            yield f"mouth at {mouth} m, below that of {parent.label} at {floor} m"
-        if source is not None and source <= floor:
-            yield f"source at {source} m, not above the mouth of {parent.label}"
-    spring = compute_source_elevation(parent, tables)
-    if mouth is not None and spring is not None and mouth > spring:
-        yield f"mouth at {mouth} m, above the source of {parent.label}"
+    parent_mouth_m = _find_mouth_level(parent, tables)
+    if parent_mouth_m is not None:
+        if mouth_m is not None and mouth_m < parent_mouth_m:
+            yield f"mouth at {mouth_m} m, below that of {parent.label} at {parent_mouth_m} m"
+        if source_m is not None and source_m <= parent_mouth_m:
+            yield f"source at {source_m} m, not above the mouth of {parent.label}"
+    parent_source_m = compute_source_elevation(parent, tables)
+    if mouth_m is not None and parent_source_m is not None and mouth_m > parent_source_m:
+        yield f"mouth at {mouth_m} m, above the source of {parent.label}"
 
 
 def _find_mouth_level(river: River, tables: Tables) -> int | None:

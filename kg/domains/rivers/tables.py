@@ -43,12 +43,14 @@ class WaterBody(msgspec.Struct, frozen=True, kw_only=True):
     """Class of the vocabulary: ``Lake``, ``Sea`` or ``Wetland``."""
     elevation_m: int | None
     outlet: str
+    """Label of the river that leaves a lake; empty if there is none."""
 
 
 class River(msgspec.Struct, frozen=True, kw_only=True):
     """A row of ``rivers.csv``; ``None`` and ``""`` mean that the value is unknown."""
 
     line: int
+    """Line number in the file."""
     label: str
     alt: tuple[str, ...]
     mouth: str
@@ -86,10 +88,10 @@ _ASCII_SPELLINGS = str.maketrans(
 
 
 def make_slug(label: str) -> str:
-    """Makes an ASCII name of a label: ``"Río Negro (Uruguay)"`` → ``"rio-negro-uruguay"``."""
-    spelled = label.translate(_ASCII_SPELLINGS)
-    plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", plain.lower().replace("'", "")).strip("-")
+    """Makes an ASCII name from a label: ``"Río Negro (Uruguay)"`` → ``"rio-negro-uruguay"``."""
+    ascii_spelling = label.translate(_ASCII_SPELLINGS)
+    ascii_text = unicodedata.normalize("NFKD", ascii_spelling).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_text.lower().replace("'", "")).strip("-")
 
 
 def strip_qualifier(label: str) -> str:
@@ -98,7 +100,10 @@ def strip_qualifier(label: str) -> str:
 
 
 def list_names(river: River) -> tuple[str, ...]:
-    """Lists a river's names: label, alternatives, with and without "River" and the qualifier."""
+    """Lists a river's names: label, alternative names, and variants of the label.
+
+    The variants are without the qualifier, and with or without "River".
+    """
     name = strip_qualifier(river.label)
     if name.endswith(" River"):
         variants: tuple[str, ...] = (name.removesuffix(" River"),)
@@ -116,7 +121,8 @@ def read_tables(folder: Path = FOLDER) -> Tables:
     """Reads the three files.
 
     Raises:
-        TableError: a line has the wrong number of cells, a bad number, or a label used before.
+        TableError: a line has the wrong number of cells, an invalid number, or the key (label or
+            country code) of an earlier line.
     """
     countries = {
         cells["code"]: Country(
@@ -200,16 +206,18 @@ def _parse_integer(cell: str, where: str) -> int | None:
 
 
 def compute_source_elevation(river: River, tables: Tables) -> int | None:
-    """Returns the elevation of the source in metres, else that of the lake the river leaves."""
-    water = tables.waterbodies.get(river.source)
-    return river.source_m if river.source_m is not None or water is None else water.elevation_m
+    """Returns the elevation of the source in metres; if unknown, that of the source lake."""
+    waterbody = tables.waterbodies.get(river.source)
+    return (
+        river.source_m if river.source_m is not None or waterbody is None else waterbody.elevation_m
+    )
 
 
 def compute_mouth_elevation(river: River, tables: Tables) -> int | None:
-    """Returns the elevation of the mouth in metres, else that of the sea or lake it reaches."""
+    """Returns the elevation of the mouth in metres; if unknown, that of the sea or lake there."""
     if river.mouth_m is not None:
         return river.mouth_m
-    water = tables.waterbodies.get(river.mouth)
-    if water is None:
+    waterbody = tables.waterbodies.get(river.mouth)
+    if waterbody is None:
         return None
-    return 0 if water.kind == "Sea" else water.elevation_m
+    return 0 if waterbody.kind == "Sea" else waterbody.elevation_m

@@ -1,8 +1,9 @@
 """Proposes synonym candidates that embeddings miss: acronyms and their expansions, and spellings.
 
 The vectors of "WAL" and "write-ahead logging" are far apart, and those of "optimisation" and
-"optimization" may be. Both kinds are found by an index, which joins whole groups, so that every
-keyword stays in one group and the verifier decides as for all others.
+"optimization" may be. ``propose_pairs`` finds both kinds by an index of letters. ``join_groups``
+then joins the groups of such a pair completely, so that every keyword stays in exactly one group.
+The verifier decides about the joined groups as about all others.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from kg.text.canonical.rules import abbreviates_phrase, is_acronym, join_lemmas
 from kg.text.normaliser import normalise_phrase, split_words
 
 _MAX_WORDS = 9
-"""Maximum number of words of an expansion: one for each of the at most eight characters of an
-acronym, and a function word."""
+"""Maximum number of words of an expansion: an acronym has up to eight characters, each of which
+gives one word, and the expansion may contain a function word."""
 
 
 def join_groups(
     labels: Sequence[str], groups: Sequence[Sequence[int]], max_group_size: int
 ) -> list[list[int]]:
-    """Joins groups if the index proposes a pair of their members.
+    """Joins two groups if ``propose_pairs`` pairs a keyword of one with a keyword of the other.
 
     Args:
         labels: the keywords.
@@ -31,13 +32,13 @@ def join_groups(
     Returns:
         Groups with each position once, in the order of their first members.
     """
-    group_of = {place: number for number, group in enumerate(groups) for place in group}
+    group_of = {position: number for number, group in enumerate(groups) for position in group}
     members = [list(group) for group in groups]
     for first, second in propose_pairs(labels):
         low, high = sorted((group_of[first], group_of[second]))
         if low != high and len(members[low]) + len(members[high]) <= max_group_size:
-            for place in members[high]:
-                group_of[place] = low
+            for position in members[high]:
+                group_of[position] = low
             members[low] += members[high]
             members[high] = []
     return sorted(sorted(group) for group in members if group)
@@ -49,33 +50,37 @@ def propose_pairs(labels: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _pair_same_letters(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yields keywords that differ only in spaces, hyphens or spelling, each with the first one."""
-    first: dict[str, int] = {}
-    for place, label in enumerate(labels):
+    """Yields pairs that differ only in spaces, hyphens or spelling.
+
+    Each keyword is paired with the first one of its kind.
+    """
+    first_positions: dict[str, int] = {}
+    for position, label in enumerate(labels):
         for key in {normalise_phrase(label).replace(" ", ""), join_lemmas(label)}:
-            start = first.setdefault(key, place)
-            if start != place:
-                yield start, place
+            first_position = first_positions.setdefault(key, position)
+            if first_position != position:
+                yield first_position, position
 
 
 def _pair_acronyms(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yields acronyms with each keyword that they may abbreviate."""
-    short: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for place, label in enumerate(labels):
+    acronyms_by_letter: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for position, label in enumerate(labels):
         if is_acronym(label):
             form = normalise_phrase(label)
-            # Indexed by first letter. A digit can stand for a number word and x for "ex…", so
-            # those acronyms are tried with every phrase (key "").
+            # Acronyms are indexed by first letter. A digit can stand for a number word and x for
+            # "ex…", so acronyms that begin with those are tried with every phrase (key "").
             key = form[0] if form[0].isalpha() and form[0] != "x" else ""
-            short[key].append((place, form))
-    for place, label in enumerate(labels if short else ()):
-        parts = split_words(label)
-        if 2 <= len(parts) <= _MAX_WORDS:
-            available = set("".join(parts))
-            keys = {part[0] for part in parts[:3]} | {""}
+            acronyms_by_letter[key].append((position, form))
+    for position, label in enumerate(labels if acronyms_by_letter else ()):
+        words = split_words(label)
+        if 2 <= len(words) <= _MAX_WORDS:
+            letters = set("".join(words))
+            # The acronym begins with the first word that is not left out as a function word.
+            keys = {word[0] for word in words[:3]} | {""}
             for key in sorted(keys):
-                for other, form in short.get(key, ()):
+                for acronym_position, form in acronyms_by_letter.get(key, ()):
                     # A cheap test first: most acronyms have a letter that the words lack.
-                    needed = {char for char in form if char.isalpha()}
-                    if needed <= available and abbreviates_phrase(form, label):
-                        yield min(place, other), max(place, other)
+                    required_letters = {char for char in form if char.isalpha()}
+                    if required_letters <= letters and abbreviates_phrase(form, label):
+                        yield min(position, acronym_position), max(position, acronym_position)

@@ -1,9 +1,9 @@
 """Merges synonymous keywords in four stages: embed, cluster, verify, apply.
 
 Keywords with the same normal form are merged from the start. Clusters are only candidates; the
-verifier decides. Acronyms are far from their expansions in every embedding, so an index of acronyms
-and spellings adds candidates: it joins whole clusters before the third stage, so that each keyword
-is in one group only.
+verifier decides. Embeddings place acronyms far from their expansions. Therefore ``candidates``
+proposes acronyms and other spellings before the third stage: it joins whole clusters to groups, so
+that each keyword is in one group only.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def canonicalise_keywords(
         threshold: minimum cosine between all keywords of a cluster.
         max_group_size: maximum number of keywords in a group.
         index_candidates: whether acronyms with their expansions, and other spellings and spacings,
-            are candidates too.
+            are candidates too; see ``kg.text.canonical.candidates``.
         on_progress: called with the number of keywords compared so far, and of all keywords.
 
     Returns:
@@ -66,14 +66,14 @@ def canonicalise_keywords(
 
     keywords = _group_spellings(frequencies)
     labels = [keyword.label for keyword in keywords]
-    parts = [
+    vector_batches = [
         normalise_rows(embedder.encode(labels[start : start + _BATCH_SIZE]))
         for start in range(0, len(labels), _BATCH_SIZE)
     ]
     groups: list[list[int]] = []
-    if parts:
+    if vector_batches:
         groups = cluster_rows(
-            np.concatenate(parts), threshold, max_group_size, on_progress=on_progress
+            np.concatenate(vector_batches), threshold, max_group_size, on_progress=on_progress
         )
     if index_candidates:
         groups = join_groups(labels, groups, max_group_size)
@@ -103,17 +103,20 @@ def _build_table(
     groups_to_verify = []
     for group in groups:
         if len(group) > 1:
-            some = sorted((keywords[n] for n in group), key=lambda k: (-k.occurrences, k.form))
-            groups_to_verify.append([keyword.label for keyword in some])
+            group_keywords = sorted(
+                (keywords[n] for n in group), key=lambda k: (-k.occurrences, k.form)
+            )
+            groups_to_verify.append([keyword.label for keyword in group_keywords])
     verdicts = verifier.verify_groups(groups_to_verify) if groups_to_verify else []
-    forms = {keyword.form: keyword.form for keyword in keywords}
+    concept_of_form = {keyword.form: keyword.form for keyword in keywords}
     for labels, sets in zip(groups_to_verify, verdicts, strict=True):
         check_synonym_sets(labels, sets)
         for canonical, members in sets:
-            forms.update(
+            concept_of_form.update(
                 (normalise_phrase(member), normalise_phrase(canonical)) for member in members
             )
-    label = {keyword.form: keyword.label for keyword in keywords}
+    label_of_form = {keyword.form: keyword.label for keyword in keywords}
     return CanonicalTable(
-        forms, {concept: label[concept] for concept in sorted(set(forms.values()))}
+        concept_of_form,
+        {concept: label_of_form[concept] for concept in sorted(set(concept_of_form.values()))},
     )

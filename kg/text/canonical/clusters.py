@@ -61,14 +61,14 @@ class _MergeTree:
             The leaves of each subtree. A single leaf may have more rows.
         """
         groups: list[list[int]] = []
-        open_nodes = [(node, -1)]
-        while open_nodes:
-            current, group = open_nodes.pop()
+        stack = [(node, -1)]  # (node, position of its subtree in `groups`, or -1 above the cut)
+        while stack:
+            current, group = stack.pop()
             if group < 0 and (self._weights[current] <= max_rows or current not in self._parts):
                 groups.append([])
                 group = len(groups) - 1
             if current in self._parts:
-                open_nodes.extend((part, group) for part in self._parts[current])
+                stack.extend((part, group) for part in self._parts[current])
             else:
                 groups[group].append(current)
         return groups
@@ -110,13 +110,13 @@ def cluster_rows(
     order, starts, distinct = _group_equal_rows(vectors)
     groups = [[int(row)] for row in np.flatnonzero(~vectors.any(axis=1))]
     if len(order):
-        same = np.split(order, starts[1:])
+        rows_of_vector = np.split(order, starts[1:])
         weights = np.diff(np.append(starts, len(order)))
         tree = _build_merge_tree(distinct, weights, 1 - threshold, max_pairs, on_progress)
         max_rows = len(vectors) if max_group_size is None else max_group_size
         for root in tree.roots:
             for leaves in tree.cut_subtrees(root, max_rows):
-                rows = sorted(int(row) for leaf in leaves for row in same[leaf])
+                rows = sorted(int(row) for leaf in leaves for row in rows_of_vector[leaf])
                 # A leaf is larger than the limit only if that many vectors are equal: then it
                 # does not matter where it is cut.
                 groups.extend(
@@ -138,8 +138,9 @@ def _group_equal_rows(vectors: FloatArray) -> tuple[IndexArray, IndexArray, Floa
     keys = content.view(np.dtype((np.void, content.itemsize * content.shape[1]))).ravel()
     order = np.argsort(keys, kind="stable")
     content = content[order]
-    new = np.append(True, (content[1:] != content[:-1]).any(axis=1))[: len(rows)]
-    return rows[order], np.flatnonzero(new), content if new.all() else content[new]
+    # Marks the first row of each distinct vector; the slice is for the case of no rows.
+    is_first = np.append(True, (content[1:] != content[:-1]).any(axis=1))[: len(rows)]
+    return rows[order], np.flatnonzero(is_first), content if is_first.all() else content[is_first]
 
 
 def _build_merge_tree(
@@ -151,19 +152,21 @@ def _build_merge_tree(
 ) -> _MergeTree:
     """Builds the trees of complete linkage over distinct vectors, up to ``max_distance``."""
     tree, starts, is_complete = _MergeTree(weights), np.arange(len(vectors)), False
-    ordered, numbers = vectors, starts
+    ordered_vectors, leaf_numbers = vectors, starts
     while not is_complete:
         pairs, is_complete = find_similar_pairs(
-            ordered, numbers, starts, max_distance, max_pairs, on_progress
+            ordered_vectors, leaf_numbers, starts, max_distance, max_pairs, on_progress
         )
         for merge in compute_complete_linkage(pairs, len(starts)):
             tree.merge_clusters(merge.first, merge.second)
         tree.drop_merged_roots()
         if not is_complete:
             # Not all pairs fitted into memory. After the merges there are fewer clusters and
-            # pairs: search again.
+            # pairs, so the next round can find the remaining ones.
             leaves = [np.asarray(tree.list_leaves(root), np.int64) for root in tree.roots]
-            starts = np.concatenate(([0], np.cumsum([len(some) for some in leaves])[:-1]))
-            numbers = np.concatenate(leaves)
-            ordered = vectors[numbers]
+            starts = np.concatenate(
+                ([0], np.cumsum([len(cluster_leaves) for cluster_leaves in leaves])[:-1])
+            )
+            leaf_numbers = np.concatenate(leaves)
+            ordered_vectors = vectors[leaf_numbers]
     return tree

@@ -45,8 +45,8 @@ class CanonicalLookup:
             embedder: the model that the table was built with.
             graph_nodes: nodes of the graph in normal form; only these are returned.
             fallback_threshold: minimum cosine of the nearest concept.
-            vectors: embeddings of ``table.list_canonical_keywords()``, rows of length 1, if
-                already known.
+            vectors: embeddings of the labels of ``table.concepts``, in that order and with rows of
+                length 1, if they have been computed before.
         """
         self._table, self._embedder = table, embedder
         self._graph_nodes, self._threshold = frozenset(graph_nodes), fallback_threshold
@@ -61,14 +61,15 @@ class CanonicalLookup:
     def resolve_keywords(self, keywords: Sequence[str]) -> list[str | None]:
         """Returns the graph node of each keyword, or None; embeds keywords in batches."""
         forms = [normalise_phrase(keyword) for keyword in keywords]
-        known = {form: self._find_in_table(form) for form in forms}
-        # Sorted and by form, so that the result does not depend on the order or the spelling.
-        unknown = sorted(form for form, node in known.items() if form and node is None)
-        if unknown and self._candidates:
-            for start in range(0, len(unknown), _BATCH_SIZE):
-                some = unknown[start : start + _BATCH_SIZE]
-                known.update(zip(some, self._find_nearest(some), strict=True))
-        return [known[form] for form in forms]
+        node_of_form = {form: self._find_in_table(form) for form in forms}
+        # Forms are embedded in sorted order, so that the result does not depend on the order or the
+        # spelling of the keywords.
+        missing_forms = sorted(form for form, node in node_of_form.items() if form and node is None)
+        if missing_forms and self._candidates:
+            for start in range(0, len(missing_forms), _BATCH_SIZE):
+                batch = missing_forms[start : start + _BATCH_SIZE]
+                node_of_form.update(zip(batch, self._find_nearest(batch), strict=True))
+        return [node_of_form[form] for form in forms]
 
     def _find_in_table(self, form: str) -> str | None:
         """Returns the node of a form without embeddings: the form itself, else its concept."""
@@ -84,32 +85,36 @@ class CanonicalLookup:
 
     @cached_property
     def _vectors(self) -> npt.NDArray[np.float32]:
-        """Their embeddings: shape (candidates, dimensions), rows of length 1."""
+        """Embeddings of ``_candidates``: shape (candidates, dimensions), rows of length 1."""
         from kg.embedding.embedder import normalise_rows
 
         if self._all_vectors is not None:
-            places = [
-                place
-                for place, name in enumerate(self._table.concepts)
+            indices = [
+                index
+                for index, name in enumerate(self._table.concepts)
                 if name in self._graph_nodes
             ]
-            return self._all_vectors[places]
+            return self._all_vectors[indices]
         return normalise_rows(
             self._embedder.encode([self._table.labels[name] for name in self._candidates])
         )
 
     def _find_nearest(self, forms: Sequence[str]) -> list[str | None]:
-        """Returns the nearest candidate of each form that is near enough and not refuted."""
+        """Returns, for each form, the nearest candidate that no rule refutes.
+
+        The result is None for a form without such a candidate above the threshold.
+        """
         import numpy as np
 
         from kg.embedding.embedder import normalise_rows
 
-        similar = normalise_rows(self._embedder.encode(forms)) @ self._vectors.T
+        similarity_matrix = normalise_rows(self._embedder.encode(forms)) @ self._vectors.T
         nearest: list[str | None] = []
-        for form, row in zip(forms, similar, strict=True):
-            near = np.flatnonzero(row >= self._threshold)
+        for form, similarities in zip(forms, similarity_matrix, strict=True):
+            near_indices = np.flatnonzero(similarities >= self._threshold)
             # The stable sort breaks ties by name, since candidates are sorted.
-            near = near[np.argsort(-row[near], kind="stable")][:_MAX_NEAREST]
-            names = [self._candidates[place] for place in near.tolist()]
+            order = np.argsort(-similarities[near_indices], kind="stable")
+            nearest_indices = near_indices[order][:_MAX_NEAREST]
+            names = [self._candidates[index] for index in nearest_indices.tolist()]
             nearest.append(next((n for n in names if not is_refuted(form, n)), None))
         return nearest

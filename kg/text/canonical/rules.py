@@ -1,7 +1,8 @@
 """Rules that decide whether two keywords are synonyms, that is, interchangeable in any sentence.
 
-Two keywords are synonyms only if one rule supports it and no rule refutes it. Without evidence they
-are not: a missed synonym leaves two nodes, but a wrong one puts false links into the graph.
+``judge_pair`` tries the rules in a fixed order, and the first rule that applies decides. If none
+applies, the keywords are not synonyms: a missed synonym leaves two nodes, but a wrong one puts
+false links into the graph.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from kg.text.canonical.rule_words import (
 from kg.text.normaliser import is_acronym_of, repair_text, split_cased_words, split_words, stem_word
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)*")
+# British → American endings ("organisation", "analyse", "colour", "centre", "catalogue",
+# "modelling"), and the "e" that the stemmer leaves after removing "s".
 _SPELLINGS = (
     (re.compile(r"is(?=(?:ation|ing|e[drs]?|able|ability|er)$)"), "iz"),
     (re.compile(r"ys(?=(?:ing|e[drs]?|er)$)"), "yz"),
@@ -33,9 +36,13 @@ _SPELLINGS = (
 )
 _MAX_WORDS = 12
 """Maximum number of words; the rules do not apply to longer phrases."""
-_SIGNED = re.compile(r"[^\W\d_][+#]*")
+_LETTER_WITH_SIGNS = re.compile(r"[^\W\d_][+#]*")
+"""Matches a word of one letter, such as ``c``, ``c++`` and ``b+``."""
 _VOWEL = re.compile("[aeiouy]")
-_MIN_TYPO_LETTERS, _MIN_ANY_TYPO_LETTERS = 8, 11
+_MIN_TYPO_LETTERS = 8
+"""Minimum number of letters of words in which exchanged and doubled letters are typing errors."""
+_MIN_ANY_TYPO_LETTERS = 11
+"""Minimum number of letters of words in which any single different letter is a typing error."""
 
 
 class Judgement(NamedTuple):
@@ -47,22 +54,23 @@ class Judgement(NamedTuple):
 
 
 class _Phrase(NamedTuple):
-    """The analysed form of a keyword."""
+    """The words of a keyword without articles, in three forms of equal length."""
 
     cased_words: tuple[str, ...]
-    words: tuple[str, ...]
+    """The words with their original capitals."""
+    stems: tuple[str, ...]
     lemmas: tuple[str, ...]
 
 
-def judge_pair(one: str, other: str) -> Judgement:
+def judge_pair(keyword: str, other_keyword: str) -> Judgement:
     """Decides whether two keywords are synonyms, and by which rule."""
-    first, second = _analyse_phrase(one), _analyse_phrase(other)
-    if not first.words or not second.words or max(len(first.words), len(second.words)) > _MAX_WORDS:
+    first, second = _analyse_phrase(keyword), _analyse_phrase(other_keyword)
+    if not first.stems or not second.stems or max(len(first.stems), len(second.stems)) > _MAX_WORDS:
         return Judgement(False, "")
     if first.lemmas == second.lemmas:
         return Judgement(True, "lemma")
     if _extract_numbers(first) == _extract_numbers(second):
-        if "".join(first.words) == "".join(second.words):
+        if "".join(first.stems) == "".join(second.stems):
             return Judgement(True, "spacing")
         if "".join(first.lemmas) == "".join(second.lemmas):
             return Judgement(True, "spacing")
@@ -73,24 +81,24 @@ def judge_pair(one: str, other: str) -> Judgement:
     veto = _find_veto(first, second)
     if veto:
         return Judgement(False, veto)
-    for name, holds in (("inflection", _differ_by_gerund), ("typing", _differ_by_typo)):
-        if holds(first, second) or holds(second, first):
+    for name, differ in (("inflection", _differ_by_gerund), ("typing", _differ_by_typo)):
+        if differ(first, second) or differ(second, first):
             return Judgement(True, name)
     return Judgement(False, "")
 
 
-def is_refuted(one: str, other: str) -> bool:
+def is_refuted(keyword: str, other_keyword: str) -> bool:
     """Whether a rule decides that two keywords are not synonyms."""
-    judgement = judge_pair(one, other)
+    judgement = judge_pair(keyword, other_keyword)
     return bool(judgement.reason) and not judgement.is_synonym
 
 
 def is_acronym(keyword: str) -> bool:
     """Whether a keyword looks like an acronym: a word of capitals, or of a digit and letters."""
-    written = split_cased_words(keyword)
-    if len(written) != 1:
+    words = split_cased_words(keyword)
+    if len(words) != 1:
         return False
-    word = written[0]
+    word = words[0]
     capitals = sum(char.isupper() for char in word)
     letters = sum(char.isalpha() for char in word)
     if not 2 <= len(word) <= 9 or not letters:
@@ -101,23 +109,25 @@ def is_acronym(keyword: str) -> bool:
 
 
 def abbreviates_phrase(short: str, long: str) -> bool:
-    """Whether an acronym abbreviates a phrase, with its last letter for the phrase's last word.
+    """Whether an acronym abbreviates a phrase, and its last letter stands for the last word.
 
-    Acronyms may use letters from inside a word (DBMS, HTML), but not as the last one: "MRU" is
-    not short for "manager runs".
+    Acronyms may use letters from inside a word (DBMS, HTML), but their last letter must be the
+    initial of the last word: "MRU" is not short for "manager runs".
     """
-    ends = {word[-1:] for word in (short.casefold(), stem_word(short.casefold()))}
-    last = (split_words(long) or [""])[-1]
-    return (last[:1] in ends or NUMBER_WORDS.get(last) in ends) and is_acronym_of(short, long)
+    final_letters = {word[-1:] for word in (short.casefold(), stem_word(short.casefold()))}
+    last_word = (split_words(long) or [""])[-1]
+    return (
+        last_word[:1] in final_letters or NUMBER_WORDS.get(last_word) in final_letters
+    ) and is_acronym_of(short, long)
 
 
 @lru_cache(maxsize=65536)
 def _analyse_phrase(keyword: str) -> _Phrase:
-    written = [
+    cased_words = [
         word for word in split_cased_words(repair_text(keyword)) if word.casefold() not in ARTICLES
     ]
-    plain = tuple(stem_word(word.casefold()) for word in written)
-    return _Phrase(tuple(written), plain, tuple(lemmatise_stem(word) for word in plain))
+    stems = tuple(stem_word(word.casefold()) for word in cased_words)
+    return _Phrase(tuple(cased_words), stems, tuple(lemmatise_stem(word) for word in stems))
 
 
 def lemmatise_stem(word: str) -> str:
@@ -129,29 +139,32 @@ def lemmatise_stem(word: str) -> str:
     if word in IRREGULAR_LEMMAS:
         return IRREGULAR_LEMMAS[word]
     if len(word) > 3:
-        for pattern, instead in _SPELLINGS:
-            word = pattern.sub(instead, word)
+        for pattern, replacement in _SPELLINGS:
+            word = pattern.sub(replacement, word)
     return word
 
 
-def have_same_roots(one: str, other: str) -> bool:
+def have_same_roots(phrase: str, other_phrase: str) -> bool:
     """Whether two phrases have the same words if gerunds are reduced to their verbs."""
     roots = [
-        [_strip_ing(word) or _strip_final_e(word) for word in _analyse_phrase(keyword).lemmas]
-        for keyword in (one, other)
+        [_strip_ing(word) or _strip_final_e(word) for word in _analyse_phrase(text).lemmas]
+        for text in (phrase, other_phrase)
     ]
     return roots[0] == roots[1]
 
 
 def join_lemmas(keyword: str) -> str:
-    """Joins the lemmas of a keyword without spaces; equal for "spacing" and "lemma" synonyms."""
+    """Joins the lemmas of a keyword without spaces.
+
+    The results of two keywords are equal if the rule "lemma" or "spacing" makes them synonyms.
+    """
     return "".join(_analyse_phrase(keyword).lemmas)
 
 
 def _extract_numbers(phrase: _Phrase) -> list[str]:
     """Returns all numbers of a phrase as digits, sorted: ["3"] for "third normal form"."""
     numbers: list[str] = []
-    for word in phrase.words:
+    for word in phrase.stems:
         numbers.extend([NUMBER_WORDS[word]] if word in NUMBER_WORDS else _DIGITS.findall(word))
     return sorted(numbers)
 
@@ -162,24 +175,28 @@ def _differ_by_acronym(short: _Phrase, long: _Phrase) -> bool:
     Examples: "WAL protocol" and "write-ahead logging protocol"; "write-ahead logging (WAL)" and
     "write-ahead logging".
     """
-    before = _count_common_prefix(short.lemmas, long.lemmas)
-    after = _count_common_prefix(short.lemmas[before:][::-1], long.lemmas[before:][::-1])
-    core = short.cased_words[before : len(short.cased_words) - after]
-    replaced_words = long.words[before : len(long.words) - after]
-    if len(core) == 1 and len(replaced_words) > 1:
-        return is_acronym(core[0]) and abbreviates_phrase(core[0], " ".join(replaced_words))
-    if not core and len(replaced_words) == 1:
+    prefix_length = _count_common_prefix(short.lemmas, long.lemmas)
+    suffix_length = _count_common_prefix(
+        short.lemmas[prefix_length:][::-1], long.lemmas[prefix_length:][::-1]
+    )
+    replacing_words = short.cased_words[prefix_length : len(short.cased_words) - suffix_length]
+    replaced_words = long.stems[prefix_length : len(long.stems) - suffix_length]
+    if len(replacing_words) == 1 and len(replaced_words) > 1:
+        return is_acronym(replacing_words[0]) and abbreviates_phrase(
+            replacing_words[0], " ".join(replaced_words)
+        )
+    if not replacing_words and len(replaced_words) == 1:
         # The longer phrase is the shorter one plus its acronym.
-        extra = long.cased_words[before]
-        return is_acronym(extra) and abbreviates_phrase(extra, " ".join(short.words))
+        extra_word = long.cased_words[prefix_length]
+        return is_acronym(extra_word) and abbreviates_phrase(extra_word, " ".join(short.stems))
     return False
 
 
-def _count_common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+def _count_common_prefix(words: Sequence[str], other_words: Sequence[str]) -> int:
     """Counts the words that two phrases have in common at the beginning."""
     count = 0
-    for first, second in zip(one, other, strict=False):
-        if first != second:
+    for word, other_word in zip(words, other_words, strict=False):
+        if word != other_word:
             break
         count += 1
     return count
@@ -190,14 +207,14 @@ def _find_veto(first: _Phrase, second: _Phrase) -> str:
     if _extract_numbers(first) != _extract_numbers(second):
         return "number"
     first_lemmas, second_lemmas = set(first.lemmas), set(second.lemmas)
-    if {word for word in first_lemmas if _SIGNED.fullmatch(word)} != {
-        word for word in second_lemmas if _SIGNED.fullmatch(word)
+    if {word for word in first_lemmas if _LETTER_WITH_SIGNS.fullmatch(word)} != {
+        word for word in second_lemmas if _LETTER_WITH_SIGNS.fullmatch(word)
     }:
         return "letter"  # B-tree and B+-tree, C and C++, type A and type B
     only_first, only_second = first_lemmas - second_lemmas, second_lemmas - first_lemmas
     codes = [
-        {word for word in some if any(char.isdigit() for char in word) and not word.isdigit()}
-        for some in (only_first, only_second)
+        {word for word in lemmas if any(char.isdigit() for char in word) and not word.isdigit()}
+        for lemmas in (only_first, only_second)
     ]
     if all(codes):
         return "code"  # 2PL and 2PC
@@ -207,45 +224,49 @@ def _find_veto(first: _Phrase, second: _Phrase) -> str:
         for second_word in only_second:
             if any(first_word in line and second_word in line for line in CONTRASTS):
                 return "contrast"
-            long, short = (
+            longer, shorter = (
                 (first_word, second_word)
                 if len(first_word) > len(second_word)
                 else (second_word, first_word)
             )
-            if len(short) > 2 and long.endswith(short) and long[: -len(short)] in PREFIXES:
+            if (
+                len(shorter) > 2
+                and longer.endswith(shorter)
+                and longer[: -len(shorter)] in PREFIXES
+            ):
                 return "prefix"
     if (only_first or only_second) and not (only_first and only_second):
         return "modifier"  # strict 2PL and 2PL
     return ""
 
 
-def _differ_in_order(one: _Phrase, other: _Phrase) -> bool:
+def _differ_in_order(phrase: _Phrase, other: _Phrase) -> bool:
     """Whether two phrases differ in word order only.
 
     Examples: "level of isolation" and "isolation level"; "reads and writes" and "writes and reads".
     """
-    if one.words.count("of") == 1 and "of" not in other.words:
-        place = one.words.index("of")
-        return other.lemmas == one.lemmas[place + 1 :] + one.lemmas[:place]
-    if one.words.count("and") == 1 and other.words.count("and") == 1:
-        place = one.words.index("and")
-        return other.lemmas == (*one.lemmas[place + 1 :], "and", *one.lemmas[:place])
+    if phrase.stems.count("of") == 1 and "of" not in other.stems:
+        position = phrase.stems.index("of")
+        return other.lemmas == phrase.lemmas[position + 1 :] + phrase.lemmas[:position]
+    if phrase.stems.count("and") == 1 and other.stems.count("and") == 1:
+        position = phrase.stems.index("and")
+        return other.lemmas == (*phrase.lemmas[position + 1 :], "and", *phrase.lemmas[:position])
     return False
 
 
-def _differ_by_gerund(one: _Phrase, other: _Phrase) -> bool:
+def _differ_by_gerund(phrase: _Phrase, other: _Phrase) -> bool:
     """Whether two phrases differ by a gerund, like "locking protocol" and "lock protocol".
 
     The gerund must not be the last word, where it names an activity instead of a thing ("index",
     "indexing"). Participles are not reduced: "referencing relation" is not "referenced relation".
     """
-    if len(one.lemmas) != len(other.lemmas) or len(one.lemmas) < 2:
+    if len(phrase.lemmas) != len(other.lemmas) or len(phrase.lemmas) < 2:
         return False
-    differing = _find_differences(one, other)
+    differences = _find_differences(phrase, other)
     return (
-        len(differing) == 1
-        and differing[0] < len(one.lemmas) - 1
-        and _strip_ing(one.words[differing[0]]) == _strip_final_e(other.words[differing[0]])
+        len(differences) == 1
+        and differences[0] < len(phrase.lemmas) - 1
+        and _strip_ing(phrase.stems[differences[0]]) == _strip_final_e(other.stems[differences[0]])
     )
 
 
@@ -254,6 +275,8 @@ def _strip_ing(word: str) -> str:
     root = word.removesuffix("ing")
     if root == word or len(root) < 3 or not _VOWEL.search(root):
         return ""
+    # Undoes the doubling of a final consonant ("planning"). Words such as "call", "pass" and
+    # "buzz" end in a double letter themselves.
     if root[-1] == root[-2] and root[-1] not in "aeioulsz":
         root = root[:-1]
     return _strip_final_e(root)
@@ -263,33 +286,37 @@ def _strip_final_e(word: str) -> str:
     return word.removesuffix("e")
 
 
-def _differ_by_typo(one: _Phrase, other: _Phrase) -> bool:
+def _differ_by_typo(phrase: _Phrase, other: _Phrase) -> bool:
     """Whether exactly one word differs, by a probable typing error.
 
     Errors in words of eight or more letters are two exchanged neighbouring letters, a doubled
     letter, and a double letter written once. In words of eleven or more letters any one letter may
     differ. Shorter words that differ by a letter are mostly different words.
     """
-    if len(one.lemmas) != len(other.lemmas):
+    if len(phrase.lemmas) != len(other.lemmas):
         return False
-    differing = _find_differences(one, other)
-    if len(differing) != 1:
+    differences = _find_differences(phrase, other)
+    if len(differences) != 1:
         return False
-    left, right = sorted((one.words[differing[0]], other.words[differing[0]]), key=len)
-    if not left.isalpha() or not right.isalpha() or left[0] != right[0]:
+    shorter, longer = sorted((phrase.stems[differences[0]], other.stems[differences[0]]), key=len)
+    if not shorter.isalpha() or not longer.isalpha() or shorter[0] != longer[0]:
         return False
-    if len(left) < _MIN_TYPO_LETTERS or len(right) - len(left) > 1:
+    if len(shorter) < _MIN_TYPO_LETTERS or len(longer) - len(shorter) > 1:
         return False
-    start = _count_common_prefix(left, right)
-    if len(left) == len(right):
-        exchanged = left[:start] + left[start : start + 2][::-1] + left[start + 2 :] == right
-        replaced = left[start + 1 :] == right[start + 1 :]
-        return exchanged or (replaced and len(left) >= _MIN_ANY_TYPO_LETTERS)
-    added = left[start:] == right[start + 1 :]
-    return added and (right[start] == right[start - 1] or len(right) >= _MIN_ANY_TYPO_LETTERS)
+    start = _count_common_prefix(shorter, longer)
+    if len(shorter) == len(longer):
+        is_exchange = (
+            shorter[:start] + shorter[start : start + 2][::-1] + shorter[start + 2 :] == longer
+        )
+        is_replacement = shorter[start + 1 :] == longer[start + 1 :]
+        return is_exchange or (is_replacement and len(shorter) >= _MIN_ANY_TYPO_LETTERS)
+    is_insertion = shorter[start:] == longer[start + 1 :]
+    return is_insertion and (
+        longer[start] == longer[start - 1] or len(longer) >= _MIN_ANY_TYPO_LETTERS
+    )
 
 
-def _find_differences(one: _Phrase, other: _Phrase) -> list[int]:
+def _find_differences(phrase: _Phrase, other: _Phrase) -> list[int]:
     """Returns the positions at which two phrases of equal length have different words."""
-    pairs = zip(one.lemmas, other.lemmas, strict=True)
-    return [place for place, (left, right) in enumerate(pairs) if left != right]
+    pairs = zip(phrase.lemmas, other.lemmas, strict=True)
+    return [position for position, (left, right) in enumerate(pairs) if left != right]

@@ -37,11 +37,11 @@ class Pairs(NamedTuple):
     distance: DoubleArray
     """The greatest cosine distance between a member of one cluster and a member of the other."""
     farthest: IndexArray
-    """A number that identifies the two rows with that distance; the greatest if several have it.
-    It breaks ties between pairs of equal distance."""
+    """A number that identifies the two rows with that distance; the greatest such number if several
+    rows have it. It breaks ties between pairs of equal distance."""
 
     def select_pairs(self, indices: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Pairs:
-        """Returns the pairs at some indices, in their order, or those of a mask."""
+        """Returns the pairs at the indices, in the order of the indices, or the pairs of a mask."""
         return Pairs(
             self.first[indices],
             self.second[indices],
@@ -71,39 +71,43 @@ def find_similar_pairs(
     Returns:
         The pairs in no particular order, and whether they are complete.
     """
-    none = np.empty(0, np.int64)
-    blocks, is_complete, count = [Pairs(none, none, np.empty(0, np.float64), none)], True, 0
-    last_of_all = np.iinfo(np.int64).max
+    no_indices = np.empty(0, np.int64)
+    blocks = [Pairs(no_indices, no_indices, np.empty(0, np.float64), no_indices)]
+    is_complete, count = True, 0
+    max_identifier = np.iinfo(np.int64).max
     ends = np.append(starts[1:], len(vectors))
-    for first, last in _iter_blocks(starts, ends, max(1, BLOCK_SIZE // max(1, len(vectors)))):
-        for cluster, others in _propose_pairs(vectors, starts, ends, first, last, max_distance):
-            pairs = _measure_pairs(vectors, numbers, starts, ends, cluster, others)
-            near = pairs.distance < max_distance
-            near |= (pairs.distance == max_distance) & (pairs.farthest <= last_of_all)
-            blocks.append(pairs.select_pairs(near))
+    for first, stop in _iter_blocks(starts, ends, max(1, BLOCK_SIZE // max(1, len(vectors)))):
+        for cluster, other_clusters in _propose_pairs(
+            vectors, starts, ends, first, stop, max_distance
+        ):
+            pairs = _measure_pairs(vectors, numbers, starts, ends, cluster, other_clusters)
+            is_near = pairs.distance < max_distance
+            is_near |= (pairs.distance == max_distance) & (pairs.farthest <= max_identifier)
+            blocks.append(pairs.select_pairs(is_near))
             count += len(blocks[-1].first)
             if count > max_pairs:
-                blocks, is_complete = (
-                    [_select_closest(_concatenate_pairs(blocks), max(1, max_pairs // 2))],
-                    False,
-                )
-                # Tighten the limit to the farthest kept pair: a later pair beyond it must not be
-                # kept when closer ones were dropped.
-                max_distance, last_of_all = blocks[0].distance[-1], blocks[0].farthest[-1]
+                closest = _select_closest(_concatenate_pairs(blocks), max(1, max_pairs // 2))
+                blocks, is_complete = [closest], False
+                # Tighten the limit to the farthest remaining pair: a later pair beyond it must not
+                # be added, because closer ones were dropped.
+                max_distance, max_identifier = blocks[0].distance[-1], blocks[0].farthest[-1]
                 count = len(blocks[0].first)
         blocks = [_concatenate_pairs(blocks)]
-        on_progress(int(ends[last - 1]), len(vectors))
+        on_progress(int(ends[stop - 1]), len(vectors))
     return blocks[0], is_complete
 
 
 def _iter_blocks(starts: IndexArray, ends: IndexArray, rows: int) -> Iterator[tuple[int, int]]:
-    """Yields ranges of clusters with at most ``rows`` rows in total, or of one larger cluster."""
+    """Yields (first, stop) of ranges of clusters with at most ``rows`` rows in total.
+
+    A larger cluster is a range of its own.
+    """
     first = 0
     while first < len(starts):
-        last = int(np.searchsorted(ends, starts[first] + rows, side="right"))
-        last = max(last, first + 1)
-        yield first, last
-        first = last
+        stop = int(np.searchsorted(ends, starts[first] + rows, side="right"))
+        stop = max(stop, first + 1)
+        yield first, stop
+        first = stop
 
 
 def _propose_pairs(
@@ -111,31 +115,37 @@ def _propose_pairs(
     starts: IndexArray,
     ends: IndexArray,
     first: int,
-    last: int,
+    stop: int,
     max_distance: float,
 ) -> Iterator[tuple[int, IndexArray]]:
-    """Yields each cluster of a block with the later clusters that may be near enough."""
-    low, high = int(starts[first]), int(ends[last - 1])
+    """Yields each cluster from ``first`` to ``stop`` with the later clusters that may be near.
+
+    The similarity of two clusters is that of their least similar rows.
+    """
+    low, high = int(starts[first]), int(ends[stop - 1])
     columns = starts[first:] - low
     # Bounds the rounding error, so that no pair is missed: at most one rounding per dimension of
     # a 32-bit product, and a few more for the rounded rows themselves.
     slack = (vectors.shape[1] + 8) * float(np.finfo(np.float32).eps)
     min_cosine = np.float32(1.0 - max_distance - slack)
-    similar: FloatArray | None = None
+    similarity: FloatArray | None = None
     rows = max(1, BLOCK_SIZE // max(1, len(vectors)))
-    for row in range(low, high, rows):  # several iterations only for a cluster larger than a block
-        part = vectors[row : min(row + rows, high)] @ vectors[low:].T
-        if len(columns) < part.shape[1]:
-            part = np.minimum.reduceat(part, columns, axis=1)
-        if last - first < len(part):
-            inside = starts[first:last] - low if last - first > 1 else np.zeros(1, np.int64)
-            part = np.minimum.reduceat(part, inside, axis=0)
-        similar = part if similar is None else np.minimum(similar, part)
-    assert similar is not None
-    for place, row_of in enumerate(similar, start=1):
-        others = np.flatnonzero(row_of[place:] >= min_cosine)
-        if len(others):
-            yield first + place - 1, first + place + others
+    # The loop has several iterations only for a cluster that is larger than a block.
+    for row_start in range(low, high, rows):
+        block = vectors[row_start : min(row_start + rows, high)] @ vectors[low:].T
+        if len(columns) < block.shape[1]:
+            block = np.minimum.reduceat(block, columns, axis=1)
+        if stop - first < len(block):
+            cluster_offsets = (
+                starts[first:stop] - low if stop - first > 1 else np.zeros(1, np.int64)
+            )
+            block = np.minimum.reduceat(block, cluster_offsets, axis=0)
+        similarity = block if similarity is None else np.minimum(similarity, block)
+    assert similarity is not None
+    for offset, similarities in enumerate(similarity, start=1):
+        later_clusters = np.flatnonzero(similarities[offset:] >= min_cosine)
+        if len(later_clusters):
+            yield first + offset - 1, first + offset + later_clusters
 
 
 def _measure_pairs(
@@ -143,43 +153,49 @@ def _measure_pairs(
     numbers: IndexArray,
     starts: IndexArray,
     ends: IndexArray,
-    one: int,
-    others: IndexArray,
+    cluster: int,
+    other_clusters: IndexArray,
 ) -> Pairs:
-    """Computes the exact distances of a cluster to others: those of their farthest members.
+    """Computes the exact distances of a cluster to other clusters.
+
+    The distance of two clusters is that of their farthest members.
 
     Args:
         vectors: shape (rows, dimensions).
         numbers: number of each row, for breaking ties.
         starts: first row of each cluster.
         ends: the row after each cluster's last.
-        one: a cluster.
-        others: clusters, ascending.
+        cluster: number of a cluster.
+        other_clusters: numbers of the other clusters, ascending.
     """
-    sizes = ends[others] - starts[others]
-    edges = np.concatenate(([0], np.cumsum(sizes)))
-    rows = np.repeat(starts[others] - edges[:-1], sizes) + np.arange(edges[-1])
+    # `rows` are the rows of all other clusters; those of one cluster begin at its `offsets` entry.
+    sizes = ends[other_clusters] - starts[other_clusters]
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    rows = np.repeat(starts[other_clusters] - offsets[:-1], sizes) + np.arange(offsets[-1])
     greatest, farthest = np.full(len(rows), -1.0), np.full(len(rows), -1)
-    for down in range(starts[one], ends[one], _DISTANCE_BLOCK_SIZE):
-        row_block = slice(down, min(down + _DISTANCE_BLOCK_SIZE, ends[one]))
-        for along in range(0, len(rows), _DISTANCE_BLOCK_SIZE):
-            place = slice(along, along + _DISTANCE_BLOCK_SIZE)
-            column_block = rows[place]
+    for row_start in range(starts[cluster], ends[cluster], _DISTANCE_BLOCK_SIZE):
+        row_block = slice(row_start, min(row_start + _DISTANCE_BLOCK_SIZE, ends[cluster]))
+        for column_start in range(0, len(rows), _DISTANCE_BLOCK_SIZE):
+            columns = slice(column_start, column_start + _DISTANCE_BLOCK_SIZE)
+            column_block = rows[columns]
             distances = cdist(
                 vectors[row_block].astype(np.float64),
                 vectors[column_block].astype(np.float64),
                 "cosine",
             )
-            low = np.minimum.outer(numbers[row_block], numbers[column_block])
-            high = np.maximum.outer(numbers[row_block], numbers[column_block])
-            distances = np.vstack((greatest[place], distances))
-            identifiers = np.vstack((farthest[place], low * len(vectors) + high))
-            greatest[place] = distances.max(axis=0)
-            farthest[place] = np.where(distances == greatest[place], identifiers, -1).max(axis=0)
-    distance = np.maximum.reduceat(greatest, edges[:-1])
-    reached = greatest == np.repeat(distance, sizes)
-    farthest = np.maximum.reduceat(np.where(reached, farthest, -1), edges[:-1])
-    return Pairs(np.full(len(others), one), others, distance, farthest)
+            lower_numbers = np.minimum.outer(numbers[row_block], numbers[column_block])
+            higher_numbers = np.maximum.outer(numbers[row_block], numbers[column_block])
+            distances = np.vstack((greatest[columns], distances))
+            identifiers = np.vstack(
+                (farthest[columns], lower_numbers * len(vectors) + higher_numbers)
+            )
+            greatest[columns] = distances.max(axis=0)
+            candidates = np.where(distances == greatest[columns], identifiers, -1)
+            farthest[columns] = candidates.max(axis=0)
+    distance = np.maximum.reduceat(greatest, offsets[:-1])
+    is_greatest = greatest == np.repeat(distance, sizes)
+    farthest = np.maximum.reduceat(np.where(is_greatest, farthest, -1), offsets[:-1])
+    return Pairs(np.full(len(other_clusters), cluster), other_clusters, distance, farthest)
 
 
 def _concatenate_pairs(parts: list[Pairs]) -> Pairs:

@@ -14,19 +14,19 @@ def check_synonym_sets(group: Sequence[str], sets: Iterable[tuple[str, Sequence[
 
     Args:
         group: the keywords of the group.
-        sets: each a canonical keyword and its members.
+        sets: the synonym sets: (canonical keyword, members).
 
     Raises:
         VerdictError: a canonical keyword is empty or not among its members; a member is not in
             the group, or occurs twice.
     """
-    known, used = frozenset(group), set[str]()
+    group_members, used_members = frozenset(group), set[str]()
     for canonical, members in sets:
         if not canonical or canonical not in members:
             raise VerdictError(f"the canonical keyword {canonical!r} is not among its members")
         for member in members:
-            if member not in known:
+            if member not in group_members:
                 raise VerdictError(f"{member!r} is not in the group")
-            if member in used:
+            if member in used_members:
                 raise VerdictError(f"{member!r} occurs twice")
-            used.add(member)
+            used_members.add(member)

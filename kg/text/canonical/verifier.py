@@ -16,8 +16,8 @@ class SynonymVerifier(Protocol):
     """Decides which keywords of a group are true synonyms.
 
     Attributes:
-        name: for the manifest.
-        failed: number of groups so far without a usable verdict.
+        name: the verifier's name, as recorded in the manifest.
+        failed: number of groups that have got no usable verdict.
     """
 
     name: str
@@ -43,9 +43,10 @@ class SynonymVerifier(Protocol):
 class RuleVerifier:
     """Finds synonyms by rules.
 
-    A keyword joins a set if the rules support it with one member and refute it with none. The
-    canonical keyword is the commonest one that is not an acronym. An acronym joins the set that
-    spells it out; if several sets do with different words, it is ambiguous and stays alone.
+    A keyword joins a set if it is a synonym of at least one member and no rule refutes it for any
+    member. The canonical keyword is the commonest one that is not an acronym. An acronym joins the
+    set that spells it out. If several sets spell it out with different words, it is ambiguous and
+    stays alone.
     """
 
     name = "rules"
@@ -70,9 +71,11 @@ def _find_synonym_sets(group: Sequence[str]) -> list[Synonyms]:
     for keyword in group:
         if is_acronym(keyword):
             # If several sets spell it out with different words, the acronym is ambiguous.
-            fitting = _find_matching_sets(sets, keyword)
-            if fitting and all(have_same_roots(fitting[0][0], members[0]) for members in fitting):
-                fitting[0].append(keyword)
+            matching_sets = _find_matching_sets(sets, keyword)
+            if matching_sets and all(
+                have_same_roots(matching_sets[0][0], members[0]) for members in matching_sets
+            ):
+                matching_sets[0].append(keyword)
             else:
                 sets.append([keyword])
     return [(members[0], tuple(members)) for members in sets if len(members) > 1]
@@ -80,13 +83,14 @@ def _find_synonym_sets(group: Sequence[str]) -> list[Synonyms]:
 
 def _add_keyword(sets: list[list[str]], keyword: str) -> None:
     """Adds a keyword to the first set it matches, and merges the other matching sets into that."""
-    first, *others = _find_matching_sets(sets, keyword) or [[]]
-    if not first:
-        sets.append(first)
-    first.append(keyword)
-    for members in others:
-        if not any(is_refuted(member, other) for member in first for other in members):
-            first.extend(members)
+    # `[[]]` starts a new set if none matches.
+    target_set, *other_sets = _find_matching_sets(sets, keyword) or [[]]
+    if not target_set:
+        sets.append(target_set)
+    target_set.append(keyword)
+    for members in other_sets:
+        if not any(is_refuted(member, other) for member in target_set for other in members):
+            target_set.extend(members)
             members.clear()
 
 

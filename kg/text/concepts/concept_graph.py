@@ -17,6 +17,8 @@ MAX_FORM_WORDS = 8
 """Maximum number of words in a form that queries are searched for."""
 MAX_QUERY_WORDS = 300
 """Maximum number of words of a query that are searched; limits the work on hostile input."""
+_MAX_LOOKUP_WORDS = 3
+"""Maximum number of words in a phrase for which the nearest concept is looked up."""
 
 
 class ConceptGraph:
@@ -117,13 +119,13 @@ class ConceptGraph:
         tokens: Sequence[str],
         is_content: Sequence[bool],
         used: list[bool],
-        found: dict[int, str],
+        matches: dict[int, str],
         lookup: CanonicalLookup,
     ) -> None:
-        """Adds to ``found`` the concepts that ``lookup`` finds for phrases of unused words."""
+        """Adds to ``matches`` the concepts that ``lookup`` finds for phrases of unused words."""
         spans = [
             (start, size)
-            for start, size in _iter_windows(len(tokens), 3)
+            for start, size in _iter_windows(len(tokens), _MAX_LOOKUP_WORDS)
             if is_content[start]
             and is_content[start + size - 1]
             and not any(used[start : start + size])
@@ -131,7 +133,7 @@ class ConceptGraph:
         phrases = [" ".join(tokens[start : start + size]) for start, size in spans]
         for (start, size), node in zip(spans, lookup.resolve_keywords(phrases), strict=True):
             if node is not None and node in self.graph and not any(used[start : start + size]):
-                found[start] = node
+                matches[start] = node
                 used[start : start + size] = [True] * size
 
 

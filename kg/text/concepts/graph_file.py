@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MAX_NODES = 5_000_000
+"""Maximum number of nodes."""
 MAX_EDGES = 50_000_000
 """Maximum number of edges. No collection of documents that fits in memory gives a larger graph."""
 
-_HINT = "Build the run again with `epoche kg build`."
+_REBUILD_HINT = "Build the run again with `epoche kg build`."
 
 
 class _Node(msgspec.Struct):
@@ -83,14 +84,16 @@ def decode_graph(data: bytes, where: str) -> ConceptGraph:
             raw = msgspec.json.decode(data, type=_NodeLink)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunFolderError(
-            f"not a graph in node-link JSON: {error}", where=where, hint=_HINT
+            f"not a graph in node-link JSON: {error}", where=where, hint=_REBUILD_HINT
         ) from error
     edges = raw.edges if raw.edges is not None else raw.links
     if edges is None:
-        raise RunFolderError("the graph has neither edges nor links", where=where, hint=_HINT)
+        raise RunFolderError(
+            "the graph has neither edges nor links", where=where, hint=_REBUILD_HINT
+        )
     if raw.directed or raw.multigraph:
         raise RunFolderError(
-            "a directed graph or multigraph, not a concept graph", where=where, hint=_HINT
+            "a directed graph or multigraph, not a concept graph", where=where, hint=_REBUILD_HINT
         )
     if len(raw.nodes) > MAX_NODES or len(edges) > MAX_EDGES:
         raise RunFolderError("the graph is too large", where=where, hint="Split the documents.")
@@ -104,10 +107,10 @@ def _build_graph(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:
     graph = nx.Graph()
     graph.graph.update(raw.graph)
     # Saves memory: one string object per chunk id, instead of one per mention.
-    known: dict[str, str] = {}
+    unique_ids: dict[str, str] = {}
     for node in sorted(raw.nodes, key=lambda node: node.id):
         if node.id in graph:
-            raise RunFolderError(f"duplicate node {node.id!r}", where=where, hint=_HINT)
+            raise RunFolderError(f"duplicate node {node.id!r}", where=where, hint=_REBUILD_HINT)
         label = node.label or node.id
         forms = node.forms
         if forms is None:
@@ -119,34 +122,38 @@ def _build_graph(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:
             label=label,
             aliases=node.aliases,
             forms=forms,
-            chunk_ids=[known.setdefault(chunk, chunk) for chunk in node.chunk_ids],
+            chunk_ids=[unique_ids.setdefault(chunk, chunk) for chunk in node.chunk_ids],
             count=len(node.chunk_ids) if node.count is None else node.count,
         )
     for edge in sorted(edges, key=_sort_ends):
         first, second = _sort_ends(edge)
         if first == second:
-            raise RunFolderError(f"node {first!r} is linked to itself", where=where, hint=_HINT)
+            raise RunFolderError(
+                f"node {first!r} is linked to itself", where=where, hint=_REBUILD_HINT
+            )
         for end in (first, second):
             if end not in graph:
                 raise RunFolderError(
-                    f"an edge refers to {end!r}, which is not a node", where=where, hint=_HINT
+                    f"an edge refers to {end!r}, which is not a node",
+                    where=where,
+                    hint=_REBUILD_HINT,
                 )
         if graph.has_edge(first, second):
             raise RunFolderError(
-                f"{first!r} and {second!r} are linked twice", where=where, hint=_HINT
+                f"{first!r} and {second!r} are linked twice", where=where, hint=_REBUILD_HINT
             )
         if edge.weight < 1:
             raise RunFolderError(
                 f"the edge of {first!r} and {second!r} has weight {edge.weight}, not 1 or more",
                 where=where,
-                hint=_HINT,
+                hint=_REBUILD_HINT,
             )
         graph.add_edge(
             first,
             second,
             weight=edge.weight,
             npmi=edge.npmi,
-            chunk_ids=[known.setdefault(chunk, chunk) for chunk in edge.chunk_ids],
+            chunk_ids=[unique_ids.setdefault(chunk, chunk) for chunk in edge.chunk_ids],
         )
     return graph
 

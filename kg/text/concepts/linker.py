@@ -31,28 +31,31 @@ def link_concepts(
 
     Args:
         chunk_keywords: each chunk's keywords, in the order of the text; each chunk once.
-        table: maps keywords to concepts; without it, keywords with the same normal form are one.
+        table: maps keywords to concepts; without it, only keywords with the same normal form share
+            a concept.
         min_cooccurrence: minimum number of shared chunks of two linked concepts.
         drop_isolates: leaves out concepts without a link.
 
     Returns:
-        The graph. NPMI counts every chunk given, including those without keywords.
+        The graph. Its NPMI values count all chunks, including those without keywords.
 
     Raises:
         ValueError: ``min_cooccurrence`` is below 1, or a chunk occurs twice.
     """
     if min_cooccurrence < 1:
         raise ValueError("min_cooccurrence must be at least 1")
-    order = [row.chunk_id for row in chunk_keywords]
-    if len(set(order)) < len(order):
+    chunk_order = [row.chunk_id for row in chunk_keywords]
+    if len(set(chunk_order)) < len(chunk_order):
         raise ValueError("a chunk occurs twice")
     with pause_garbage_collection():
-        return _build_concept_graph(chunk_keywords, order, table, min_cooccurrence, drop_isolates)
+        return _build_concept_graph(
+            chunk_keywords, chunk_order, table, min_cooccurrence, drop_isolates
+        )
 
 
 def _build_concept_graph(
     chunk_keywords: Sequence[ChunkKeywords],
-    order: Sequence[str],
+    chunk_order: Sequence[str],
     table: CanonicalTable | None,
     min_cooccurrence: int,
     drop_isolates: bool,
@@ -60,7 +63,7 @@ def _build_concept_graph(
     import networkx as nx
 
     spellings: dict[str, Counter[str]] = {}
-    places: dict[str, list[int]] = {}
+    chunk_numbers: dict[str, list[int]] = {}
     pairs: dict[tuple[str, str], list[int]] = {}
     for number, row in enumerate(chunk_keywords):
         nodes_of_chunk: set[str] = set()
@@ -70,22 +73,22 @@ def _build_concept_graph(
                 spellings.setdefault(node, Counter())[keyword] += 1
                 nodes_of_chunk.add(node)
         for node in sorted(nodes_of_chunk):
-            places.setdefault(node, []).append(number)
+            chunk_numbers.setdefault(node, []).append(number)
         for pair in combinations(sorted(nodes_of_chunk), 2):
             pairs.setdefault(pair, []).append(number)
     linked_pairs = sorted(
         pair for pair, shared_chunks in pairs.items() if len(shared_chunks) >= min_cooccurrence
     )
-    linked = {node for pair in linked_pairs for node in pair}
-    graph = nx.Graph(chunks=len(order))
-    for node in sorted(places):
-        if drop_isolates and node not in linked:
+    linked_nodes = {node for pair in linked_pairs for node in pair}
+    graph = nx.Graph(chunks=len(chunk_order))
+    for node in sorted(chunk_numbers):
+        if drop_isolates and node not in linked_nodes:
             continue
         graph.add_node(
             node,
             **_choose_spellings(node, spellings[node]),
-            chunk_ids=[order[number] for number in places[node]],
-            count=len(places[node]),
+            chunk_ids=[chunk_order[number] for number in chunk_numbers[node]],
+            count=len(chunk_numbers[node]),
         )
     for first, second in linked_pairs:
         shared_chunks = pairs[first, second]
@@ -94,15 +97,21 @@ def _build_concept_graph(
             second,
             weight=len(shared_chunks),
             npmi=compute_npmi(
-                len(shared_chunks), len(places[first]), len(places[second]), len(order)
+                len(shared_chunks),
+                len(chunk_numbers[first]),
+                len(chunk_numbers[second]),
+                len(chunk_order),
             ),
-            chunk_ids=[order[number] for number in shared_chunks],
+            chunk_ids=[chunk_order[number] for number in shared_chunks],
         )
     return ConceptGraph(graph)
 
 
 def resolve_concept(keyword: str, table: CanonicalTable | None) -> str:
-    """Returns the node of a keyword: the normal form of its canonical form; empty if no words."""
+    """Returns the node of a keyword: the normal form of its canonical form.
+
+    The node of a keyword without words is empty.
+    """
     canonical = table.resolve_keyword(keyword) if table is not None else None
     return normalise_phrase(keyword if canonical is None else canonical)
 
@@ -115,9 +124,9 @@ def _choose_spellings(node: str, spellings: Counter[str]) -> dict[str, str | lis
     to represent all of them.
     """
     ranked = sorted(spellings, key=lambda spelling: (-spellings[spelling], spelling))
-    own = next((spelling for spelling in ranked if normalise_phrase(spelling) == node), ranked[0])
+    label = next((spelling for spelling in ranked if normalise_phrase(spelling) == node), ranked[0])
     return {
-        "label": own,
-        "aliases": [spelling for spelling in ranked if spelling != own],
+        "label": label,
+        "aliases": [spelling for spelling in ranked if spelling != label],
         "forms": sorted({normalise_phrase(spelling) for spelling in ranked} - {node, ""}),
     }

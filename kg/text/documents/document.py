@@ -92,6 +92,7 @@ def make_document_name(path: PurePath) -> str:
     slug = "-".join(split_words(stem)).replace("#", "-sharp")
     if len(slug) > MAX_NAME_LENGTH:
         digest = hashlib.sha256(slug.encode()).hexdigest()[:8]
+        # 9 characters are for the hyphen and the hash.
         slug = f"{slug[: MAX_NAME_LENGTH - 9].rstrip('-')}-{digest}"
     return slug or "document"
 

@@ -57,7 +57,7 @@ def read_html(data: bytes, where: str) -> DocumentContent:
     out. Nothing is fetched or executed.
 
     Raises:
-        DocumentError: as ``decode_text``, or there are more than ``MAX_TAGS`` tags.
+        DocumentError: the page cannot be decoded or parsed, or has more than ``MAX_TAGS`` tags.
     """
     soup = _parse_html(decode_text(data, where, _find_declared_encoding(data, where)), where)
     root = soup.find("html")
@@ -69,7 +69,7 @@ def _find_declared_encoding(data: bytes, where: str) -> str:
     """Returns the encoding that a page declares in its ``meta`` element; empty if none.
 
     Raises:
-        DocumentError: the encoding is not one of text pages.
+        DocumentError: the declared encoding is unknown or does not decode text.
     """
     from bs4.dammit import EncodingDetector
 
@@ -95,7 +95,7 @@ def extract_html_text(markup: str, where: str) -> str:
     """Returns the text of an HTML fragment inside another document.
 
     Raises:
-        DocumentError: as ``read_html``.
+        DocumentError: the fragment cannot be parsed, or has more than ``MAX_TAGS`` tags.
     """
     return "\n".join(block.text for block in _iter_blocks(_parse_html(markup, where)))
 
@@ -150,32 +150,34 @@ def _iter_blocks(soup: BeautifulSoup) -> Iterator[Block]:
     pieces: list[str] = []  # text pieces of the current block
     lines: list[str] = []  # finished lines of the enclosing lists and tables
     lists: list[str] = []  # stack of the enclosing lists and tables
-    marker, verbatim, level = "", 0, 0
+    marker = ""  # "- " before the first line of a list item
+    pre_depth = 0  # number of enclosing <pre> elements
+    heading_level = 0  # level of the enclosing heading; 0 outside headings
 
     def take_text() -> str:
         text = "".join(pieces)
         pieces.clear()
-        if verbatim:
+        if pre_depth:
             return text.strip("\n")
         return "\n".join(line for line in map(collapse_spaces, text.split("\n")) if line)
 
-    for tag, opens in _walk_elements(soup):
-        if isinstance(tag, str):
-            pieces.append(tag if verbatim else _SPACE.sub(" ", tag))
+    for node, is_start in _walk_elements(soup):
+        if isinstance(node, str):
+            pieces.append(node if pre_depth else _SPACE.sub(" ", node))
             continue
-        name = tag.name
+        name = node.name
         if name == "br":
-            pieces.append("\n" if opens else "")
+            pieces.append("\n" if is_start else "")
         elif name == "img":
-            pieces.append(str(tag.get("alt") or "") if opens else "")
+            pieces.append(str(node.get("alt") or "") if is_start else "")
         elif name in ("td", "th"):
-            pieces.append(" | " if opens and any(piece.strip() for piece in pieces) else "")
+            pieces.append(" | " if is_start and any(piece.strip() for piece in pieces) else "")
         elif name in _HEADING_LEVELS or name in _BLOCK_TAGS:
             text = take_text()
-            if level and text:
+            if heading_level and text:
                 # A block inside a heading also ends it: the heading may never be closed.
-                yield from make_heading(level, text)
-                level = 0
+                yield from make_heading(heading_level, text)
+                heading_level = 0
             elif text and lists:
                 indent = "  " * min(len(lists) - 1, MAX_INDENT)
                 lines.append(indent + marker + text)
@@ -183,14 +185,17 @@ def _iter_blocks(soup: BeautifulSoup) -> Iterator[Block]:
             else:
                 yield from make_paragraph(text)
             if name in _HEADING_LEVELS:
-                level = _HEADING_LEVELS[name] if opens else 0
+                heading_level = _HEADING_LEVELS[name] if is_start else 0
             if name == "pre":
-                verbatim += 1 if opens else -1
-            if name == "li" and opens:
+                pre_depth += 1 if is_start else -1
+            if name == "li" and is_start:
                 marker = "- "
             if name in _LIST_TAGS:
-                lists.append(name) if opens else lists.pop()
-            if (level or not lists) and lines:
+                if is_start:
+                    lists.append(name)
+                else:
+                    lists.pop()
+            if (heading_level or not lists) and lines:
                 yield from make_paragraph("\n".join(lines))
                 lines.clear()
     yield from make_paragraph("\n".join([*lines, take_text()]))

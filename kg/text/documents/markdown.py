@@ -26,8 +26,10 @@ MAX_LINES = 200_000
 MAX_NESTING = 100
 """Maximum nesting of quotations, lists and list items."""
 MAX_INLINE_LENGTH = 20_000
-"""Maximum length of a paragraph in which inline markup is parsed; longer ones keep their marks."""
+"""Maximum length of a paragraph in which inline markup is parsed, in characters. The text of a
+longer one keeps its markup."""
 
+# YAML of at most 200 lines between "---" and "---" or "...".
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 
 
@@ -39,8 +41,8 @@ def read_markdown(data: bytes, where: str) -> DocumentContent:
     because it is metadata.
 
     Raises:
-        DocumentError: as ``decode_text``; there are more than ``MAX_LINES`` lines, or lists or
-            quotations are nested too deeply.
+        DocumentError: the file cannot be decoded, has more than ``MAX_LINES`` lines, or its lists
+            or quotations are nested too deeply.
     """
     from markdown_it import MarkdownIt
 
@@ -51,10 +53,11 @@ def read_markdown(data: bytes, where: str) -> DocumentContent:
             where=where,
             hint="Split it.",
         )
-    front = _FRONT_MATTER.match(text)
+    front_matter = _FRONT_MATTER.match(text)
+    # Inline markup is parsed later, with a limit on its length; see `_strip_markup`.
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline")
     env: dict[str, Any] = {}
-    tokens = parser.parse(text[front.end() :] if front else text, env)
+    tokens = parser.parse(text[front_matter.end() :] if front_matter else text, env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):
         # The parser silently drops anything deeper.
         raise DocumentError(
@@ -70,7 +73,7 @@ class _TokenConverter:
 
     def __init__(self, parser: MarkdownIt, env: dict[str, Any], where: str) -> None:
         self._parser, self._env, self._where = parser, env, where
-        self._lists: list[int | None] = []  # enclosing lists: the next item number, None: bullets
+        self._lists: list[int | None] = []  # next number of each enclosing list; None for bullets
         self._marker = ""  # marker of the current item, until its first line is added
         self._cells: list[str] | None = None  # cells of the current table row
         self._lines: list[str] = []  # lines of the outermost list or table
@@ -101,8 +104,8 @@ class _TokenConverter:
                 case "table_close":
                     blocks += self._flush_lines()
                 case "inline":
-                    written = self._strip_markup(token.content)
-                    blocks += make_heading(level, written) if level else self._add_text(written)
+                    text = self._strip_markup(token.content)
+                    blocks += make_heading(level, text) if level else self._add_text(text)
                 case "fence" | "code_block":
                     blocks += self._add_text(token.content)
                 case "html_block":

@@ -11,6 +11,7 @@ from kg.text.sections.headings import SectionLabel, parse_heading
 MAX_LINE_LENGTH = 100
 """Maximum number of characters in a heading line."""
 _SENTENCE_ENDS = (".", ",", ";", ":", "?", "!")
+# A number at the end of a line, after a space or the dots of a table of contents.
 _FINAL_PAGE_NUMBER = re.compile(r"(?:\s|[.…·_]{2})(?:\d{1,4}|[ivxl]{1,6})$")
 
 
@@ -29,7 +30,7 @@ class NumberedHeadings:
     """
 
     def __init__(self) -> None:
-        self._last: tuple[str, ...] = ()
+        self._last_parts: tuple[str, ...] = ()
 
     def detect_heading(self, line: str, page: int | None = None) -> Heading | None:
         """Returns the next line as a heading, or None. Call it for all lines in order."""
@@ -39,19 +40,20 @@ class NumberedHeadings:
         label = parse_heading(text) if len(text) <= MAX_LINE_LENGTH else None
         if label is None or not _has_title(label, text) or not self._follows_last(label.parts):
             return None
-        self._last = label.parts
+        self._last_parts = label.parts
         return Heading(len(label.parts), text, page)
 
     def _follows_last(self, parts: tuple[str, ...]) -> bool:
-        if not self._last:
+        if not self._last_parts:
             return True
-        before, now = self._last[0], parts[0]
-        if before.isdigit() and now.isdigit():
+        last_chapter, chapter = self._last_parts[0], parts[0]
+        if last_chapter.isdigit() and chapter.isdigit():
             return (
-                _make_sort_key(self._last) < _make_sort_key(parts) and int(now) <= int(before) + 1
+                _make_sort_key(self._last_parts) < _make_sort_key(parts)
+                and int(chapter) <= int(last_chapter) + 1
             )
         # Appendices and parts have numberings of their own.
-        return now != before or _make_sort_key(self._last) < _make_sort_key(parts)
+        return chapter != last_chapter or _make_sort_key(self._last_parts) < _make_sort_key(parts)
 
 
 def _has_title(label: SectionLabel, text: str) -> bool:

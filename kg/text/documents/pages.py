@@ -115,25 +115,29 @@ def _locate_entries(
 def _find_title(page: Sequence[str], title: str, start: int) -> Iterator[tuple[int, int]]:
     """Yields (line index, number of lines) where one to three lines together equal a title."""
     normal_title = _normalise_title(title)
-    for first in range(start, len(page)) if normal_title else ():
+    for line_index in range(start, len(page)) if normal_title else ():
         for length in (1, 2, 3):
             if (
-                page[first]
-                and _normalise_title(" ".join(page[first : first + length])) == normal_title
+                page[line_index]
+                and _normalise_title(" ".join(page[line_index : line_index + length]))
+                == normal_title
             ):
-                yield first, length
+                yield line_index, length
 
 
 def _normalise_title(text: str) -> str:
     """Normalises a title and drops its number, which may differ between outline and page."""
-    label = parse_heading(text[:1000])
-    return normalise_phrase(label.title if label and label.title else text[:1000])
+    text = text[:1000]  # limits the work on hostile files
+    label = parse_heading(text)
+    return normalise_phrase(label.title if label and label.title else text)
 
 
 def _strip_running_heads(pages: Sequence[list[str]]) -> list[list[str]]:
     """Returns the lines of each page without page numbers and running heads."""
     edges = [
-        (filled[0], filled[-1]) if (filled := [line for line in page if line]) else ("", "")
+        (nonempty_lines[0], nonempty_lines[-1])
+        if (nonempty_lines := [line for line in page if line])
+        else ("", "")
         for page in pages
     ]
     heads = Counter(_DIGITS.sub("#", head) for head, _ in edges)
@@ -146,7 +150,7 @@ def _strip_running_heads(pages: Sequence[list[str]]) -> list[list[str]]:
             and counts[_DIGITS.sub("#", line)] >= min_count
         )
 
-    stripped = []
+    stripped_pages = []
     for page, (head, foot) in zip(pages, edges, strict=True):
         lines = list(page)
         # A page's only line (head equals foot) is always kept: it is more likely text.
@@ -157,8 +161,8 @@ def _strip_running_heads(pages: Sequence[list[str]]) -> list[list[str]]:
             lines.reverse()
             lines.remove(foot)
             lines.reverse()
-        stripped.append(lines)
-    return stripped
+        stripped_pages.append(lines)
+    return stripped_pages
 
 
 def _join_lines(lines: Sequence[str], words: set[str]) -> str:
@@ -171,6 +175,7 @@ def _join_lines(lines: Sequence[str], words: set[str]) -> str:
     """
     text = ""
     for line in lines:
+        # Only the last 100 characters are searched, so that long paragraphs take linear time.
         first_part, second_part = _HYPHENATED_END.search(text[-100:]), _WORD_START.match(line)
         if not (first_part and second_part and second_part[0].islower()):
             text += f" {line}" if text else line

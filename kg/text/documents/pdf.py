@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pypdf import PdfReader
 
 MAX_PAGES = 5_000
+"""Maximum number of pages."""
 MAX_STREAM_BYTES = 16_000_000
 """Maximum decompressed size of a stream in bytes; limits decompression bombs."""
 MAX_PAGE_FORMS = 1_000
@@ -33,8 +34,8 @@ def read_pdf(data: bytes, where: str) -> DocumentContent:
     """Reads a PDF file; ``kg.text.documents.pages`` describes how headings are found.
 
     Raises:
-        DocumentError: the file is damaged, encrypted, larger than the limits, or contains no text,
-            like scans without text recognition.
+        DocumentError: the file is damaged, encrypted or larger than the limits, or contains no text
+            (for example a scan without text recognition).
     """
     from pypdf import PdfReader, apply_configuration
 
@@ -51,29 +52,33 @@ def read_pdf(data: bytes, where: str) -> DocumentContent:
         with _convert_errors("the file", where):
             reader = PdfReader(io.BytesIO(data))
             _decrypt_file(reader, where)
-            count = len(reader.pages)
-        if count > MAX_PAGES:
-            raise _make_size_error(f"it has {count:,} pages; at most {MAX_PAGES:,} are read", where)
+            page_count = len(reader.pages)
+        if page_count > MAX_PAGES:
+            raise _make_size_error(
+                f"it has {page_count:,} pages; at most {MAX_PAGES:,} are read", where
+            )
         pages = list(_iter_page_texts(reader, where))
         with _convert_errors("the outline", where):
             outline = list(_iter_outline_entries(reader, reader.outline, 1))
-    empty = [number for number, text in enumerate(pages, 1) if not text.strip()]
-    if len(empty) == count:
+    empty_pages = [number for number, text in enumerate(pages, 1) if not text.strip()]
+    if len(empty_pages) == page_count:
         raise DocumentError(
-            f"the PDF contains no text (pages: {count:,})",
+            f"the PDF contains no text (pages: {page_count:,})",
             where=where,
             hint="If it is a scan, run text recognition (OCR) on it first.",
         )
     notes = list(dict.fromkeys(log_messages))[:_MAX_LOG_NOTES]
-    if empty:
-        first = ", ".join(map(str, empty[:10])) + (" …" if len(empty) > 10 else "")
-        notes.insert(0, f"{len(empty):,} of {count:,} pages contain no text: {first}")
+    if empty_pages:
+        page_list = ", ".join(map(str, empty_pages[:10])) + (" …" if len(empty_pages) > 10 else "")
+        notes.insert(
+            0, f"{len(empty_pages):,} of {page_count:,} pages contain no text: {page_list}"
+        )
     return DocumentContent(build_blocks(pages, outline), notes=tuple(notes))
 
 
 @contextlib.contextmanager
 def _convert_errors(part: str, where: str) -> Iterator[None]:
-    """Converts pypdf's exceptions to an error that names the part of the file."""
+    """Converts exceptions of pypdf to a ``DocumentError`` that names the part of the file."""
     from pypdf.errors import LimitReachedError
 
     try:
@@ -93,9 +98,9 @@ def _convert_errors(part: str, where: str) -> Iterator[None]:
 def _iter_page_texts(reader: PdfReader, where: str) -> Iterator[str]:
     """Yields the text of each page."""
     characters = 0
-    for number in range(len(reader.pages)):
-        with _convert_errors(f"page {number + 1}", where):
-            text = reader.pages[number].extract_text()
+    for index in range(len(reader.pages)):
+        with _convert_errors(f"page {index + 1}", where):
+            text = reader.pages[index].extract_text()
         characters += len(text)
         if characters > MAX_CHARACTERS:
             raise _make_size_error(f"more than {MAX_CHARACTERS:,} characters", where)
@@ -106,17 +111,17 @@ def _decrypt_file(reader: PdfReader, where: str) -> None:
     """Decrypts a file that is encrypted with an empty password, as viewers do.
 
     Raises:
-        DocumentError: it needs a password, or a cipher that pypdf does not support.
+        DocumentError: the file needs a password, or uses a cipher that pypdf does not support.
     """
     from pypdf.errors import DependencyError
 
     if not reader.is_encrypted:
         return
     try:
-        opened = bool(reader.decrypt(""))
+        is_decrypted = bool(reader.decrypt(""))
     except (DependencyError, NotImplementedError):
-        opened = False
-    if not opened:
+        is_decrypted = False
+    if not is_decrypted:
         raise DocumentError(
             "the PDF is encrypted", where=where, hint="Save it without a password first."
         )
@@ -125,7 +130,10 @@ def _decrypt_file(reader: PdfReader, where: str) -> None:
 def _iter_outline_entries(
     reader: PdfReader, outline: Sequence[Any], level: int
 ) -> Iterator[OutlineEntry]:
-    """Yields the outline's entries in order; pypdf limits their number and depth."""
+    """Yields the outline's entries in order, without those that point to no page.
+
+    pypdf limits their number and depth.
+    """
     for entry in outline:
         if isinstance(entry, list):
             yield from _iter_outline_entries(reader, entry, level + 1)

@@ -43,14 +43,16 @@ def read_document(path: Path | str) -> Document:
     """
     path = require_file(path, "the document")
     where = str(path)
-    read = _READERS.get(path.suffix.lower())
-    if read is None:
+    read_format = _READERS.get(path.suffix.lower())
+    if read_format is None:
         raise DocumentError(
             f"no reader for {path.suffix or 'a file without an extension'}",
             where=where,
             hint=f"Supported are {', '.join(SUFFIXES)}, and prepared chunks as .jsonl.",
         )
-    content = read(_read_bytes(path, MAX_PDF_BYTES if read is read_pdf else MAX_TEXT_BYTES), where)
+    content = read_format(
+        _read_bytes(path, MAX_PDF_BYTES if read_format is read_pdf else MAX_TEXT_BYTES), where
+    )
     if not any(split_words(block.text) for block in content.blocks):
         raise DocumentError(
             "the document is empty: it contains no word",

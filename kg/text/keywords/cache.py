@@ -27,10 +27,10 @@ class _Row(msgspec.Struct, frozen=True, omit_defaults=True):
 class KeywordCache(Closable):
     """A JSON Lines file of keywords, keyed by extractor, parameters and chunk text.
 
-    Each row is written and flushed as one whole line as soon as it is known, so that Ctrl-C and
-    ``kill -9`` lose no finished chunk. An incomplete last line is truncated; any other invalid
-    line is skipped and its chunk extracted again. Chunks without keywords are not cached, because
-    a failed model call gives the same empty result.
+    Each row is written and flushed as one whole line as soon as its keywords are extracted, so that
+    Ctrl-C and ``kill -9`` lose no finished chunk. An incomplete last line is removed when the file
+    is opened. Any other invalid line is skipped, and its chunk is extracted again. Chunks without
+    keywords are not cached, because a failed model call gives the same empty result.
 
     Args:
         path: the file; created if it does not exist.
@@ -67,7 +67,7 @@ class KeywordCache(Closable):
 
         Raises:
             WriteError: a row cannot be written.
-            EpocheError: as the extractor.
+            EpocheError: the extractor failed.
         """
         keys = {chunk.id: _compute_key(extractor, chunk) for chunk in chunks}
         rows_by_chunk: dict[str, ChunkKeywords] = {}
@@ -81,10 +81,10 @@ class KeywordCache(Closable):
             if cached is not None:
                 rows_by_chunk[chunk.id] = ChunkKeywords(chunk.id, cached.keywords, cached.invented)
                 on_done(rows_by_chunk[chunk.id])
-        missing = [chunk for chunk in chunks if chunk.id not in rows_by_chunk]
-        if missing:
+        uncached_chunks = [chunk for chunk in chunks if chunk.id not in rows_by_chunk]
+        if uncached_chunks:
             rows_by_chunk |= {
-                row.chunk_id: row for row in extractor.extract_keywords(missing, store_row)
+                row.chunk_id: row for row in extractor.extract_keywords(uncached_chunks, store_row)
             }
         return [rows_by_chunk[chunk.id] for chunk in chunks]
 
@@ -99,7 +99,7 @@ class KeywordCache(Closable):
     def _load_rows(self) -> dict[str, _Row]:
         """Reads the rows of the file and truncates an incomplete last line."""
         self._file.seek(0)
-        known: dict[str, _Row] = {}
+        row_by_key: dict[str, _Row] = {}
         end = 0
         for line in self._file:
             if not line.endswith(b"\n"):
@@ -111,8 +111,8 @@ class KeywordCache(Closable):
                 row = msgspec.json.decode(line, type=_Row)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 continue
-            known[row.key] = row
-        return known
+            row_by_key[row.key] = row
+        return row_by_key
 
 
 def _compute_key(extractor: KeywordExtractor, chunk: Chunk) -> str:

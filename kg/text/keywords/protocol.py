@@ -17,7 +17,8 @@ class ChunkKeywords(msgspec.Struct, frozen=True, omit_defaults=True):
     keywords: tuple[str, ...]
     """As spelled in the chunk, best first, each once."""
     invented: int = 0
-    """Number of keywords that a model proposed but that do not occur in the chunk; dropped."""
+    """Number of keywords that were dropped, because a model proposed them but they do not occur in
+    the chunk."""
 
 
 @runtime_checkable

@@ -22,6 +22,7 @@ DEFAULT_LANGUAGE = "en"
 
 _SENTENCE_BOUNDARY = re.compile(r"\n{2,}|\n(?=\s*(?:[-*•]|\d+[.)]) )")
 """Matches between paragraphs, and before the items of a list."""
+# A word with its inner hyphens and signs, and its final signs: "2PL", "B+-tree", "C++", "C#".
 _TERM = re.compile(r"[^\W_]+(?:[-+#]+[^\W_]+)*(?:\+{1,2}|#)?")
 _MAX_TERM_LENGTH = 40
 """Maximum number of characters in a term that gets a placeholder."""
@@ -75,20 +76,20 @@ class Yake:
     def _extract_from_chunk(self, chunk: Chunk) -> list[str]:
         text = repair_text(chunk.text).casefold()
         max_keywords = self.top_n or math.isqrt(len(chunk.text))
-        selected: dict[str, str] = {}
-        with capture_logs("yake") as complaints:
+        keyword_by_form: dict[str, str] = {}
+        with capture_logs("yake") as log_messages:
             ranked = _rank_keywords(chunk, 2 * max_keywords)
-        if complaints:  # the library does not raise: on any error it logs and returns nothing
+        if log_messages:  # the library does not raise: on any error it logs and returns nothing
             self.failed += 1
         for keyword in ranked:
             key = normalise_phrase(keyword)
             # The library joins words with single spaces, so a keyword may not occur verbatim.
-            if key and key not in selected and len(keyword) <= MAX_KEYWORD_LENGTH:
+            if key and key not in keyword_by_form and len(keyword) <= MAX_KEYWORD_LENGTH:
                 if keyword.casefold() in text:
-                    selected[key] = keyword
-                if len(selected) == max_keywords:
+                    keyword_by_form[key] = keyword
+                if len(keyword_by_form) == max_keywords:
                     break
-        return list(selected.values())
+        return list(keyword_by_form.values())
 
 
 def _rank_keywords(chunk: Chunk, max_keywords: int) -> list[str]:
@@ -112,7 +113,10 @@ def _rank_keywords(chunk: Chunk, max_keywords: int) -> list[str]:
 
 
 class _TermPlaceholders:
-    """Replaces the terms of one chunk that YAKE would drop by placeholder words, and back."""
+    """Replaces terms that YAKE would drop by placeholder words, and restores them.
+
+    One object serves one chunk.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -129,7 +133,7 @@ class _TermPlaceholders:
             return term
         key = normalise_phrase(term)
         letters = _number_to_letters(self._numbers.setdefault(key, len(self._numbers)))
-        word = f"qz{letters}zq"
+        word = f"qz{letters}zq"  # no word of a text looks like this
         if term.isupper():
             word = word.upper()
         elif term[0].isupper():

@@ -62,13 +62,13 @@ class Run:
         """The chunks, in the order of the text."""
         from kg.text.chunks_file import read_chunks
 
-        self._read_checked(layout.CHUNKS)
+        self._read_verified(layout.CHUNKS)
         return read_chunks(self.folder / layout.CHUNKS)
 
     @cached_property
     def keywords(self) -> list[ChunkKeywords]:
         """Each chunk's keywords as extracted, in the order of the chunks."""
-        self._read_checked(layout.KEYWORDS)
+        self._read_verified(layout.KEYWORDS)
         decode = msgspec.json.Decoder(ChunkKeywords).decode
         path = self.folder / layout.KEYWORDS
         return [row for _, row in iter_decoded_lines(path, "keyword file", decode)]
@@ -99,17 +99,19 @@ class Run:
         """Embeddings of ``canonical_keywords``: shape (keywords, dimensions), rows of length 1."""
         import numpy as np
 
-        rows = len(self.canonical_keywords)
-        if not rows:
+        row_count = len(self.canonical_keywords)
+        if not row_count:
             return np.zeros((0, 1), dtype=np.float32)
         try:
             embeddings = np.load(
-                io.BytesIO(self._read_checked(layout.EMBEDDINGS)), allow_pickle=False
+                io.BytesIO(self._read_verified(layout.EMBEDDINGS)), allow_pickle=False
             )
         except (ValueError, OSError, EOFError, MemoryError) as error:
             raise self._make_damage_error(layout.EMBEDDINGS, f"not an array: {error}") from error
-        if embeddings.dtype != np.float32 or embeddings.ndim != 2 or len(embeddings) != rows:
-            raise self._make_damage_error(layout.EMBEDDINGS, f"not {rows} rows of 32-bit numbers")
+        if embeddings.dtype != np.float32 or embeddings.ndim != 2 or len(embeddings) != row_count:
+            raise self._make_damage_error(
+                layout.EMBEDDINGS, f"not {row_count} rows of 32-bit numbers"
+            )
         if not np.isfinite(embeddings).all():
             raise self._make_damage_error(layout.EMBEDDINGS, "some numbers are not finite")
         return np.asarray(embeddings)
@@ -117,17 +119,17 @@ class Run:
     @cached_property
     def concepts(self) -> ConceptGraph:
         """The concept graph."""
-        return decode_graph(self._read_checked(layout.GRAPH), str(self.folder / layout.GRAPH))
+        return decode_graph(self._read_verified(layout.GRAPH), str(self.folder / layout.GRAPH))
 
     @cached_property
     def sections(self) -> SectionTree | None:
-        """The section tree; None if the run was built without."""
+        """The section tree; None if the run was built without one."""
         if not self.config.sections:
             return None
         from kg.text.sections.tree import SectionTree
 
         try:
-            return SectionTree.from_json(msgspec.json.decode(self._read_checked(layout.SECTIONS)))
+            return SectionTree.from_json(msgspec.json.decode(self._read_verified(layout.SECTIONS)))
         except (ValueError, RecursionError) as error:
             raise self._make_damage_error(
                 layout.SECTIONS, f"not a section tree: {error}"
@@ -142,7 +144,7 @@ class Run:
         """Checks that a model is the one that the run was built with.
 
         Raises:
-            EmbedderMismatchError: it is another; embeddings of two models are not comparable.
+            EmbedderMismatchError: it is another model; embeddings of two models are not comparable.
         """
         canonical = self.config.canonical
         if canonical is None:
@@ -194,17 +196,21 @@ class Run:
 
     def _decode_file(self, name: str, kind: type[Decoded]) -> Decoded:
         try:
-            return msgspec.json.decode(self._read_checked(name), type=kind)
+            return msgspec.json.decode(self._read_verified(name), type=kind)
         except (ValueError, RecursionError) as error:
             raise self._make_damage_error(name, f"invalid content: {error}") from error
 
-    def _read_checked(self, name: str) -> bytes:
-        """Reads a file and checks its hash against the metadata."""
-        mark = self.metadata.files.get(name)
-        if mark is None:
+    def _read_verified(self, name: str) -> bytes:
+        """Reads a file and checks its hash against the metadata.
+
+        Raises:
+            RunFolderError: the file cannot be read, or its hash is missing or different.
+        """
+        checksum = self.metadata.files.get(name)
+        if checksum is None:
             raise self._make_damage_error(name, "the metadata do not list this file")
         data = _read_file(self.folder / name, layout.MAX_FILE_BYTES)
-        if sha256_bytes(data) != mark.sha256:
+        if sha256_bytes(data) != checksum.sha256:
             raise self._make_damage_error(name, "the file's hash differs from the metadata")
         return data
 
@@ -228,7 +234,7 @@ def open_run(path: Path | str, embedder: Embedder | None = None) -> Run:
     """
     folder = _find_run_folder(Path(path))
     metadata = _read_record(folder / layout.METADATA, RunMetadata)
-    for name, mark in metadata.files.items():
+    for name, checksum in metadata.files.items():
         if name not in layout.FILES or name == layout.METADATA:
             raise RunFolderError(
                 f"the metadata list a file that no run has: {name!r}",
@@ -243,14 +249,14 @@ def open_run(path: Path | str, embedder: Embedder | None = None) -> Run:
                 where=str(folder),
                 hint=_REBUILD_HINT,
             ) from error
-        if size != mark.bytes or not (folder / name).is_file():
+        if size != checksum.bytes or not (folder / name).is_file():
             raise RunFolderError(
-                f"the run is incomplete: {name} has {size} bytes, not {mark.bytes}",
+                f"the run is incomplete: {name} has {size} bytes, not {checksum.bytes}",
                 where=str(folder),
                 hint=_REBUILD_HINT,
             )
     run = Run(folder, _read_record(folder / layout.CONFIG, RunConfig), metadata)
-    run._read_checked(layout.CONFIG)
+    run._read_verified(layout.CONFIG)
     if embedder is not None:
         run.require_embedder(embedder)
     return run
@@ -265,13 +271,13 @@ def _find_run_folder(path: Path) -> Path:
         if (latest / layout.METADATA).is_file():
             return latest.resolve()
         exists = path.exists()
-        empty = not exists or not path.is_dir() or not any(path.iterdir())
-        points = latest.is_symlink() or path.is_symlink()
+        is_empty = not exists or not path.is_dir() or not any(path.iterdir())
+        is_link = latest.is_symlink() or path.is_symlink()
     except OSError as error:
         raise MissingFileError(
             f"the run cannot be read: {error.strerror}", where=str(path), hint="Check the path."
         ) from error
-    if points:
+    if is_link:
         raise RunFolderError(
             "the link latest does not point to a run",
             where=str(path),
@@ -288,7 +294,8 @@ def _find_run_folder(path: Path) -> Path:
             "the run does not exist", where=str(path), hint="Build it with `epoche kg build`."
         )
     raise RunFolderError(
-        "not a run: " + ("the folder is empty" if empty else f"it contains no {layout.METADATA}"),
+        "not a run: "
+        + ("the folder is empty" if is_empty else f"it contains no {layout.METADATA}"),
         where=str(path),
         hint="Give a folder that `epoche kg build` wrote. If it is a copy, it may be incomplete.",
     )

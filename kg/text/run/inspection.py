@@ -144,12 +144,13 @@ def _summarise_sections(tree: SectionTree) -> Iterator[DocumentSections]:
     depth: dict[str, int] = {}
     for section, node in tree.nodes.items():
         depth[section] = 1 + (0 if node.parent is None else depth[node.parent])
+        # Three numbers per document: sections, levels, chunks.
         row = rows.setdefault(section.split("#", 1)[0], [0, 0, 0])
         row[0] += 1
         row[1] = max(row[1], depth[section])
         row[2] += len(node.chunk_ids)
-    for document, (count, deepest, chunks) in rows.items():
-        yield DocumentSections(document, count, deepest, chunks)
+    for document, (count, levels, chunks) in rows.items():
+        yield DocumentSections(document, count, levels, chunks)
 
 
 def _render_lines(report: RunReport) -> Iterator[str]:
@@ -163,23 +164,23 @@ def _render_lines(report: RunReport) -> Iterator[str]:
         f"keywords    {counts['keywords']:,} by {config.keywords.get('name')}, "
         f"per chunk {_describe_summary(report.keywords_per_chunk)}"
     )
-    merging = "only spelling variants were merged"
+    merge_summary = "only spelling variants were merged"
     if config.canonical is not None:
-        merging = (
+        merge_summary = (
             f"{report.merged:,} forms merged; "
             f"verifier {config.canonical.verifier.get('name')}, "
             f"embedder {clean_text(config.canonical.embedder.name)}, "
             f"threshold {config.canonical.threshold:g}"
         )
-    yield f"canonical   {merging}"
+    yield f"canonical   {merge_summary}"
     yield (
         f"concepts    {counts['concepts']:,}, {counts['links']:,} links, "
         f"{report.components:,} components, the largest with {report.largest_component:,}"
     )
     yield f"degree      {_describe_summary(report.degree)}"
-    for name in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
-        if counts.get(name):
-            yield f"problems    {name.replace('_', ' ')}: {counts[name]:,}"
+    for problem in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
+        if counts.get(problem):
+            yield f"problems    {problem.replace('_', ' ')}: {counts[problem]:,}"
     yield ""
     yield "DEGREES"
     largest_band = max((band.concepts for band in report.degree_bands), default=0)
@@ -199,8 +200,9 @@ def _render_lines(report: RunReport) -> Iterator[str]:
         return
     yield f"SECTIONS ({sum(row.sections for row in report.sections):,})"
     yield f"{'sections':>8} {'levels':>8} {'chunks':>8}"
-    for part in report.sections[:MAX_SHOWN_ROWS]:
-        yield f"{part.sections:>8,} {part.depth:>8,} {part.chunks:>8,}  {clean_text(part.document)}"
+    for summary in report.sections[:MAX_SHOWN_ROWS]:
+        name = clean_text(summary.document)
+        yield f"{summary.sections:>8,} {summary.depth:>8,} {summary.chunks:>8,}  {name}"
     if len(report.sections) > MAX_SHOWN_ROWS:
         yield (
             f"  … and {len(report.sections) - MAX_SHOWN_ROWS:,} more documents (--json lists them)"

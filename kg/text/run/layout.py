@@ -91,4 +91,4 @@ class RunMetadata(msgspec.Struct, frozen=True, kw_only=True):
     documents: tuple[SourceDocument, ...]
     counts: dict[str, int]
     files: dict[str, FileChecksum]
-    """Name → every other file of the run."""
+    """File name → checksum, for every other file of the run."""

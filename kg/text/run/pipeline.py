@@ -35,9 +35,11 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     documents: tuple[Path, ...]
     """Documents and chunk files, in the order of their chunks; see ``find_source_files``."""
     out: Path
+    """The folder to write the run to."""
     chunk_size: int = 2000
     overlap: int = 300
     canonical: bool = True
+    """Whether synonymous keywords are merged, with the next four settings."""
     threshold: float = 0.78
     max_group_size: int = 30
     fallback_threshold: float = 0.85
@@ -80,17 +82,20 @@ def build_run(
 
     check_run_folder(plan.out)
     config = _make_config(plan, extractor, verifier, embedder)
-    base = open_run(plan.out, embedder) if plan.extend else None
-    if base is not None:
-        _require_same_settings(base, config)
+    existing_run = open_run(plan.out, embedder) if plan.extend else None
+    if existing_run is not None:
+        _require_same_settings(existing_run, config)
     chunks, documents = read_sources(
         plan.documents,
         plan.chunk_size,
         plan.overlap,
         lambda done: on_stage("documents", done, len(plan.documents)),
     )
-    if base is not None:
-        chunks, documents = _append_chunks(base, chunks), [*base.metadata.documents, *documents]
+    if existing_run is not None:
+        chunks, documents = (
+            _append_chunks(existing_run, chunks),
+            [*existing_run.metadata.documents, *documents],
+        )
     keywords = _extract_keywords(plan, chunks, extractor, on_stage)
     if plan.strict and extractor.failed:
         raise _make_strict_error(
@@ -135,21 +140,21 @@ def build_run(
     return open_run(plan.out)
 
 
-def _append_chunks(base: Run, chunks: Sequence[Chunk]) -> list[Chunk]:
+def _append_chunks(existing_run: Run, chunks: Sequence[Chunk]) -> list[Chunk]:
     """Returns the chunks of a run, followed by the new ones.
 
     Raises:
         DuplicateIdError: the run already contains one of the new chunks.
     """
-    existing_ids = {chunk.id for chunk in base.chunks}
+    existing_ids = {chunk.id for chunk in existing_run.chunks}
     for chunk in chunks:
         if chunk.id in existing_ids:
             raise DuplicateIdError(
                 f"the run already contains a chunk {chunk.id!r}",
-                where=str(base.folder),
+                where=str(existing_run.folder),
                 hint="Add each document once, or build the run again from all of them.",
             )
-    return [*base.chunks, *chunks]
+    return [*existing_run.chunks, *chunks]
 
 
 def _extract_keywords(
@@ -158,18 +163,18 @@ def _extract_keywords(
     """Returns each chunk's keywords, from the cache or else extracted and cached."""
     from kg.text.keywords.cache import KeywordCache
 
-    done = 0
+    done_count = 0
 
-    def count_row(_row: ChunkKeywords) -> None:
-        nonlocal done
-        done += 1
-        on_stage("keywords", done, len(chunks))
+    def report_progress(_row: ChunkKeywords) -> None:
+        nonlocal done_count
+        done_count += 1
+        on_stage("keywords", done_count, len(chunks))
 
     on_stage("keywords", 0, len(chunks))
     if plan.cache is None:
-        return extractor.extract_keywords(chunks, count_row)
+        return extractor.extract_keywords(chunks, report_progress)
     with KeywordCache(plan.cache) as cache:
-        return cache.extract_keywords(extractor, chunks, count_row)
+        return cache.extract_keywords(extractor, chunks, report_progress)
 
 
 def _build_table(
@@ -222,7 +227,7 @@ def _make_config(
     )
 
 
-def _require_same_settings(base: Run, config: RunConfig) -> None:
+def _require_same_settings(existing_run: Run, config: RunConfig) -> None:
     """Checks that a run is extended with the settings it was built with.
 
     Raises:
@@ -230,20 +235,21 @@ def _require_same_settings(base: Run, config: RunConfig) -> None:
     """
     # Compares the JSON forms, since a tuple that was written is read as a list.
     built, requested = (
-        msgspec.json.decode(msgspec.json.encode(settings)) for settings in (base.config, config)
+        msgspec.json.decode(msgspec.json.encode(settings))
+        for settings in (existing_run.config, config)
     )
-    different = [name for name in requested if requested[name] != built[name]]
-    if different:
+    changed_settings = [name for name in requested if requested[name] != built[name]]
+    if changed_settings:
         raise SettingError(
-            f"the run was built with different settings: {', '.join(different)}",
-            where=str(base.folder / "config.json"),
+            f"the run was built with different settings: {', '.join(changed_settings)}",
+            where=str(existing_run.folder / "config.json"),
             hint="Use the same flags, or build the run again from all documents.",
         )
 
 
-def _make_strict_error(failed: int, problem: str) -> StrictModelError:
+def _make_strict_error(count: int, problem: str) -> StrictModelError:
     return StrictModelError(
-        f"{failed} {problem}",
+        f"{count} {problem}",
         where="--strict",
         hint="Run it again (usable replies are cached), or omit --strict.",
     )

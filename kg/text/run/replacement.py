@@ -13,6 +13,7 @@ from kg.base.errors import WriteError
 from kg.base.files import convert_write_errors
 
 _AT_FDCWD = -100
+"""Argument of Linux's ``renameat2``: relative paths start at the current folder."""
 _RENAME_EXCHANGE = 2
 """Flag of Linux's ``renameat2`` (``linux/fs.h``): exchanges two paths atomically."""
 _UNSUPPORTED_ERRORS = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
@@ -34,10 +35,12 @@ def check_replaceable(folder: Path, names: Collection[str], marker: str) -> None
     Args:
         folder: the folder to replace; it need not exist.
         names: the only files that may be deleted.
-        marker: the file by which a folder of Epoché is recognised, unless it is empty.
+        marker: the file that the folder must contain, unless it is empty; it shows that Epoché
+            wrote the folder.
 
     Raises:
-        WriteError: ``folder`` is not a folder, or contains anything else.
+        WriteError: ``folder`` is not a folder, contains other files, or does not contain the
+            marker.
     """
     with convert_write_errors(folder):
         if not folder.name or folder.name == "..":
@@ -51,11 +54,11 @@ def check_replaceable(folder: Path, names: Collection[str], marker: str) -> None
                 hint="Choose another --out.",
             )
         file_names = sorted(entry.name for entry in os.scandir(folder))
-    strange = [name for name in file_names if name not in names]
-    if strange or (file_names and marker not in file_names):
+    foreign_names = [name for name in file_names if name not in names]
+    if foreign_names or (file_names and marker not in file_names):
+        name = (foreign_names or file_names)[0]
         raise WriteError(
-            f"cannot replace the folder: {(strange or file_names)[0]!r} in it was not written by "
-            "Epoché",
+            f"cannot replace the folder: {name!r} in it was not written by Epoché",
             where=str(folder),
             hint="Choose another --out, or move the file away.",
         )
@@ -78,30 +81,30 @@ def replace_folder(folder: Path, names: Collection[str]) -> Iterator[Path]:
     Raises:
         WriteError: a file operation failed.
     """
-    building, previous = get_building_path(folder), get_previous_path(folder)
+    building_path, previous_path = get_building_path(folder), get_previous_path(folder)
     with convert_write_errors(folder), contextlib.ExitStack() as stack:
         folder.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(_lock_folder(folder.parent))
-        stack.callback(_remove_folder, building, names)
-        building.mkdir(exist_ok=True)
-        _remove_files(building, names)
-        if previous.exists():
+        stack.callback(_remove_folder, building_path, names)
+        building_path.mkdir(exist_ok=True)
+        _remove_files(building_path, names)
+        if previous_path.exists():
             # An earlier process was killed around the renames below. If `folder` exists, it is
             # the complete new content; else the old content must be restored first.
             if folder.exists():
-                _remove_folder(previous, names)
+                _remove_folder(previous_path, names)
             else:
-                previous.rename(folder)
-        yield building
+                previous_path.rename(folder)
+        yield building_path
         # Sync before renaming: else a power failure could leave the new name with empty files.
-        for entry in [*building.iterdir(), building]:
+        for entry in [*building_path.iterdir(), building_path]:
             _sync_to_disk(entry)
         if not folder.exists():
-            building.rename(folder)
-        elif not _exchange_folders(building, folder):
-            folder.rename(previous)
-            building.rename(folder)
-            _remove_folder(previous, names)
+            building_path.rename(folder)
+        elif not _exchange_folders(building_path, folder):
+            folder.rename(previous_path)
+            building_path.rename(folder)
+            _remove_folder(previous_path, names)
         _sync_to_disk(folder.parent)
 
 
@@ -127,16 +130,16 @@ def point_link(link: Path, target: str) -> None:
 def _exchange_folders(first: Path, second: Path) -> bool:
     """Exchanges two folders atomically; returns False if the system does not support it."""
     try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, TypeError, AttributeError):  # not Linux, or a C library without renameat2
         return False
-    names = os.fsencode(first), os.fsencode(second)
-    if rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+    encoded_paths = os.fsencode(first), os.fsencode(second)
+    if renameat2(_AT_FDCWD, encoded_paths[0], _AT_FDCWD, encoded_paths[1], _RENAME_EXCHANGE) == 0:
         return True
-    code = ctypes.get_errno()
-    if code in _UNSUPPORTED_ERRORS:  # the kernel or the file system does not support it
+    error_number = ctypes.get_errno()
+    if error_number in _UNSUPPORTED_ERRORS:  # the kernel or the file system does not support it
         return False
-    raise OSError(code, os.strerror(code), str(second))
+    raise OSError(error_number, os.strerror(error_number), str(second))
 
 
 @contextlib.contextmanager
@@ -169,9 +172,9 @@ def _remove_folder(folder: Path, names: Collection[str]) -> None:
 
 def _remove_files(folder: Path, names: Collection[str]) -> None:
     """Removes the files ``names`` and temporary files of atomic writes that were killed."""
-    temporary = tuple(f".{name}." for name in names)
+    temporary_prefixes = tuple(f".{name}." for name in names)
     for entry in list(folder.iterdir()):
-        if entry.name in names or entry.name.startswith(temporary):
+        if entry.name in names or entry.name.startswith(temporary_prefixes):
             entry.unlink()
 
 

@@ -22,7 +22,7 @@ MAX_FILES = 100_000
 
 
 def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> list[Path]:
-    """Returns the given files, and the files with a known suffix below the given folders.
+    """Returns the given files, and the documents and chunk files in the given folders.
 
     Folders are walked in sorted order. Hidden files, links to folders and the outputs of earlier
     builds (runs, the keyword cache) are skipped.
@@ -35,20 +35,22 @@ def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> l
         MissingFileError: a file or folder does not exist.
         DocumentError: a folder contains no document, or too many files.
     """
-    known = (*suffixes, CHUNKS_SUFFIX)
+    accepted_suffixes = (*suffixes, CHUNKS_SUFFIX)
     files: dict[Path, None] = {}
     for path in map(Path, paths):
         if not path.is_dir():
             files[require_file(path, "the document")] = None
             continue
-        below = [file for file in _walk_folder(path) if file.suffix.lower() in known]
-        if not below:
+        folder_files = [
+            file for file in _walk_folder(path) if file.suffix.lower() in accepted_suffixes
+        ]
+        if not folder_files:
             raise DocumentError(
                 "the folder contains no document",
                 where=str(path),
-                hint=f"Documents have one of these extensions: {', '.join(known)}.",
+                hint=f"Documents have one of these extensions: {', '.join(accepted_suffixes)}.",
             )
-        files.update(dict.fromkeys(below))
+        files.update(dict.fromkeys(folder_files))
     return list(files)
 
 
@@ -72,11 +74,11 @@ def read_sources(
     from kg.text.documents import read_document
     from kg.text.documents.document import clean_filename
 
-    _check_names(files)
-    documents, ready, sources = [], [], []
+    _check_document_names(files)
+    documents, chunk_files, sources = [], [], []
     for number, path in enumerate(files, 1):
         if path.suffix.lower() == CHUNKS_SUFFIX:
-            ready.append((path, read_chunks(path)))
+            chunk_files.append((path, read_chunks(path)))
         else:
             document = read_document(path)
             for note in document.notes:
@@ -85,17 +87,18 @@ def read_sources(
         sources.append(SourceDocument(clean_filename(path), sha256_file(path)))
         on_progress(number)
     chunks = chunk_documents(documents, size=size, overlap=overlap)
-    made_of = dict.fromkeys((chunk.id for chunk in chunks), "the documents")
-    for path, more in ready:
-        for chunk in more:
-            if chunk.id in made_of:
+    origin_of_id = dict.fromkeys((chunk.id for chunk in chunks), "the documents")
+    for path, file_chunks in chunk_files:
+        for chunk in file_chunks:
+            if chunk.id in origin_of_id:
                 raise DuplicateIdError(
-                    f"two chunks have the id {chunk.id!r}; the other is in {made_of[chunk.id]}",
+                    f"two chunks have the id {chunk.id!r}; "
+                    f"the other is in {origin_of_id[chunk.id]}",
                     where=str(path),
                     hint="Give each document once, or rename one.",
                 )
-            made_of[chunk.id] = str(path)
-        chunks += more
+            origin_of_id[chunk.id] = str(path)
+        chunks += file_chunks
     if not chunks:
         raise DocumentError(
             "the documents contain no text",
@@ -105,8 +108,10 @@ def read_sources(
     return chunks, sources
 
 
-def _check_names(files: Sequence[Path]) -> None:
-    """Checks, before reading, that no two documents have the same name, and so the same chunk ids.
+def _check_document_names(files: Sequence[Path]) -> None:
+    """Checks that no two documents have the same name, and so the same chunk ids.
+
+    This is checked before the documents are read, which may take long.
 
     Raises:
         DuplicateIdError: two documents have the same name; the message gives both paths, since the
@@ -138,7 +143,7 @@ def _walk_folder(folder: Path) -> Iterator[Path]:
         )
 
     count = 0
-    for base, folders, names in os.walk(folder, onerror=raise_unreadable):
+    for parent, folders, names in os.walk(folder, onerror=raise_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         own_outputs = {layout.KEYWORD_CACHE, *(layout.FILES if layout.METADATA in names else ())}
         for name in sorted(names):
@@ -150,4 +155,4 @@ def _walk_folder(folder: Path) -> Iterator[Path]:
                     hint="Check that it is the right folder, or name its subfolders.",
                 )
             if not name.startswith(".") and name not in own_outputs:
-                yield Path(base, name)
+                yield Path(parent, name)

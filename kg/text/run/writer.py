@@ -67,8 +67,8 @@ def write_run(out: Path, content: RunContent) -> None:
     """
     check_run_folder(out)
     with replace_folder(out, layout.FILES) as folder:
-        for name, write in _make_file_writers(content).items():
-            write(folder / name)
+        for name, write_file in _make_file_writers(content).items():
+            write_file(folder / name)
         metadata = RunMetadata(
             versions={name: package_version(name) for name in _LIBRARIES},
             documents=content.documents,

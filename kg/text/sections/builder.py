@@ -90,16 +90,14 @@ def build_section_tree(
     for chunk in chunks:
         drafts.add_chunk(chunk)
     sections = drafts.link_sections()
-    own: dict[str, list[str]] = {
-        section.id: [
-            node
-            for chunk in (section.chunk_ids if concepts is not None else ())
-            for node in (concepts.get_chunk_nodes(chunk) if concepts is not None else ())
-        ]
-        for section in sections
-    }
+    own_nodes: dict[str, list[str]] = {}
+    if concepts is not None:
+        for section in sections:
+            own_nodes[section.id] = [
+                node for chunk in section.chunk_ids for node in concepts.get_chunk_nodes(chunk)
+            ]
     parents = {section.id: section.parent.id if section.parent else None for section in sections}
-    keywords = collect_keywords(parents, own)
+    keywords = collect_keywords(parents, own_nodes)
     return SectionTree(
         fill_children(
             [
@@ -129,16 +127,16 @@ class _SectionDrafts:
         self.generated_ids: dict[tuple[str, tuple[str, ...]], str] = {}
         """(document, path) → id generated for a section whose chunks give no id."""
         self.id_counts: Counter[str] = Counter()
-        """Number of uses of each generated id so far."""
+        """Base of generated ids → number of ids generated from it after the first."""
         self.open_headings: dict[str, list[_SectionDraft]] = {}
         """Per document, the stack of Markdown headings that the next one may belong to."""
 
     def add_chunk(self, chunk: SectionedChunk) -> None:
         """Adds a chunk to its section, which is created if needed."""
         document, path = _get_document(chunk), _get_heading_path(chunk)
-        given_id = chunk.metadata.get("section_id")
-        if isinstance(given_id, str) and given_id:
-            key = given_id
+        declared_id = chunk.metadata.get("section_id")
+        if isinstance(declared_id, str) and declared_id:
+            key = declared_id
         else:
             key = self.generated_ids.get((document, path), "")
             if not key:
@@ -160,9 +158,9 @@ class _SectionDrafts:
         for draft in ordered:
             draft.parent = next(
                 (
-                    above
-                    for above in self._iter_parent_candidates(draft)
-                    if not above.is_inside(draft)
+                    candidate
+                    for candidate in self._iter_parent_candidates(draft)
+                    if not candidate.is_inside(draft)
                 ),
                 None,
             )
@@ -189,22 +187,24 @@ class _SectionDrafts:
         if draft.markdown_parent is not None and len(draft.path) == 1:
             yield draft.markdown_parent
 
-    def _add_empty_section(self, below: _SectionDraft, path: tuple[str, ...]) -> None:
+    def _add_empty_section(self, subsection: _SectionDraft, path: tuple[str, ...]) -> None:
         """Adds a section without text of its own, known only from the paths of its subsections."""
-        key = self._make_unique_id(below.document, path)
-        self._add_draft(key, below.document, path, below.order, 0)
+        key = self._make_unique_id(subsection.document, path)
+        self._add_draft(key, subsection.document, path, subsection.order, 0)
 
     def _add_draft(
         self, key: str, document: str, path: tuple[str, ...], order: int, level: int
     ) -> _SectionDraft:
         label = parse_heading(path[-1]) if path else None
-        above = None
+        markdown_parent = None
         if level:
             stack = self.open_headings.setdefault(document, [])
             while stack and stack[-1].level >= level:
                 stack.pop()
-            above = stack[-1] if stack else None
-        draft = self.by_id[key] = _SectionDraft(key, document, path, label, level, above, order)
+            markdown_parent = stack[-1] if stack else None
+        draft = self.by_id[key] = _SectionDraft(
+            key, document, path, label, level, markdown_parent, order
+        )
         if level:
             self.open_headings[document].append(draft)
         self.by_path.setdefault((document, path), []).append(draft)
@@ -213,19 +213,19 @@ class _SectionDrafts:
         return draft
 
     def _make_unique_id(self, document: str, path: tuple[str, ...]) -> str:
-        plain = key = f"{document}#{make_section_key(path[-1] if path else '')}"
+        base_id = key = f"{document}#{make_section_key(path[-1] if path else '')}"
         while key in self.by_id:
-            self.id_counts[plain] += 1
-            key = f"{plain}~{self.id_counts[plain] + 1}"
+            self.id_counts[base_id] += 1
+            key = f"{base_id}~{self.id_counts[base_id] + 1}"
         return key
 
 
 def _sort_by_distance(
-    found: Sequence[_SectionDraft], draft: _SectionDraft
+    sections: Sequence[_SectionDraft], draft: _SectionDraft
 ) -> Iterable[_SectionDraft]:
     """Yields the sections before a section, the last first; then those after it."""
-    yield from (other for other in reversed(found) if other.order <= draft.order)
-    yield from (other for other in found if other.order > draft.order)
+    yield from (other for other in reversed(sections) if other.order <= draft.order)
+    yield from (other for other in sections if other.order > draft.order)
 
 
 def _get_document(chunk: SectionedChunk) -> str:

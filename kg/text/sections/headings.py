@@ -24,25 +24,28 @@ _PARTS = "part|teil|partie|parte"
 
 _ROMAN = "(?=[ivx])x{0,3}(?:ix|iv|v?i{0,3})"
 """Up to 39: larger ones are rarer than letters and words that look like one (``C``, ``mix``)."""
-_DOTTED = rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,{MAX_NUMBER_PARTS - 1}}}"
-_LETTERED = rf"[a-z](?:\.\d{{1,3}}){{1,{MAX_NUMBER_PARTS - 1}}}"
-_WORDS = NUMBER_WORDS[1:]
+_DOTTED_NUMBER = rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,{MAX_NUMBER_PARTS - 1}}}"
+_LETTERED_NUMBER = rf"[a-z](?:\.\d{{1,3}}){{1,{MAX_NUMBER_PARTS - 1}}}"
+_WORD_NUMBERS = NUMBER_WORDS[1:]
 
-_END = r"(?:[.:)]?(?=\s|$)|\s*[–—:-](?=\s|$))"
+_NUMBER_END = r"(?:[.:)]?(?=\s|$)|\s*[–—:-](?=\s|$))"
 """What must follow a number: space, or a punctuation mark and space. It does not match in ``2PL``,
 ``3-way``, ``4,000`` and ``1/2``."""
 
-_NAMED = re.compile(
+_NAMED_NUMBER = re.compile(
     rf"(?P<word>(?P<chapter>{_CHAPTERS})|(?P<section>{_SECTIONS})|(?P<appendix>{_APPENDICES})"
-    rf"|(?P<part>{_PARTS}))(?:\s+|(?=\d)|(?<=\.))(?P<number>{_DOTTED}|{_LETTERED}|[a-z](?=\W|$)|{_ROMAN}"
-    rf"|{'|'.join(_WORDS)})" + _END,
+    rf"|(?P<part>{_PARTS}))(?:\s+|(?=\d)|(?<=\.))"
+    rf"(?P<number>{_DOTTED_NUMBER}|{_LETTERED_NUMBER}|[a-z](?=\W|$)|{_ROMAN}"
+    rf"|{'|'.join(_WORD_NUMBERS)})" + _NUMBER_END,
     re.IGNORECASE,
 )
-_SIGN = re.compile(rf"§{{1,2}}\s*(?P<number>{_DOTTED}|{_LETTERED})" + _END, re.IGNORECASE)
-_BARE = re.compile(
-    rf"(?P<number>{_DOTTED}|[A-Z](?:\.\d{{1,3}}){{1,{MAX_NUMBER_PARTS - 1}}})" + _END
+_SECTION_SIGN = re.compile(
+    rf"§{{1,2}}\s*(?P<number>{_DOTTED_NUMBER}|{_LETTERED_NUMBER})" + _NUMBER_END, re.IGNORECASE
 )
-_BARE_ROMAN = re.compile(r"(?P<number>[IVX]+)[.)](?=\s+[^\W\d_a-z]|\s*$)")
+_UNNAMED_NUMBER = re.compile(
+    rf"(?P<number>{_DOTTED_NUMBER}|[A-Z](?:\.\d{{1,3}}){{1,{MAX_NUMBER_PARTS - 1}}})" + _NUMBER_END
+)
+_UNNAMED_ROMAN = re.compile(r"(?P<number>[IVX]+)[.)](?=\s+[^\W\d_a-z]|\s*$)")
 _DATE = re.compile(r"\W*\d{4}[-./]\d{1,2}[-./]\d{1,2}\W*")
 """If the title is only a date, the number is the version number of a changelog entry."""
 
@@ -80,22 +83,22 @@ def parse_heading(text: str) -> SectionLabel | None:
     """
     if len(text) > _MAX_HEADING_LENGTH:
         return None
-    plain = re.sub(r"\*\*|__", "", text).strip(_MARKDOWN_CHARS)
-    named_match = _NAMED.match(plain)
+    heading = re.sub(r"\*\*|__", "", text).strip(_MARKDOWN_CHARS)
+    named_match = _NAMED_NUMBER.match(heading)
     if named_match is not None:
-        return _parse_named_number(named_match, plain)
-    match = _SIGN.match(plain) or _BARE.match(plain)
+        return _parse_named_number(named_match, heading)
+    match = _SECTION_SIGN.match(heading) or _UNNAMED_NUMBER.match(heading)
     if match is not None:
-        title = _extract_title(plain, match.end())
+        title = _extract_title(heading, match.end())
         if _DATE.fullmatch(title):
             return None
-        written = match["number"]
-        return SectionLabel(_split_number(written), written, title)
-    roman = _BARE_ROMAN.match(plain)
+        number = match["number"]
+        return SectionLabel(_split_number(number), number, title)
+    roman = _UNNAMED_ROMAN.match(heading)
     value = _parse_roman(roman["number"]) if roman is not None else 0
     if roman is None or not value:  # such as "IIX."
         return None
-    return SectionLabel((str(value),), roman["number"], _extract_title(plain, roman.end()))
+    return SectionLabel((str(value),), roman["number"], _extract_title(heading, roman.end()))
 
 
 def make_section_key(heading: str) -> str:
@@ -113,44 +116,45 @@ def make_section_key(heading: str) -> str:
     return slug[:MAX_KEY_LENGTH].rstrip("-") or "section"
 
 
-def _parse_named_number(match: re.Match[str], plain: str) -> SectionLabel | None:
-    written = match["number"]
-    title = _extract_title(plain, match.end())
-    if written[0].isdigit() or "." in written:
-        parts = _split_number(written)
-    elif written.casefold() in _WORDS:
-        parts = (str(_WORDS.index(written.casefold()) + 1),)
-    elif match["appendix"] is not None and len(written) == 1:
-        # "Appendix C" is the third appendix, not the hundredth: a letter, no roman numeral.
-        return SectionLabel((written.upper(),), written, title)
+def _parse_named_number(match: re.Match[str], heading: str) -> SectionLabel | None:
+    number = match["number"]
+    title = _extract_title(heading, match.end())
+    if number[0].isdigit() or "." in number:
+        parts = _split_number(number)
+    elif number.casefold() in _WORD_NUMBERS:
+        parts = (str(_WORD_NUMBERS.index(number.casefold()) + 1),)
+    elif match["appendix"] is not None and len(number) == 1:
+        # "Appendix C" is the third appendix, not the hundredth: a single letter is not read as a
+        # roman numeral.
+        return SectionLabel((number.upper(),), number, title)
     else:
-        value = _parse_roman(written)
+        value = _parse_roman(number)
         if not value:
             return None
         parts = (str(value),)
     if match["part"] is not None:
-        return SectionLabel(("part", *parts), written, title)
+        return SectionLabel(("part", *parts), number, title)
     if match["appendix"] is not None and parts[0].isdigit():
-        return SectionLabel(("appendix", *parts), written, title)
-    return SectionLabel(parts, written, title)
+        return SectionLabel(("appendix", *parts), number, title)
+    return SectionLabel(parts, number, title)
 
 
-def _split_number(written: str) -> tuple[str, ...]:
-    return tuple(str(int(part)) if part.isdigit() else part.upper() for part in written.split("."))
+def _split_number(number: str) -> tuple[str, ...]:
+    return tuple(str(int(part)) if part.isdigit() else part.upper() for part in number.split("."))
 
 
-def _extract_title(plain: str, start: int) -> str:
-    return plain[start:].strip(_MARKDOWN_CHARS + ".:–—-")
+def _extract_title(heading: str, start: int) -> str:
+    return heading[start:].strip(_MARKDOWN_CHARS + ".:–—-")
 
 
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 
 
-def _parse_roman(written: str) -> int:
+def _parse_roman(numeral: str) -> int:
     """Returns the value of a roman numeral; 0 if the letters are not one."""
-    if not re.fullmatch(_ROMAN, written, re.IGNORECASE):
+    if not re.fullmatch(_ROMAN, numeral, re.IGNORECASE):
         return 0
-    values = [_ROMAN_VALUES[letter] for letter in written.upper()]
+    values = [_ROMAN_VALUES[letter] for letter in numeral.upper()]
     return sum(
         -value if value < max(values[i + 1 :], default=0) else value
         for i, value in enumerate(values)

@@ -19,8 +19,11 @@ from typing import Protocol
 from kg.text.normaliser import extract_content_words, list_ngrams
 
 DEFAULT_ALPHA = 0.6
+"""Default of α, the weight of coverage."""
 HEADING_WEIGHT = 0.5
+"""Default of w, the weight of the heading."""
 INHERITANCE_DECAY = 0.5
+"""Default share of a section's score that its subsections inherit."""
 MAX_TIE_REDUCTION = 1e-6
 """Maximum relative reduction of a score when ties between chunks are broken."""
 
@@ -68,9 +71,9 @@ class SectionScorer:
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self._sections = sections
-        places = {section.id: i for i, section in enumerate(sections)}
+        index_by_id = {section.id: i for i, section in enumerate(sections)}
         self._parents = [
-            None if section.parent is None else places[section.parent] for section in sections
+            None if section.parent is None else index_by_id[section.parent] for section in sections
         ]
         self._by_node = _build_inverted_index(section.keywords for section in sections)
         self._by_ngram = _build_inverted_index(section.heading_keywords for section in sections)
@@ -105,25 +108,27 @@ class SectionScorer:
                 of the formulas.
         """
         nodes = dict.fromkeys(query_nodes)
-        grams = extract_heading_keywords(query)
-        by_node = Counter(i for node in nodes for i in self._by_node.get(node, ()))
-        by_gram = Counter(i for gram in grams for i in self._by_ngram.get(gram, ()))
-        best: dict[str, float] = {}
-        effective: list[float] = []
+        ngrams = extract_heading_keywords(query)
+        node_matches = Counter(i for node in nodes for i in self._by_node.get(node, ()))
+        ngram_matches = Counter(i for ngram in ngrams for i in self._by_ngram.get(ngram, ()))
+        best_scores: dict[str, float] = {}
+        effective_scores: list[float] = []
         for i, section in enumerate(self._sections):
-            own = heading_weight * compute_overlap(
-                by_gram[i], len(grams), len(section.heading_keywords), alpha
+            own_score = heading_weight * compute_overlap(
+                ngram_matches[i], len(ngrams), len(section.heading_keywords), alpha
             ) + (1 - heading_weight) * compute_overlap(
-                by_node[i], len(nodes), len(section.keywords), alpha
+                node_matches[i], len(nodes), len(section.keywords), alpha
             )
             parent = self._parents[i]
-            score = own + (0.0 if parent is None else inheritance_decay * effective[parent])
-            effective.append(score)
+            score = own_score + (
+                0.0 if parent is None else inheritance_decay * effective_scores[parent]
+            )
+            effective_scores.append(score)
             if score > 0:
                 for chunk in section.chunk_ids:
-                    best[chunk] = max(score, best.get(chunk, 0.0))
-        top = max(best.values(), default=1.0)
-        scores = {chunk: score / top for chunk, score in best.items()}
+                    best_scores[chunk] = max(score, best_scores.get(chunk, 0.0))
+        max_score = max(best_scores.values(), default=1.0)
+        scores = {chunk: score / max_score for chunk, score in best_scores.items()}
         if tie_scores:
             scores = _break_ties(scores, tie_scores)
         return dict(
@@ -143,13 +148,15 @@ def _break_ties(scores: Mapping[str, float], tie_scores: Mapping[str, float]) ->
     groups: dict[float, list[str]] = {}
     for chunk, score in scores.items():
         groups.setdefault(score, []).append(chunk)
-    adjusted: dict[str, float] = {}
+    adjusted_scores: dict[str, float] = {}
     for score, chunks in groups.items():
-        seconds = [tie_scores.get(chunk, float("-inf")) for chunk in chunks]
-        rank = {second: i for i, second in enumerate(sorted(set(seconds), reverse=True))}
-        for chunk, second in zip(chunks, seconds, strict=True):
-            adjusted[chunk] = score * (1 - MAX_TIE_REDUCTION * rank[second] / len(chunks))
-    return adjusted
+        chunk_tie_scores = [tie_scores.get(chunk, float("-inf")) for chunk in chunks]
+        rank = {
+            tie_score: i for i, tie_score in enumerate(sorted(set(chunk_tie_scores), reverse=True))
+        }
+        for chunk, tie_score in zip(chunks, chunk_tie_scores, strict=True):
+            adjusted_scores[chunk] = score * (1 - MAX_TIE_REDUCTION * rank[tie_score] / len(chunks))
+    return adjusted_scores
 
 
 def _build_inverted_index(sets: Iterable[Iterable[str]]) -> dict[str, list[int]]:

@@ -93,8 +93,8 @@ class SectionTree:
         """Reads the output of ``to_json``.
 
         Raises:
-            ValueError: another version; a duplicate section; a parent that is missing or comes
-                after its child (as in every cycle); a wrong type (``msgspec.ValidationError``).
+            ValueError: the version or a type is wrong, a section occurs twice, or a parent is
+                missing or comes after its child (as in every cycle).
         """
         if not isinstance(data, dict) or data.get("schema") != SCHEMA_VERSION:
             raise ValueError(f"the section tree must be an object of schema {SCHEMA_VERSION}")
@@ -106,7 +106,7 @@ def fill_children(rows: Sequence[SectionNode]) -> dict[str, SectionNode]:
     """Returns sections by id, with the children filled in from the parents.
 
     Raises:
-        ValueError: a duplicate section, or a parent that is missing or comes after its child.
+        ValueError: a section occurs twice, or a parent is missing or comes after its child.
     """
     children: dict[str, list[str]] = {}
     for row in rows:
@@ -123,15 +123,15 @@ def fill_children(rows: Sequence[SectionNode]) -> dict[str, SectionNode]:
 
 
 def collect_keywords(
-    parents: Mapping[str, str | None], own: Mapping[str, Iterable[str]]
+    parents: Mapping[str, str | None], own_keywords: Mapping[str, Iterable[str]]
 ) -> dict[str, tuple[str, ...]]:
     """Returns each section's keywords together with those of its subsections, sorted.
 
     Args:
         parents: section → its parent, every parent before its children.
-        own: section → keywords of its own chunks.
+        own_keywords: section → keywords of its own chunks.
     """
-    keywords = {section: set(own.get(section, ())) for section in parents}
+    keywords = {section: set(own_keywords.get(section, ())) for section in parents}
     for section in reversed(list(parents)):
         parent = parents[section]
         if parent is not None:

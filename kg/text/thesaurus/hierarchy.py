@@ -4,8 +4,8 @@ The *topic* of a section is the concept that its heading names. The *home* of a 
 deepest section that contains nearly all of its chunks. The broader concept of a concept is the
 topic of its home section, or of the nearest ancestor section with another topic; for the topic of
 a section, the search starts at that section. Every concept therefore has at most one broader
-concept, and there are no cycles: a topic's broader concept is the topic of a section higher up,
-and a concept that is not a topic has nothing below it.
+concept. There are no cycles: a topic's broader concept is the topic of a section higher up, and a
+concept that is not a topic is not the broader concept of any other.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ def find_section_topics(tree: SectionTree, concepts: ConceptGraph) -> dict[str, 
     concept, it is the topic of the highest of them, and of the first of those.
     """
     depth: dict[str, int] = {}
-    claims: dict[str, tuple[int, int, str]] = {}
+    candidates: dict[str, tuple[int, int, str]] = {}
     for number, (section, node) in enumerate(tree.nodes.items()):
         depth[section] = 0 if node.parent is None else depth[node.parent] + 1
         title = extract_title(node.heading)
         for topic in concepts.match_concepts(title):
             if topic in node.keywords and topic == normalise_phrase(title):
-                claim = (depth[section], number, section)
-                claims[topic] = min(claim, claims.get(topic, claim))
-    return {section: topic for topic, (_, _, section) in claims.items()}
+                candidate = (depth[section], number, section)
+                candidates[topic] = min(candidate, candidates.get(topic, candidate))
+    return {section: topic for topic, (_, _, section) in candidates.items()}
 
 
 def extract_title(heading: str) -> str:
@@ -53,33 +53,34 @@ def extract_title(heading: str) -> str:
 
 
 def find_home_sections(tree: SectionTree, concepts: ConceptGraph) -> dict[str, str]:
-    """Returns concept → home section, for the concepts that have one; see the module."""
-    section_of = {
+    """Returns concept → home section, for the concepts that have one; see the module docstring."""
+    section_of_chunk = {
         chunk_id: section for section, node in tree.nodes.items() for chunk_id in node.chunk_ids
     }
-    above = {section: (section, *tree.list_ancestors(section)) for section in tree.nodes}
+    lineage = {section: (section, *tree.list_ancestors(section)) for section in tree.nodes}
     homes = {}
     for concept in concepts.nodes:
         chunk_ids = concepts.get_chunk_ids(concept)
         chunk_counts = Counter(
             section
             for chunk_id in chunk_ids
-            if chunk_id in section_of
-            for section in above[section_of[chunk_id]]
+            if chunk_id in section_of_chunk
+            for section in lineage[section_of_chunk[chunk_id]]
         )
-        # Each contains more than half of the chunks, so they are nested: the deepest is unique.
+        # Each candidate contains more than half of the concept's chunks, so any two candidates
+        # share a chunk. They are therefore nested in each other, and the deepest is unique.
         candidates = [
             s for s, count in chunk_counts.items() if count >= MIN_HOME_SHARE * len(chunk_ids)
         ]
         if candidates:
-            homes[concept] = max(candidates, key=lambda section: len(above[section]))
+            homes[concept] = max(candidates, key=lambda section: len(lineage[section]))
     return homes
 
 
 def find_broader_concepts(
     tree: SectionTree, concepts: ConceptGraph, topics: Mapping[str, str]
 ) -> dict[str, str]:
-    """Returns concept → its direct broader concept, sorted; see the module.
+    """Returns concept → its direct broader concept, sorted; see the module docstring.
 
     Args:
         tree: the sections.
@@ -87,10 +88,10 @@ def find_broader_concepts(
         topics: section → topic, as returned by ``find_section_topics``.
     """
     homes = find_home_sections(tree, concepts)
-    own = {topic: section for section, topic in topics.items()}
+    section_of_topic = {topic: section for section, topic in topics.items()}
     broader = {}
     for concept in concepts.nodes:
-        start = own.get(concept, homes.get(concept))
+        start = section_of_topic.get(concept, homes.get(concept))
         if start is None:
             continue
         for section in (start, *tree.list_ancestors(start)):
@@ -103,6 +104,6 @@ def find_broader_concepts(
 
 def iter_broader_concepts(concept: str, broader: Mapping[str, str]) -> Iterable[str]:
     """Yields the direct and indirect broader concepts of a concept, nearest first."""
-    while (above := broader.get(concept)) is not None:
-        yield above
-        concept = above
+    while (broader_concept := broader.get(concept)) is not None:
+        yield broader_concept
+        concept = broader_concept

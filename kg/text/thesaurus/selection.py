@@ -53,7 +53,9 @@ _WORDS_NOT_IN_NAMES = (FUNCTION_WORDS | _WORDS_BEFORE_NAMES | _WORDS_AFTER_NAMES
 """Words that never occur in a name of several words: "give an arrow" and "schedule is written" are
 not names."""
 _CLAUSE_BOUNDARY = re.compile(r"[.,;:!?()\[\]{}\"“”|—–]|\n\s*\n")
+"""Punctuation and blank lines, across which no name extends."""
 _MAX_WORDS_PER_FORM = 5
+"""Maximum number of words in a form that is counted."""
 
 
 def select_concepts(
@@ -89,10 +91,10 @@ class _FormUsage:
 
     Args:
         chunks: the text.
-        wanted: the forms to count, and each of their words.
+        forms: the forms to count, and each of their words.
     """
 
-    def __init__(self, chunks: Iterable[Chunk], wanted: Collection[str]) -> None:
+    def __init__(self, chunks: Iterable[Chunk], forms: Collection[str]) -> None:
         self._name_counts: Counter[str] = Counter()
         """Form → number of uses as a name."""
         self._total_counts: Counter[str] = Counter()
@@ -102,9 +104,9 @@ class _FormUsage:
         self._uninflected: set[tuple[str, int]] = set()
         """(form, position) of words of a form that occur somewhere without an ending."""
         for chunk in chunks:
-            for part in _CLAUSE_BOUNDARY.split(chunk.text):
-                written = split_words(part)
-                self._count_forms(written, [stem_word(word) for word in written], wanted)
+            for clause in _CLAUSE_BOUNDARY.split(chunk.text):
+                words = split_words(clause)
+                self._count_forms(words, [stem_word(word) for word in words], forms)
 
     def is_name(self, form: str) -> bool:
         """Whether the text uses a form as the name of something."""
@@ -127,29 +129,29 @@ class _FormUsage:
         return uses >= min_uses and uses >= MIN_NAME_SHARE * self._total_counts[form]
 
     def _count_forms(
-        self, written: Sequence[str], stems: Sequence[str], wanted: Collection[str]
+        self, words: Sequence[str], stems: Sequence[str], forms: Collection[str]
     ) -> None:
         for start in range(len(stems)):
-            before = written[start - 1] if start else ""
-            if before in _WORDS_BEFORE_VERBS:
+            previous_word = words[start - 1] if start else ""
+            if previous_word in _WORDS_BEFORE_VERBS:
                 self._verbs.add(stems[start])
             for end in range(start + 1, min(start + _MAX_WORDS_PER_FORM, len(stems)) + 1):
                 form = " ".join(stems[start:end])
-                if form not in wanted:
+                if form not in forms:
                     continue
                 self._total_counts[form] += 1
-                self._name_counts[form] += before in _WORDS_BEFORE_NAMES and (
-                    end == len(stems) or written[end] in _WORDS_AFTER_NAMES
+                self._name_counts[form] += previous_word in _WORDS_BEFORE_NAMES and (
+                    end == len(stems) or words[end] in _WORDS_AFTER_NAMES
                 )
                 for index in range(start, end):
-                    if written[index] == stems[index]:
+                    if words[index] == stems[index]:
                         self._uninflected.add((form, index - start))
 
 
 def _is_fragment(node: str, concepts: ConceptGraph) -> bool:
     """Whether a concept nearly always occurs with a longer one, like "dirty" in "dirty page"."""
     parts, chunk_ids = set(node.split()), set(concepts.get_chunk_ids(node))
-    longer = {
+    longer_concepts = {
         other
         for chunk_id in chunk_ids
         for other in concepts.get_chunk_nodes(chunk_id)
@@ -158,5 +160,5 @@ def _is_fragment(node: str, concepts: ConceptGraph) -> bool:
     return any(
         len(chunk_ids.intersection(concepts.get_chunk_ids(other)))
         >= MIN_FRAGMENT_SHARE * len(chunk_ids)
-        for other in longer
+        for other in longer_concepts
     )

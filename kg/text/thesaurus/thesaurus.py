@@ -28,8 +28,8 @@ WITHHELD_SHARE = 0.3
 """Share of broader relations left out, so that cards with gold UNKNOWN have true claims too. They
 are chosen at random: any systematic choice could be guessed from the graph."""
 MIN_RELATED_WEIGHT = 2
-"""Minimum number of shared chunks of two related concepts: concepts that occur in one and the same
-chunk only have the highest NPMI of all."""
+"""Minimum number of shared chunks of two related concepts. Without it, two concepts that occur only
+once, in the same chunk, would be related: their NPMI is 1."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def build_thesaurus(
     *,
     min_chunks: int = MIN_CHUNKS,
     related_npmi: float = MIN_RELATED_NPMI,
-    withhold: float = WITHHELD_SHARE,
-    everything: bool = False,
+    withheld_share: float = WITHHELD_SHARE,
+    include_all: bool = False,
 ) -> Thesaurus:
     """Builds the thesaurus of a run.
 
@@ -73,9 +73,9 @@ def build_thesaurus(
         run: a run with a section tree.
         min_chunks: minimum number of chunks of a concept that no heading names.
         related_npmi: minimum NPMI of two related concepts.
-        withhold: share of concepts whose broader concept is left out. The choice depends on a
+        withheld_share: share of concepts whose broader concept is left out. The choice depends on a
             hash of the concept's name only, so adding or removing concepts does not change it.
-        everything: includes every concept of the run, not only those used as names.
+        include_all: includes every concept of the run, not only those used as names.
 
     Raises:
         ConceptExportError: the run has no section tree, or no concept has a broader concept.
@@ -88,38 +88,41 @@ def build_thesaurus(
             hint="Build it without --no-sections.",
         )
     topics = find_section_topics(tree, concepts)
-    stated = (
+    selected_concepts = (
         concepts.nodes
-        if everything
+        if include_all
         else select_concepts(concepts, run.chunks, set(topics.values()), min_chunks)
     )
-    known = set(stated)
+    selected_set = set(selected_concepts)
     broader = {
-        concept: above
-        for concept, above in find_broader_concepts(tree, concepts, topics).items()
-        if concept in known
+        concept: broader_concept
+        for concept, broader_concept in find_broader_concepts(tree, concepts, topics).items()
+        if concept in selected_set
     }
     if not broader:
         raise ConceptExportError(
-            f"none of {len(stated)} concepts has a broader concept",
+            f"none of {len(selected_concepts)} concepts has a broader concept",
             where=str(run.folder),
             hint="No heading names a keyword of its section. Use longer documents with headings, "
             "or --everything.",
         )
-    withheld = tuple(concept for concept in broader if _hash_to_unit(concept) < withhold)
+    withheld = tuple(concept for concept in broader if _hash_to_unit(concept) < withheld_share)
     headings = {
         topic: extract_title(tree.nodes[section].heading) for section, topic in topics.items()
     }
-    labels = {node: clean_text(headings.get(node) or concepts.get_label(node)) for node in stated}
-    chunk_ids = {node: tuple(concepts.get_chunk_ids(node)) for node in stated}
+    labels = {
+        node: clean_text(headings.get(node) or concepts.get_label(node))
+        for node in selected_concepts
+    }
+    chunk_ids = {node: tuple(concepts.get_chunk_ids(node)) for node in selected_concepts}
     sections = _list_sections(tree, chunk_ids.values())
     return Thesaurus(
         labels=labels,
         aliases=_list_aliases(run, labels),
         chunk_ids=chunk_ids,
-        broader={c: above for c, above in broader.items() if c not in withheld},
+        broader={c: broader_concept for c, broader_concept in broader.items() if c not in withheld},
         withheld=withheld,
-        related=_find_related(run, known, broader, related_npmi),
+        related=_find_related(run, selected_set, broader, related_npmi),
         sections={s: clean_text(tree.nodes[s].heading or s) for s in sections},
         parents={s: p for s in sections if (p := tree.nodes[s].parent) is not None},
         section_of={c: s for s in sections for c in tree.nodes[s].chunk_ids},
@@ -134,10 +137,13 @@ def _hash_to_unit(concept: str) -> float:
 def _list_sections(tree: SectionTree, chunk_ids: Iterable[Iterable[str]]) -> list[str]:
     """Returns the sections of some chunks and all their ancestors, in the order of the text."""
     selected_chunks = {chunk_id for ids in chunk_ids for chunk_id in ids}
-    holding = [
+    sections_with_chunks = [
         s for s, node in tree.nodes.items() if not selected_chunks.isdisjoint(node.chunk_ids)
     ]
-    selected = {*holding, *(above for s in holding for above in tree.list_ancestors(s))}
+    selected = {
+        *sections_with_chunks,
+        *(ancestor for s in sections_with_chunks for ancestor in tree.list_ancestors(s)),
+    }
     return [section for section in tree.nodes if section in selected]
 
 
@@ -153,23 +159,23 @@ def _list_aliases(run: Run, labels: dict[str, str]) -> dict[str, tuple[str, ...]
 
 
 def _find_related(
-    run: Run, known: set[str], broader: dict[str, str], min_npmi: float
+    run: Run, concepts: set[str], broader: dict[str, str], min_npmi: float
 ) -> tuple[tuple[str, str], ...]:
     """Returns the pairs of related concepts.
 
     SKOS forbids ``skos:related`` between a concept and its ancestors (integrity condition S27).
     """
-    under = {node: set(iter_broader_concepts(node, broader)) for node in known}
+    ancestors = {node: set(iter_broader_concepts(node, broader)) for node in concepts}
     graph = run.concepts.graph
     pairs = (
         (first, second)
-        for first, second, data in graph.subgraph(known).edges(data=True)
+        for first, second, data in graph.subgraph(concepts).edges(data=True)
         if data["weight"] >= MIN_RELATED_WEIGHT and data["npmi"] >= min_npmi
     )
     return tuple(
         sorted(
             (min(pair), max(pair))
             for pair in pairs
-            if pair[0] not in under[pair[1]] and pair[1] not in under[pair[0]]
+            if pair[0] not in ancestors[pair[1]] and pair[1] not in ancestors[pair[0]]
         )
     )

@@ -74,8 +74,8 @@ def write_thesaurus(
 
     Raises:
         SettingError: ``out`` does not end in ``.ttl``.
-        WriteError: a file cannot be written, or would replace a file that Epoché did not write;
-            no file is changed then.
+        WriteError: a file cannot be written, or would replace a file that Epoché did not write. In
+            that case no file is changed.
     """
     if out.suffix != ".ttl":
         raise SettingError(
@@ -92,14 +92,14 @@ def write_thesaurus(
         check_output(path, [other for key, other in files.items() if key != name])
         if name != "graph" and not overwrite:
             _check_overwritable(path)
-    head = {
+    domain_keys = {
         "name": re.sub(r"[^\w.-]+", "-", clean_text(out.stem)) or "concepts",
         "title": clean_text(title),
         "graph": [out.name],
         "shapes": [files["shapes"].name],
     }
     # JSON strings and lists of strings are also valid TOML.
-    header = "".join(f"{k} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in head.items())
+    header = "".join(f"{k} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in domain_keys.items())
     write_files_atomic(
         {
             files["graph"]: "".join(render_turtle(thesaurus, title, base)).encode(),
@@ -120,7 +120,7 @@ def render_turtle(thesaurus: Thesaurus, title: str, base: str = DEFAULT_BASE_IRI
     for first, second in thesaurus.related:
         related.setdefault(first, []).append(second)
     # A concept whose broader concept is withheld is not a top concept.
-    narrower = {*thesaurus.broader, *thesaurus.withheld}
+    concepts_with_broader = {*thesaurus.broader, *thesaurus.withheld}
     for concept, label in thesaurus.labels.items():
         chunk_ids = thesaurus.chunk_ids[concept]
         broader = thesaurus.broader.get(concept)
@@ -129,7 +129,7 @@ def render_turtle(thesaurus: Thesaurus, title: str, base: str = DEFAULT_BASE_IRI
         )
         yield _render_block(
             _make_concept_iri(concept),
-            "skos:Concept" if concept in narrower else "et:TopConcept",
+            "skos:Concept" if concept in concepts_with_broader else "et:TopConcept",
             [
                 ("skos:inScheme", ["<scheme>"]),
                 ("skos:prefLabel", [write_literal(label)]),
@@ -178,9 +178,11 @@ def check_base(base: str) -> None:
         )
 
 
-def _render_block(subject: str, kind: str, rows: Iterable[tuple[str, Iterable[str]]]) -> str:
+def _render_block(subject: str, kind: str, properties: Iterable[tuple[str, Iterable[str]]]) -> str:
     lines = [f"{subject} a {kind}"]
-    lines += [f"{pred} {' , '.join(objects)}" for pred, values in rows if (objects := list(values))]
+    lines += [
+        f"{pred} {' , '.join(objects)}" for pred, values in properties if (objects := list(values))
+    ]
     return " ;\n    ".join(lines) + " .\n"
 
 
@@ -210,8 +212,8 @@ def _check_overwritable(path: Path) -> None:
     """Refuses to replace a file that was not written by this module or was edited since."""
     if not path.exists():
         return
-    first, _, content = path.read_bytes().partition(b"\n")
-    if first != f"{_CHECKSUM_PREFIX}{hashlib.sha256(content).hexdigest()}".encode():
+    checksum_line, _, content = path.read_bytes().partition(b"\n")
+    if checksum_line != f"{_CHECKSUM_PREFIX}{hashlib.sha256(content).hexdigest()}".encode():
         raise WriteError(
             "cannot write: the file was not written by `epoche kg export`, or was edited since",
             where=str(path),

@@ -1,4 +1,4 @@
-"""Arrays of objects are aligned optimally, in bounded time, with or without shortcuts."""
+"""Tests that arrays of objects are aligned optimally and in bounded time."""
 
 from __future__ import annotations
 
@@ -24,28 +24,31 @@ ROW = {
 SCHEMA = {"type": "object", "properties": {"rows": {"type": "array", "items": ROW}}}
 
 
-def score_arrays(expected: list[Any], predicted: list[Any], **array: Any) -> Any:
-    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": ROW, **array}}}
+def score_arrays(expected: list[Any], predicted: list[Any], **array_keywords: Any) -> Any:
+    schema = {
+        "type": "object",
+        "properties": {"rows": {"type": "array", "items": ROW, **array_keywords}},
+    }
     sample = Sample(id="rows", text="", schema=schema, expected={"rows": expected})
     return score_sample(sample, {"rows": predicted})
 
 
-def total_score(entries: list[Entry]) -> float:
+def compute_total_score(entries: list[Entry]) -> float:
     return sum(entry.match[1] for entry in entries if entry.match is not None)
 
 
 def test_elements_are_matched_at_any_position() -> None:
     expected = [{"item": name, "qty": number} for number, name in enumerate("abc")]
-    scored = score_arrays(expected, [expected[2], expected[0], expected[1]])
-    assert scored.score.tally.strict == 6
+    result = score_arrays(expected, [expected[2], expected[0], expected[1]])
+    assert result.score.tally.strict == 6
     # Order matters for an exact match unless the schema says otherwise.
-    assert not scored.score.exact_match
+    assert not result.score.exact_match
     assert score_arrays(expected, expected[::-1], **{"x-match": "bag"}).score.exact_match
     assert score_arrays(expected, expected[::-1], uniqueItems=True).score.exact_match
     assert not score_arrays(expected, expected[::-1], **{"x-match": "list"}).score.exact_match
-    unordered = Matching(ordered_arrays=False)
+    unordered_matching = Matching(ordered_arrays=False)
     sample = Sample(id="", text="", schema=SCHEMA, expected={"rows": expected})
-    assert score_sample(sample, {"rows": expected[::-1]}, unordered).score.exact_match
+    assert score_sample(sample, {"rows": expected[::-1]}, unordered_matching).score.exact_match
 
 
 def test_unordered_arrays_match_despite_different_case() -> None:
@@ -60,37 +63,40 @@ def test_assignment_maximises_total_score_unlike_greedy() -> None:
     # Expected row 0 fits predicted row 0 best (both fields), but then no field fits for row 1.
     expected = [{"item": "pen", "qty": 1}, {"item": "pen", "qty": 9}]
     predicted = [{"item": "pen", "qty": 1}, {"item": "ink", "qty": 1}]
-    scored = score_arrays(expected, predicted)
-    # In order, 2 + 0 fields are right; crossed, 1 + 1. A completely equal pair breaks the tie.
-    assert scored.score.tally.strict == 2
-    better = score_arrays(expected, [{"item": "pen", "qty": 5}, {"item": "pen", "qty": 1}])
-    assert better.score.tally.strict == 3
+    result = score_arrays(expected, predicted)
+    # In order, 2 + 0 fields are right; crosswise, 1 + 1. A completely equal pair breaks the tie.
+    assert result.score.tally.strict == 2
+    swapped_result = score_arrays(expected, [{"item": "pen", "qty": 5}, {"item": "pen", "qty": 1}])
+    assert swapped_result.score.tally.strict == 3
 
 
 def test_unmatched_elements_are_missed_or_spurious_with_all_fields() -> None:
-    one, two = {"item": "pen", "qty": 1}, {"item": "ink", "qty": 2}
-    over = score_arrays([two], [one, two])
-    assert (over.score.tally.strict, over.score.tally.spurious) == (2, 2)
-    assert [field.hallucination for field in over.fields] == [0, 0, 4, 4]
-    under = score_arrays([one, two], [two])
-    assert (under.score.tally.strict, under.score.tally.missed) == (2, 2)
-    assert score_arrays([one], []).score.tally.missed == 2
-    assert score_arrays([], [one]).score.tally.spurious == 2
+    pen, ink = {"item": "pen", "qty": 1}, {"item": "ink", "qty": 2}
+    result_with_extra = score_arrays([ink], [pen, ink])
+    assert (result_with_extra.score.tally.strict, result_with_extra.score.tally.spurious) == (2, 2)
+    assert [field.hallucination for field in result_with_extra.fields] == [0, 0, 4, 4]
+    result_with_missing = score_arrays([pen, ink], [ink])
+    assert (result_with_missing.score.tally.strict, result_with_missing.score.tally.missed) == (
+        2,
+        2,
+    )
+    assert score_arrays([pen], []).score.tally.missed == 2
+    assert score_arrays([], [pen]).score.tally.spurious == 2
 
 
 def test_ties_are_broken_by_position() -> None:
     expected = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
-    scored = score_arrays(expected, [{"item": "x"}, {"item": "y"}, {"item": "z"}])
-    assert [field.predicted for field in scored.fields] == ["x", "y", "z"]
+    result = score_arrays(expected, [{"item": "x"}, {"item": "y"}, {"item": "z"}])
+    assert [field.predicted for field in result.fields] == ["x", "y", "z"]
 
 
 def test_nested_arrays_are_aligned() -> None:
-    inner = [{"item": "a", "price": [{"x": 1}, {"x": 2}]}, {"item": "b", "price": [{"x": 3}]}]
-    reversed_order = [inner[1], {"item": "a", "price": [{"x": 2}, {"x": 1}]}]
-    scored = score_arrays(inner, reversed_order)
-    assert scored.score.tally.strict == scored.score.tally.expected == 5
-    assert not scored.score.exact_match
-    paths = {field.path for field in scored.fields}
+    rows = [{"item": "a", "price": [{"x": 1}, {"x": 2}]}, {"item": "b", "price": [{"x": 3}]}]
+    reordered_rows = [rows[1], {"item": "a", "price": [{"x": 2}, {"x": 1}]}]
+    result = score_arrays(rows, reordered_rows)
+    assert result.score.tally.strict == result.score.tally.expected == 5
+    assert not result.score.exact_match
+    paths = {field.path for field in result.fields}
     assert paths == {"rows[].item", "rows[].price[].x"}
 
 
@@ -103,10 +109,10 @@ def test_order_inside_elements_is_checked() -> None:
 
 
 def test_elements_are_matched_with_the_same_type() -> None:
-    scored = score_arrays(["text", {"item": "a"}], [{"item": "a"}, "text"])
-    assert scored.score.tally.strict == 2
-    lone = score_arrays([{"item": "a"}], ["a", "b"])
-    assert (lone.score.tally.missed, lone.score.tally.spurious) == (1, 1)
+    result = score_arrays(["text", {"item": "a"}], [{"item": "a"}, "text"])
+    assert result.score.tally.strict == 2
+    unmatched_result = score_arrays([{"item": "a"}], ["a", "b"])
+    assert (unmatched_result.score.tally.missed, unmatched_result.score.tally.spurious) == (1, 1)
 
 
 ELEMENT = st.fixed_dictionaries(
@@ -120,66 +126,69 @@ ELEMENT = st.fixed_dictionaries(
 ELEMENTS = st.lists(ELEMENT, min_size=1, max_size=4)
 
 
-def symmetric_score(element: Any, one: Any, other: Any) -> float:
+def compute_symmetric_score(element: Any, left: Any, right: Any) -> float:
     """Returns the mean score of a pair of elements over both directions."""
     forward, backward = (
         align_values(element, *sides, DEFAULT_MATCHING).entries
-        for sides in ((one, other), (other, one))
+        for sides in ((left, right), (right, left))
     )
-    return (total_score(forward) + total_score(backward)) / 2
+    return (compute_total_score(forward) + compute_total_score(backward)) / 2
 
 
 @settings(deadline=None, max_examples=150)
 @given(ELEMENTS, ELEMENTS)
 def test_no_other_assignment_has_a_greater_total(expected: list[Any], predicted: list[Any]) -> None:
     element = get_schema_plan(SCHEMA).root.get_child("rows").get_element()
-    short, long = sorted((expected, predicted), key=len)
-    gains = [[symmetric_score(element, one, other) for other in long] for one in short]
-    best = max(
-        sum(row[column] for row, column in zip(gains, chosen, strict=True))
-        for chosen in itertools.permutations(range(len(long)), len(short))
+    shorter, longer = sorted((expected, predicted), key=len)
+    pair_scores = [
+        [compute_symmetric_score(element, left, right) for right in longer] for left in shorter
+    ]
+    best_total = max(
+        sum(row[column] for row, column in zip(pair_scores, columns, strict=True))
+        for columns in itertools.permutations(range(len(longer)), len(shorter))
     )
     forward, backward = (
-        total_score(
+        compute_total_score(
             align_values(
-                get_schema_plan(SCHEMA).root, {"rows": one}, {"rows": other}, DEFAULT_MATCHING
+                get_schema_plan(SCHEMA).root, {"rows": left}, {"rows": right}, DEFAULT_MATCHING
             ).entries
         )
-        for one, other in ((expected, predicted), (predicted, expected))
+        for left, right in ((expected, predicted), (predicted, expected))
     )
-    assert (forward + backward) / 2 == pytest.approx(best, abs=1e-6)
+    assert (forward + backward) / 2 == pytest.approx(best_total, abs=1e-6)
 
 
 @settings(deadline=None, max_examples=150)
 @given(ELEMENTS, ELEMENTS)
 def test_shortcuts_give_the_same_alignment(expected: list[Any], predicted: list[Any]) -> None:
     def align_elements() -> tuple[Any, bool]:
-        found = align_values(
+        result = align_values(
             get_schema_plan(SCHEMA).root, {"rows": expected}, {"rows": predicted}, DEFAULT_MATCHING
         )
         return sorted(
             (entry.node.path, repr(entry.match), repr(entry.expected), repr(entry.predicted))
-            for entry in found.entries
-        ), found.in_order
+            for entry in result.entries
+        ), result.in_order
 
     with_shortcuts = align_elements()
     with pytest.MonkeyPatch.context() as patch:
+        # Disables the shortcut that pairs equal elements before the assignment is solved.
         patch.setattr(alignment, "_equal_elements", lambda *_: [])
         assert align_elements() == with_shortcuts
 
 
 @settings(deadline=None, max_examples=100)
 @given(ELEMENTS, ELEMENTS, st.randoms(use_true_random=False))
-def test_the_order_of_elements_changes_no_count(
+def test_element_order_changes_no_count(
     expected: list[Any], predicted: list[Any], rng: random.Random
 ) -> None:
-    found = score_arrays(expected, predicted, **{"x-match": "bag"}).score
+    score = score_arrays(expected, predicted, **{"x-match": "bag"}).score
     for side in (expected, predicted):
         rng.shuffle(side)
-    again = score_arrays(expected, predicted, **{"x-match": "bag"}).score
-    assert again.tally == found.tally
-    assert again.exact_match == found.exact_match
-    assert again.score_sum == pytest.approx(found.score_sum)
+    shuffled_score = score_arrays(expected, predicted, **{"x-match": "bag"}).score
+    assert shuffled_score.tally == score.tally
+    assert shuffled_score.exact_match == score.exact_match
+    assert shuffled_score.score_sum == pytest.approx(score.score_sum)
 
 
 @pytest.mark.parametrize("size", [400, 5_000])
@@ -189,11 +198,11 @@ def test_large_arrays_are_aligned_by_equality_then_position(
     expected = [{"item": f"item {number}", "qty": number} for number in range(size)]
     predicted = [dict(row) for row in expected]
     predicted[0]["qty"] = -1
-    moved = predicted[1:] + predicted[:1]
-    scored = score_arrays(expected, [{"item": "new", "qty": 0}, *moved][: size + 1])
-    assert scored.score.bounded
-    assert scored.score.tally.strict >= 2 * size - 2
-    assert scored.score.tally.spurious == 2
+    rotated_rows = predicted[1:] + predicted[:1]
+    result = score_arrays(expected, [{"item": "new", "qty": 0}, *rotated_rows][: size + 1])
+    assert result.score.bounded
+    assert result.score.tally.strict >= 2 * size - 2
+    assert result.score.tally.spurious == 2
 
 
 def test_nested_arrays_are_compared_in_bounded_time() -> None:
@@ -203,6 +212,6 @@ def test_nested_arrays_are_compared_in_bounded_time() -> None:
         return [{"a": nest(depth - 1, seed * 7 + number)} for number in range(5)]
 
     sample = Sample(id="nest", text="", schema={"type": "object"}, expected={"f": nest(5, 1)})
-    found = score_sample(sample, {"f": nest(5, 2)}).score
-    assert found.tally.expected == found.tally.predicted == 5**5
-    assert found.bounded
+    score = score_sample(sample, {"f": nest(5, 2)}).score
+    assert score.tally.expected == score.tally.predicted == 5**5
+    assert score.bounded

@@ -1,4 +1,4 @@
-"""The rules of the baseline: what they find, robustness and run time."""
+"""Tests the rules of the baseline extractor: what they find, robustness and run time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LETTER = (
 
 
 @pytest.mark.parametrize(
-    ("name", "schema", "value"),
+    ("name", "schema", "expected"),
     [
         ("invoice_date", {"type": "string", "format": "date"}, "2026-03-03"),
         ("email", {"type": "string", "format": "email"}, "gwen@lamps.example"),
@@ -50,9 +50,9 @@ LETTER = (
     ],
 )
 def test_field_gets_the_candidate_next_to_its_name(
-    name: str, schema: dict[str, Any], value: Any
+    name: str, schema: dict[str, Any], expected: Any
 ) -> None:
-    assert extract_fields(LETTER, **{name: schema}).get(name) == value
+    assert extract_fields(LETTER, **{name: schema}).get(name) == expected
 
 
 def test_table_rows_become_objects() -> None:
@@ -62,15 +62,15 @@ def test_table_rows_become_objects() -> None:
         "properties": {"item": {"type": "string"}, "count": {"type": "integer"}},
         "required": ["count"],
     }
-    found = extract_fields(text, stock={"type": "array", "items": item})
-    assert [one["count"] for one in found["stock"]] == [3, 12]
+    extraction = extract_fields(text, stock={"type": "array", "items": item})
+    assert [row["count"] for row in extraction["stock"]] == [3, 12]
 
 
 def test_end_of_a_list_is_recognised() -> None:
-    found = extract_fields(
+    extraction = extract_fields(
         "Colours: white, graphite and blue", colours={"type": "array", "items": {"type": "string"}}
     )
-    assert found == {"colours": ["white", "graphite", "blue"]}
+    assert extraction == {"colours": ["white", "graphite", "blue"]}
 
 
 @pytest.mark.parametrize(
@@ -98,21 +98,21 @@ def test_negations_are_recognised_in_several_languages() -> None:
 def test_baseline_does_not_see_the_expected_output() -> None:
     assert list(inspect.signature(Baseline.extract).parameters) == ["self", "text", "schema"]
     for sample in load_samples(shipped_folder(), limit=5).samples:
-        before = json.dumps(sample.schema)
-        first = Baseline().extract(sample.text, sample.schema)
-        assert first == Baseline().extract(sample.text, sample.schema)
-        assert json.dumps(sample.schema) == before
+        schema_before = json.dumps(sample.schema)
+        extraction = Baseline().extract(sample.text, sample.schema)
+        assert extraction == Baseline().extract(sample.text, sample.schema)
+        assert json.dumps(sample.schema) == schema_before
 
 
 def test_baseline_finds_many_shipped_fields() -> None:
-    """A lower limit that detects broken rules; the value itself is not a reported result."""
-    found = [
+    """The limits detect broken rules; the values are far below the baseline's reported results."""
+    tallies = [
         score_sample(sample, Baseline().extract(sample.text, sample.schema)).score.tally
         for sample in load_samples(shipped_folder(), limit=60).samples
     ]
-    right = sum(tally.sum_credit("partial") for tally in found)
-    assert right / sum(tally.expected for tally in found) > 0.25
-    assert right / sum(tally.predicted for tally in found) > 0.3
+    correct_fields = sum(tally.sum_credit("partial") for tally in tallies)
+    assert correct_fields / sum(tally.expected for tally in tallies) > 0.25
+    assert correct_fields / sum(tally.predicted for tally in tallies) > 0.3
 
 
 SCHEMAS: list[Any] = [
@@ -136,9 +136,9 @@ SCHEMAS: list[Any] = [
 @settings(max_examples=60)
 @given(st.text() | st.text(alphabet='0123456789.,:-/()+@"„“ aZ\n\t|'), st.sampled_from(SCHEMAS))
 def test_any_text_and_schema_are_handled(text: str, schema: Any) -> None:
-    found = Baseline().extract(text, schema)
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert SchemaValidator.from_schema(schema).is_valid(found) in (True, False)
+    extraction = Baseline().extract(text, schema)
+    assert json.loads(json.dumps(extraction, allow_nan=False)) == extraction
+    assert SchemaValidator.from_schema(schema).is_valid(extraction) in (True, False)
 
 
 @pytest.mark.parametrize(
@@ -157,29 +157,32 @@ def test_any_text_and_schema_are_handled(text: str, schema: Any) -> None:
 )
 def test_run_time_is_linear_in_text_length(text: str) -> None:
     assert len(find_spans(text[:50_000])) <= 2 * MAX_SPANS
-    # A catastrophically backtracking pattern would not return.
+    # A pattern with catastrophic backtracking would not end.
     extract_fields(text, amount={"type": "number"}, name={"type": "string"})
 
 
 def test_nearer_cue_scores_higher() -> None:
-    reading = TextIndex("weight 5 and height 7")
-    near = reading.score_nearness(
-        reading.text.index("5"), reading.text.index("5") + 1, {"weight": 1.0}
+    text_index = TextIndex("weight 5 and height 7")
+    near_score = text_index.score_nearness(
+        text_index.text.index("5"), text_index.text.index("5") + 1, {"weight": 1.0}
     )
-    far = reading.score_nearness(
-        reading.text.index("7"), reading.text.index("7") + 1, {"weight": 1.0}
+    far_score = text_index.score_nearness(
+        text_index.text.index("7"), text_index.text.index("7") + 1, {"weight": 1.0}
     )
-    assert near > far > 0
+    assert near_score > far_score > 0
 
 
 def test_prompt_placeholders_are_filled_once() -> None:
     builder = PromptBuilder("s {schema}", "{text}|{other}|{text.__class__}|{{text}}|{schema}")
     schema = {"type": "object", "x-match": "set", "title": "{text}"}
     system, user = builder.build_messages("T {schema} {text}", schema)
-    shown = json.dumps({"type": "object", "title": "{text}"}, indent=2)
-    assert system == {"role": "system", "content": f"s {shown}"}
-    inner = "T {schema} {text}"
-    assert user["content"] == f"{inner}|{{other}}|{{text.__class__}}|{{{inner}}}|{shown}"
+    printed_schema = json.dumps({"type": "object", "title": "{text}"}, indent=2)
+    assert system == {"role": "system", "content": f"s {printed_schema}"}
+    filled_text = "T {schema} {text}"
+    assert (
+        user["content"]
+        == f"{filled_text}|{{other}}|{{text.__class__}}|{{{filled_text}}}|{printed_schema}"
+    )
     assert [turn["role"] for turn in PromptBuilder(" \n", "{text}").build_messages("x", {})] == [
         "user"
     ]

@@ -1,4 +1,4 @@
-"""Every item of the specification has a row in the checklist, and every row names its tests."""
+"""Tests that each item of the specification has a checklist row and each row names its tests."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "extraction-checklist.md"
-HERE = "tests/eval/extraction/"
+TEST_FOLDER = "tests/eval/extraction/"
 
 FIGURES = (
     *("1a", "1b", "1c", "2a", "2b", "2c", "3a", "3b", "3c", "4a", "4b", "4c"),
     *("5a", "5b", "5c", "6a", "6b", "6c", "6d"),
 )
-"""The bullets of 4.5.7, numbered by group."""
+"""The figures of section 4.5.7 of the specification, numbered by group."""
 COMMANDS = ("run", "report", "compare", "validate-config", "test-connection")
 CLASSES = (
     *("DatasetLoader", "VLLMInterface", "PromptBuilder", "MetricsCalculator", "SchemaValidator"),
     *("FieldMatcher", "PerformanceTracker", "ResultStore", "ResultFormatter", "ReportGenerator"),
     *("Visualizer", "ConfigManager"),
 )
-KEYS = {
+CONFIG_KEYS = {
     "model": "base_url api_key model_name temperature max_tokens timeout max_retries",
     "dataset": "name split cache_dir sample_size random_seed",
     "prompts": "system user",
@@ -46,25 +46,25 @@ SECTIONS = (
 @cache
 def read_table_rows() -> dict[str, list[list[str]]]:
     """Returns the table rows by heading, without header and separator lines."""
-    found: dict[str, list[list[str]]] = {}
+    tables: dict[str, list[list[str]]] = {}
     heading = ""
     for line in PAGE.read_text("utf-8").splitlines():
         if line.startswith("## "):
             heading = line[3:]
         elif line.startswith("|") and not line.startswith("|---"):
-            found.setdefault(heading, []).append(
+            tables.setdefault(heading, []).append(
                 [cell.strip() for cell in line.strip("|").split("|")]
             )
-    return {heading: table[1:] for heading, table in found.items()}
+    return {heading: table[1:] for heading, table in tables.items()}
 
 
 def find_table(start: str) -> list[list[str]]:
-    return next(found for heading, found in read_table_rows().items() if heading.startswith(start))
+    return next(rows for heading, rows in read_table_rows().items() if heading.startswith(start))
 
 
 def list_named_tests() -> list[str]:
     """Returns all tests named in the tables."""
-    cells = [row[-1] for found in read_table_rows().values() for row in found]
+    cells = [row[-1] for rows in read_table_rows().values() for row in rows]
     return sorted(
         {name for cell in cells for name in re.findall(r"`([^`]*)`", cell)} - {"make test"}
     )
@@ -84,7 +84,7 @@ def list_test_functions(path: Path) -> frozenset[str]:
 @pytest.mark.parametrize("name", list_named_tests())
 def test_every_named_test_exists(name: str) -> None:
     file, _, test = name.partition("::")
-    path = ROOT / (file if file.startswith(("tests/", "benchmarks/")) else HERE + file)
+    path = ROOT / (file if file.startswith(("tests/", "benchmarks/")) else TEST_FOLDER + file)
     assert path.is_file(), f"{name}: no such file"
     if test:
         assert test in list_test_functions(path), f"{name}: no such test"
@@ -103,7 +103,7 @@ def test_every_figure_section_command_class_and_key_has_a_row() -> None:
     assert sorted(set(commands)) == sorted(COMMANDS)
     assert tuple(row[0].strip("`") for row in find_table("Classes")) == CLASSES
     keys = {key for row in find_table("Configuration") for key in re.findall(r"`([\w.]+)`", row[0])}
-    assert keys == {f"{part}.{key}" for part, names in KEYS.items() for key in names.split()}
+    assert keys == {f"{part}.{key}" for part, names in CONFIG_KEYS.items() for key in names.split()}
 
 
 def test_checklist_metrics_are_documented() -> None:
@@ -115,10 +115,10 @@ def test_checklist_metrics_are_documented() -> None:
 
 
 def test_every_row_names_a_test() -> None:
-    without = [
+    rows_without_test = [
         f"{heading}: {row[0]}"
-        for heading, found in read_table_rows().items()
-        for row in found
+        for heading, rows in read_table_rows().items()
+        for row in rows
         if "`" not in row[-1]
     ]
-    assert not without, f"no test named for {'; '.join(without)}"
+    assert not rows_without_test, f"no test named for {'; '.join(rows_without_test)}"

@@ -1,4 +1,4 @@
-"""The commands of appendix B of the specification, run as a user runs them."""
+"""Tests the commands of appendix B of the specification, run as a user runs them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from servers.behaviours import normal_reply
 from servers.scripted_server import ScriptedServer
 from stage_calls import check_error_line, check_usage_error, run_epoche
 
+# The numbers passed to `check_error_line` are the exit codes of docs/errors.md.
+
 SAMPLE_COUNT = 9
 
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted_model: str) -> Path:
-    """The working folder with data and a configuration that names the server."""
+    """The working folder, with samples and the variables of the scripted server."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VLLM_API_KEY", ScriptedServer.api_key)
     monkeypatch.delenv("VLLM_BASE_URL", raising=False)
@@ -51,15 +53,15 @@ def test_run_uses_the_configuration(
 ) -> None:
     # Slow replies, so that concurrent calls overlap visibly.
     scripted_server.behave_with(lambda request: normal_reply(reply_correctly, delay=0.3))
-    done = run_epoche("extract", "run", "--config", config_file)
-    assert done.code == 0, done.err
+    result = run_epoche("extract", "run", "--config", config_file)
+    assert result.code == 0, result.err
     out = workspace / "runs" / f"extract-vllm-{scripted_server.model}"
     assert len(read_rows(out)) == SAMPLE_COUNT
-    assert "field_f1_strict" in done.out
-    assert "latency_p95_s" in done.out
-    assert "schema_validity " not in done.out, "the configuration does not enable it"
-    assert "extraction_quality_score" in done.out, "the headline metric is always computed"
-    assert f"report → runs/{out.name}/report.md" in done.out
+    assert "field_f1_strict" in result.out
+    assert "latency_p95_s" in result.out
+    assert "schema_validity " not in result.out, "the configuration does not enable it"
+    assert "extraction_quality_score" in result.out, "the headline metric is always computed"
+    assert f"report → runs/{out.name}/report.md" in result.out
     for name in ("report.html", "report.md", "metrics.json", "per_sample.csv", "summary.txt"):
         assert (out / name).stat().st_size
     assert (workspace / "kept" / "responses.sqlite").exists()
@@ -74,14 +76,14 @@ def test_flags_override_the_configuration(
 ) -> None:
     scripted_server.behave_with(make_extraction_model())
     config_file.write_text(config_file.read_text() + "  max_cost: 5\n")
-    done = run_epoche(
+    result = run_epoche(
         *("extract", "run", "--config", config_file, "--model", "other/name", "--sample", 4),
         *("--seed", 3, "--no-report", "--prices", _write_free_prices(workspace)),
     )
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     out = workspace / "runs" / "extract-vllm-other-name"
     assert len(read_rows(out)) == 4
-    assert {asked.body["model"] for asked in scripted_server.requests} == {"other/name"}
+    assert {request.body["model"] for request in scripted_server.requests} == {"other/name"}
     assert not (out / "report.html").exists()
 
 
@@ -110,20 +112,20 @@ def test_run_report_and_compare_work_together(
             "--no-report",
         )
         assert run_epoche("extract", "run", *arguments).code == 0
-    both = ("--config", config_file, "--models", "good,weak", "--out", "runs/both")
-    assert run_epoche("extract", "run", *both).code == 0
+    comparison_flags = ("--config", config_file, "--models", "good,weak", "--out", "runs/both")
+    assert run_epoche("extract", "run", *comparison_flags).code == 0
     assert (workspace / "runs" / "both" / "comparison.json").exists()
-    done = run_epoche(
+    result = run_epoche(
         "extract", "report", "--results-dir", "runs/good", "--output", "page/good.html"
     )
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     assert (workspace / "page" / "good.html").read_text().startswith("<!DOCTYPE html>")
     assert (workspace / "page" / "good.md").exists()
-    done = run_epoche(
+    result = run_epoche(
         *("extract", "compare", "--runs", "good,weak", "--results-dir", "runs"),
         *("--output", "page/comparison.html"),
     )
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     page = (workspace / "page" / "comparison.html").read_text()
     assert "good" in page
     assert "weak" in page
@@ -141,18 +143,18 @@ def test_interrupted_run_can_be_reported(
     check_error_line(
         run_epoche("extract", "run", "--config", config_file, "--out", "runs/cut", *limits), 27
     )
-    before = (workspace / "runs" / "cut" / "rows.jsonl").read_bytes()
-    done = run_epoche("extract", "report", "--results-dir", "runs/cut")
-    assert done.code == 0, done.err
+    old_rows = (workspace / "runs" / "cut" / "rows.jsonl").read_bytes()
+    result = run_epoche("extract", "report", "--results-dir", "runs/cut")
+    assert result.code == 0, result.err
     out = workspace / "runs" / "cut"
     assert "interrupted" in (out / "summary.txt").read_text()
     assert (out / "report.html").exists()
-    assert (out / "rows.jsonl").read_bytes() == before
+    assert (out / "rows.jsonl").read_bytes() == old_rows
     scripted_server.behave_with(make_extraction_model())
     assert (
         run_epoche("extract", "run", "--config", config_file, "--out", out, "--no-report").code == 0
     )
-    assert not (out / "report.html").exists(), "the old report shows outdated rows"
+    assert not (out / "report.html").exists(), "the outdated report is deleted"
 
 
 def test_disabled_outputs_are_not_written(
@@ -188,6 +190,7 @@ def test_configuration_sets_averages_weights_and_limits(
     report = json.loads((workspace / "o" / "metrics.json").read_bytes())["report"]
     (system,) = report["systems"].values()
     assert report["average"] == "macro"
+    # Two of the nine replies are `{}`, which lacks required fields; 7 of 9 are valid.
     assert system["metrics"]["extraction_quality_score"]["value"] == pytest.approx(7 / 9)
     checks = {check["metric"]: check["limit"] for check in system["sla"]["minimum"]["checks"]}
     assert checks["success_rate"] == 0.5
@@ -202,24 +205,18 @@ def test_configuration_sets_the_matching_rules(
     scripted_server.behave_with(
         lambda _: normal_reply(lambda request: reply_correctly(request).replace("Firm", "FIRM"))
     )
+    text = config_file.read_text()
     exact_match_rates = []
-    for number, sensitive in enumerate(("false", "true")):
-        config_file.write_text(
-            config_file.read_text().replace("metrics:\n", "metrics:\n  field_matching:\n", 1)
-            if number
-            else config_file.read_text()
-        )
-        if number:
-            config_file.write_text(
-                config_file.read_text().replace(
-                    "field_matching:\n", f"field_matching:\n    case_sensitive: {sensitive}\n"
-                )
-            )
-        assert (
-            run_epoche("extract", "run", "--config", config_file, "--out", f"o{number}").code == 0
-        )
-        (metrics,) = read_metrics(workspace / f"o{number}").values()
+    # The default ignores case.
+    for folder, matching_rules in (
+        ("default", ""),
+        ("case_sensitive", "  field_matching:\n    case_sensitive: true\n"),
+    ):
+        config_file.write_text(text.replace("metrics:\n", f"metrics:\n{matching_rules}", 1))
+        assert run_epoche("extract", "run", "--config", config_file, "--out", folder).code == 0
+        (metrics,) = read_metrics(workspace / folder).values()
         exact_match_rates.append(metrics["exact_match"]["value"])
+    # Six of the nine samples name a "Firm"; the three orders do not.
     assert exact_match_rates == [1.0, pytest.approx(3 / 9)]
 
 
@@ -227,17 +224,18 @@ def test_test_connection(
     workspace: Path, config_file: Path, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(normal_reply(lambda _: '{"greeting": "hello"}'))
-    done = run_epoche("extract", "test-connection", "--base-url", scripted_server.base_url)
-    assert done.code == 0, done.err
-    assert f"using the first one the server lists: {scripted_server.model}" in done.out
-    assert "json_schema  yes" in done.out
-    done = run_epoche("extract", "test-connection", "--config", config_file)
-    assert done.code == 0, done.err
-    assert "the first" not in done.out
+    result = run_epoche("extract", "test-connection", "--base-url", scripted_server.base_url)
+    assert result.code == 0, result.err
+    assert f"using the first one the server lists: {scripted_server.model}" in result.out
+    assert "json_schema  yes" in result.out
+    result = run_epoche("extract", "test-connection", "--config", config_file)
+    assert result.code == 0, result.err
+    assert "the first" not in result.out
     error = check_error_line(
         run_epoche("extract", "test-connection", "--base-url", "http://127.0.0.1:9/v1"), 23
     )
-    # `epoche test-connection` has no --base-url and would ask another server.
+    # The hint names this command, not `epoche test-connection`: that one has no --base-url, so it
+    # would ask another server.
     assert "epoche extract test-connection, with the same" in error
     assert "VLLM_API_KEY" in error
 
@@ -248,12 +246,16 @@ def test_invalid_commands_are_refused(
     scripted_server: ScriptedServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = ("extract", "run", "--dataset", "data.jsonl", "--out", "o")
-    assert "no model is named" in check_error_line(run_epoche(*run), 19)
-    assert "offline" in check_error_line(run_epoche(*run, "--offline", "--model", "ollama/x"), 19)
-    assert "unknown provider" in check_error_line(run_epoche(*run, "--model", "nobody/x"), 23)
+    run_command = ("extract", "run", "--dataset", "data.jsonl", "--out", "o")
+    assert "no model is named" in check_error_line(run_epoche(*run_command), 19)
+    assert "offline" in check_error_line(
+        run_epoche(*run_command, "--offline", "--model", "ollama/x"), 19
+    )
+    assert "unknown provider" in check_error_line(
+        run_epoche(*run_command, "--model", "nobody/x"), 23
+    )
     assert "cannot be model.structured" in check_error_line(
-        run_epoche(*run, "--offline", "--structured", "magic"), 19
+        run_epoche(*run_command, "--offline", "--structured", "magic"), 19
     )
     check_error_line(
         run_epoche("extract", "run", "--offline", "--dataset", "no.jsonl", "--out", "o"), 3
@@ -263,7 +265,7 @@ def test_invalid_commands_are_refused(
     assert "no run is given" in check_error_line(
         run_epoche("extract", "compare", "--runs", " ,"), 19
     )
-    assert run_epoche(*run, "--offline", "--no-report").code == 0
+    assert run_epoche(*run_command, "--offline", "--no-report").code == 0
     assert "must end in" in check_error_line(
         run_epoche("extract", "report", "--results-dir", "o", "--output", "page.pdf"), 19
     )

@@ -1,4 +1,4 @@
-"""The ten features of the specification, complexity scores, bins and sample statistics."""
+"""Tests the ten features of the specification, complexity scores, bins and sample statistics."""
 
 from __future__ import annotations
 
@@ -58,37 +58,48 @@ NESTED_SCHEMA = {
 }
 
 
-def flat_schema(fields: int) -> dict[str, Any]:
+def make_flat_schema(fields: int) -> dict[str, Any]:
     return {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(fields)}}
 
 
-def nested_schema(depth: int, fields: int = 1) -> dict[str, Any]:
-    schema = flat_schema(fields)
+def make_nested_schema(depth: int, fields: int = 1) -> dict[str, Any]:
+    schema = make_flat_schema(fields)
     for _ in range(depth):
         schema = {"type": "object", "properties": {"in": schema}}
     return schema
 
 
-def fields_by_path(schema: dict[str, Any]) -> dict[str, SchemaField]:
+def map_fields_by_path(schema: dict[str, Any]) -> dict[str, SchemaField]:
     return {field.path: field for field in list_schema_fields(SchemaValidator.from_schema(schema))}
 
 
-# Features, compared with manually counted values.
+# Features, in the order of FEATURES, compared with manually counted values.
 
 
 def test_simple_sample_of_the_specification():
-    found = compute_complexity(SIMPLE_SCHEMA)
-    assert [getattr(found, name) for name in FEATURES] == [4, 1, 3, 0, False, False, 4, 2, 0, 0]
-    assert found.bin == "simple"
-    assert found.score == pytest.approx(0.33 * 4 / 5)
+    complexity = compute_complexity(SIMPLE_SCHEMA)
+    assert [getattr(complexity, name) for name in FEATURES] == [
+        4,
+        1,
+        3,
+        0,
+        False,
+        False,
+        4,
+        2,
+        0,
+        0,
+    ]
+    assert complexity.bin == "simple"
+    assert complexity.score == pytest.approx(0.33 * 4 / 5)
 
 
 def test_nested_sample_of_the_specification():
-    found = compute_complexity(NESTED_SCHEMA)
+    complexity = compute_complexity(NESTED_SCHEMA)
     # Six leaves; the object around two of them is a path but not a field.
-    assert [getattr(found, name) for name in FEATURES] == [6, 0, 6, 1, False, True, 7, 2, 0, 0]
-    assert found.bin == "medium"
-    assert found.score == pytest.approx(0.33 + 0.34 / 11)
+    assert [getattr(complexity, name) for name in FEATURES] == [6, 0, 6, 1, False, True, 7, 2, 0, 0]
+    assert complexity.bin == "medium"
+    assert complexity.score == pytest.approx(0.33 + 0.34 / 11)
 
 
 def test_schema_with_every_feature():
@@ -117,9 +128,9 @@ def test_schema_with_every_feature():
             "extra": {"type": "object"},
         },
     }
-    found = compute_complexity(schema)
-    assert [getattr(found, name) for name in FEATURES] == [8, 2, 6, 2, True, True, 10, 5, 3, 2]
-    fields = fields_by_path(schema)
+    complexity = compute_complexity(schema)
+    assert [getattr(complexity, name) for name in FEATURES] == [8, 2, 6, 2, True, True, 10, 5, 3, 2]
+    fields = map_fields_by_path(schema)
     assert list(fields) == [
         *("id", "state", "tags", "when", "lines", "lines[].what", "lines[].price"),
         *("lines[].price.amount", "lines[].price.paid", "extra"),
@@ -161,8 +172,8 @@ def test_schema_with_every_feature():
     ],
 )
 def test_fields_of_a_schema_are_listed(schema, fields, depth):
-    found = fields_by_path(schema)
-    assert [path for path, field in found.items() if field.kind == "field"] == fields
+    schema_fields = map_fields_by_path(schema)
+    assert [path for path, field in schema_fields.items() if field.kind == "field"] == fields
     assert compute_complexity(schema).max_nesting_depth == depth
 
 
@@ -175,10 +186,10 @@ def test_fields_of_alternatives_are_merged(keyword):
             {"properties": {"a": {"type": "null"}, "c": {}}},
         ],
     }
-    found = fields_by_path(schema)
-    assert list(found) == ["a", "b", "c"]
-    assert found["a"].nullable
-    assert found["b"].required
+    schema_fields = map_fields_by_path(schema)
+    assert list(schema_fields) == ["a", "b", "c"]
+    assert schema_fields["a"].nullable
+    assert schema_fields["b"].required
 
 
 def test_conditions_and_dependencies_add_fields_but_negation_does_not():
@@ -189,7 +200,7 @@ def test_conditions_and_dependencies_add_fields_but_negation_does_not():
         "dependentSchemas": {"a": {"properties": {"c": {}}}},
         "not": {"properties": {"d": {}}},
     }
-    assert list(fields_by_path(schema)) == ["a", "b", "c"]
+    assert list(map_fields_by_path(schema)) == ["a", "b", "c"]
 
 
 def test_references_are_followed_and_recursion_stops():
@@ -201,15 +212,15 @@ def test_references_are_followed_and_recursion_stops():
             }
         },
     }
-    found = fields_by_path(schema)
-    assert list(found) == [
+    schema_fields = map_fields_by_path(schema)
+    assert list(schema_fields) == [
         *("home", "home.town", "home.part_of", "work", "work.town", "work.part_of")
     ]
-    assert found["home.part_of"].kind == "field"
-    tree = {"properties": {"children": {"type": "array", "items": {"$ref": "#"}}}}
-    assert [(field.path, field.kind) for field in fields_by_path(tree).values()] == [
-        ("children", "field")
-    ]
+    assert schema_fields["home.part_of"].kind == "field"
+    recursive_schema = {"properties": {"children": {"type": "array", "items": {"$ref": "#"}}}}
+    assert [
+        (field.path, field.kind) for field in map_fields_by_path(recursive_schema).values()
+    ] == [("children", "field")]
 
 
 def test_exponential_schema_is_counted_up_to_a_limit():
@@ -217,9 +228,9 @@ def test_exponential_schema_is_counted_up_to_a_limit():
     for n in range(1, 40):
         reference = {"$ref": f"#/$defs/p{n - 1}"}
         definitions[f"p{n}"] = {"properties": {"a": reference, "b": reference}}
-    found = compute_complexity({"$ref": "#/$defs/p39", "$defs": definitions})  # 2**39 fields
-    assert found.total_possible_paths == MAX_PATHS
-    assert found.bin == "complex"
+    complexity = compute_complexity({"$ref": "#/$defs/p39", "$defs": definitions})  # 2**39 fields
+    assert complexity.total_possible_paths == MAX_PATHS
+    assert complexity.bin == "complex"
 
 
 def test_unusable_schema_has_no_complexity():
@@ -249,9 +260,9 @@ def test_unusable_schema_has_no_complexity():
     ],
 )
 def test_bins_match_the_specification(fields, depth, expected):
-    found = compute_complexity(nested_schema(depth, fields))
-    assert (found.total_fields, found.max_nesting_depth) == (fields, depth)
-    assert found.bin == expected
+    complexity = compute_complexity(make_nested_schema(depth, fields))
+    assert (complexity.total_fields, complexity.max_nesting_depth) == (fields, depth)
+    assert complexity.bin == expected
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**4))
@@ -270,9 +281,9 @@ def test_score_thresholds_match_the_specified_bins(fields: int, depth: int) -> N
 
 
 @given(st.integers(0, 10**5), st.integers(1, 100))
-def test_score_rises_with_fields_and_depth(number: int, more: int) -> None:
-    assert score_field_count(number) < score_field_count(number + more)
-    assert score_depth(number) < score_depth(number + more)
+def test_score_rises_with_fields_and_depth(number: int, increase: int) -> None:
+    assert score_field_count(number) < score_field_count(number + increase)
+    assert score_depth(number) < score_depth(number + increase)
 
 
 def test_scores_match_manual_values():
@@ -306,13 +317,13 @@ generated_schemas = st.recursive(
 
 @given(generated_schemas)
 def test_features_are_consistent(schema: dict[str, Any]) -> None:
-    found = compute_complexity(schema)
-    assert found.required_fields + found.optional_fields == found.total_fields
-    assert 1 <= found.total_fields <= found.total_possible_paths
-    assert found.enum_fields_count <= found.total_fields
-    assert found.has_nested_objects or found.max_nesting_depth == 0
-    assert 0 <= found.field_types_diversity <= 7
-    assert found == compute_complexity({"title": "changes nothing", **schema})
+    complexity = compute_complexity(schema)
+    assert complexity.required_fields + complexity.optional_fields == complexity.total_fields
+    assert 1 <= complexity.total_fields <= complexity.total_possible_paths
+    assert complexity.enum_fields_count <= complexity.total_fields
+    assert complexity.has_nested_objects or complexity.max_nesting_depth == 0
+    assert 0 <= complexity.field_types_diversity <= 7
+    assert complexity == compute_complexity({"title": "changes nothing", **schema})
 
 
 @given(generated_schemas, st.randoms())
@@ -330,8 +341,8 @@ def test_key_order_does_not_matter(schema: dict[str, Any], random: Any) -> None:
 # Statistics of a set of samples.
 
 
-def make_sample(number: int, schema: dict[str, Any], **others: Any) -> Sample:
-    return Sample(id=str(number), text="word " * number, schema=schema, expected={}, **others)
+def make_sample(number: int, schema: dict[str, Any], **properties: Any) -> Sample:
+    return Sample(id=str(number), text="word " * number, schema=schema, expected={}, **properties)
 
 
 def test_statistics_match_manual_values():
@@ -341,25 +352,25 @@ def test_statistics_match_manual_values():
         make_sample(3, NESTED_SCHEMA),
         make_sample(
             6,
-            {"$schema": "http://json-schema.org/draft-07/schema#", **nested_schema(3)},
+            {"$schema": "http://json-schema.org/draft-07/schema#", **make_nested_schema(3)},
             domain="law",
         ),
     ]
-    found = compute_statistics(samples, rejected=2)
-    assert (found.samples, found.rejected, found.schemas) == (4, 2, 3)
-    assert found.bins == {"simple": 2, "medium": 1, "complex": 1}
-    assert found.domains == {"people": 2, UNNAMED: 1, "law": 1}
-    assert list(found.domains) == ["people", UNNAMED, "law"]
-    assert found.languages == {"en": 3, "de": 1}
-    assert found.drafts == {"2020-12": 3, "07": 1}
-    assert found.field_types == {"string": 13, "integer": 2}
-    assert found.depths == {"0": 12, "1": 2, "3": 1}
-    assert found.required == {"optional": 13, "required": 2}
-    assert found.features["total_fields"].mean == (4 + 4 + 6 + 1) / 4
-    assert found.features["has_nested_objects"].mean == 0.5
-    assert (found.text_characters.least, found.text_characters.most) == (5, 30)
-    assert found.text_words.median == 2.5
-    assert found.expected_characters.mean == 2
+    summary = compute_statistics(samples, rejected=2)
+    assert (summary.samples, summary.rejected, summary.schemas) == (4, 2, 3)
+    assert summary.bins == {"simple": 2, "medium": 1, "complex": 1}
+    assert summary.domains == {"people": 2, UNNAMED: 1, "law": 1}
+    assert list(summary.domains) == ["people", UNNAMED, "law"]
+    assert summary.languages == {"en": 3, "de": 1}
+    assert summary.drafts == {"2020-12": 3, "07": 1}
+    assert summary.field_types == {"string": 13, "integer": 2}
+    assert summary.depths == {"0": 12, "1": 2, "3": 1}
+    assert summary.required == {"optional": 13, "required": 2}
+    assert summary.features["total_fields"].mean == (4 + 4 + 6 + 1) / 4
+    assert summary.features["has_nested_objects"].mean == 0.5
+    assert (summary.text_characters.least, summary.text_characters.most) == (5, 30)
+    assert summary.text_words.median == 2.5
+    assert summary.expected_characters.mean == 2
 
 
 def test_formats_nullable_and_enumerated_fields_are_counted():
@@ -372,19 +383,25 @@ def test_formats_nullable_and_enumerated_fields_are_counted():
             "e": {},
         }
     }
-    found = compute_statistics([make_sample(1, schema)])
-    assert found.formats == {"date": 2}
-    assert (found.nullable, found.enumerated) == (2, 1)
-    assert found.field_types == {"string": 2, "(none)": 1, "array": 1, "number": 1}
+    summary = compute_statistics([make_sample(1, schema)])
+    assert summary.formats == {"date": 2}
+    assert (summary.nullable, summary.enumerated) == (2, 1)
+    assert summary.field_types == {"string": 2, "(none)": 1, "array": 1, "number": 1}
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=30))
 def test_dispersion_matches_the_standard_library(lengths: list[int]) -> None:
-    found = compute_statistics([make_sample(n, SIMPLE_SCHEMA) for n in lengths]).text_words
-    assert found.mean == pytest.approx(statistics.fmean(lengths))
-    assert found.median == pytest.approx(statistics.median(lengths))
-    assert found.least <= found.lower_quartile <= found.median <= found.upper_quartile <= found.most
-    assert math.isfinite(found.mean)
+    summary = compute_statistics([make_sample(n, SIMPLE_SCHEMA) for n in lengths]).text_words
+    assert summary.mean == pytest.approx(statistics.fmean(lengths))
+    assert summary.median == pytest.approx(statistics.median(lengths))
+    assert (
+        summary.least
+        <= summary.lower_quartile
+        <= summary.median
+        <= summary.upper_quartile
+        <= summary.most
+    )
+    assert math.isfinite(summary.mean)
 
 
 def test_statistics_of_no_samples_are_refused():
@@ -393,17 +410,17 @@ def test_statistics_of_no_samples_are_refused():
 
 
 def test_statistics_survive_a_json_round_trip():
-    found = compute_statistics(load_samples("shipped").samples)
-    assert msgspec.json.decode(msgspec.json.encode(found), type=DatasetStatistics) == found
+    summary = compute_statistics(load_samples("shipped").samples)
+    assert msgspec.json.decode(msgspec.json.encode(summary), type=DatasetStatistics) == summary
 
 
 def test_tables_name_their_counts_and_escape_control_characters():
-    hostile = [
+    hostile_samples = [
         make_sample(n, SIMPLE_SCHEMA, domain=f"\x1b[2J[red]domain {n}") for n in range(1, 40)
     ]
     console = Console(width=120, force_terminal=False)
     with console.capture() as captured:
-        for table in render_tables(compute_statistics(hostile, rejected=7)):
+        for table in render_tables(compute_statistics(hostile_samples, rejected=7)):
             console.print(table)
     output = captured.get()
     assert "39 samples of 1 schema, 7 rows left out" in output

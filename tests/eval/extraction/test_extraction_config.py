@@ -1,4 +1,4 @@
-"""The configuration: the specification's file is accepted, faults are reported with lines."""
+"""Tests that the specification's configuration is accepted and problems are reported with lines."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ from eval.extraction.running.yaml_reading import MAX_BYTES, read_yaml
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from kg.base.errors import ConfigError, SettingError
 
-SPECIFIED = Path(__file__).parents[2] / "data" / "extraction_config.yaml"
-"""Section 5.3 of the specification, to the letter."""
+# The numbers passed to `check_error_line` are the exit codes of docs/errors.md.
 
-SHIPPED = Path(__file__).parents[3] / "eval" / "extraction" / "config.example.yaml"
+SPECIFIED_CONFIG = Path(__file__).parents[2] / "data" / "extraction_config.yaml"
+"""The configuration file of section 5.3 of the specification, verbatim."""
+
+EXAMPLE_CONFIG = Path(__file__).parents[3] / "eval" / "extraction" / "config.example.yaml"
 
 
 def write_config(folder: Path, text: str | bytes) -> Path:
@@ -44,7 +46,7 @@ def list_config_problems(folder: Path, text: str) -> list[str]:
 
 
 def test_specification_file_is_accepted_unchanged() -> None:
-    config = read_config(SPECIFIED)
+    config = read_config(SPECIFIED_CONFIG)
     assert config.model.base_url == "http://localhost:8000/v1"
     assert config.model.model_name == "meta-llama/Llama-3-8B-Instruct"
     assert (config.model.temperature, config.model.max_tokens) == (0.0, 2048)
@@ -61,8 +63,8 @@ def test_specification_file_is_accepted_unchanged() -> None:
 
 
 def test_shipped_example_lists_every_key_with_its_default() -> None:
-    assert read_config(SHIPPED) == Config()
-    text = SHIPPED.read_text()
+    assert read_config(EXAMPLE_CONFIG) == Config()
+    text = EXAMPLE_CONFIG.read_text()
     for name in _list_keys(msgspec.to_builtins(Config())):
         assert f"{name}:" in text, name
 
@@ -74,7 +76,7 @@ def _list_keys(value: Any) -> list[str]:
 
 
 def test_all_problems_are_reported_with_line_numbers(tmp_path: Path) -> None:
-    found = list_config_problems(
+    problems = list_config_problems(
         tmp_path,
         "model:\n"
         "  model_nme: x\n"
@@ -93,7 +95,7 @@ def test_all_problems_are_reported_with_line_numbers(tmp_path: Path) -> None:
         "  user: hello\n"
         "oputput: {}\n",
     )
-    assert found == [
+    assert problems == [
         "line 2: model.model_nme: unknown key (did you mean model_name?)",
         "line 3: model.timeout: Expected `float` > 0.0",
         "line 4: model.random_seed: unknown key (it belongs under dataset)",
@@ -122,14 +124,14 @@ def test_all_problems_are_reported_with_line_numbers(tmp_path: Path) -> None:
 def test_api_key_in_the_file_is_refused_and_not_shown(tmp_path: Path, text: str) -> None:
     path = write_config(tmp_path, text)
     for arguments in (("validate-config",), ("run", "--offline")):
-        done = run_epoche("extract", *arguments, "--config", path)
-        check_error_line(done, 38)
-        assert "environment" in done.out + done.err
-        assert "4711" not in done.out + done.err
+        result = run_epoche("extract", *arguments, "--config", path)
+        check_error_line(result, 38)
+        assert "environment" in result.out + result.err
+        assert "4711" not in result.out + result.err
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "why"),
+    ("text", "line", "message"),
     [
         ("a: 1\nb: [", 2, "not YAML"),
         ("model:\n  timeout: 1\n  timeout: 2\n", 3, "stands twice"),
@@ -150,11 +152,11 @@ def test_api_key_in_the_file_is_refused_and_not_shown(tmp_path: Path, text: str)
     ],
 )
 def test_unsupported_yaml_is_refused_with_its_line(
-    tmp_path: Path, text: str, line: int, why: str
+    tmp_path: Path, text: str, line: int, message: str
 ) -> None:
-    with pytest.raises(ConfigError, match=why) as raised:
+    with pytest.raises(ConfigError, match=message) as error_info:
         check_config(write_config(tmp_path, text))
-    assert raised.value.where.endswith(f":{line}")
+    assert error_info.value.where.endswith(f":{line}")
 
 
 def test_exponential_yaml_aliases_are_refused() -> None:
@@ -165,13 +167,13 @@ def test_exponential_yaml_aliases_are_refused() -> None:
 
 
 def test_files_that_are_not_a_configuration_are_refused(tmp_path: Path) -> None:
-    for data, why in (
+    for data, message in (
         (b"\xff\xfe", "not UTF-8"),
         (b"a: \x01", "not YAML"),
         (b"[" * 5000, "nested"),
         (b"#" * (MAX_BYTES + 1), "longer"),
     ):
-        with pytest.raises(ConfigError, match=why):
+        with pytest.raises(ConfigError, match=message):
             read_config(write_config(tmp_path, data))
     assert list_config_problems(tmp_path, "- model\n") == [
         "line 1: no mapping of sections (such as model, dataset, prompts, metrics, output, "
@@ -198,15 +200,15 @@ def test_blank_sections_numbers_and_merged_keys_are_parsed(tmp_path: Path) -> No
     assert config.output.save_predictions is False
     assert config.dataset.name == "2024-01-01"
     assert read_yaml(b'a: "\\ud83d\\ude00"', "f").value == {"a": "\U0001f600"}
-    merged = read_yaml(b"a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\n", "f").value
-    assert merged["b"] == {"x": 1, "y": 3}
+    merged_values = read_yaml(b"a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\n", "f").value
+    assert merged_values["b"] == {"x": 1, "y": 3}
     assert read_config(write_config(tmp_path, "")) == Config()
 
 
 def test_flags_override_the_file(tmp_path: Path) -> None:
     config = read_config(write_config(tmp_path, "model: {timeout: 5}\ndataset: {random_seed: 1}\n"))
-    changed = with_flags(config, {"model.timeout": 7.5, "dataset.random_seed": None})
-    assert (changed.model.timeout, changed.dataset.random_seed) == (7.5, 1)
+    merged_config = with_flags(config, {"model.timeout": 7.5, "dataset.random_seed": None})
+    assert (merged_config.model.timeout, merged_config.dataset.random_seed) == (7.5, 1)
     with pytest.raises(SettingError, match=r"model\.structured.*One of: auto, json_schema"):
         with_flags(config, {"model.structured": "magic"})
 
@@ -216,49 +218,49 @@ def test_models_are_named_by_flag_file_or_environment(
 ) -> None:
     monkeypatch.delenv("EPOCHE_MODEL", raising=False)
     monkeypatch.chdir(tmp_path)
-    with_address = with_flags(None, {"model.base_url": "http://localhost:1/v1"})
-    assert models_of(with_address, ("a/b", "vllm/c")) == ("vllm/a/b", "vllm/c")
-    custom = with_flags(with_address, {"model.provider": "custom"})
-    assert models_of(custom, ("a",)) == ("custom/a",)
+    address_config = with_flags(None, {"model.base_url": "http://localhost:1/v1"})
+    assert models_of(address_config, ("a/b", "vllm/c")) == ("vllm/a/b", "vllm/c")
+    custom_config = with_flags(address_config, {"model.provider": "custom"})
+    assert models_of(custom_config, ("a",)) == ("custom/a",)
     assert models_of(Config(), ("openai/x",)) == ("openai/x",)
     with pytest.raises(SettingError, match="no model"):
         models_of(Config(), ())
     monkeypatch.setenv("EPOCHE_MODEL", "ollama/y")
     assert models_of(Config(), ()) == ("ollama/y",)
     with pytest.raises(SettingError, match="no model"):
-        models_of(with_address, ())
+        models_of(address_config, ())
     with pytest.raises(SettingError, match="twice"):
-        models_of(with_address, ("a", "vllm/a"))
+        models_of(address_config, ("a", "vllm/a"))
     assert folder_name(("vllm/a b/c",)) == "extract-vllm-a-b-c"
     assert folder_name(()) == "extract-baseline"
-    long = folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(5)))
-    assert len(long) <= 100
-    assert long != folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(6)))
+    long_name = folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(5)))
+    assert len(long_name) <= 100
+    assert long_name != folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(6)))
 
 
 def test_service_levels_that_are_not_set_keep_their_defaults() -> None:
-    changed = requirements_of({"minimum": {"eqs": 0.5}})["minimum"]
-    assert (changed.eqs, changed.schema_validity) == (0.5, 0.95)
+    minimum_levels = requirements_of({"minimum": {"eqs": 0.5}})["minimum"]
+    assert (minimum_levels.eqs, minimum_levels.schema_validity) == (0.5, 0.95)
 
 
 def test_cache_folder_comes_from_the_configuration(tmp_path: Path) -> None:
     config = with_flags(None, {"performance.cache_dir": "c", "performance.num_workers": 3})
     assert client_of(config, tmp_path).cache == Path("c/responses.sqlite")
     assert client_of(config, tmp_path).concurrency == 3
-    off = with_flags(config, {"performance.enable_caching": False})
-    assert client_of(off, tmp_path).cache is None
-    named = client_of(off, tmp_path, cache=tmp_path / "x.sqlite")
-    assert named.cache == tmp_path / "x.sqlite", "naming a cache file enables the cache"
+    uncached_config = with_flags(config, {"performance.enable_caching": False})
+    assert client_of(uncached_config, tmp_path).cache is None
+    explicit_client = client_of(uncached_config, tmp_path, cache=tmp_path / "x.sqlite")
+    assert explicit_client.cache == tmp_path / "x.sqlite", "naming a cache file enables the cache"
 
 
 def test_published_schema_accepts_the_specification_file_and_refuses_typos() -> None:
-    done = run_epoche("schema", "extract-config")
-    assert done.code == 0
-    check = SchemaValidator.from_schema(json.loads(done.out))
-    specified = read_yaml(SPECIFIED.read_bytes(), "c").value
-    assert check.list_errors(specified) == ()
-    assert not check.is_valid({**specified, "modle": {}})
-    assert not check.is_valid({"model": {"api_key": "sk-1"}})
+    result = run_epoche("schema", "extract-config")
+    assert result.code == 0
+    validator = SchemaValidator.from_schema(json.loads(result.out))
+    specified_config = read_yaml(SPECIFIED_CONFIG.read_bytes(), "c").value
+    assert validator.list_errors(specified_config) == ()
+    assert not validator.is_valid({**specified_config, "modle": {}})
+    assert not validator.is_valid({"model": {"api_key": "sk-1"}})
 
 
 def test_validate_config_prints_the_model_address(
@@ -266,22 +268,22 @@ def test_validate_config_prints_the_model_address(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VLLM_API_KEY", raising=False)
-    done = run_epoche("extract", "validate-config", "--config", SPECIFIED)
-    assert done.code == 0, done.err
-    assert "will be called at http://localhost:8000/v1" in done.out
-    bad = write_config(tmp_path, "model: {base_url: 'ftp://x', model_name: m}\n")
+    result = run_epoche("extract", "validate-config", "--config", SPECIFIED_CONFIG)
+    assert result.code == 0, result.err
+    assert "will be called at http://localhost:8000/v1" in result.out
+    invalid_config = write_config(tmp_path, "model: {base_url: 'ftp://x', model_name: m}\n")
     assert "neither http nor https" in check_error_line(
-        run_epoche("extract", "validate-config", "--config", bad), 38
+        run_epoche("extract", "validate-config", "--config", invalid_config), 38
     )
-    elsewhere = write_config(
+    other_server_config = write_config(
         tmp_path, "model: {base_url: 'http://example.org/v1', model_name: m}\n"
     )
-    assert run_epoche("extract", "validate-config", "--config", elsewhere).code == 0
+    assert run_epoche("extract", "validate-config", "--config", other_server_config).code == 0
     monkeypatch.setenv("VLLM_API_KEY", "sk-loopback-4711")
-    refused = run_epoche("extract", "validate-config", "--config", elsewhere)
-    assert "the key comes from the environment" in check_error_line(refused, 38)
+    refusal = run_epoche("extract", "validate-config", "--config", other_server_config)
+    assert "the key comes from the environment" in check_error_line(refusal, 38)
     monkeypatch.setenv("VLLM_BASE_URL", "http://example.org/v1")
-    assert run_epoche("extract", "validate-config", "--config", elsewhere).code == 0
+    assert run_epoche("extract", "validate-config", "--config", other_server_config).code == 0
 
 
 @settings(max_examples=150)
@@ -296,7 +298,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert json.loads(json.dumps(parsed.value, allow_nan=False)) == parsed.value
 
 
-_values = st.recursive(
+json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-2, 2) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=5,
@@ -306,12 +308,12 @@ _values = st.recursive(
 @settings(max_examples=100)
 @given(data=st.data())
 def test_any_value_is_checked_without_a_crash(data: st.DataObject, tmp_path_factory: Any) -> None:
-    whole = msgspec.to_builtins(Config())
-    section = data.draw(st.sampled_from(sorted(whole)))
-    key = data.draw(st.sampled_from([*whole[section], "another"]))
-    whole[section][key] = data.draw(_values)
+    config_values = msgspec.to_builtins(Config())
+    section = data.draw(st.sampled_from(sorted(config_values)))
+    key = data.draw(st.sampled_from([*config_values[section], "another"]))
+    config_values[section][key] = data.draw(json_values)
     path = tmp_path_factory.getbasetemp() / "fuzz.yaml"
-    path.write_text(json.dumps(whole))
+    path.write_text(json.dumps(config_values))
     try:
         config, problems = check_config(path)
     except ConfigError:

@@ -1,4 +1,8 @@
-"""Scores of uninformed replies on the shipped samples; guessing must not pay."""
+"""Tests that replies made without reading the text score low on the shipped samples.
+
+The quality score weights validity by .15, field F1 by .5, types by .2 and no hallucination by .15;
+the expected scores below are sums of these weights.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,12 @@ from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
 
 SAMPLES = load_samples("shipped").samples[::4]
-SCORE = "extraction_quality_score"
+SCORE_METRIC = "extraction_quality_score"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A scripted reply; ``parsed`` and ``failed`` as in a row."""
+    """A scripted reply: its value, whether it is JSON, and whether the call failed."""
 
     value: Any = None
     parsed: bool = True
@@ -37,50 +41,50 @@ def measure_replies(
 ) -> SystemReport:
     rows = []
     for sample in samples:
-        given = reply(sample)
-        came = given.parsed and not given.failed
-        found = score_sample(sample, given.value, parsed=came).score
-        outcome: Any = "OK" if found.valid else "INVALID" if came else "UNPARSABLE"
+        scripted_reply = reply(sample)
+        is_parsed = scripted_reply.parsed and not scripted_reply.failed
+        score = score_sample(sample, scripted_reply.value, parsed=is_parsed).score
+        outcome: Any = "OK" if score.valid else "INVALID" if is_parsed else "UNPARSABLE"
         rows.append(
             ExtractionRow(
                 id=sample.id,
                 system="m",
-                outcome="ERROR" if given.failed else outcome,
-                predicted=given.value,
-                score=found,
+                outcome="ERROR" if scripted_reply.failed else outcome,
+                predicted=scripted_reply.value,
+                score=score,
             )
         )
     return aggregate_rows(rows, MeasurementPlan(resamples=50)).systems["m"]
 
 
-def metric_value(one: SystemReport, name: str) -> float:
-    found = one.metrics[name].value
-    assert found is not None
-    return found
+def get_metric_value(report: SystemReport, name: str) -> float:
+    value = report.metrics[name].value
+    assert value is not None
+    return value
 
 
-def change_scalars(given: Any, change: Callable[[Any], Any]) -> Any:
+def change_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
     """Returns the value with ``change`` applied to each scalar."""
-    if isinstance(given, dict):
-        return {key: change_scalars(inner, change) for key, inner in given.items()}
-    if isinstance(given, list):
-        return [change_scalars(inner, change) for inner in given]
-    return change(given)
+    if isinstance(value, dict):
+        return {key: change_scalars(child, change) for key, child in value.items()}
+    if isinstance(value, list):
+        return [change_scalars(child, change) for child in value]
+    return change(value)
 
 
-def triple_arrays(given: Any) -> Any:
+def triple_arrays(value: Any) -> Any:
     """Returns the value with the elements of every array repeated three times."""
-    if isinstance(given, dict):
-        return {key: triple_arrays(inner) for key, inner in given.items()}
-    return [triple_arrays(inner) for inner in given] * 3 if isinstance(given, list) else given
+    if isinstance(value, dict):
+        return {key: triple_arrays(child) for key, child in value.items()}
+    return [triple_arrays(child) for child in value] * 3 if isinstance(value, list) else value
 
 
-def make_wrong(given: Any) -> Any:
-    if isinstance(given, str):
+def make_wrong_value(value: Any) -> Any:
+    if isinstance(value, str):
         return "zq"
-    if isinstance(given, bool):
-        return not given
-    return given * 7 + 13 if isinstance(given, int | float) else given
+    if isinstance(value, bool):
+        return not value
+    return value * 7 + 13 if isinstance(value, int | float) else value
 
 
 def drop_schema(sample: Sample) -> Sample:
@@ -88,82 +92,90 @@ def drop_schema(sample: Sample) -> Sample:
     return Sample(id=sample.id, text=sample.text, schema={}, expected=sample.expected)
 
 
-BARE = [drop_schema(sample) for sample in SAMPLES]
+SAMPLES_WITHOUT_SCHEMA = [drop_schema(sample) for sample in SAMPLES]
 
 
 @pytest.mark.parametrize("reply", [Reply({}), Reply(None), NO_JSON], ids=["{}", "null", "no JSON"])
 def test_empty_reply_scores_zero_where_fields_are_required(reply: Reply) -> None:
-    one = measure_replies(lambda _: reply)
-    assert metric_value(one, SCORE) == 0
-    assert metric_value(one, "field_f1_lenient") == 0
-    assert metric_value(one, "omission_rate") == 1
-    assert one.metrics["hallucination_rate"].value is None
+    report = measure_replies(lambda _: reply)
+    assert get_metric_value(report, SCORE_METRIC) == 0
+    assert get_metric_value(report, "field_f1_lenient") == 0
+    assert get_metric_value(report, "omission_rate") == 1
+    assert report.metrics["hallucination_rate"].value is None
     # The micro score keeps its share for no hallucinations, as documented.
-    assert metric_value(one, "extraction_quality_score_micro") == pytest.approx(0.15)
+    assert get_metric_value(report, "extraction_quality_score_micro") == pytest.approx(0.15)
 
 
 def test_score_of_an_empty_but_valid_reply() -> None:
-    assert metric_value(measure_replies(lambda _: Reply({}), BARE), SCORE) == pytest.approx(0.30)
-    names = {"a": {"type": "string"}, "b": {"type": "boolean"}}
-    schema = {"type": "object", "properties": names}
-    wholly = Sample(id="s", text="none", schema=schema, expected={"a": "word", "b": True})
-    one = measure_replies(
-        lambda sample: Reply(change_scalars(sample.expected, make_wrong)), [wholly]
+    assert get_metric_value(
+        measure_replies(lambda _: Reply({}), SAMPLES_WITHOUT_SCHEMA), SCORE_METRIC
+    ) == pytest.approx(0.30)
+    properties = {"a": {"type": "string"}, "b": {"type": "boolean"}}
+    schema = {"type": "object", "properties": properties}
+    wrong_sample = Sample(id="s", text="none", schema=schema, expected={"a": "word", "b": True})
+    report = measure_replies(
+        lambda sample: Reply(change_scalars(sample.expected, make_wrong_value)), [wrong_sample]
     )
-    assert metric_value(one, SCORE) == pytest.approx(0.50)
-    assert metric_value(one, "hallucination_rate") == 0
-    assert metric_value(one, "fabricated_value_rate") == 0.5
-    bare_of_facts = Sample(id="s", text="none", schema=schema, expected={})
-    one = measure_replies(lambda _: Reply({"a": "zq"}), [bare_of_facts])
-    assert metric_value(one, SCORE) == pytest.approx(0.35)
-    assert measure_replies(lambda _: Reply({}), [bare_of_facts]).metrics[SCORE].value is None
+    assert get_metric_value(report, SCORE_METRIC) == pytest.approx(0.50)
+    assert get_metric_value(report, "hallucination_rate") == 0
+    assert get_metric_value(report, "fabricated_value_rate") == 0.5
+    empty_sample = Sample(id="s", text="none", schema=schema, expected={})
+    report = measure_replies(lambda _: Reply({"a": "zq"}), [empty_sample])
+    assert get_metric_value(report, SCORE_METRIC) == pytest.approx(0.35)
+    assert measure_replies(lambda _: Reply({}), [empty_sample]).metrics[SCORE_METRIC].value is None
 
 
-@pytest.mark.parametrize("samples", [SAMPLES, BARE], ids=["schemas", "no schemas"])
+@pytest.mark.parametrize(
+    "samples", [SAMPLES, SAMPLES_WITHOUT_SCHEMA], ids=["schemas", "no schemas"]
+)
 def test_adding_values_to_a_right_reply_lowers_the_score(samples: list[Sample]) -> None:
-    truth = measure_replies(lambda sample: Reply(sample.expected), samples)
-    assert metric_value(truth, SCORE) == metric_value(truth, "exact_match") == 1
-    added = {f"made_up_{number}": "zq" for number in range(5)}
+    correct_report = measure_replies(lambda sample: Reply(sample.expected), samples)
+    assert (
+        get_metric_value(correct_report, SCORE_METRIC)
+        == get_metric_value(correct_report, "exact_match")
+        == 1
+    )
+    spurious_fields = {f"made_up_{number}": "zq" for number in range(5)}
     for reply in (
         lambda sample: Reply(triple_arrays(sample.expected)),
-        lambda sample: Reply({**sample.expected, **added}),
+        lambda sample: Reply({**sample.expected, **spurious_fields}),
         lambda sample: Reply(
             change_scalars(sample.expected, lambda leaf: "zq" if leaf is None else leaf)
         ),
     ):
-        one = measure_replies(reply, samples)
-        assert metric_value(one, SCORE) < 1
-        assert metric_value(one, "field_precision_partial") < 1
-        assert metric_value(one, "field_f1_partial") < 1
-        assert metric_value(one, "hallucination_rate") > 0
-        assert metric_value(one, "exact_match") < 1
+        report = measure_replies(reply, samples)
+        assert get_metric_value(report, SCORE_METRIC) < 1
+        assert get_metric_value(report, "field_precision_partial") < 1
+        assert get_metric_value(report, "field_f1_partial") < 1
+        assert get_metric_value(report, "hallucination_rate") > 0
+        assert get_metric_value(report, "exact_match") < 1
 
 
 def test_copying_the_text_into_every_field_earns_no_credit() -> None:
     def copy_text(sample: Sample) -> Reply:
-        return Reply(change_scalars(sample.expected, lambda one: sample.text))
+        return Reply(change_scalars(sample.expected, lambda _: sample.text))
 
-    one = measure_replies(copy_text, BARE)
-    assert metric_value(one, "field_f1_partial") < 0.01
-    assert metric_value(one, "field_f1_lenient") < 0.01
+    report = measure_replies(copy_text, SAMPLES_WITHOUT_SCHEMA)
+    assert get_metric_value(report, "field_f1_partial") < 0.01
+    assert get_metric_value(report, "field_f1_lenient") < 0.01
 
 
 def test_skipping_hard_samples_lowers_the_score_or_its_bound() -> None:
-    hard = {sample.id for sample in SAMPLES[::2]}
+    hard_ids = {sample.id for sample in SAMPLES[::2]}
 
-    def reply_to_hard_samples(given: Reply) -> Callable[[Sample], Reply]:
-        return lambda sample: given if sample.id in hard else Reply(sample.expected)
+    def reply_to_hard_samples(scripted_reply: Reply) -> Callable[[Sample], Reply]:
+        return lambda sample: scripted_reply if sample.id in hard_ids else Reply(sample.expected)
 
-    share = 1 - len(hard) / len(SAMPLES)
-    for given in (Reply({}), Reply(None), NO_JSON):
-        assert metric_value(measure_replies(reply_to_hard_samples(given)), SCORE) == pytest.approx(
-            share
-        )
-    failing = measure_replies(reply_to_hard_samples(FAILED))
-    score_of = failing.metrics[SCORE]
+    easy_share = 1 - len(hard_ids) / len(SAMPLES)
+    for scripted_reply in (Reply({}), Reply(None), NO_JSON):
+        assert get_metric_value(
+            measure_replies(reply_to_hard_samples(scripted_reply)), SCORE_METRIC
+        ) == pytest.approx(easy_share)
+    failed_report = measure_replies(reply_to_hard_samples(FAILED))
+    quality_score = failed_report.metrics[SCORE_METRIC]
     # Failed calls are not empty extractions, but the recommendation must mention them.
-    assert score_of.value == 1
-    assert score_of.worst == pytest.approx(share)
-    assert score_of.n == len(SAMPLES) - len(hard)
-    assert any("failed calls" in reason for reason in failing.recommendation.reasons)
-    assert failing.sla["minimum"].passed is False
+    assert quality_score.value == 1
+    assert quality_score.worst == pytest.approx(easy_share)
+    assert quality_score.n == len(SAMPLES) - len(hard_ids)
+    assert any("failed calls" in reason for reason in failed_report.recommendation.reasons)
+    assert failed_report.sla["minimum"].passed is False

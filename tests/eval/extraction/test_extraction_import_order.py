@@ -1,8 +1,8 @@
-"""Import order of ``eval.extraction``: each module imports only those listed before it."""
+"""Tests the import order of ``eval.extraction``: modules import only those listed before them."""
 
 from __future__ import annotations
 
-from import_order import find_upward_imports, list_package_files, top_level_name
+from import_order import find_upward_imports, get_top_level_name, list_package_files
 
 import eval.extraction
 
@@ -14,6 +14,8 @@ ORDER = (
 
 
 def test_packages_import_only_earlier_ones() -> None:
-    names = {top_level_name(eval.extraction, path) for path in list_package_files(eval.extraction)}
+    names = {
+        get_top_level_name(eval.extraction, path) for path in list_package_files(eval.extraction)
+    }
     assert names == set(ORDER), "every package is listed in ORDER"
     assert not find_upward_imports(eval.extraction, ORDER)

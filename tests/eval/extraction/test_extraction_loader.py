@@ -1,4 +1,4 @@
-"""Loading samples from every file format: equal results, malformed rows reported and skipped."""
+"""Tests that all file formats load to equal samples and that malformed rows are reported."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ SCHEMA = {
 }
 
 
-def make_row(number: int, **others: Any) -> dict[str, Any]:
+def make_row(number: int, **columns: Any) -> dict[str, Any]:
     return {
         "text": f"Person {number} is {number} years old.",
         "schema": SCHEMA,
         "expected_output": {"name": f"Person {number}", "age": number},
-        **others,
+        **columns,
     }
 
 
-def hub_row(number: int) -> dict[str, Any]:
+def make_hub_row(number: int) -> dict[str, Any]:
     """Returns the same row in the columns of ``paraloq/json_data_extraction``."""
-    seeds = make_row(number)
+    row = make_row(number)
     return {
         "title": f"A title {number}",
         "topic": "people",
         "medium": "note",
         "schema": json.dumps(SCHEMA),
-        "text": seeds["text"],
-        "item": json.dumps(seeds["expected_output"]),
+        "text": row["text"],
+        "item": json.dumps(row["expected_output"]),
     }
 
 
 def write_jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def write_array(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -88,33 +88,33 @@ def write_rows(tmp_path: Path) -> Callable[..., Path]:
     return write_file
 
 
-# Every kind of file, every shape.
+# File formats and layouts.
 
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_every_kind_of_file_gives_the_same_samples(tmp_path: Path, writer: Any) -> None:
     path = tmp_path / "whatever.its.name"
     writer(path, [make_row(number) for number in range(1, 200)])
-    loaded = load_samples(path)
-    assert loaded.rejected == []
-    assert loaded.samples[6] == Sample(
+    load_result = load_samples(path)
+    assert load_result.rejected == []
+    assert load_result.samples[6] == Sample(
         id="7",
         text="Person 7 is 7 years old.",
         schema=SCHEMA,
         expected={"name": "Person 7", "age": 7},
     )
-    assert [sample.id for sample in loaded.samples] == [str(n) for n in range(1, 200)]
+    assert [sample.id for sample in load_result.samples] == [str(n) for n in range(1, 200)]
 
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_hub_columns_are_read(tmp_path: Path, writer: Any) -> None:
     path = tmp_path / "set"
-    writer(path, [hub_row(1), hub_row(2)])
-    first, second = load_samples(path).samples
-    assert first.schema == SCHEMA
-    assert second.expected == {"name": "Person 2", "age": 2}
-    assert first.domain == "people"
-    assert first.meta == {"title": "A title 1", "medium": "note"}
+    writer(path, [make_hub_row(1), make_hub_row(2)])
+    first_sample, second_sample = load_samples(path).samples
+    assert first_sample.schema == SCHEMA
+    assert second_sample.expected == {"name": "Person 2", "age": 2}
+    assert first_sample.domain == "people"
+    assert first_sample.meta == {"title": "A title 1", "medium": "note"}
 
 
 def test_columns_can_be_named_and_unknown_ones_are_refused(write_rows: Any) -> None:
@@ -122,30 +122,37 @@ def test_columns_can_be_named_and_unknown_ones_are_refused(write_rows: Any) -> N
         make_row(1, id="x-1", domain="law", language="de", meta={"a": 1}, page=7, topic="ignored"),
         make_row(2, id=17, meta='{"b": [null]}'),
     )
-    first, second = load_samples(path).samples
-    assert (first.id, first.domain, first.language) == ("x-1", "law", "de")
-    assert first.meta == {"a": 1, "page": 7, "topic": "ignored"}
-    assert (second.id, second.domain, second.language) == ("17", "", "en")
-    assert second.meta == {"b": [None]}
+    first_sample, second_sample = load_samples(path).samples
+    assert (first_sample.id, first_sample.domain, first_sample.language) == ("x-1", "law", "de")
+    assert first_sample.meta == {"a": 1, "page": 7, "topic": "ignored"}
+    assert (second_sample.id, second_sample.domain, second_sample.language) == ("17", "", "en")
+    assert second_sample.meta == {"b": [None]}
 
 
 def test_typed_columns_follow_the_schema(tmp_path: Path) -> None:
     # Parquet gives every schema the keys of all schemas, with null for missing ones.
-    other = {"type": "object", "properties": {"when": {"type": "string"}}, "minProperties": 1}
-    rows = [make_row(1), {**make_row(2), "schema": other, "expected_output": {"when": "noon"}}]
-    for one in rows:
-        one["expected_output"] = json.dumps(one["expected_output"])
-        one["seen"] = datetime.date(2026, 5, 1)
+    other_schema = {
+        "type": "object",
+        "properties": {"when": {"type": "string"}},
+        "minProperties": 1,
+    }
+    rows = [
+        make_row(1),
+        {**make_row(2), "schema": other_schema, "expected_output": {"when": "noon"}},
+    ]
+    for row in rows:
+        row["expected_output"] = json.dumps(row["expected_output"])
+        row["seen"] = datetime.date(2026, 5, 1)
     write_parquet(tmp_path / "set.parquet", rows)
-    first, second = load_samples(tmp_path / "set.parquet").samples
-    assert first.schema == SCHEMA
-    assert second.schema == other
-    assert second.meta == {"seen": "2026-05-01"}
+    first_sample, second_sample = load_samples(tmp_path / "set.parquet").samples
+    assert first_sample.schema == SCHEMA
+    assert second_sample.schema == other_schema
+    assert second_sample.meta == {"seen": "2026-05-01"}
 
 
 def test_equal_schemas_are_stored_once(write_rows: Any) -> None:
-    first, second = load_samples(write_rows(make_row(1), make_row(2))).samples
-    assert first.schema is second.schema
+    first_sample, second_sample = load_samples(write_rows(make_row(1), make_row(2))).samples
+    assert first_sample.schema is second_sample.schema
 
 
 def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
@@ -153,17 +160,19 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
     write_parquet(tmp_path / "a.parquet", [make_row(2, id="own")])
     write_gzip_jsonl(tmp_path / "c.jsonl.gz", [make_row(3)])
     (tmp_path / "README.md").write_text("not data")
-    loaded = load_samples(tmp_path)
-    assert [sample.id for sample in loaded.samples] == ["own", "b-1", "c-1"]
-    assert [str(one) for one in loaded.rejected] == ["b.jsonl row 2: its schema is missing"]
+    load_result = load_samples(tmp_path)
+    assert [sample.id for sample in load_result.samples] == ["own", "b-1", "c-1"]
+    assert [str(rejection) for rejection in load_result.rejected] == [
+        "b.jsonl row 2: its schema is missing"
+    ]
 
 
 def test_blank_lines_and_a_byte_order_mark_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     lines = ["", "  ", json.dumps(make_row(1)), "", json.dumps(make_row(2))]
     path.write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
-    loaded = load_samples(path)
-    assert [sample.id for sample in loaded.samples] == ["3", "5"]  # the lines they stand on
+    load_result = load_samples(path)
+    assert [sample.id for sample in load_result.samples] == ["3", "5"]  # their line numbers
     write_array(path, [make_row(1)])
     path.write_bytes(b"\xef\xbb\xbf\n\n " + path.read_bytes())
     assert len(load_samples(path).samples) == 1
@@ -191,7 +200,7 @@ def test_expected_output_may_be_null(write_rows: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "why"),
+    ("malformed_row", "message"),
     [
         ("{", "not JSON: Expecting property name.* at column 2"),
         ("[1]", "not a JSON object"),
@@ -216,31 +225,33 @@ def test_expected_output_may_be_null(write_rows: Any) -> None:
         ({**make_row(1), "expected_output": "{"}, "its expected_output is not JSON"),
         ({**make_row(1), "expected_output": {"age": 1}}, r'not valid under its schema: .*"name"'),
         ({**make_row(1), "expected_output": {"name": "a", "age": "1"}}, "/age: "),
-        ({**hub_row(1), "item": "[]"}, "its item is not valid under its schema"),
+        ({**make_hub_row(1), "item": "[]"}, "its item is not valid under its schema"),
         ({**make_row(1), "id": 1.5}, "its id is neither"),
         ({**make_row(1), "id": True}, "its id is neither"),
         ({**make_row(1), "language": 3}, "its language is not a string"),
         ({**make_row(1), "meta": []}, "its meta is not an object"),
     ],
 )
-def test_malformed_row_is_reported_and_left_out(write_rows: Any, bad: Any, why: str) -> None:
-    path = write_rows(make_row(5), bad, make_row(6))
-    loaded = load_samples(path)
-    assert [sample.id for sample in loaded.samples] == ["1", "3"]
-    (rejected,) = loaded.rejected
-    assert rejected.row == 2
-    assert len(rejected.why) <= 300
-    assert re.search(why, rejected.why), rejected.why
-    with pytest.raises(RecordError, match="row 2") as raised:
+def test_malformed_row_is_reported_and_left_out(
+    write_rows: Any, malformed_row: Any, message: str
+) -> None:
+    path = write_rows(make_row(5), malformed_row, make_row(6))
+    load_result = load_samples(path)
+    assert [sample.id for sample in load_result.samples] == ["1", "3"]
+    (rejection,) = load_result.rejected
+    assert rejection.row == 2
+    assert len(rejection.why) <= 300
+    assert re.search(message, rejection.why), rejection.why
+    with pytest.raises(RecordError, match="row 2") as error_info:
         load_samples(path, strict=True)
-    assert raised.value.exit_code == 12
+    assert error_info.value.exit_code == 12
 
 
 def test_truncated_last_line_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     write_jsonl(path, [make_row(1), make_row(2)])
     path.write_bytes(path.read_bytes()[:-20])
-    assert [str(one) for one in load_samples(path).rejected] == [
+    assert [str(rejection) for rejection in load_samples(path).rejected] == [
         "row 2: the last line is incomplete"
     ]
 
@@ -248,7 +259,7 @@ def test_truncated_last_line_is_reported(tmp_path: Path) -> None:
 def test_invalid_utf8_rejects_one_row(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_bytes(json.dumps(make_row(1)).encode() + b'\n{"text": "\xff"}\n')
-    assert [str(one) for one in load_samples(path).rejected] == [
+    assert [str(rejection) for rejection in load_samples(path).rejected] == [
         "row 2: not JSON: byte 11 is not UTF-8"
     ]
 
@@ -257,17 +268,21 @@ def test_too_long_line_rejects_one_row(tmp_path: Path, monkeypatch: Any) -> None
     monkeypatch.setattr(row_files, "MAX_LINE_BYTES", 1000)
     path = tmp_path / "set.jsonl"
     write_jsonl(path, [make_row(1), make_row(2, page="x" * 5000), make_row(3)])
-    loaded = load_samples(path)
-    assert [sample.id for sample in loaded.samples] == ["1", "3"]
-    assert "longer than 1,000 bytes" in loaded.rejected[0].why
+    load_result = load_samples(path)
+    assert [sample.id for sample in load_result.samples] == ["1", "3"]
+    assert "longer than 1,000 bytes" in load_result.rejected[0].why
     write_jsonl(path, [make_row(1, page="x" * 5000), make_row(2)])
     assert [sample.id for sample in load_samples(path).samples] == ["2"]
 
 
 def test_duplicate_id_rejects_the_second_row(write_rows: Any) -> None:
-    loaded = load_samples(write_rows(make_row(1, id="a"), make_row(2, id="b"), make_row(3, id="a")))
-    assert [sample.id for sample in loaded.samples] == ["a", "b"]
-    assert [str(one) for one in loaded.rejected] == ["row 3: its id 'a' is already used by row 1"]
+    load_result = load_samples(
+        write_rows(make_row(1, id="a"), make_row(2, id="b"), make_row(3, id="a"))
+    )
+    assert [sample.id for sample in load_result.samples] == ["a", "b"]
+    assert [str(rejection) for rejection in load_result.rejected] == [
+        "row 3: its id 'a' is already used by row 1"
+    ]
 
 
 def test_rejections_are_described(write_rows: Any) -> None:
@@ -275,8 +290,10 @@ def test_rejections_are_described(write_rows: Any) -> None:
     assert load_samples(write_rows(make_row(1), "{}")).describe_rejections() == (
         "1 malformed row is left out: row 2: its text is missing, empty or not a string"
     )
-    said = load_samples(write_rows(make_row(1), *["7"] * 5)).describe_rejections(max_reasons=2)
-    assert said == (
+    description = load_samples(write_rows(make_row(1), *["7"] * 5)).describe_rejections(
+        max_reasons=2
+    )
+    assert description == (
         "5 malformed rows are left out: row 2: not a JSON object; row 3: not a JSON object; "
         "and 3 more"
     )
@@ -299,7 +316,7 @@ def test_file_of_another_format_is_refused(write_rows: Any, monkeypatch: Any) ->
         load_samples(write_rows(*["a,b,c"] * 60, make_row(1)))
 
 
-# Formats.
+# The keyword `format` of a schema.
 
 
 def test_expected_output_formats_can_be_checked(write_rows: Any) -> None:
@@ -307,7 +324,7 @@ def test_expected_output_formats_can_be_checked(write_rows: Any) -> None:
     path = write_rows(
         make_row(1), {"text": "t", "schema": schema, "expected_output": {"on": "May"}}
     )
-    assert [one.row for one in load_samples(path).rejected] == [2]
+    assert [rejection.row for rejection in load_samples(path).rejected] == [2]
     assert load_samples(path, formats=False).rejected == []
 
 
@@ -316,13 +333,13 @@ def test_expected_output_formats_can_be_checked(write_rows: Any) -> None:
 
 def test_sampling_depends_on_the_seed_and_keeps_the_order(write_rows: Any) -> None:
     path = write_rows(*(make_row(number) for number in range(50)))
-    drawn = [int(sample.id) for sample in load_samples(path, sample_size=10, seed=7).samples]
-    assert drawn == [
+    sampled_ids = [int(sample.id) for sample in load_samples(path, sample_size=10, seed=7).samples]
+    assert sampled_ids == [
         int(sample.id) for sample in load_samples(path, sample_size=10, seed=7).samples
     ]
-    assert drawn == sorted(drawn)
-    assert len(set(drawn)) == 10
-    assert drawn != [
+    assert sampled_ids == sorted(sampled_ids)
+    assert len(set(sampled_ids)) == 10
+    assert sampled_ids != [
         int(sample.id) for sample in load_samples(path, sample_size=10, seed=8).samples
     ]
     assert load_samples(path, sample_size=10, seed=7).notes == [
@@ -331,16 +348,17 @@ def test_sampling_depends_on_the_seed_and_keeps_the_order(write_rows: Any) -> No
 
 
 def test_sample_larger_than_the_data_takes_all_with_a_note(write_rows: Any) -> None:
-    loaded = load_samples(write_rows(make_row(1), make_row(2)), sample_size=5)
-    assert len(loaded.samples) == 2
-    assert loaded.notes == ["5 samples were requested, but there are only 2"]
+    load_result = load_samples(write_rows(make_row(1), make_row(2)), sample_size=5)
+    assert len(load_result.samples) == 2
+    assert load_result.notes == ["5 samples were requested, but there are only 2"]
 
 
 def test_a_limit_takes_the_first_usable_rows(write_rows: Any) -> None:
     path = write_rows("7", make_row(2), make_row(3), "8", make_row(5))
-    loaded = load_samples(path, limit=2)
-    assert [sample.id for sample in loaded.samples] == ["2", "3"]
-    assert [one.row for one in loaded.rejected] == [1]  # what comes later was not looked at
+    load_result = load_samples(path, limit=2)
+    assert [sample.id for sample in load_result.samples] == ["2", "3"]
+    # Rows after the second usable one are not read.
+    assert [rejection.row for rejection in load_result.rejected] == [1]
     assert len(load_samples(path, limit=3, sample_size=1).samples) == 1
 
 
@@ -395,9 +413,9 @@ def test_decompressed_size_is_limited(tmp_path: Path, monkeypatch: Any) -> None:
 def test_missing_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: Any) -> None:
     write_parquet(tmp_path / "set.parquet", [make_row(1)])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"epoche\[parquet\]") as raised:
+    with pytest.raises(MissingExtraError, match=r"epoche\[parquet\]") as error_info:
         load_samples(tmp_path / "set.parquet")
-    assert raised.value.exit_code == 18
+    assert error_info.value.exit_code == 18
 
 
 def test_missing_datasets_package_names_the_extra(monkeypatch: Any) -> None:
@@ -421,27 +439,27 @@ def test_any_file_is_read_or_refused(tmp_path: Path, data: bytes) -> None:
     try:
         load_samples(tmp_path / "any")
     except EpocheError as error:
-        assert error.exit_code == 12  # noqa: PT017  # hypothesis gives many files
+        assert error.exit_code == 12  # noqa: PT017  # only some of the generated files fail
 
 
 # The shipped set.
 
 
-def test_the_shipped_set_is_loaded_whole() -> None:
-    loaded = load_samples("shipped", strict=True)
-    assert loaded.rejected == []
-    assert len(loaded.samples) == len({sample.id for sample in loaded.samples}) > 0
-    assert load_samples(shipped_folder()).samples == loaded.samples
+def test_shipped_samples_are_loaded_completely() -> None:
+    load_result = load_samples("shipped", strict=True)
+    assert load_result.rejected == []
+    assert len(load_result.samples) == len({sample.id for sample in load_result.samples}) > 0
+    assert load_samples(shipped_folder()).samples == load_result.samples
 
 
 def test_loading_needs_no_optional_package(monkeypatch: Any) -> None:
-    taken: list[str] = []
-    real = builtins.__import__
+    imported: list[str] = []
+    real_import = builtins.__import__
 
-    def refuse_optional_imports(name: str, *others: Any) -> Any:
-        taken.append(name.split(".")[0])
-        return real(name, *others)
+    def refuse_optional_imports(name: str, *arguments: Any) -> Any:
+        imported.append(name.split(".")[0])
+        return real_import(name, *arguments)
 
     monkeypatch.setattr(builtins, "__import__", refuse_optional_imports)
     load_samples("shipped", limit=1)
-    assert not {"datasets", "pyarrow", "pandas"} & set(taken)
+    assert not {"datasets", "pyarrow", "pandas"} & set(imported)

@@ -1,4 +1,4 @@
-"""The real ``datasets`` package against a local hub server, then offline from its cache."""
+"""Tests the ``datasets`` package with a local hub server, and offline with its cache."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NAME = "paraloq/json_data_extraction"
 COMMIT = "a" * 40
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 
-# Run in a separate process, since the library reads the hub's address when it is imported.
-LOAD = """
+# This code runs in a separate process, because the library reads the hub's address on import.
+LOAD_CODE = """
 import json, sys
 from pathlib import Path
 import msgspec
@@ -29,14 +29,14 @@ from eval.extraction.samples.loader import load_samples
 from kg.base.errors import EpocheError
 for name, split in json.loads(sys.argv[2]):
     try:
-        found = msgspec.to_builtins(load_samples(name, split=split, cache_dir=Path(sys.argv[1])))
+        result = msgspec.to_builtins(load_samples(name, split=split, cache_dir=Path(sys.argv[1])))
     except EpocheError as error:
-        found = {"error": type(error).__name__, "code": error.exit_code, "message": str(error)}
-    print(json.dumps(found))
+        result = {"error": type(error).__name__, "code": error.exit_code, "message": str(error)}
+    print(json.dumps(result))
 """
 
 
-def hub_row(number: int) -> dict[str, str]:
+def make_hub_row(number: int) -> dict[str, str]:
     return {
         "title": f"Title {number}",
         "topic": "medical",
@@ -48,7 +48,7 @@ def hub_row(number: int) -> dict[str, str]:
 
 
 def make_lines(*numbers: int) -> bytes:
-    return "\n".join(json.dumps(hub_row(number)) for number in numbers).encode()
+    return "\n".join(json.dumps(make_hub_row(number)) for number in numbers).encode()
 
 
 REPOSITORIES = {
@@ -57,8 +57,8 @@ REPOSITORIES = {
 }
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """The part of the hub API that ``datasets`` uses: one-commit repositories with a few files."""
+class _HubHandler(BaseHTTPRequestHandler):
+    """Serves the part of the hub API that ``datasets`` uses; each repository has one commit."""
 
     protocol_version = "HTTP/1.1"
 
@@ -78,17 +78,17 @@ class _Handler(BaseHTTPRequestHandler):
                 tag = hashlib.sha1(data).hexdigest()
                 self._send(200, data, {"ETag": f'"{tag}"', "X-Repo-Commit": COMMIT})
         elif "/tree/" in path:
-            listed = [
+            entries = [
                 {"type": "file", "oid": "b" * 40, "size": len(data), "path": file}
                 for file, data in files.items()
             ]
-            self._send(200, json.dumps(listed).encode())
+            self._send(200, json.dumps(entries).encode())
         else:
             info: dict[str, Any] = {"id": name, "sha": COMMIT, "private": False, "tags": []}
             info |= {"siblings": [{"rfilename": file} for file in files], "gated": False}
             self._send(200, json.dumps(info | {"downloads": 0, "likes": 0}).encode())
 
-    do_HEAD = do_GET  # noqa: N815  # the name the library looks for
+    do_HEAD = do_GET  # noqa: N815  # the name that BaseHTTPRequestHandler requires
 
     def _send(self, code: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(code)
@@ -109,13 +109,13 @@ class Loader:
         self.folder = folder
         self.port = port
 
-    def __call__(self, *wanted: tuple[str, str], **settings: str) -> list[dict[str, Any]]:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-        found = subprocess.run(
-            [sys.executable, "-c", LOAD, str(self.folder / "cache"), json.dumps(wanted)],
+    def __call__(self, *requests: tuple[str, str], **settings: str) -> list[dict[str, Any]]:
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+        process = subprocess.run(
+            [sys.executable, "-c", LOAD_CODE, str(self.folder / "cache"), json.dumps(requests)],
             cwd=ROOT,
             env={
-                **kept,
+                **environment,
                 "HF_ENDPOINT": f"http://127.0.0.1:{self.port}",
                 "HF_HOME": str(self.folder / "home"),
                 "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -126,12 +126,12 @@ class Loader:
             check=True,
             timeout=120,
         )
-        return [json.loads(line) for line in found.stdout.splitlines()]
+        return [json.loads(line) for line in process.stdout.splitlines()]
 
 
 @pytest.fixture
 def hub() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _HubHandler)
     server.requested_paths = []  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
@@ -145,15 +145,15 @@ def test_dataset_is_downloaded_then_read_from_the_cache(
     hub: ThreadingHTTPServer, tmp_path: Path
 ) -> None:
     loader = Loader(tmp_path, hub.server_port)
-    first, two, unknown_split, unknown = loader(
+    default_split, validation_split, unknown_split, unknown_dataset = loader(
         (NAME, "test"), ("owner/two", "validation"), ("owner/two", "test"), ("owner/none", "test")
     )
-    requested = hub.requested_paths  # type: ignore[attr-defined]
-    assert any(path.endswith("/train.jsonl") for path in requested)
+    requested_paths = hub.requested_paths  # type: ignore[attr-defined]
+    assert any(path.endswith("/train.jsonl") for path in requested_paths)
 
     # The columns are converted, row 3 is rejected, and the only split replaces "test".
-    assert [sample["id"] for sample in first["samples"]] == ["1", "2", "4"]
-    assert first["samples"][1] == {
+    assert [sample["id"] for sample in default_split["samples"]] == ["1", "2", "4"]
+    assert default_split["samples"][1] == {
         "id": "2",
         "text": "The letter is b2.",
         "schema": SCHEMA,
@@ -162,29 +162,31 @@ def test_dataset_is_downloaded_then_read_from_the_cache(
         "language": "en",
         "meta": {"title": "Title 2", "medium": "email"},
     }
-    (rejected,) = first["rejected"]
-    assert rejected["row"] == 3
-    assert "its item is not valid under its schema" in rejected["why"]
-    assert first["notes"] == ["the data set has no split 'test'; its only split, 'train', is used"]
+    (rejection,) = default_split["rejected"]
+    assert rejection["row"] == 3
+    assert "its item is not valid under its schema" in rejection["why"]
+    assert default_split["notes"] == [
+        "the data set has no split 'test'; its only split, 'train', is used"
+    ]
 
-    assert [sample["text"] for sample in two["samples"]] == ["The letter is b2."]
-    assert two["notes"] == []
+    assert [sample["text"] for sample in validation_split["samples"]] == ["The letter is b2."]
+    assert validation_split["notes"] == []
     assert (unknown_split["error"], unknown_split["code"]) == ("SettingError", 19)
     assert "train and validation" in unknown_split["message"]
-    assert (unknown["error"], unknown["code"]) == ("MissingExtraError", 18)
-    assert "cannot be loaded from the hub" in unknown["message"]
+    assert (unknown_dataset["error"], unknown_dataset["code"]) == ("MissingExtraError", 18)
+    assert "cannot be loaded from the hub" in unknown_dataset["message"]
 
     # Without the hub, downloaded data is read from the cache with a note; other data is an error.
     hub.shutdown()
     hub.server_close()
-    again, uncached = loader((NAME, "train"), ("owner/never", "train"))
-    assert again["samples"] == first["samples"]
-    assert again["notes"] == ["the hub did not answer; a copy downloaded earlier is used"]
-    assert (uncached["error"], uncached["code"]) == ("MissingExtraError", 18)
+    cached_split, uncached_dataset = loader((NAME, "train"), ("owner/never", "train"))
+    assert cached_split["samples"] == default_split["samples"]
+    assert cached_split["notes"] == ["the hub did not answer; a copy downloaded earlier is used"]
+    assert (uncached_dataset["error"], uncached_dataset["code"]) == ("MissingExtraError", 18)
 
     # The cache is also used if the user sets the library to offline mode.
-    (offline,) = loader((NAME, "train"), HF_HUB_OFFLINE="1")
-    assert offline["samples"] == first["samples"]
+    (offline_split,) = loader((NAME, "train"), HF_HUB_OFFLINE="1")
+    assert offline_split["samples"] == default_split["samples"]
 
 
 def test_local_folder_takes_precedence_over_the_hub(
@@ -203,8 +205,8 @@ def test_local_folder_takes_precedence_over_the_hub(
 def test_datasets_reads_a_local_folder_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Needs no hub: the library builds its cache from a local folder, and the cache is then renamed
-    # to that of the hub's data set.
+    # This test needs no hub: the library builds its cache from a local folder, and the cache is
+    # then renamed as if the data set came from the hub.
     datasets = pytest.importorskip("datasets")
     import huggingface_hub
 

@@ -1,4 +1,4 @@
-"""Matchers against manually computed values."""
+"""Tests the matchers of field values against manually computed scores."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def compare_field(
     expected: Any, predicted: Any, matching: Matching = DEFAULT_MATCHING, **schema: Any
 ) -> tuple[bool, float]:
     """Returns whether two values are equal under a field schema, and their score."""
-    field = {"type": "object", "properties": {"field": {key.replace("_", "-"): value
+    object_schema = {"type": "object", "properties": {"field": {key.replace("_", "-"): value
              for key, value in schema.items()}}}  # fmt: skip
-    place = get_schema_plan(field).root.get_child("field")
-    equal, score, _ = compare_values(place, expected, predicted, matching)
+    field_plan = get_schema_plan(object_schema).root.get_child("field")
+    equal, score, _ = compare_values(field_plan, expected, predicted, matching)
     return equal, score
 
 
@@ -33,16 +33,16 @@ def compare_field(
 @pytest.mark.parametrize(
     ("expected", "predicted", "score"),
     [
-        # Tokens {san, francisco,, ca} and {san, francisco}: one shared of 3 and 2, F1 = 2/5.
-        # Distance 5 of 17; contained: 13 of 17 characters... "san francisco" is 13 long.
+        # Tokens {"san", "francisco,", "ca"} and {"san", "francisco"} share one: F1 = 2/5. The edit
+        # distance is 4 of 17. The contained text has 13 of 17 characters.
         ("San Francisco, CA", "San Francisco", 0.5 * 2 / 5 + 0.3 * (1 - 4 / 17) + 0.2 * 13 / 17),
-        # Swapped, the prediction contains the expected text: containment 1.
+        # The same texts swapped: the prediction contains the expected text, so containment is 1.
         ("San Francisco", "San Francisco, CA", 0.5 * 2 / 5 + 0.3 * (1 - 4 / 17) + 0.2),
         # {software, engineer} and {engineer}: F1 = 2/3; distance 9 of 17; 8 of 17 characters.
         ("software engineer", "engineer", 0.5 * 2 / 3 + 0.3 * 8 / 17 + 0.2 * 8 / 17),
         # {dr., sarah, johnson} and {sarah, johnson}: F1 = 4/5; distance 4 of 17.
         ("Sarah Johnson", "Dr. Sarah Johnson", 0.5 * 4 / 5 + 0.3 * 13 / 17 + 0.2),
-        # Only single letters are shared: kitten to sitting is the textbook distance 3 of 7.
+        # No token is shared and neither text contains the other; the edit distance is 3 of 7.
         ("kitten", "sitting", 0.3 * 4 / 7),
         ("", "x", 0.0),
         ("x", "", 0.0),
@@ -73,20 +73,20 @@ def test_texts_that_are_equal_after_normalisation(expected: str, predicted: str)
 
 
 def test_normalisation_settings_are_applied() -> None:
-    minding = Matching(case_sensitive=True)
-    assert compare_field("TechCorp", "techcorp", minding, type="string") == (False, 1.0)
-    assert compare_field("TechCorp", "techcorp", minding, x_match="exact") == (False, 0.0)
-    spaced = Matching(normalize_whitespace=False)
-    equal, score = compare_field("a  b", "a b", spaced, type="string")
-    # Tokens agree; one deletion in four characters; not contained.
+    case_sensitive = Matching(case_sensitive=True)
+    assert compare_field("TechCorp", "techcorp", case_sensitive, type="string") == (False, 1.0)
+    assert compare_field("TechCorp", "techcorp", case_sensitive, x_match="exact") == (False, 0.0)
+    exact_whitespace = Matching(normalize_whitespace=False)
+    equal, score = compare_field("a  b", "a b", exact_whitespace, type="string")
+    # The tokens are equal, the edit distance is 1 of 4, and neither text contains the other.
     assert (equal, score) == (False, pytest.approx(0.5 + 0.3 * 3 / 4))
 
 
 def test_weights_of_the_composite_are_divided_by_their_sum() -> None:
     tokens = Matching(token_weight=2.0, levenshtein_weight=0.0, containment_weight=0.0)
     assert compare_field("a b", "a c", tokens, type="string")[1] == pytest.approx(0.5)
-    both = Matching(token_weight=1.0, levenshtein_weight=3.0, containment_weight=0.0)
-    assert compare_field("a b", "a c", both, type="string")[1] == pytest.approx(
+    tokens_and_edits = Matching(token_weight=1.0, levenshtein_weight=3.0, containment_weight=0.0)
+    assert compare_field("a b", "a c", tokens_and_edits, type="string")[1] == pytest.approx(
         0.25 / 2 + 0.75 * 2 / 3
     )
 
@@ -95,16 +95,17 @@ def test_fuzzy_texts_are_equal_from_the_threshold_on() -> None:
     assert compare_field("colour chart", "color chart", x_match="fuzzy") == (False, 1.0)  # 11 of 12
     assert compare_field("colour", "collar", x_match="fuzzy") == (False, pytest.approx(4 / 6))
     assert compare_field("Colour", "colour", x_match="fuzzy") == (True, 1.0)
-    looser = Matching(string_fuzzy_threshold=0.6)
-    assert compare_field("colour", "collar", looser, x_match="fuzzy") == (False, 1.0)
+    lower_threshold = Matching(string_fuzzy_threshold=0.6)
+    assert compare_field("colour", "collar", lower_threshold, x_match="fuzzy") == (False, 1.0)
 
 
 def test_edit_distance_of_long_texts_is_an_upper_bound() -> None:
-    head = "ab" * (MAX_EDIT_LENGTH // 2)
-    assert edit_distance(head + "tail", head + "tail") == 0
-    assert edit_distance(head + "tail", head + "nail") == 4  # one in truth; never less
-    assert edit_distance("x" + head, head) <= 3
-    assert edit_distance(head, head[:-1]) == 1
+    long_text = "ab" * (MAX_EDIT_LENGTH // 2)
+    assert edit_distance(long_text + "tail", long_text + "tail") == 0
+    # The true distance is 1; the bound may be greater, but never smaller.
+    assert edit_distance(long_text + "tail", long_text + "nail") == 4
+    assert edit_distance("x" + long_text, long_text) <= 3
+    assert edit_distance(long_text, long_text[:-1]) == 1
 
 
 # -- numbers -----------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ def test_edit_distance_of_long_texts_is_an_upper_bound() -> None:
         (100, 250, (False, 0.0)),
         (100.0, 100, (True, 1.0)),
         (100, 100.05, (False, 1.0)),  # within a thousandth
-        (100, 104, (False, 0.9499)),  # .96, but no exact match: the numbers differ
+        (100, 104, (False, 0.9499)),  # .96, limited to just below .95, because the numbers differ
         (1.0, 1.0000005, (True, 1.0)),  # within epsilon
         (0, 0.0, (True, 1.0)),
         (0, 1e-9, (True, 1.0)),
@@ -252,10 +253,10 @@ def test_dates_with_equal_parts_score_partially(
 
 
 def test_dates_within_their_tolerance_of_days() -> None:
-    within = {"format": "date", "x_tolerance": 2}
-    assert compare_field("2024-02-28", "2024-03-01", **within) == (False, 1.0)
-    assert compare_field("2024-02-28", "2024-03-02", **within)[1] < 0.95
-    assert compare_field("2024-02", "2024-03", **within) == (False, 0.5)
+    date_schema = {"format": "date", "x_tolerance": 2}
+    assert compare_field("2024-02-28", "2024-03-01", **date_schema) == (False, 1.0)
+    assert compare_field("2024-02-28", "2024-03-02", **date_schema)[1] < 0.95
+    assert compare_field("2024-02", "2024-03", **date_schema) == (False, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +278,7 @@ def test_times_of_day_are_compared() -> None:
     assert compare_field("14:30:00", "14:31:00", format="time") == (False, 0.0)
 
 
-# -- addresses and numbers that name something --------------------------------------------------
+# -- e-mail addresses, URIs, UUIDs, telephone numbers and enumerated values ----------------------
 
 
 @pytest.mark.parametrize(
@@ -342,10 +343,11 @@ def test_arrays_of_scalars_are_compared(
 
 
 def test_unordered_arrays_are_compared_as_bags() -> None:
-    unordered = Matching(ordered_arrays=False)
-    assert compare_field(["a", "b"], ["b", "a"], unordered, type="array") == (True, 1.0)
+    unordered_matching = Matching(ordered_arrays=False)
+    assert compare_field(["a", "b"], ["b", "a"], unordered_matching, type="array") == (True, 1.0)
     assert (
-        compare_field(["a", "b"], ["b", "a"], unordered, type="array", x_match="list")[0] is False
+        compare_field(["a", "b"], ["b", "a"], unordered_matching, type="array", x_match="list")[0]
+        is False
     )
 
 
@@ -377,27 +379,27 @@ def test_lenient_coercion_converts_types() -> None:
 
 
 def test_equal_json_matches_at_any_depth() -> None:
-    deep: Any = 1
-    other: Any = 1.0
+    nested_integer: Any = 1
+    nested_float: Any = 1.0
     for _ in range(50_000):
-        deep, other = [deep], [other]
-    assert is_same_json(deep, other)
-    assert not is_same_json([deep], other)
+        nested_integer, nested_float = [nested_integer], [nested_float]
+    assert is_same_json(nested_integer, nested_float)
+    assert not is_same_json([nested_integer], nested_float)
     assert not is_same_json({"a": 1}, {"a": True})
     assert not is_same_json({"a": 1}, {"b": 1})
     assert not is_same_json([1, 2], [1, 3])
     assert is_same_json([math.nan], [math.nan])
 
 
-# -- what a schema may say -----------------------------------------------------------------------
+# -- settings in a schema ------------------------------------------------------------------------
 
 
 def test_unknown_matcher_is_refused_with_the_nearest_name() -> None:
     schema = {"type": "object", "properties": {"a": {"x-match": "numerc"}}}
-    with pytest.raises(SchemaError, match="numerc") as caught:
+    with pytest.raises(SchemaError, match="numerc") as error_info:
         check_matchers(schema)
-    assert caught.value.where == "/properties/a"
-    assert "numeric" in caught.value.hint
+    assert error_info.value.where == "/properties/a"
+    assert "numeric" in error_info.value.hint
     with pytest.raises(SchemaError):
         get_schema_plan(schema)
 
@@ -430,7 +432,7 @@ def test_matcher_settings_are_found_through_references() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "invalid_settings",
     [
         {"exact": 0.4},
         {"lenient": 0.0},
@@ -442,6 +444,6 @@ def test_matcher_settings_are_found_through_references() -> None:
         {"string_fuzzy_threshold": 0.0},
     ],
 )
-def test_invalid_settings_are_refused(wrong: dict[str, float]) -> None:
+def test_invalid_settings_are_refused(invalid_settings: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
-        Matching(**wrong)  # type: ignore[arg-type]
+        Matching(**invalid_settings)  # type: ignore[arg-type]

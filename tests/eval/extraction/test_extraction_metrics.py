@@ -1,4 +1,4 @@
-"""Every accuracy metric against manually computed values of a few replies.
+"""Tests every accuracy metric against manually computed values for a few replies.
 
 The replies in ``PEOPLE`` (fields: name, which is required, age, city and vip), with the numbers of
 expected, predicted and strictly correct fields:
@@ -40,7 +40,7 @@ PERSON: dict[str, Any] = {
     },
     "required": ["name"],
 }
-FAST = MeasurementPlan(resamples=200)
+FAST_PLAN = MeasurementPlan(resamples=200)
 NO_JSON = object()
 FAILED = object()
 
@@ -65,15 +65,15 @@ def make_row(
         language=language,
     )
     parsed = predicted is not NO_JSON and predicted is not FAILED
-    found = score_sample(sample, predicted if parsed else None, parsed=parsed).score
-    outcome = "OK" if found.valid else "INVALID" if parsed else "UNPARSABLE"
+    score = score_sample(sample, predicted if parsed else None, parsed=parsed).score
+    outcome = "OK" if score.valid else "INVALID" if parsed else "UNPARSABLE"
     return ExtractionRow(
         id=name,
         system="m",
         repeat=repeat,
         outcome="ERROR" if predicted is FAILED else outcome,
         predicted=predicted if parsed else None,
-        score=found,
+        score=score,
     )
 
 
@@ -90,19 +90,19 @@ UNPARSABLE = make_row("eve", {"name": "Eve Orr", "age": 70}, NO_JSON)
 ERROR = make_row("fay", {"name": "Fay Kim", "age": 80}, FAILED)
 
 
-def measure_rows(rows: Sequence[ExtractionRow], plan: MeasurementPlan = FAST) -> SystemReport:
+def measure_rows(rows: Sequence[ExtractionRow], plan: MeasurementPlan = FAST_PLAN) -> SystemReport:
     return aggregate_rows(rows, plan).systems["m"]
 
 
 def test_precision_recall_and_f1_in_three_modes() -> None:
     report = measure_rows(PEOPLE)
-    credit = {"strict": 6.0, "partial": 6.5, "lenient": 7.0}
-    for mode, right in credit.items():
-        assert report.metrics[f"field_precision_{mode}"].value == pytest.approx(right / 9)
-        assert report.metrics[f"field_recall_{mode}"].value == pytest.approx(right / 10)
-        assert report.metrics[f"field_f1_{mode}"].value == pytest.approx(2 * right / 19)
-    found = report.metrics["field_f1_partial"]
-    assert (found.numerator, found.denominator, found.n) == (13.0, 19.0, 3)
+    credit_by_mode = {"strict": 6.0, "partial": 6.5, "lenient": 7.0}
+    for mode, correct in credit_by_mode.items():
+        assert report.metrics[f"field_precision_{mode}"].value == pytest.approx(correct / 9)
+        assert report.metrics[f"field_recall_{mode}"].value == pytest.approx(correct / 10)
+        assert report.metrics[f"field_f1_{mode}"].value == pytest.approx(2 * correct / 19)
+    f1 = report.metrics["field_f1_partial"]
+    assert (f1.numerator, f1.denominator, f1.n) == (13.0, 19.0, 3)
 
 
 def test_micro_macro_and_weighted() -> None:
@@ -112,52 +112,54 @@ def test_micro_macro_and_weighted() -> None:
     assert averages["macro"].value == pytest.approx((1 + 0.5 + 0.4) / 3)
     assert averages["weighted"].value == pytest.approx((4 * 1 + 3 * 0.5 + 3 * 0.4) / 10)
     for average in ("micro", "macro", "weighted"):
-        f1 = measure_rows(PEOPLE, replace(FAST, average=average)).metrics["field_f1_partial"]
+        f1 = measure_rows(PEOPLE, replace(FAST_PLAN, average=average)).metrics["field_f1_partial"]
         assert f1.value == averages[average].value
 
 
 def test_field_breakdowns_follow_the_invalid_reply_policy() -> None:
     # In dan's reply the name is right, but the age is a string, so the reply is invalid.
-    for invalid, right in (("zero", 0.0), ("as_is", 1.0)):
-        breakdowns = measure_rows([INVALID], replace(FAST, invalid=invalid)).breakdowns
+    for invalid, expected in (("zero", 0.0), ("as_is", 1.0)):
+        breakdowns = measure_rows([INVALID], replace(FAST_PLAN, invalid=invalid)).breakdowns
         for dimension, key in (("type", "string"), ("name", "name"), ("required", "required")):
-            found = breakdowns[dimension].groups[key]
-            assert (found.expected, found.predicted) == (1, 1)
+            group = breakdowns[dimension].groups[key]
+            assert (group.expected, group.predicted) == (1, 1)
             for mode in ("strict", "partial", "lenient"):
-                assert found.metrics[f"field_f1_{mode}"].value == right
-            assert found.metrics["type_accuracy"].value == right
-            assert found.metrics["omission_rate"].value == 0
-        assert breakdowns["depth"].groups["0"].metrics["field_f1_strict"].value == right / 2
+                assert group.metrics[f"field_f1_{mode}"].value == expected
+            assert group.metrics["type_accuracy"].value == expected
+            assert group.metrics["omission_rate"].value == 0
+        assert breakdowns["depth"].groups["0"].metrics["field_f1_strict"].value == expected / 2
 
 
 def test_bins_include_their_lower_limit_and_the_lower_median_is_used() -> None:
-    numbers = {"properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
-    given = make_row("two", {"a": 100, "b": 100}, {"a": 39, "b": 40}, schema=numbers)
-    found = measure_rows([given]).composite
-    assert {bin_.name: bin_.count for bin_ in found.bins if bin_.count} == {
+    schema = {"properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
+    row = make_row("two", {"a": 100, "b": 100}, {"a": 39, "b": 40}, schema=schema)
+    composite = measure_rows([row]).composite
+    assert {bin_.name: bin_.count for bin_ in composite.bins if bin_.count} == {
         "poor": 1,
         "very_poor": 1,
     }
-    assert found.median == 0.39
+    assert composite.median == 0.39
 
 
 def test_unexpected_fields_are_not_counted_as_omitted() -> None:
-    given = make_row("own", {"name": "Ann"}, {"name": "Ann", "city": "Rome", "made_up": "zq"})
-    omitted = measure_rows([given]).omissions
-    assert set(omitted["name"]) == {"name"}
-    assert set(omitted["required"]) == {"required"}
+    row = make_row("own", {"name": "Ann"}, {"name": "Ann", "city": "Rome", "made_up": "zq"})
+    omissions = measure_rows([row]).omissions
+    assert set(omissions["name"]) == {"name"}
+    assert set(omissions["required"]) == {"required"}
 
 
 def test_reply_without_value_is_left_out_of_the_average() -> None:
     # A valid but empty reply: precision is undefined, recall is 0.
-    silent = make_row("gil", {"age": 1, "city": "Bonn"}, {}, schema={"type": "object"})
-    averages = measure_rows([*PEOPLE, silent]).averages
+    empty_reply = make_row("gil", {"age": 1, "city": "Bonn"}, {}, schema={"type": "object"})
+    averages = measure_rows([*PEOPLE, empty_reply]).averages
     # ann 4/4, bob 1.5/3, cid 1/2; 4, 3 and 3 fields are expected.
-    weighted = (4 * 1 + 3 * 0.5 + 3 * 0.5) / 10
-    assert averages["field_precision_partial"]["weighted"].value == pytest.approx(weighted)
+    weighted_precision = (4 * 1 + 3 * 0.5 + 3 * 0.5) / 10
+    assert averages["field_precision_partial"]["weighted"].value == pytest.approx(
+        weighted_precision
+    )
     assert averages["field_precision_partial"]["macro"].value == pytest.approx((1 + 0.5 + 0.5) / 3)
-    recall = (4 * 1 + 3 * 0.5 + 3 * 1 / 3 + 2 * 0) / 12
-    assert averages["field_recall_partial"]["weighted"].value == pytest.approx(recall)
+    weighted_recall = (4 * 1 + 3 * 0.5 + 3 * 1 / 3 + 2 * 0) / 12
+    assert averages["field_recall_partial"]["weighted"].value == pytest.approx(weighted_recall)
 
 
 def test_quality_score_is_the_weighted_sum_of_its_four_parts() -> None:
@@ -191,11 +193,11 @@ def test_quality_score_weights_are_normalised() -> None:
     only_f1 = ScoreWeights(
         schema_validity=0, field_f1_partial=3, type_accuracy=0, no_hallucination=0
     )
-    report = measure_rows(PEOPLE, replace(FAST, weights=only_f1))
+    report = measure_rows(PEOPLE, replace(FAST_PLAN, weights=only_f1))
     assert report.quality.score.value == pytest.approx((1 + 0.5 + 0.4) / 3)
-    for wrong in (-1.0, float("nan"), float("inf")):
+    for weight in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="weights"):
-            ScoreWeights(schema_validity=wrong)
+            ScoreWeights(schema_validity=weight)
     with pytest.raises(ValueError, match="weights"):
         ScoreWeights(schema_validity=0, field_f1_partial=0, type_accuracy=0, no_hallucination=0)
 
@@ -215,7 +217,7 @@ def test_validity_and_exact_match_count_replies() -> None:
 def test_invalid_reply_scores_zero_or_as_is_by_policy() -> None:
     rows = [*PEOPLE, INVALID]
     zero = measure_rows(rows)
-    as_is = measure_rows(rows, replace(FAST, invalid="as_is"))
+    as_is = measure_rows(rows, replace(FAST_PLAN, invalid="as_is"))
     # dan's reply has both expected fields: the name is right, the age has a wrong type.
     assert zero.metrics["field_f1_partial"].value == pytest.approx(13 / 23)
     assert as_is.metrics["field_f1_partial"].value == pytest.approx(15 / 23)
@@ -224,16 +226,16 @@ def test_invalid_reply_scores_zero_or_as_is_by_policy() -> None:
     assert zero.quality.score.value == pytest.approx((1 + 0.75 + 0.625 + 0) / 4)
     # as it is: .15·0 + .5·.5 + .2·.5 + .15·1 = .5
     assert as_is.quality.score.value == pytest.approx((1 + 0.75 + 0.625 + 0.5) / 4)
-    for one, other in ((zero, as_is), (as_is, zero)):
-        for name, value in one.other_policy.items():
-            assert value.value == other.metrics[name].value, name
+    for report, other_report in ((zero, as_is), (as_is, zero)):
+        for name, value in report.other_policy.items():
+            assert value.value == other_report.metrics[name].value, name
     for name in ("hallucination_rate", "omission_rate"):
         assert zero.metrics[name].value == as_is.metrics[name].value
 
 
 def test_reply_that_is_not_json_scores_zero_under_both_policies() -> None:
     for invalid in ("zero", "as_is"):
-        report = measure_rows([*PEOPLE, UNPARSABLE], replace(FAST, invalid=invalid))
+        report = measure_rows([*PEOPLE, UNPARSABLE], replace(FAST_PLAN, invalid=invalid))
         assert report.metrics["field_recall_strict"].value == pytest.approx(6 / 12)
         assert report.metrics["field_precision_strict"].value == pytest.approx(6 / 9)
         assert report.averages["field_precision_strict"]["macro"].value == pytest.approx(
@@ -244,7 +246,7 @@ def test_reply_that_is_not_json_scores_zero_under_both_policies() -> None:
 
 
 def test_types_are_counted_with_a_confusion_matrix() -> None:
-    report = measure_rows([*PEOPLE, INVALID], replace(FAST, invalid="as_is"))
+    report = measure_rows([*PEOPLE, INVALID], replace(FAST_PLAN, invalid="as_is"))
     assert report.metrics["type_accuracy"].value == pytest.approx(10 / 11)
     assert report.type_confusion == {
         "boolean": {"boolean": 2},
@@ -259,16 +261,16 @@ def test_types_are_counted_with_a_confusion_matrix() -> None:
 def test_match_categories_add_up_in_every_mode() -> None:
     report = measure_rows(PEOPLE)
     counts = {
-        mode: {name: share.count for name, share in found.items()}
-        for mode, found in report.categories.items()
+        mode: {name: share.count for name, share in shares.items()}
+        for mode, shares in report.categories.items()
     }
-    rest = {"missed": 2, "spurious": 1}
-    assert counts["strict"] == {"exact": 6, "partial": 0, "incorrect": 2, **rest}
-    assert counts["partial"] == {"exact": 6, "partial": 1, "incorrect": 1, **rest}
-    assert counts["lenient"] == {"exact": 6, "partial": 1, "incorrect": 1, **rest}
-    for found in report.categories.values():
-        assert sum(share.share or 0 for share in found.values()) == pytest.approx(1)
-        assert found["missed"].share == pytest.approx(2 / 11)
+    other_counts = {"missed": 2, "spurious": 1}
+    assert counts["strict"] == {"exact": 6, "partial": 0, "incorrect": 2, **other_counts}
+    assert counts["partial"] == {"exact": 6, "partial": 1, "incorrect": 1, **other_counts}
+    assert counts["lenient"] == {"exact": 6, "partial": 1, "incorrect": 1, **other_counts}
+    for shares in report.categories.values():
+        assert sum(share.share or 0 for share in shares.values()) == pytest.approx(1)
+        assert shares["missed"].share == pytest.approx(2 / 11)
 
 
 def test_matched_field_scores_fall_into_five_bins() -> None:
@@ -294,15 +296,15 @@ def test_matched_field_scores_fall_into_five_bins() -> None:
 
 
 def test_string_similarities_are_summarised() -> None:
-    found = measure_rows(PEOPLE).similarities
+    similarities = measure_rows(PEOPLE).similarities
     # Five pairs of texts: name and city of ann and of bob, and cid's name.
-    assert {summary.n for summary in found.values()} == {5}
-    assert found["token_overlap_f1"].mean == pytest.approx((4 + 0.8) / 5)
-    assert found["levenshtein_similarity"].mean == pytest.approx((4 + 8 / 13) / 5)
-    assert found["containment_score"].mean == pytest.approx((4 + 8 / 13) / 5)
-    assert found["token_overlap_f1"].median == 1
-    assert found["containment_score"].histogram[12] == 1
-    assert sum(found["containment_score"].histogram) == 5
+    assert {summary.n for summary in similarities.values()} == {5}
+    assert similarities["token_overlap_f1"].mean == pytest.approx((4 + 0.8) / 5)
+    assert similarities["levenshtein_similarity"].mean == pytest.approx((4 + 8 / 13) / 5)
+    assert similarities["containment_score"].mean == pytest.approx((4 + 8 / 13) / 5)
+    assert similarities["token_overlap_f1"].median == 1
+    assert similarities["containment_score"].histogram[12] == 1
+    assert sum(similarities["containment_score"].histogram) == 5
 
 
 MEETING: dict[str, Any] = {
@@ -345,8 +347,8 @@ def test_omissions_by_name_type_requirement_and_depth() -> None:
     report = measure_rows(PEOPLE)
     assert report.metrics["omission_rate"].value == pytest.approx(2 / 10)
     rates = {
-        dimension: {key: value.value for key, value in found.items()}
-        for dimension, found in report.omissions.items()
+        dimension: {key: value.value for key, value in estimates.items()}
+        for dimension, estimates in report.omissions.items()
     }
     assert rates["name"] == pytest.approx({"name": 0, "age": 1 / 3, "city": 1 / 3, "vip": 0})
     assert rates["type"] == pytest.approx({"string": 1 / 6, "number": 1 / 3, "boolean": 0})
@@ -355,15 +357,17 @@ def test_omissions_by_name_type_requirement_and_depth() -> None:
 
 
 def test_errors_are_counted_by_pattern_with_the_most_frequent() -> None:
-    more = [make_row(f"bob{n}", BOB, {"name": "Bob Ray", "age": 41, "city": "x"}) for n in range(2)]
-    errors = measure_rows([*PEOPLE, *more]).errors
+    extra_rows = [
+        make_row(f"bob{n}", BOB, {"name": "Bob Ray", "age": 41, "city": "x"}) for n in range(2)
+    ]
+    errors = measure_rows([*PEOPLE, *extra_rows]).errors
     assert errors.total == sum(sum(group.values()) for group in errors.groups.values())
     assert errors.groups["extraction_errors"]["missing_value"] == 2
     assert errors.groups["boundary_errors"] == {"incomplete_extraction": 1, "over_extraction": 0}
-    first = errors.top[0]
-    assert (first.path, first.count) == ("age", 3)
-    assert first.pattern in errors.groups[first.group]
-    assert first.share == pytest.approx(3 / errors.total)
+    top_error = errors.top[0]
+    assert (top_error.path, top_error.count) == ("age", 3)
+    assert top_error.pattern in errors.groups[top_error.group]
+    assert top_error.share == pytest.approx(3 / errors.total)
     assert [item.count for item in errors.top] == sorted(
         (i.count for i in errors.top), reverse=True
     )
@@ -398,25 +402,25 @@ def test_field_breakdowns_match_manual_values() -> None:
     }
     predicted = {"title": "Bill", "by": {"who": "Ann"}, "lines": [{"n": 1}, {"n": 7}]}
     breakdowns = measure_rows([make_row("a", expected, predicted, schema=NESTED)]).breakdowns
-    depth = {key: group.metrics for key, group in breakdowns["depth"].groups.items()}
-    assert list(depth) == ["0", "1", "2+"]
-    assert depth["0"]["field_f1_partial"].value == 1
+    depth_groups = {key: group.metrics for key, group in breakdowns["depth"].groups.items()}
+    assert list(depth_groups) == ["0", "1", "2+"]
+    assert depth_groups["0"]["field_f1_partial"].value == 1
     # Depth 1 has "who" and the "n" of two lines, one of which is wrong.
-    assert depth["1"]["field_precision_partial"].value == pytest.approx(2 / 3)
-    assert depth["1"]["field_recall_partial"].value == pytest.approx(2 / 3)
-    assert depth["2+"]["field_recall_partial"].value == 0
-    assert depth["2+"]["field_precision_partial"].value is None
-    assert depth["2+"]["field_precision_partial"].why == "no field was extracted"
-    names = {key: group.metrics for key, group in breakdowns["name"].groups.items()}
-    assert names["lines[].n"]["field_f1_partial"].value == pytest.approx(1 / 2)
+    assert depth_groups["1"]["field_precision_partial"].value == pytest.approx(2 / 3)
+    assert depth_groups["1"]["field_recall_partial"].value == pytest.approx(2 / 3)
+    assert depth_groups["2+"]["field_recall_partial"].value == 0
+    assert depth_groups["2+"]["field_precision_partial"].value is None
+    assert depth_groups["2+"]["field_precision_partial"].why == "no field was extracted"
+    name_groups = {key: group.metrics for key, group in breakdowns["name"].groups.items()}
+    assert name_groups["lines[].n"]["field_f1_partial"].value == pytest.approx(1 / 2)
     assert breakdowns["type"].groups["number"].expected == 2
-    required = {key: group.metrics for key, group in breakdowns["required"].groups.items()}
-    assert required["required"]["field_f1_partial"].value == 1
-    assert required["optional"]["field_f1_partial"].value == pytest.approx(2 * 1 / (3 + 2))
+    required_groups = {key: group.metrics for key, group in breakdowns["required"].groups.items()}
+    assert required_groups["required"]["field_f1_partial"].value == 1
+    assert required_groups["optional"]["field_f1_partial"].value == pytest.approx(2 * 1 / (3 + 2))
 
 
 def test_rare_field_names_are_counted_but_not_listed() -> None:
-    breakdown = measure_rows(PEOPLE, replace(FAST, max_names=2)).breakdowns["name"]
+    breakdown = measure_rows(PEOPLE, replace(FAST_PLAN, max_names=2)).breakdowns["name"]
     # age, city and name occur three times each, vip twice (once unexpected).
     assert list(breakdown.groups) == ["age", "city"]
     assert breakdown.left_out == 2
@@ -442,7 +446,7 @@ def test_sample_breakdowns_match_manual_values() -> None:
     assert bins["simple"].metrics["schema_validity"].value == 1
     assert bins["medium"].metrics["schema_validity"].value == 0
     assert bins["medium"].metrics["extraction_quality_score"].value == 0
-    # a 1; b: F1 2·1/4 = .5, so .15 + .25 + .2 + .15
+    # Sample a scores 1. Sample b has F1 2·1/4 = .5, so it scores .15 + .25 + .2 + .15 = .75.
     score_of_simple = bins["simple"].metrics["extraction_quality_score"]
     assert score_of_simple.value == pytest.approx((1 + 0.75) / 2)
     assert bins["simple"].metrics["type_accuracy"].value == 1
@@ -460,31 +464,31 @@ def test_every_recorded_metric_is_reported() -> None:
 
 
 def test_signature_names_the_settings() -> None:
-    report = aggregate_rows(PEOPLE, FAST)
+    report = aggregate_rows(PEOPLE, FAST_PLAN)
     assert report.signature.startswith(f"EQS|samples:{report.samples}|n:3|repeats:1|match:default")
     assert "|invalid:zero|avg:micro|w:0.15,0.5,0.2,0.15|boot:200|seed:12345|" in report.signature
     assert report.n_expected == 10
-    other = aggregate_rows([make_row("ann", {"name": "Ann Lee"}, ANN)], FAST)
-    assert other.samples != report.samples
+    other_report = aggregate_rows([make_row("ann", {"name": "Ann Lee"}, ANN)], FAST_PLAN)
+    assert other_report.samples != report.samples
 
 
 def test_notes_report_failures_and_limits() -> None:
-    run = aggregate_rows([*PEOPLE, INVALID, UNPARSABLE, ERROR], FAST)
-    assert any("only 6 samples" in note for note in run.notes)
-    assert any("only 200 resamples" in note for note in run.notes)
-    notes = " ".join(run.systems["m"].notes)
+    report = aggregate_rows([*PEOPLE, INVALID, UNPARSABLE, ERROR], FAST_PLAN)
+    assert any("only 6 samples" in note for note in report.notes)
+    assert any("only 200 resamples" in note for note in report.notes)
+    notes = " ".join(report.systems["m"].notes)
     assert "1 of 6 calls failed" in notes
     assert "2 replies are invalid under their schema (1 of them not JSON)" in notes
     assert "counts them as entirely wrong" in notes
-    as_is = measure_rows([*PEOPLE, INVALID], replace(FAST, invalid="as_is"))
+    as_is = measure_rows([*PEOPLE, INVALID], replace(FAST_PLAN, invalid="as_is"))
     assert "counts them by the fields that are right" in " ".join(as_is.notes)
-    bounded = msgspec.structs.replace(PEOPLE[0].score, bounded=True)
-    large = measure_rows([msgspec.structs.replace(PEOPLE[0], score=bounded)])
-    assert any("too large for an optimal alignment" in note for note in large.notes)
+    bounded_score = msgspec.structs.replace(PEOPLE[0].score, bounded=True)
+    bounded_report = measure_rows([msgspec.structs.replace(PEOPLE[0], score=bounded_score)])
+    assert any("too large for an optimal alignment" in note for note in bounded_report.notes)
 
 
 def test_hallucinated_fields_are_reported_as_one_weakness() -> None:
     rows = [make_row(f"s{n}", CID, {**CID, "x": "zzz", "y": "zz"}) for n in range(9)]
-    found = measure_rows(rows).recommendation.weaknesses
-    assert not any("the field" in weakness for weakness in found)
-    assert "hallucinated value in fields that are not in the schema, 18 times" in found[-1]
+    weaknesses = measure_rows(rows).recommendation.weaknesses
+    assert not any("the field" in weakness for weakness in weaknesses)
+    assert "hallucinated value in fields that are not in the schema, 18 times" in weaknesses[-1]

@@ -32,6 +32,7 @@ SCHEMA = {
     },
 }
 NO_JSON = object()
+"""Stands for a reply that is not JSON."""
 
 
 def make_row(
@@ -46,15 +47,16 @@ def make_row(
 ) -> ExtractionRow:
     expected = {"a": "x", "n": 1} if expected is None else expected
     sample = Sample(id=name, text=text, schema=schema, expected=expected)
-    parsed = predicted is not NO_JSON
-    found = score_sample(sample, predicted if parsed else None, parsed=parsed).score
-    outcome = "OK" if found.valid else "INVALID" if parsed else "UNPARSABLE"
+    is_json = predicted is not NO_JSON
+    score = score_sample(sample, predicted if is_json else None, parsed=is_json).score
+    invalid_outcome = "INVALID" if is_json else "UNPARSABLE"
+    outcome = "OK" if score.valid else invalid_outcome
     return ExtractionRow(
         id=name,
         system="m",
         outcome="ERROR" if failed else outcome,
-        predicted=predicted if parsed else None,
-        score=found,
+        predicted=predicted if is_json else None,
+        score=score,
         **row_fields,
     )
 
@@ -76,18 +78,23 @@ def make_schema(fields: int) -> dict[str, Any]:
 
 def test_correlation_matches_scipy() -> None:
     rng = np.random.default_rng(7)
-    first = np.round(rng.random(60), 1)
-    second = np.round(first + rng.random(60), 1)
-    first[3], second[9] = np.nan, np.nan
-    result = correlate_pair("m", first, "f", second, 0.95)
-    known = ~(np.isnan(first) | np.isnan(second))
-    assert result.n == known.sum() == 58
-    assert result.pearson == pytest.approx(stats.pearsonr(first[known], second[known])[0])
-    assert result.spearman == pytest.approx(stats.spearmanr(first[known], second[known])[0])
+    metric_values = np.round(rng.random(60), 1)
+    feature_values = np.round(metric_values + rng.random(60), 1)
+    metric_values[3], feature_values[9] = np.nan, np.nan
+    result = correlate_pair("m", metric_values, "f", feature_values, 0.95)
+    has_both = ~(np.isnan(metric_values) | np.isnan(feature_values))
+    # One of the 60 pairs has no metric value and another has no feature value.
+    assert result.n == has_both.sum() == 58
+    assert result.pearson == pytest.approx(
+        stats.pearsonr(metric_values[has_both], feature_values[has_both])[0]
+    )
+    assert result.spearman == pytest.approx(
+        stats.spearmanr(metric_values[has_both], feature_values[has_both])[0]
+    )
     assert result.pearson_low is not None
     assert result.pearson_high is not None
     assert result.pearson_low < result.pearson < result.pearson_high
-    # The interval of Bonett and Wright (2000), computed on Fisher's z scale.
+    # The interval of Bonett and Wright (2000) on Fisher's z scale; 55 is 58 pairs minus 3.
     half_width = stats.norm.ppf(0.975) * math.sqrt((1 + result.spearman**2 / 2) / 55)
     assert result.spearman_low == pytest.approx(math.tanh(math.atanh(result.spearman) - half_width))
     assert result.spearman_high == pytest.approx(
@@ -96,21 +103,22 @@ def test_correlation_matches_scipy() -> None:
 
 
 def test_pearson_interval_has_nominal_coverage() -> None:
-    # A skewed count and a score bounded by 0 and 1, as number of fields and F1 are. The true
-    # correlation is estimated from 10**6 samples.
+    # The number of fields is a skewed count, and F1 is a score between 0 and 1; the random pairs
+    # are like them. The true correlation is estimated from 10**6 pairs.
     def sample_pairs(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
         fields = rng.geometric(0.1, n).astype(np.float64)
         return np.clip(1 - fields / 60 - rng.exponential(0.15, n), 0, 1), fields
 
-    true = np.corrcoef(*sample_pairs(np.random.default_rng(0), 10**6))[0, 1]
-    hits = 0
+    true_correlation = np.corrcoef(*sample_pairs(np.random.default_rng(0), 10**6))[0, 1]
+    covering_intervals = 0
     for seed in range(1, 401):
         scores, fields = sample_pairs(np.random.default_rng(seed), 120)
         result = correlate_pair("m", scores, "f", fields, 0.95)
         assert result.pearson_low is not None
         assert result.pearson_high is not None
-        hits += result.pearson_low <= true <= result.pearson_high
-    assert 0.91 <= hits / 400 <= 0.98
+        covering_intervals += result.pearson_low <= true_correlation <= result.pearson_high
+    # The nominal coverage is .95; the limits allow for a sample of only 400 intervals.
+    assert 0.91 <= covering_intervals / 400 <= 0.98
 
 
 def test_constant_column_has_a_reason_instead_of_a_correlation() -> None:
@@ -120,8 +128,8 @@ def test_constant_column_has_a_reason_instead_of_a_correlation() -> None:
     assert result.why == "f1 is the same for all samples"
     assert correlate_pair("f1", rising, "fields", ones, 0.95).why.startswith("fields is the same")
     # 0.1 + 0.2 differs from 0.3 in the last bit, but the values count as constant.
-    tenth = np.array([0.1 + 0.2, 0.3, 0.3, 0.3])
-    assert correlate_pair("f1", tenth, "fields", np.arange(4.0), 0.95).pearson is None
+    nearly_constant = np.array([0.1 + 0.2, 0.3, 0.3, 0.3])
+    assert correlate_pair("f1", nearly_constant, "fields", np.arange(4.0), 0.95).pearson is None
     assert correlate_pair("f1", rising[:2], "fields", rising[:2], 0.95).why == "2 samples have both"
 
 
@@ -147,18 +155,18 @@ def test_correlations_lie_within_their_intervals(pairs: list[tuple[int, int]]) -
 
 
 def test_metrics_are_correlated_with_features_of_schemas() -> None:
-    # Schemas of 1 … 8 fields with only the first one right: F1 falls as 1/n.
+    # The schemas have 1 … 8 fields, of which only the first is right, so F1 is 1/n.
     rows = []
     for n in range(1, 9):
         truth = {f"f{k}": k for k in range(n)}
         predicted = {name: value if name == "f0" else -1 for name, value in truth.items()}
         rows.append(make_row(f"s{n}", predicted, expected=truth, schema=make_schema(n)))
     report = measure_rows(rows)
-    pair = find_correlation(report, "field_f1_partial", "total_fields")
+    correlation = find_correlation(report, "field_f1_partial", "total_fields")
     fields = np.arange(1.0, 9.0)
-    assert pair.n == 8
-    assert pair.pearson == pytest.approx(stats.pearsonr(fields, 1 / fields)[0])
-    assert pair.spearman == -1
+    assert correlation.n == 8
+    assert correlation.pearson == pytest.approx(stats.pearsonr(fields, 1 / fields)[0])
+    assert correlation.spearman == -1
     assert find_correlation(report, "field_f1_partial", "max_nesting_depth").why == (
         "max_nesting_depth is the same for all samples"
     )
@@ -173,12 +181,16 @@ def test_metrics_are_correlated_with_one_another() -> None:
         make_row(f"s{n}", {"a": "x", "n": 1 if n < 3 else 2}, latency_s=1.0 if n < 3 else 2.0)
         for n in range(6)
     ]
-    pairs = {(c.metric, c.feature): c for c in measure_rows(rows).metric_correlations}
-    assert len(pairs) == 9 * 8 / 2
-    # Exactly the wrong replies are slow.
-    assert pairs["exact_match", "latency_s"].pearson == pytest.approx(-1)
-    assert pairs["field_f1_partial", "field_recall_partial"].spearman == pytest.approx(1)
-    assert pairs["type_accuracy", "latency_s"].why == "type_accuracy is the same for all samples"
+    correlations = {(c.metric, c.feature): c for c in measure_rows(rows).metric_correlations}
+    # Each pair of the nine metrics occurs once.
+    assert len(correlations) == 9 * 8 / 2
+    # The wrong replies are the slow ones.
+    assert correlations["exact_match", "latency_s"].pearson == pytest.approx(-1)
+    assert correlations["field_f1_partial", "field_recall_partial"].spearman == pytest.approx(1)
+    assert (
+        correlations["type_accuracy", "latency_s"].why
+        == "type_accuracy is the same for all samples"
+    )
 
 
 def test_latency_is_correlated_with_lengths() -> None:
@@ -197,9 +209,11 @@ def test_latency_is_correlated_with_lengths() -> None:
     report = measure_rows(rows)
     assert find_correlation(report, "latency_s", "text_characters").pearson == pytest.approx(1)
     assert find_correlation(report, "latency_s", "input_chars").pearson == pytest.approx(-1)
-    squares = stats.pearsonr(np.arange(5), np.arange(1, 6) ** 2)[0]
+    expected_pearson = stats.pearsonr(np.arange(5), np.arange(1, 6) ** 2)[0]
     # The sixth call failed and is left out.
-    assert find_correlation(report, "latency_s", "output_chars").pearson == pytest.approx(squares)
+    assert find_correlation(report, "latency_s", "output_chars").pearson == pytest.approx(
+        expected_pearson
+    )
     assert find_correlation(report, "latency_s", "output_chars").n == 5
     assert find_correlation(report, "latency_s", "output_tokens").why == "0 samples have both"
 
@@ -215,10 +229,10 @@ def test_confidences_are_calibrated_against_exact_matches() -> None:
         make_row("f", right, failed=True, confidence=0.95),
     ]
     report = measure_rows(rows)
-    # Bin .9–1 has two replies, half of them right; .5–.6 has a right one and .2–.3 a wrong one.
-    error = (2 * abs(0.5 - 0.95) + abs(1 - 0.55) + abs(0 - 0.25)) / 4
-    value = report.metrics["expected_calibration_error"]
-    assert value.value == pytest.approx(error)
+    # Bin .9–1 has two replies, one of them right; .5–.6 has one right reply, .2–.3 one wrong reply.
+    expected_error = (2 * abs(0.5 - 0.95) + abs(1 - 0.55) + abs(0 - 0.25)) / 4
+    calibration_error = report.metrics["expected_calibration_error"]
+    assert calibration_error.value == pytest.approx(expected_error)
     assert (
         report.confidences.given,
         report.confidences.missing,
@@ -229,9 +243,11 @@ def test_confidences_are_calibrated_against_exact_matches() -> None:
         (0.05**2 + 0.95**2 + 0.45**2 + 0.25**2) / 4
     )
     assert [part.n for part in report.calibration.bins] == [1, 1, 2]
-    assert value.missing == 2
-    assert value.worst == pytest.approx((4 * error + 2) / 6)
-    assert value.best == pytest.approx((4 * error - 2) / 6 if 4 * error > 2 else 0)
+    assert calibration_error.missing == 2
+    assert calibration_error.worst == pytest.approx((4 * expected_error + 2) / 6)
+    assert calibration_error.best == pytest.approx(
+        (4 * expected_error - 2) / 6 if 4 * expected_error > 2 else 0
+    )
     without_confidence = measure_rows([make_row("a", right)])
     assert without_confidence.calibration is None
     assert (
@@ -240,16 +256,21 @@ def test_confidences_are_calibrated_against_exact_matches() -> None:
 
 
 def measure_consistency(
-    *runs: Sequence[Any], failed: Sequence[tuple[int, int]] = ()
+    *reply_lists: Sequence[Any], failed: Sequence[tuple[int, int]] = ()
 ) -> Consistency:
-    """Measures the consistency of samples, each given by its repeated replies."""
+    """Measures the consistency of samples; each argument is the list of one sample's replies.
+
+    ``failed`` names the calls that failed as (sample number, repeat).
+    """
     rows = [
-        make_row(f"s{position}", reply, repeat=repeat, failed=(position, repeat) in failed)
-        for position, replies in enumerate(runs)
+        make_row(
+            f"s{sample_number}", reply, repeat=repeat, failed=(sample_number, repeat) in failed
+        )
+        for sample_number, replies in enumerate(reply_lists)
         for repeat, reply in enumerate(replies)
     ]
     consistency = measure_rows(
-        rows, replace(FAST_PLAN, repeats=max(2, *map(len, runs)))
+        rows, replace(FAST_PLAN, repeats=max(2, *map(len, reply_lists)))
     ).consistency
     assert consistency is not None
     return consistency
@@ -272,7 +293,7 @@ def test_consistency_matches_manual_values() -> None:
 
 def test_missing_field_disagrees_with_any_value() -> None:
     consistency = measure_consistency([{"a": "x"}, {"a": "x", "n": 1}, {"a": "x"}])
-    # a agrees in 3 of 3 pairs; n agrees in the one pair of replies without it, of 3.
+    # a agrees in 3 of 3 pairs; n agrees in 1 of 3, the pair of replies that both lack it.
     assert consistency.field_level_consistency.value == pytest.approx((1 + 1 / 3) / 2)
     assert consistency.value_variance.value is None
     assert consistency.value_variance.why == "no number occurs in two replies"
@@ -280,6 +301,7 @@ def test_missing_field_disagrees_with_any_value() -> None:
 
 def test_reply_that_is_not_json_disagrees_with_all() -> None:
     consistency = measure_consistency([NO_JSON, NO_JSON, {"a": "x"}, {"a": "x"}])
+    # The two equal JSON replies are half of the replies, and one of the six pairs.
     assert consistency.exact_match_consistency.value == pytest.approx(2 / 4)
     assert consistency.field_level_consistency.value == pytest.approx(1 / 6)
     assert measure_consistency([NO_JSON, NO_JSON]).exact_match_consistency.value == 0
@@ -296,9 +318,9 @@ def test_failed_call_is_not_counted_as_repeat() -> None:
 
 
 def test_values_of_different_types_disagree() -> None:
-    for first, second in itertools.combinations([1, True, "1", [1], ["1"]], 2):
-        consistency = measure_consistency([{"a": first}, {"a": second}])
-        assert consistency.exact_match_consistency.value == 0.5, (first, second)
+    for value, other_value in itertools.combinations([1, True, "1", [1], ["1"]], 2):
+        consistency = measure_consistency([{"a": value}, {"a": other_value}])
+        assert consistency.exact_match_consistency.value == 0.5, (value, other_value)
         assert consistency.field_level_consistency.value == 0
 
 
@@ -326,14 +348,17 @@ def test_repeats_of_a_sample_are_resampled_together() -> None:
         for n in range(20)
         for repeat in range(5)
     ]
-    once = measure_rows(rows[::5], FAST_PLAN).metrics["exact_match"]
-    often = measure_rows(rows, replace(FAST_PLAN, repeats=5)).metrics["exact_match"]
-    assert (once.method, once.n) == ("wilson", 20)
-    assert often.n == 100
-    assert often.method.startswith("bootstrap")
-    assert once.low is not None
-    assert once.high is not None
-    assert often.low is not None
-    assert often.high is not None
-    # Five copies of twenty samples carry no more information than twenty samples.
-    assert often.high - often.low == pytest.approx(once.high - once.low, abs=0.06)
+    single_run = measure_rows(rows[::5], FAST_PLAN).metrics["exact_match"]
+    repeated_run = measure_rows(rows, replace(FAST_PLAN, repeats=5)).metrics["exact_match"]
+    assert (single_run.method, single_run.n) == ("wilson", 20)
+    assert repeated_run.n == 100
+    assert repeated_run.method.startswith("bootstrap")
+    assert single_run.low is not None
+    assert single_run.high is not None
+    assert repeated_run.low is not None
+    assert repeated_run.high is not None
+    # Five copies of twenty samples carry no more information than twenty samples, so the intervals
+    # are about equally wide.
+    assert repeated_run.high - repeated_run.low == pytest.approx(
+        single_run.high - single_run.low, abs=0.06
+    )

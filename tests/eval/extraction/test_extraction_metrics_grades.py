@@ -1,4 +1,4 @@
-"""Grades, service levels and the decision tree, at and next to their limits."""
+"""Tests grades, service levels and the decision tree at their limits and just beside them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from eval.extraction.metrics.recommendation import (
 )
 from eval.extraction.record import Breakdown, Dimension, Errors, Estimate, Group
 
-EXAMPLE = {
+EXAMPLE_METRICS = {
     "extraction_quality_score": 0.823,
     "schema_validity": 0.987,
     "field_f1_partial": 0.856,
@@ -35,19 +35,20 @@ EXAMPLE = {
     "type_accuracy": 0.97,
     "success_rate": 0.996,
 }
-"""The specification's (4.5.8); type accuracy and success rate are ours."""
+"""The example values of the specification (section 4.5.8), plus type accuracy and success rate."""
 NO_ERRORS = Errors(groups={}, total=0)
 
 
-def make_metrics(width: float = 0.0, **changed: float | None) -> dict[str, Estimate]:
-    found = {**EXAMPLE, **changed}
+def make_metrics(half_width: float = 0.0, **overrides: float | None) -> dict[str, Estimate]:
+    """Returns the example metrics with some values replaced and intervals of ± ``half_width``."""
+    values = {**EXAMPLE_METRICS, **overrides}
     return {
         name: Estimate(
             value=value,
-            low=None if value is None else value - width,
-            high=None if value is None else value + width,
+            low=None if value is None else value - half_width,
+            high=None if value is None else value + half_width,
         )
-        for name, value in found.items()
+        for name, value in values.items()
     }
 
 
@@ -56,57 +57,74 @@ def make_breakdowns(**bins: dict[str, Estimate]) -> dict[Dimension, Breakdown]:
         *("type", "depth", "name", "required", "complexity", "domain", "language"),
     )
     groups = {
-        name: Group(samples=10, expected=50, predicted=50, metrics=found)
-        for name, found in bins.items()
+        name: Group(samples=10, expected=50, predicted=50, metrics=metrics)
+        for name, metrics in bins.items()
     }
-    return {one: Breakdown(groups=groups if one == "complexity" else {}) for one in dimensions}
+    return {
+        dimension: Breakdown(groups=groups if dimension == "complexity" else {})
+        for dimension in dimensions
+    }
 
 
-def recommended_verdict(**changed: float | None) -> str:
-    given = make_metrics(**changed)
-    return build_recommendation(given, make_breakdowns(), grade_metrics(given), NO_ERRORS).verdict
+def compute_verdict(**overrides: float | None) -> str:
+    metrics = make_metrics(**overrides)
+    return build_recommendation(
+        metrics, make_breakdowns(), grade_metrics(metrics), NO_ERRORS
+    ).verdict
 
 
 def test_specification_example_gets_its_grades() -> None:
-    found = {one.metric: one.grade for one in grade_metrics(make_metrics())}
-    assert found["schema_validity"] == "A+"
-    assert found["field_f1_partial"] == "A"
-    assert found["exact_match"] == "B+"
-    assert found["hallucination_rate"] == "A+"
-    assert found["latency_p95_s"] == "A"
+    letters = {grade.metric: grade.grade for grade in grade_metrics(make_metrics())}
+    assert letters["schema_validity"] == "A+"
+    assert letters["field_f1_partial"] == "A"
+    assert letters["exact_match"] == "B+"
+    assert letters["hallucination_rate"] == "A+"
+    assert letters["latency_p95_s"] == "A"
 
 
 def test_grade_limits_are_inclusive() -> None:
-    for one in grade_metrics(make_metrics()):
-        worse = -1.0 if one.higher_is_better else 1e9
-        for number, (name, limit) in enumerate(one.limits.items()):
-            assert grade_value(one.metric, limit) == name
-            assert grade_value(one.metric, nextafter(limit, worse)) == GRADES[number + 1]
+    for grade in grade_metrics(make_metrics()):
+        worse_direction = -1.0 if grade.higher_is_better else 1e9
+        for position, (letter, limit) in enumerate(grade.limits.items()):
+            assert grade_value(grade.metric, limit) == letter
+            next_worse_value = nextafter(limit, worse_direction)
+            assert grade_value(grade.metric, next_worse_value) == GRADES[position + 1]
     assert grade_value("exact_match", None) == ""
     with pytest.raises(KeyError):
         grade_value("coverage", 0.5)
 
 
-@given(st.sampled_from(sorted(EXAMPLE)), st.floats(0, 20), st.floats(0, 20))
+@given(st.sampled_from(sorted(EXAMPLE_METRICS)), st.floats(0, 20), st.floats(0, 20))
 @settings(deadline=None)
-def test_grades_are_monotone(metric: str, one: float, two: float) -> None:
-    low, high = sorted((one, two))
+def test_grades_are_monotone(metric: str, value: float, other_value: float) -> None:
+    worse_value, better_value = sorted((value, other_value))
     if metric in ("hallucination_rate", "latency_p95_s"):
-        low, high = high, low
-    assert GRADES.index(grade_value(metric, high)) <= GRADES.index(grade_value(metric, low))
+        worse_value, better_value = better_value, worse_value
+    assert GRADES.index(grade_value(metric, better_value)) <= GRADES.index(
+        grade_value(metric, worse_value)
+    )
 
 
 def test_grade_shows_other_grades_within_its_interval() -> None:
-    by = {one.metric: one for one in grade_metrics(make_metrics(0.06))}
-    f1 = by["field_f1_partial"]
+    grades = {grade.metric: grade for grade in grade_metrics(make_metrics(0.06))}
+    f1 = grades["field_f1_partial"]
     assert (f1.grade_at_worst, f1.grade, f1.grade_at_best) == ("B", "A", "A+")
-    rate = by["hallucination_rate"]
-    assert (rate.grade_at_worst, rate.grade, rate.grade_at_best) == ("B+", "A+", "A+")
+    hallucinations = grades["hallucination_rate"]
+    assert (hallucinations.grade_at_worst, hallucinations.grade, hallucinations.grade_at_best) == (
+        "B+",
+        "A+",
+        "A+",
+    )
 
 
 def test_score_is_described_in_words() -> None:
-    for score, word in ((0.9, "Excellent"), (0.75, "Good"), (0.6, "Moderate"), (0.0, "Poor")):
-        assert interpret_score(score)[0] == word
+    for score, description in (
+        (0.9, "Excellent"),
+        (0.75, "Good"),
+        (0.6, "Moderate"),
+        (0.0, "Poor"),
+    ):
+        assert interpret_score(score)[0] == description
     assert interpret_score(0.8999)[0] == "Good"
     assert interpret_score(0.7499)[0] == "Moderate"
     assert interpret_score(0.5999)[0] == "Poor"
@@ -120,10 +138,14 @@ def test_service_levels_match_the_specification() -> None:
         "excellence": (0.90, 0.99, 0.90, 0.02, 1000, 0.999),
     }
     for level, limits in levels.items():
-        wanted = REQUIREMENTS[level]
+        requirements = REQUIREMENTS[level]
         assert limits == (
-            *(wanted.eqs, wanted.schema_validity, wanted.field_f1_partial),
-            *(wanted.hallucination_rate_max, wanted.p95_latency_max, wanted.success_rate),
+            *(requirements.eqs, requirements.schema_validity, requirements.field_f1_partial),
+            *(
+                requirements.hallucination_rate_max,
+                requirements.p95_latency_max,
+                requirements.success_rate,
+            ),
         )
         at_limit = make_metrics(
             extraction_quality_score=limits[0],
@@ -134,7 +156,7 @@ def test_service_levels_match_the_specification() -> None:
             success_rate=limits[5],
         )
         assert check_service_levels(at_limit)[level].passed is True
-        for metric, worse in (
+        for metric, missed_value in (
             ("extraction_quality_score", limits[0] - 1e-9),
             ("schema_validity", limits[1] - 1e-9),
             ("field_f1_partial", limits[2] - 1e-9),
@@ -142,13 +164,15 @@ def test_service_levels_match_the_specification() -> None:
             ("latency_p95_s", limits[4] / 1000 + 1e-9),
             ("success_rate", limits[5] - 1e-9),
         ):
-            found = check_service_levels(at_limit | {metric: Estimate(value=worse)})[level]
-            assert found.passed is False
-            assert [one.metric for one in found.checks if not one.passed] == [metric]
+            level_result = check_service_levels(at_limit | {metric: Estimate(value=missed_value)})[
+                level
+            ]
+            assert level_result.passed is False
+            assert [check.metric for check in level_result.checks if not check.passed] == [metric]
 
 
 def test_service_level_is_undecided_while_a_metric_is_missing() -> None:
-    good = make_metrics(
+    metrics_without_latency = make_metrics(
         extraction_quality_score=0.95,
         schema_validity=1.0,
         field_f1_partial=0.95,
@@ -156,154 +180,168 @@ def test_service_level_is_undecided_while_a_metric_is_missing() -> None:
         success_rate=1.0,
         latency_p95_s=None,
     )
-    assert check_service_levels(good)["excellence"].passed is None
-    bad = good | {"schema_validity": Estimate(value=0.5)}
-    assert check_service_levels(bad)["minimum"].passed is False
+    assert check_service_levels(metrics_without_latency)["excellence"].passed is None
+    invalid_metrics = metrics_without_latency | {"schema_validity": Estimate(value=0.5)}
+    assert check_service_levels(invalid_metrics)["minimum"].passed is False
 
 
 def test_decision_tree_branches() -> None:
     assert (
-        recommended_verdict(extraction_quality_score=0.90, hallucination_rate=0.0199)
+        compute_verdict(extraction_quality_score=0.90, hallucination_rate=0.0199)
         == DECISION_TREE[0][0]
     )
     # The rate must be below its limit, the score at or above its limit.
     assert (
-        recommended_verdict(extraction_quality_score=0.90, hallucination_rate=0.02)
+        compute_verdict(extraction_quality_score=0.90, hallucination_rate=0.02)
         == DECISION_TREE[1][0]
     )
     assert (
-        recommended_verdict(extraction_quality_score=0.8999, hallucination_rate=0.0)
+        compute_verdict(extraction_quality_score=0.8999, hallucination_rate=0.0)
         == DECISION_TREE[1][0]
     )
     assert (
-        recommended_verdict(extraction_quality_score=0.80, hallucination_rate=0.0499)
+        compute_verdict(extraction_quality_score=0.80, hallucination_rate=0.0499)
         == DECISION_TREE[1][0]
     )
     assert (
-        recommended_verdict(extraction_quality_score=0.95, hallucination_rate=0.05)
+        compute_verdict(extraction_quality_score=0.95, hallucination_rate=0.05)
         == DECISION_TREE[2][0]
     )
     assert (
-        recommended_verdict(extraction_quality_score=0.70, hallucination_rate=0.0999)
+        compute_verdict(extraction_quality_score=0.70, hallucination_rate=0.0999)
         == DECISION_TREE[2][0]
     )
     assert (
-        recommended_verdict(extraction_quality_score=0.70, hallucination_rate=0.10)
-        == NOT_RECOMMENDED
+        compute_verdict(extraction_quality_score=0.70, hallucination_rate=0.10) == NOT_RECOMMENDED
     )
     assert (
-        recommended_verdict(extraction_quality_score=0.6999, hallucination_rate=0.0)
-        == NOT_RECOMMENDED
+        compute_verdict(extraction_quality_score=0.6999, hallucination_rate=0.0) == NOT_RECOMMENDED
     )
-    assert recommended_verdict(extraction_quality_score=None) == NO_RECOMMENDATION
-    # The known metrics suffice for a negative verdict.
-    assert (
-        recommended_verdict(extraction_quality_score=None, hallucination_rate=0.5)
-        == NOT_RECOMMENDED
-    )
+    assert compute_verdict(extraction_quality_score=None) == NO_RECOMMENDATION
+    # A high hallucination rate suffices for a negative verdict, even without a score.
+    assert compute_verdict(extraction_quality_score=None, hallucination_rate=0.5) == NOT_RECOMMENDED
 
 
 def test_reasons_name_met_and_unmet_requirements() -> None:
-    given = make_metrics(0.01)
-    one = build_recommendation(given, make_breakdowns(), grade_metrics(given), NO_ERRORS)
-    assert one.verdict == DECISION_TREE[1][0]
-    told = " | ".join(one.reasons)
-    assert "extraction quality score is 0.823, at least 0.800 is required" in told
-    assert "hallucination rate is 3.2 %, below 5.0 % is required" in told
-    assert f"“{DECISION_TREE[0][0]}” requires more" in told
-    assert [branch.taken for branch in one.branches] == [False, True, False]
+    metrics = make_metrics(0.01)
+    recommendation = build_recommendation(
+        metrics, make_breakdowns(), grade_metrics(metrics), NO_ERRORS
+    )
+    assert recommendation.verdict == DECISION_TREE[1][0]
+    reasons = " | ".join(recommendation.reasons)
+    assert "extraction quality score is 0.823, at least 0.800 is required" in reasons
+    assert "hallucination rate is 3.2 %, below 5.0 % is required" in reasons
+    assert f"“{DECISION_TREE[0][0]}” requires more" in reasons
+    assert [branch.taken for branch in recommendation.branches] == [False, True, False]
 
 
 def test_interval_that_crosses_a_limit_is_reported() -> None:
-    wide = make_metrics(0.03)
-    told = build_recommendation(wide, make_breakdowns(), grade_metrics(wide), NO_ERRORS).reasons
-    assert any("interval of the extraction quality score includes 0.800" in one for one in told)
-    narrow = make_metrics(0.001)
-    told = build_recommendation(narrow, make_breakdowns(), grade_metrics(narrow), NO_ERRORS).reasons
-    assert not any("interval" in one for one in told)
+    wide_intervals = make_metrics(0.03)
+    reasons = build_recommendation(
+        wide_intervals, make_breakdowns(), grade_metrics(wide_intervals), NO_ERRORS
+    ).reasons
+    assert any(
+        "interval of the extraction quality score includes 0.800" in reason for reason in reasons
+    )
+    narrow_intervals = make_metrics(0.001)
+    reasons = build_recommendation(
+        narrow_intervals, make_breakdowns(), grade_metrics(narrow_intervals), NO_ERRORS
+    ).reasons
+    assert not any("interval" in reason for reason in reasons)
 
 
 def test_interval_without_effect_on_the_verdict_is_not_reported() -> None:
-    # At a score of .342 no rate helps, and at a rate of .5 no score.
-    poor = make_metrics(0.03, extraction_quality_score=0.342, hallucination_rate=0.05)
+    # No rate leads to a recommendation at a score of .342, and no score at a rate of .5.
+    low_score = make_metrics(0.03, extraction_quality_score=0.342, hallucination_rate=0.05)
     assert not any(
-        "interval" in one
-        for one in build_recommendation(
-            poor, make_breakdowns(), grade_metrics(poor), NO_ERRORS
+        "interval" in reason
+        for reason in build_recommendation(
+            low_score, make_breakdowns(), grade_metrics(low_score), NO_ERRORS
         ).reasons
     )
-    inventive = make_metrics(0.03, extraction_quality_score=0.8, hallucination_rate=0.5)
+    high_rate = make_metrics(0.03, extraction_quality_score=0.8, hallucination_rate=0.5)
     assert not any(
-        "interval" in one
-        for one in build_recommendation(
-            inventive, make_breakdowns(), grade_metrics(inventive), NO_ERRORS
+        "interval" in reason
+        for reason in build_recommendation(
+            high_rate, make_breakdowns(), grade_metrics(high_rate), NO_ERRORS
         ).reasons
     )
-    # A rate of .05 decides only where the score may reach .80.
-    for value, told in ((0.79, True), (0.74, False)):
-        near = make_metrics(0.02, extraction_quality_score=value, hallucination_rate=0.05)
+    # Whether the rate is below .05 matters only if the score may reach .80.
+    for score, is_reported in ((0.79, True), (0.74, False)):
+        metrics = make_metrics(0.02, extraction_quality_score=score, hallucination_rate=0.05)
         reasons = build_recommendation(
-            near, make_breakdowns(), grade_metrics(near), NO_ERRORS
+            metrics, make_breakdowns(), grade_metrics(metrics), NO_ERRORS
         ).reasons
-        assert any("rate includes 5.0 %" in one for one in reasons) is told
+        assert any("rate includes 5.0 %" in reason for reason in reasons) is is_reported
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 @settings(deadline=None)
 def test_decision_of_two_numbers_matches_the_tree(score: float, rate: float) -> None:
-    assert decide_verdict(score, rate) == recommended_verdict(
+    assert decide_verdict(score, rate) == compute_verdict(
         extraction_quality_score=score, hallucination_rate=rate
     )
 
 
-def test_verdict_names_what_it_ignores() -> None:
-    def recommendation_reasons(**changed: Estimate) -> str:
-        given = make_metrics(0.0, extraction_quality_score=0.85) | changed
+def test_reasons_name_what_the_verdict_ignores() -> None:
+    def join_reasons(**overrides: Estimate) -> str:
+        metrics = make_metrics(0.0, extraction_quality_score=0.85) | overrides
         return " | ".join(
-            build_recommendation(given, make_breakdowns(), grade_metrics(given), NO_ERRORS).reasons
+            build_recommendation(
+                metrics, make_breakdowns(), grade_metrics(metrics), NO_ERRORS
+            ).reasons
         )
 
-    assert "ignores" not in recommendation_reasons(fabricated_value_rate=Estimate(value=0.0499))
-    told = recommendation_reasons(fabricated_value_rate=Estimate(value=0.05))
-    assert "with them, 5.0 % of the extracted fields are made up" in told
-    failed = Estimate(value=0.85, worst=0.79, missing=3)
-    told = recommendation_reasons(extraction_quality_score=failed)
-    assert "ignores 3 failed calls" in told
-    assert "the score would be 0.790" in told
-    harmless = Estimate(value=0.85, worst=0.80, missing=3)
-    assert "ignores" not in recommendation_reasons(extraction_quality_score=harmless)
+    assert "ignores" not in join_reasons(fabricated_value_rate=Estimate(value=0.0499))
+    reasons = join_reasons(fabricated_value_rate=Estimate(value=0.05))
+    assert "with them, 5.0 % of the extracted fields are made up" in reasons
+    worst_below_limit = Estimate(value=0.85, worst=0.79, missing=3)
+    reasons = join_reasons(extraction_quality_score=worst_below_limit)
+    assert "ignores 3 failed calls" in reasons
+    assert "the score would be 0.790" in reasons
+    worst_at_limit = Estimate(value=0.85, worst=0.80, missing=3)
+    assert "ignores" not in join_reasons(extraction_quality_score=worst_at_limit)
     # A negative verdict stays negative.
-    refused = Estimate(value=0.5, worst=0.2, missing=3)
-    assert "ignores" not in recommendation_reasons(
-        extraction_quality_score=refused, fabricated_value_rate=Estimate(value=0.9)
+    low_score = Estimate(value=0.5, worst=0.2, missing=3)
+    assert "ignores" not in join_reasons(
+        extraction_quality_score=low_score, fabricated_value_rate=Estimate(value=0.9)
     )
 
 
-def test_a_verdict_by_complexity_and_weak_parts() -> None:
-    given = make_metrics(0.01)
+def test_recommendation_has_verdicts_by_complexity_and_weaknesses() -> None:
+    metrics = make_metrics(0.01)
     simple = make_metrics(0.01, extraction_quality_score=0.93, hallucination_rate=0.01)
     hard = make_metrics(0.01, extraction_quality_score=0.5, field_f1_partial=0.4)
-    parts = make_breakdowns(simple=simple, complex=hard)
-    one = build_recommendation(given, parts, grade_metrics(given), NO_ERRORS)
-    assert one.by_complexity == {"simple": DECISION_TREE[0][0], "complex": NOT_RECOMMENDED}
-    assert any("complex schemas: partial F1 0.400 against 0.856" in w for w in one.weaknesses)
-    assert not any("simple" in w for w in one.weaknesses)
-    near = make_breakdowns(complex=make_metrics(0.001, field_f1_partial=0.82))
-    told = build_recommendation(given, near, grade_metrics(given), NO_ERRORS).weaknesses
-    assert not any("complex" in w for w in told), "drops below .05 are not mentioned"
-    assert any("schema validity 98.7 % (A+)" in s for s in one.strengths)
+    breakdowns = make_breakdowns(simple=simple, complex=hard)
+    recommendation = build_recommendation(metrics, breakdowns, grade_metrics(metrics), NO_ERRORS)
+    assert recommendation.by_complexity == {
+        "simple": DECISION_TREE[0][0],
+        "complex": NOT_RECOMMENDED,
+    }
+    assert any(
+        "complex schemas: partial F1 0.400 against 0.856" in weakness
+        for weakness in recommendation.weaknesses
+    )
+    assert not any("simple" in weakness for weakness in recommendation.weaknesses)
+    small_drop = make_breakdowns(complex=make_metrics(0.001, field_f1_partial=0.82))
+    weaknesses = build_recommendation(
+        metrics, small_drop, grade_metrics(metrics), NO_ERRORS
+    ).weaknesses
+    # A drop of less than .05 against the total is not listed.
+    assert not any("complex" in weakness for weakness in weaknesses)
+    assert any("schema validity 98.7 % (A+)" in strength for strength in recommendation.strengths)
 
 
 def test_strength_with_an_interval_reaching_a_bad_grade_is_marked() -> None:
-    given = make_metrics(0.01, schema_validity=1.0)
-    few = Estimate(value=1.0, low=0.5, high=1.0, higher_is_better=True)
-    given["schema_validity"] = few
-    one = build_recommendation(
-        given, make_breakdowns(simple=given), grade_metrics(given), NO_ERRORS
+    metrics = make_metrics(0.01, schema_validity=1.0)
+    wide_estimate = Estimate(value=1.0, low=0.5, high=1.0, higher_is_better=True)
+    metrics["schema_validity"] = wide_estimate
+    recommendation = build_recommendation(
+        metrics, make_breakdowns(simple=metrics), grade_metrics(metrics), NO_ERRORS
     )
-    assert "schema validity 100.0 % (A+; the interval reaches F)" in one.strengths
-    given["schema_validity"] = Estimate(value=0.5, low=0.2, high=1.0, higher_is_better=True)
-    one = build_recommendation(
-        given, make_breakdowns(simple=given), grade_metrics(given), NO_ERRORS
+    assert "schema validity 100.0 % (A+; the interval reaches F)" in recommendation.strengths
+    metrics["schema_validity"] = Estimate(value=0.5, low=0.2, high=1.0, higher_is_better=True)
+    recommendation = build_recommendation(
+        metrics, make_breakdowns(simple=metrics), grade_metrics(metrics), NO_ERRORS
     )
-    assert "schema validity 50.0 % (F; the interval reaches A+)" in one.weaknesses
+    assert "schema validity 50.0 % (F; the interval reaches A+)" in recommendation.weaknesses

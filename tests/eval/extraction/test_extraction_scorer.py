@@ -1,4 +1,4 @@
-"""Tests the scoring of one extraction against manually computed values, and on hard cases."""
+"""Tests the score of one extraction against manually computed values, and in hard cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eval.extraction.scorer import (
 )
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 
-SIMPLE = Sample(
+SIMPLE_SAMPLE = Sample(
     id="appendix-a-1",
     text="John Smith is 35 years old and works as a software engineer at TechCorp.",
     schema={
@@ -43,7 +43,7 @@ SIMPLE = Sample(
         "company": "TechCorp",
     },
 )
-NESTED = Sample(
+NESTED_SAMPLE = Sample(
     id="appendix-a-2",
     text="Dr. Sarah Johnson, contactable at sarah.j@hospital.org or +1-555-0123, specializes in"
     " cardiology at Metro General Hospital.",
@@ -70,65 +70,75 @@ NESTED = Sample(
 )
 
 
+# Order of the counts in a Tally: expected, predicted, strict, exact, partial, lenient, missed,
+# spurious, type_right, type_total.
+# Order of the counts in ``hallucinations``: type 1, an unexpected field whose value is not in the
+# text; type 2, a wrong value that is not in the text; type 3, an unexpected field whose value is in
+# the text; type 4, an extra element of an array.
+
+
 def make_sample(expected: Any, text: str = "", **schema: Any) -> Sample:
     return Sample(id="s", text=text, schema={"type": "object", **schema}, expected=expected)
 
 
-def index_fields(scored: ScoredSample) -> dict[str, FieldMatch]:
-    return {field.path: field for field in scored.fields}
+def index_fields(scored_sample: ScoredSample) -> dict[str, FieldMatch]:
+    return {field.path: field for field in scored_sample.fields}
 
 
 # -- the specification's samples ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", [SIMPLE, NESTED])
-def test_expected_output_scores_perfectly(given: Sample) -> None:
-    found = score_sample(given, given.expected).score
-    fields = len(json.dumps(given.expected).split(": ")) - 1 - ("contact" in given.expected)
-    assert found.tally == Tally(
-        *(fields, fields, fields, fields), partial=0, lenient=fields, missed=0, spurious=0,
-        type_right=fields, type_total=fields,
+@pytest.mark.parametrize("sample", [SIMPLE_SAMPLE, NESTED_SAMPLE])
+def test_expected_output_scores_perfectly(sample: Sample) -> None:
+    score = score_sample(sample, sample.expected).score
+    # Every key is a field, except contact, which is an object.
+    n_keys = len(json.dumps(sample.expected).split(": ")) - 1
+    n_fields = n_keys - ("contact" in sample.expected)
+    assert score.tally == Tally(
+        *(n_fields, n_fields, n_fields, n_fields), partial=0, lenient=n_fields, missed=0,
+        spurious=0, type_right=n_fields, type_total=n_fields,
     )  # fmt: skip
-    assert found.valid
-    assert found.exact_match
-    assert found.errors == {}
-    assert found.hallucinations == (0, 0, 0, 0)
+    assert score.valid
+    assert score.exact_match
+    assert score.errors == {}
+    assert score.hallucinations == (0, 0, 0, 0)
 
 
 def test_the_simple_sample_with_one_error_of_each_kind() -> None:
-    # name is exact; age is missed; occupation is partial: 2/3 * .5 + 8/17 * .3 + 8/17 * .2;
-    # company is incorrect and city is spurious, and neither value occurs in the text.
+    # name is exact, age is missed, and occupation is partial ("engineer" is one of two words and
+    # has 8 of 17 characters). company is incorrect and city is spurious; neither value occurs in
+    # the text.
     predicted = {"name": "john smith", "occupation": "engineer", "company": "Acme", "city": "Rome"}
-    scored = score_sample(SIMPLE, predicted)
-    fields, found = index_fields(scored), scored.score
-    assert [field.category for field in scored.fields] == [
+    result = score_sample(SIMPLE_SAMPLE, predicted)
+    fields, score = index_fields(result), result.score
+    assert [field.category for field in result.fields] == [
         *("exact", "missed", "partial", "incorrect", "spurious")
     ]
     assert fields["occupation"].score == pytest.approx(0.5 * 2 / 3 + 0.3 * 8 / 17 + 0.2 * 8 / 17)
     assert fields["occupation"].similarity == pytest.approx((2 / 3, 8 / 17, 8 / 17))
-    assert found.tally == Tally(4, 4, 1, 1, 1, 2, 1, 1, 3, 3)
+    assert score.tally == Tally(4, 4, 1, 1, 1, 2, 1, 1, 3, 3)
     # Of 4 expected and 4 predicted fields, 1 is right in strict mode, 1.5 in partial, 2 in lenient.
-    assert found.tally.precision("strict") == found.tally.recall("strict") == 0.25
-    assert found.tally.f1("partial") == pytest.approx(0.375)
-    assert found.tally.f1("lenient") == pytest.approx(0.5)
-    assert found.tally.hallucination_rate == found.tally.omission_rate == 0.25
-    assert found.tally.count_categories("partial") == dict(
+    assert score.tally.precision("strict") == score.tally.recall("strict") == 0.25
+    assert score.tally.f1("partial") == pytest.approx(0.375)
+    assert score.tally.f1("lenient") == pytest.approx(0.5)
+    assert score.tally.hallucination_rate == score.tally.omission_rate == 0.25
+    assert score.tally.count_categories("partial") == dict(
         zip(CATEGORIES, (1, 1, 1, 1, 1), strict=True)
     )
-    assert found.tally.count_categories("strict") == dict(
+    assert score.tally.count_categories("strict") == dict(
         zip(CATEGORIES, (1, 0, 2, 1, 1), strict=True)
     )
-    assert found.hallucinations == (1, 1, 0, 0)
-    assert found.errors == {
+    assert score.hallucinations == (1, 1, 0, 0)
+    assert score.errors == {
         "missing_value": 1, "incomplete_extraction": 1, "hallucinated_value": 2,
     }  # fmt: skip
-    assert found.valid
-    assert not found.exact_match
+    assert score.valid
+    assert not score.exact_match
 
 
 def test_the_nested_sample_with_the_contact_flattened() -> None:
     # The e-mail address is at the top level instead of in contact, so contact.email is missed and
-    # email is spurious. The phone number differs in its one token and in two of eleven characters.
+    # email is spurious. The phone number has no equal token, and 9 of 11 equal characters.
     predicted = {
         "name": "Dr. Sarah Johnson",
         "title": "Dr.",
@@ -137,36 +147,36 @@ def test_the_nested_sample_with_the_contact_flattened() -> None:
         "specialization": "cardiology",
         "workplace": "Metro General Hospital",
     }
-    scored = score_sample(NESTED, predicted)
-    fields, found = index_fields(scored), scored.score
+    result = score_sample(NESTED_SAMPLE, predicted)
+    fields, score = index_fields(result), result.score
     assert fields["name"].error == "over_extraction"
     assert fields["name"].category == "partial"
     assert (fields["contact.email"].category, fields["contact.email"].depth) == ("missed", 1)
     assert fields["contact.email"].error == fields["email"].error == "wrong_nesting"
     assert fields["email"].hallucination == 3
     assert fields["contact.phone"].score == pytest.approx(0.3 * 9 / 11)
-    assert found.tally == Tally(6, 6, 3, 3, 1, 4, 1, 1, 5, 5)
-    assert found.hallucinations[2] == 1
-    assert found.by["depth"]["1"] == Tally(2, 1, 0, 0, 0, 0, 1, 0, 1, 1)
-    assert found.by["depth"]["0"].expected == 4
-    assert found.by["name"][UNDECLARED_FIELDS_KEY] == Tally(predicted=1, spurious=1)
+    assert score.tally == Tally(6, 6, 3, 3, 1, 4, 1, 1, 5, 5)
+    assert score.hallucinations[2] == 1
+    assert score.by["depth"]["1"] == Tally(2, 1, 0, 0, 0, 0, 1, 0, 1, 1)
+    assert score.by["depth"]["0"].expected == 4
+    assert score.by["name"][UNDECLARED_FIELDS_KEY] == Tally(predicted=1, spurious=1)
 
 
 def test_breakdown_counts_add_up_to_the_total() -> None:
     predicted = {"name": 5, "age": "35", "company": "Tech", "x": {"y": [1], "z": [{"q": True}]}}
-    found = score_sample(SIMPLE, predicted).score
-    for dimension, groups in found.by.items():
-        assert sum(groups.values(), Tally()) == found.tally, dimension
-    assert sum(found.errors.values()) == sum(found.error_fields.values())
-    assert sum(found.composite.values()) == found.tally.n_paired
-    assert sum(found.confusion.values()) == found.tally.type_total
+    score = score_sample(SIMPLE_SAMPLE, predicted).score
+    for dimension, groups in score.by.items():
+        assert sum(groups.values(), Tally()) == score.tally, dimension
+    assert sum(score.errors.values()) == sum(score.error_fields.values())
+    assert sum(score.composite.values()) == score.tally.n_paired
+    assert sum(score.confusion.values()) == score.tally.type_total
 
 
 def test_required_and_optional_fields_are_distinguished() -> None:
-    found = score_sample(SIMPLE, {"age": 35}).score
-    assert found.by["required"]["required"] == Tally(expected=1, missed=1)
-    assert found.by["required"]["optional"].expected == 3
-    assert found.errors == {"missing_required_field": 1, "missing_value": 2}
+    score = score_sample(SIMPLE_SAMPLE, {"age": 35}).score
+    assert score.by["required"]["required"] == Tally(expected=1, missed=1)
+    assert score.by["required"]["optional"].expected == 3
+    assert score.errors == {"missing_required_field": 1, "missing_value": 2}
 
 
 # -- missing, null and empty values ---------------------------------------------------------------
@@ -184,16 +194,16 @@ EMPTY_VALUES: tuple[Any, ...] = (
 @pytest.mark.parametrize("expected", EMPTY_VALUES)
 @pytest.mark.parametrize("predicted", EMPTY_VALUES)
 def test_null_missing_and_empty_are_equal(expected: Any, predicted: Any) -> None:
-    scored = score_sample(make_sample(expected, **OPTIONAL), predicted)
-    assert scored.fields == ()
-    assert scored.score.tally == Tally()
-    assert scored.score.exact_match
-    assert scored.score.tally.f1("strict") is None
+    result = score_sample(make_sample(expected, **OPTIONAL), predicted)
+    assert result.fields == ()
+    assert result.score.tally == Tally()
+    assert result.score.exact_match
+    assert result.score.tally.f1("strict") is None
 
 
 def test_unexpected_value_is_spurious_and_absent_one_missed() -> None:
-    given = make_sample({"a": None}, **OPTIONAL)
-    assert score_sample(given, {"a": "x"}).score.tally == Tally(
+    sample = make_sample({"a": None}, **OPTIONAL)
+    assert score_sample(sample, {"a": "x"}).score.tally == Tally(
         predicted=1, spurious=1, type_right=1, type_total=1
     )
     assert score_sample(make_sample({"l": ["x"]}, **OPTIONAL), {"l": []}).score.tally == Tally(
@@ -203,70 +213,79 @@ def test_unexpected_value_is_spurious_and_absent_one_missed() -> None:
 
 def test_required_empty_array_counts_as_absent() -> None:
     required = {"properties": {"l": {"type": "array"}}, "required": ["l"]}
-    given = make_sample({"l": []}, **required)
-    assert score_sample(given, {"l": []}).score.tally == Tally()
-    assert score_sample(given, {"l": []}).score.exact_match
+    sample = make_sample({"l": []}, **required)
+    assert score_sample(sample, {"l": []}).score.tally == Tally()
+    assert score_sample(sample, {"l": []}).score.exact_match
     # Its absence violates the schema, so the reply is invalid.
-    missing = score_sample(given, {}).score
-    assert (missing.tally, missing.valid, missing.exact_match) == (Tally(), False, False)
-    for elements in ([{"x": 1}, {"x": 2}], ["a", "b"]):
-        filled = score_sample(given, {"l": elements}).score
-        # Each object of an array has fields of its own; an array of scalars is one field.
-        spurious = 2 if isinstance(elements[0], dict) else 1
-        assert (filled.tally.expected, filled.tally.spurious) == (0, spurious)
-        assert filled.hallucinations == (0, 0, 0, spurious)
-    full = make_sample({"l": [{"x": 1}]}, **required)
-    assert score_sample(full, {"l": []}).score.tally == Tally(1, missed=1)
+    score_without_array = score_sample(sample, {}).score
+    assert (
+        score_without_array.tally,
+        score_without_array.valid,
+        score_without_array.exact_match,
+    ) == (Tally(), False, False)
+    for extra_elements in ([{"x": 1}, {"x": 2}], ["a", "b"]):
+        score_with_elements = score_sample(sample, {"l": extra_elements}).score
+        # In an array of objects, each object has its fields; an array of scalars is one field.
+        spurious = 2 if isinstance(extra_elements[0], dict) else 1
+        assert (score_with_elements.tally.expected, score_with_elements.tally.spurious) == (
+            0,
+            spurious,
+        )
+        assert score_with_elements.hallucinations == (0, 0, 0, spurious)
+    sample_with_elements = make_sample({"l": [{"x": 1}]}, **required)
+    assert score_sample(sample_with_elements, {"l": []}).score.tally == Tally(1, missed=1)
 
 
 def test_reply_that_is_not_json_misses_every_field() -> None:
-    scored = score_sample(SIMPLE, {"name": "John Smith"}, parsed=False)
-    assert scored.score.tally == Tally(expected=4, missed=4)
-    assert (scored.score.parsed, scored.score.valid) == (False, False)
-    assert scored.score.schema_errors == ()
+    result = score_sample(SIMPLE_SAMPLE, {"name": "John Smith"}, parsed=False)
+    assert result.score.tally == Tally(expected=4, missed=4)
+    assert (result.score.parsed, result.score.valid) == (False, False)
+    assert result.score.schema_errors == ()
 
 
 def test_invalid_reply_is_scored_but_counts_zero_in_totals() -> None:
-    found = score_sample(SIMPLE, {"name": "John Smith", "age": "35", "x": 1}).score
-    assert not found.valid
-    assert found.schema_errors == ('/age: "35" is not of type "integer"',)
-    assert found.tally == Tally(4, 3, 1, 1, 0, 1, 2, 1, 1, 2)
-    assert found.headline_tally == Tally(
+    score = score_sample(SIMPLE_SAMPLE, {"name": "John Smith", "age": "35", "x": 1}).score
+    assert not score.valid
+    assert score.schema_errors == ('/age: "35" is not of type "integer"',)
+    assert score.tally == Tally(4, 3, 1, 1, 0, 1, 2, 1, 1, 2)
+    assert score.headline_tally == Tally(
         expected=4, predicted=3, missed=2, spurious=1, type_total=2
     )
-    assert found.headline_tally.count_categories("lenient")["incorrect"] == 2
-    valid = score_sample(SIMPLE, SIMPLE.expected).score
-    assert valid.headline_tally == valid.tally
+    assert score.headline_tally.count_categories("lenient")["incorrect"] == 2
+    valid_score = score_sample(SIMPLE_SAMPLE, SIMPLE_SAMPLE.expected).score
+    assert valid_score.headline_tally == valid_score.tally
 
 
-@pytest.mark.parametrize("root", [None, [], {}, 5, "x", True, [SIMPLE.expected], [1, 2]])
+@pytest.mark.parametrize("root", [None, [], {}, 5, "x", True, [SIMPLE_SAMPLE.expected], [1, 2]])
 def test_roots_of_the_wrong_type(root: Any) -> None:
-    found = score_sample(SIMPLE, root).score
-    assert found.tally.expected == found.tally.missed == 4
-    assert found.tally.strict == 0
-    assert not found.exact_match
+    score = score_sample(SIMPLE_SAMPLE, root).score
+    assert score.tally.expected == score.tally.missed == 4
+    assert score.tally.strict == 0
+    assert not score.exact_match
 
 
 def test_array_in_place_of_an_object() -> None:
-    scored = score_sample(SIMPLE, [SIMPLE.expected])
-    assert {field.error for field in scored.fields} == {"array_vs_object"}
-    assert scored.score.confusion == {"object>array": 4}
-    assert scored.score.tally.type_right == 0
-    scalar = score_sample(NESTED, {**NESTED.expected, "contact": "sarah.j@hospital.org"})
-    assert scalar.score.errors == {"wrong_type": 3}
-    assert scalar.score.confusion["object>string"] == 1
+    result = score_sample(SIMPLE_SAMPLE, [SIMPLE_SAMPLE.expected])
+    assert {field.error for field in result.fields} == {"array_vs_object"}
+    assert result.score.confusion == {"object>array": 4}
+    assert result.score.tally.type_right == 0
+    scalar_result = score_sample(
+        NESTED_SAMPLE, {**NESTED_SAMPLE.expected, "contact": "sarah.j@hospital.org"}
+    )
+    assert scalar_result.score.errors == {"wrong_type": 3}
+    assert scalar_result.score.confusion["object>string"] == 1
 
 
 def test_roots_that_are_arrays_and_scalars() -> None:
-    rows = Sample(
+    array_sample = Sample(
         id="rows", text="", expected=[{"a": 1}, {"a": 2}],
         schema={"type": "array", "items": {"type": "object", "properties": {"a": {}}}},
     )  # fmt: skip
-    scored = score_sample(rows, [{"a": 1}, {"a": 2}])
-    assert [(field.path, field.depth) for field in scored.fields] == [("[].a", 0)] * 2
-    assert scored.score.exact_match
-    scalar = Sample(id="one", text="", schema={"type": "string"}, expected="x")
-    assert score_sample(scalar, "x").score.exact_match
+    result = score_sample(array_sample, [{"a": 1}, {"a": 2}])
+    assert [(field.path, field.depth) for field in result.fields] == [("[].a", 0)] * 2
+    assert result.score.exact_match
+    scalar_sample = Sample(id="one", text="", schema={"type": "string"}, expected="x")
+    assert score_sample(scalar_sample, "x").score.exact_match
 
 
 # -- types ----------------------------------------------------------------------------------------
@@ -290,19 +309,21 @@ def test_roots_that_are_arrays_and_scalars() -> None:
 def test_wrong_type_is_found_for_any_value(
     declared: dict[str, Any], expected: Any, predicted: Any, pair: str, error: str
 ) -> None:
-    scored = score_sample(
+    result = score_sample(
         make_sample({"f": expected}, properties={"f": declared}), {"f": predicted}
     )
-    assert scored.score.confusion == {pair: 1}
-    assert scored.score.errors == {error: 1}
-    assert scored.score.tally.type_accuracy == 0.0
-    assert not scored.fields[0].strict
-    assert sum(scored.score.by["type"].values(), Tally()) == scored.score.tally
+    assert result.score.confusion == {pair: 1}
+    assert result.score.errors == {error: 1}
+    assert result.score.tally.type_accuracy == 0.0
+    assert not result.fields[0].strict
+    assert sum(result.score.by["type"].values(), Tally()) == result.score.tally
 
 
 def test_date_in_another_format_has_the_wrong_type() -> None:
-    dated = make_sample({"f": "2024-01-05"}, properties={"f": {"type": "string", "format": "date"}})
-    (field,) = score_sample(dated, {"f": "5 January 2024"}).fields
+    sample = make_sample(
+        {"f": "2024-01-05"}, properties={"f": {"type": "string", "format": "date"}}
+    )
+    (field,) = score_sample(sample, {"f": "5 January 2024"}).fields
     assert (field.category, field.score, field.strict, field.type_right) == (
         "exact",
         1,
@@ -312,36 +333,40 @@ def test_date_in_another_format_has_the_wrong_type() -> None:
 
 
 def test_integers_are_numbers_and_whole_floats_integers() -> None:
-    both = make_sample(
+    number_sample = make_sample(
         {"i": 5, "n": 5}, properties={"i": {"type": "integer"}, "n": {"type": "number"}}
     )
-    found = score_sample(both, {"i": 5.0, "n": 5}).score
-    assert found.confusion == {"integer>integer": 1, "number>number": 1}
-    assert found.by["type"].keys() == {"number"}
-    assert found.exact_match
+    score = score_sample(number_sample, {"i": 5.0, "n": 5}).score
+    assert score.confusion == {"integer>integer": 1, "number>number": 1}
+    assert score.by["type"].keys() == {"number"}
+    assert score.exact_match
 
 
 def test_any_of_several_types_is_right() -> None:
-    either = make_sample({"f": 5}, properties={"f": {"type": ["string", "number", "null"]}})
-    assert score_sample(either, {"f": 5}).score.confusion == {"number>number": 1}
-    found = score_sample(either, {"f": "5"}).score
-    assert (found.tally.type_right, found.tally.exact) == (1, 0)
+    union_sample = make_sample({"f": 5}, properties={"f": {"type": ["string", "number", "null"]}})
+    assert score_sample(union_sample, {"f": 5}).score.confusion == {"number>number": 1}
+    score = score_sample(union_sample, {"f": "5"}).score
+    assert (score.tally.type_right, score.tally.exact) == (1, 0)
 
 
 def test_lenient_coercion_accepts_convertible_types() -> None:
-    lenient = Matching(coercion="lenient")
-    found = score_sample(SIMPLE, {**SIMPLE.expected, "age": "35"}, lenient).score
-    assert found.tally.strict == found.tally.type_right == 4
-    assert not found.valid
-    assert not found.exact_match
-    not_a_number = score_sample(SIMPLE, {**SIMPLE.expected, "age": "n/a"}, lenient).score
-    assert not_a_number.tally.type_right == 3
+    lenient_matching = Matching(coercion="lenient")
+    score = score_sample(
+        SIMPLE_SAMPLE, {**SIMPLE_SAMPLE.expected, "age": "35"}, lenient_matching
+    ).score
+    assert score.tally.strict == score.tally.type_right == 4
+    assert not score.valid
+    assert not score.exact_match
+    unconvertible = score_sample(
+        SIMPLE_SAMPLE, {**SIMPLE_SAMPLE.expected, "age": "n/a"}, lenient_matching
+    ).score
+    assert unconvertible.tally.type_right == 3
 
 
 def test_undeclared_field_takes_the_expected_type() -> None:
-    found = score_sample(make_sample({"a": 1, "b": "x"}), {"a": "1", "b": "y", "c": 2}).score
-    assert found.confusion == {"number>string": 1, "string>string": 1}
-    assert (found.tally.predicted, found.tally.type_total, found.tally.type_right) == (3, 2, 1)
+    score = score_sample(make_sample({"a": 1, "b": "x"}), {"a": "1", "b": "y", "c": 2}).score
+    assert score.confusion == {"number>string": 1, "string>string": 1}
+    assert (score.tally.predicted, score.tally.type_total, score.tally.type_right) == (3, 2, 1)
 
 
 # -- hallucinations and errors --------------------------------------------------------------------
@@ -382,31 +407,31 @@ def test_unexpected_field_is_classified_as_hallucination(
     value: Any, type_: str, hallucination: int
 ) -> None:
     expected = {"other": "Expected  elsewhere", "tags": ["x", 77]}
-    scored = score_sample(make_sample(expected, EVIDENCE_TEXT), {**expected, "extra": value})
-    assert index_fields(scored)["extra"].hallucination == hallucination
-    assert index_fields(scored)["extra"].type_expected == ""
-    # Index 1 counts wrong values of expected fields; the other kinds are spurious fields.
-    unexpected = sum(scored.score.hallucinations[kind] for kind in (0, 2, 3))
-    assert unexpected == scored.score.tally.spurious == 1
+    result = score_sample(make_sample(expected, EVIDENCE_TEXT), {**expected, "extra": value})
+    assert index_fields(result)["extra"].hallucination == hallucination
+    assert index_fields(result)["extra"].type_expected == ""
+    # Index 1 (type 2) counts wrong values of expected fields; the other types are spurious fields.
+    unexpected = sum(result.score.hallucinations[kind] for kind in (0, 2, 3))
+    assert unexpected == result.score.tally.spurious == 1
 
 
 def test_wrong_value_is_hallucinated_only_if_not_in_the_text() -> None:
     schema = {"properties": {"river": {"type": "string"}, "wet": {"type": "boolean"}}}
-    given = make_sample({"river": "Rhine", "wet": True}, "The Rhine meets the Main.", **schema)
-    misread = score_sample(given, {"river": "Main", "wet": False})
-    assert misread.score.hallucinations == (0, 0, 0, 0)
-    assert misread.score.errors == {"wrong_value": 2}
-    made_up = score_sample(given, {"river": "Danube", "wet": True})
-    assert made_up.score.hallucinations == (0, 1, 0, 0)
-    assert made_up.score.errors == {"hallucinated_value": 1}
-    assert made_up.score.tally.hallucination_rate == 0
+    sample = make_sample({"river": "Rhine", "wet": True}, "The Rhine meets the Main.", **schema)
+    other_value = score_sample(sample, {"river": "Main", "wet": False})
+    assert other_value.score.hallucinations == (0, 0, 0, 0)
+    assert other_value.score.errors == {"wrong_value": 2}
+    absent_value = score_sample(sample, {"river": "Danube", "wet": True})
+    assert absent_value.score.hallucinations == (0, 1, 0, 0)
+    assert absent_value.score.errors == {"hallucinated_value": 1}
+    assert absent_value.score.tally.hallucination_rate == 0
 
 
 def test_wrong_enum_value_is_not_a_hallucination() -> None:
     schema = {"properties": {"state": {"enum": ["open", "shut"]}}}
-    given = make_sample({"state": "open"}, "No word of it.", **schema)
-    assert score_sample(given, {"state": "shut"}).score.hallucinations == (0, 0, 0, 0)
-    assert score_sample(given, {"state": "ajar"}).score.hallucinations == (0, 1, 0, 0)
+    sample = make_sample({"state": "open"}, "No word of it.", **schema)
+    assert score_sample(sample, {"state": "shut"}).score.hallucinations == (0, 0, 0, 0)
+    assert score_sample(sample, {"state": "ajar"}).score.hallucinations == (0, 1, 0, 0)
     assert score_sample(make_sample({}, "", **schema), {"state": "shut"}).score.hallucinations == (
         1,
         0,
@@ -416,12 +441,12 @@ def test_wrong_enum_value_is_not_a_hallucination() -> None:
 
 
 def test_extra_array_elements() -> None:
-    given = make_sample({"rows": [{"a": "x"}], "list": ["x", "y"]}, "x y")
-    scored = score_sample(given, {"rows": [{"a": "x"}, {"a": "q"}], "list": ["x", "y", "z"]})
-    assert scored.score.hallucinations == (0, 0, 0, 2)
+    sample = make_sample({"rows": [{"a": "x"}], "list": ["x", "y"]}, "x y")
+    result = score_sample(sample, {"rows": [{"a": "x"}, {"a": "q"}], "list": ["x", "y", "z"]})
+    assert result.score.hallucinations == (0, 0, 0, 2)
     # Only the second row is spurious: the list is one field, paired with the expected list.
-    assert scored.score.tally.spurious == 1
-    assert scored.score.errors == {"extra_field": 1, "partial_value": 1}
+    assert result.score.tally.spurious == 1
+    assert result.score.errors == {"extra_field": 1, "partial_value": 1}
 
 
 @pytest.mark.parametrize(
@@ -437,29 +462,29 @@ def test_extra_array_elements() -> None:
     ],
 )
 def test_error_patterns_of_wrong_values(expected: Any, predicted: Any, error: str) -> None:
-    scored = score_sample(make_sample({"f": expected}), {"f": predicted})
-    assert scored.score.errors == {error: 1}
-    assert scored.score.error_fields == {f"{error} f": 1}
+    result = score_sample(make_sample({"f": expected}), {"f": predicted})
+    assert result.score.errors == {error: 1}
+    assert result.score.error_fields == {f"{error} f": 1}
 
 
 @pytest.mark.parametrize("text", ["N/A", "none", "Not specified", " - ", ""])
 def test_placeholder_words_in_place_of_null(text: str) -> None:
-    scored = score_sample(make_sample({"a": None}, **OPTIONAL), {"a": text})
-    assert scored.score.errors == {"type_coercion_failed": 1}
+    result = score_sample(make_sample({"a": None}, **OPTIONAL), {"a": text})
+    assert result.score.errors == {"type_coercion_failed": 1}
 
 
 def test_every_error_pattern_is_in_the_specification() -> None:
-    known = {name for family in ERROR_PATTERNS.values() for name in family}
-    assert len(known) == 12
+    specified_patterns = {name for family in ERROR_PATTERNS.values() for name in family}
+    assert len(specified_patterns) == 12
     predicted = {"name": ["a"], "age": "old", "occupation": {"company": "TechCorp"}, "y": 3}
-    assert set(score_sample(SIMPLE, predicted).score.errors) <= known
+    assert set(score_sample(SIMPLE_SAMPLE, predicted).score.errors) <= specified_patterns
 
 
 def test_ignored_fields_are_not_counted() -> None:
     schema = {"properties": {"a": {"type": "string"}, "b": {"x-match": "ignore"}}}
-    scored = score_sample(make_sample({"a": "x", "b": "y"}, **schema), {"a": "x", "b": {"c": "z"}})
-    assert [field.path for field in scored.fields] == ["a"]
-    assert scored.score.exact_match
+    result = score_sample(make_sample({"a": "x", "b": "y"}, **schema), {"a": "x", "b": {"c": "z"}})
+    assert [field.path for field in result.fields] == ["a"]
+    assert result.score.exact_match
     assert score_sample(make_sample({"a": "x"}, **schema), {"a": "x", "b": 1}).score.exact_match
 
 
@@ -475,36 +500,38 @@ SPANS = [
 ]
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("strict", "strict"), ("partial", "partial")])
-def test_counts_and_rates_match_nervaluate(ours: Any, theirs: str) -> None:
-    """On fields whose values are text spans, which both tools can score."""
+@pytest.mark.parametrize(("mode", "reference_mode"), [("strict", "strict"), ("partial", "partial")])
+def test_counts_and_rates_match_nervaluate(mode: Any, reference_mode: str) -> None:
+    """Compares both tools on fields whose values are text spans, which both can score."""
     words = [chr(97 + number) * 2 for number in range(20)]
-    total, true, predicted = Tally(), [], []
+    total, expected_spans, predicted_spans = Tally(), [], []
     for fields in SPANS:
         values: list[dict[str, str]] = [{}, {}]
         spans: list[list[dict[str, Any]]] = [[], []]
-        for number, sides in enumerate(fields):
-            for side, span in enumerate(sides):
+        for number, span_pair in enumerate(fields):
+            for side, span in enumerate(span_pair):
                 if span is not None:
                     values[side][f"f{number}"] = " ".join(words[slice(*span)])
                     start, end = span
                     spans[side].append({"label": f"f{number}", "start": start, "end": end - 1})
         total += score_sample(make_sample(values[0], " ".join(words)), values[1]).score.tally
-        true.append(spans[0])
-        predicted.append(spans[1])
+        expected_spans.append(spans[0])
+        predicted_spans.append(spans[1])
     tags = [f"f{number}" for number in range(4)]
-    found = Evaluator(true, predicted, tags=tags, loader="dict").evaluate()["overall"][theirs]
-    categories = total.count_categories(ours)
+    reference = Evaluator(expected_spans, predicted_spans, tags=tags, loader="dict").evaluate()[
+        "overall"
+    ][reference_mode]
+    categories = total.count_categories(mode)
     assert categories == {
-        "exact": found.correct,
-        "partial": found.partial,
-        "incorrect": found.incorrect,
-        "missed": found.missed,
-        "spurious": found.spurious,
+        "exact": reference.correct,
+        "partial": reference.partial,
+        "incorrect": reference.incorrect,
+        "missed": reference.missed,
+        "spurious": reference.spurious,
     }
-    assert total.precision(ours) == pytest.approx(found.precision)
-    assert total.recall(ours) == pytest.approx(found.recall)
-    assert total.f1(ours) == pytest.approx(found.f1)
+    assert total.precision(mode) == pytest.approx(reference.precision)
+    assert total.recall(mode) == pytest.approx(reference.recall)
+    assert total.f1(mode) == pytest.approx(reference.f1)
 
 
 # -- hard cases -----------------------------------------------------------------------------------
@@ -514,16 +541,18 @@ def test_hundred_thousand_fields_are_scored() -> None:
     expected = {f"key {number}": number for number in range(100_000)}
     predicted = {**expected, "key 5": -5, "more": 1}
     del predicted["key 6"]
-    found = score_sample(make_sample(expected), predicted).score
-    assert found.tally.expected == found.tally.predicted == 100_000
-    assert (found.tally.strict, found.tally.missed, found.tally.spurious) == (99_998, 1, 1)
+    score = score_sample(make_sample(expected), predicted).score
+    assert score.tally.expected == score.tally.predicted == 100_000
+    assert (score.tally.strict, score.tally.missed, score.tally.spurious) == (99_998, 1, 1)
 
 
 def test_undeclared_fields_are_grouped_under_one_name() -> None:
-    found = score_sample(SIMPLE, {f"k{number}": f"v{number}" for number in range(100_000)}).score
-    assert found.tally.spurious == 100_000
-    assert set(found.by["name"]) == {*SIMPLE.expected, UNDECLARED_FIELDS_KEY}
-    assert len(found.error_fields) == 5
+    score = score_sample(
+        SIMPLE_SAMPLE, {f"k{number}": f"v{number}" for number in range(100_000)}
+    ).score
+    assert score.tally.spurious == 100_000
+    assert set(score.by["name"]) == {*SIMPLE_SAMPLE.expected, UNDECLARED_FIELDS_KEY}
+    assert len(score.error_fields) == 5
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -533,20 +562,20 @@ def test_very_deep_elements_are_aligned_by_field(ordered: bool) -> None:
         deep = [deep]
     rows = [{"n": number, "deep": deep} for number in range(3)]
     matching = Matching(ordered_arrays=ordered)
-    found = score_sample(make_sample({"rows": rows}), {"rows": rows[::-1]}, matching).score
-    assert (found.tally.strict, found.tally.expected) == (6, 6)
-    assert not found.valid  # too deep for the schema check
+    score = score_sample(make_sample({"rows": rows}), {"rows": rows[::-1]}, matching).score
+    assert (score.tally.strict, score.tally.expected) == (6, 6)
+    assert not score.valid  # too deep for the schema check
 
 
 def test_run_time_is_linear_in_repetitions() -> None:
-    # Comparing every occurrence with every other would take hours.
+    # A comparison of every expected with every predicted element would take hours.
     rows = [{"a": "x"}] * 40_000
-    found = score_sample(make_sample({"here": rows}), {"there": rows}).score
-    assert (found.tally.strict, found.tally.missed, found.tally.spurious) == (0, 40_000, 40_000)
-    assert found.errors == {"wrong_nesting": 80_000}
-    letters = make_sample({"f": "b"}, "a" * 1_000_000)
-    found = score_sample(letters, {f"k{number}": "a" for number in range(5_000)}).score
-    assert found.hallucinations == (5_000, 0, 0, 0)
+    score = score_sample(make_sample({"here": rows}), {"there": rows}).score
+    assert (score.tally.strict, score.tally.missed, score.tally.spurious) == (0, 40_000, 40_000)
+    assert score.errors == {"wrong_nesting": 80_000}
+    letter_sample = make_sample({"f": "b"}, "a" * 1_000_000)
+    score = score_sample(letter_sample, {f"k{number}": "a" for number in range(5_000)}).score
+    assert score.hallucinations == (5_000, 0, 0, 0)
 
 
 @pytest.mark.parametrize("wrap", ["object", "array", "both"])
@@ -556,111 +585,128 @@ def test_deeply_nested_values_are_scored(wrap: str, depth: int) -> None:
     for level in range(depth):
         in_object = wrap == "object" or (wrap == "both" and level % 2)
         value = {"a": value} if in_object else [value]
-    given = make_sample({"f": value})
-    found = score_sample(given, {"f": value})
-    assert (found.score.tally.expected, found.score.tally.strict) == (1, 1)
-    assert score_sample(given, {"f": "leaf"}).score.tally.missed == 1
-    assert score_sample(given, None).score.tally.missed == 1
+    sample = make_sample({"f": value})
+    result = score_sample(sample, {"f": value})
+    assert (result.score.tally.expected, result.score.tally.strict) == (1, 1)
+    assert score_sample(sample, {"f": "leaf"}).score.tally.missed == 1
+    assert score_sample(sample, None).score.tally.missed == 1
 
 
 @pytest.mark.parametrize(
     "value", [math.nan, math.inf, -math.inf, 10**4000, -(10**4000), 1e308, 5e-324, "\ud800", "\0"]
 )
 def test_non_json_values_are_handled(value: Any) -> None:
-    given = make_sample({"f": value, "l": [value, "x"], "r": [{"q": value}, {"q": 1}]}, "\ud800")
-    found = score_sample(given, given.expected).score
-    assert found.tally.strict == found.tally.expected == 4
-    for other in ("y", 1.5, True, {"a": value}, [value]):
-        assert score_sample(given, {"f": other}).score.tally.expected == 4
-    json.loads(msgspec.json.encode(found))
+    sample = make_sample({"f": value, "l": [value, "x"], "r": [{"q": value}, {"q": 1}]}, "\ud800")
+    score = score_sample(sample, sample.expected).score
+    assert score.tally.strict == score.tally.expected == 4
+    for other_value in ("y", 1.5, True, {"a": value}, [value]):
+        assert score_sample(sample, {"f": other_value}).score.tally.expected == 4
+    json.loads(msgspec.json.encode(score))
 
 
 @pytest.mark.parametrize(
     "key", ["a.b", "a[]", 'q"', "", "\ud800", "\n", "k" * 100_000, "orders[].item"]
 )
 def test_keys_that_look_like_paths(key: str) -> None:
-    given = make_sample({key: "x", "a": {"b": "y"}, "orders": [{"item": "z"}]})
-    scored = score_sample(given, given.expected)
-    paths = [field.path for field in scored.fields]
+    sample = make_sample({key: "x", "a": {"b": "y"}, "orders": [{"item": "z"}]})
+    result = score_sample(sample, sample.expected)
+    paths = [field.path for field in result.fields]
     assert len(set(paths)) == 3
     assert {"a.b", "orders[].item"} < set(paths)
-    assert scored.score.exact_match == (key != "\ud800")  # a lone surrogate is not valid JSON
+    assert result.score.exact_match == (key != "\ud800")  # a lone surrogate is not valid JSON
     assert max(map(len, paths)) < 2_000
-    json.loads(msgspec.json.encode(scored.score))
+    json.loads(msgspec.json.encode(result.score))
 
 
 def test_score_survives_a_json_round_trip() -> None:
-    found = score_sample(NESTED, {"name": "Sarah", "contact": {"email": 5}, "x": [1]}).score
-    assert msgspec.json.decode(msgspec.json.encode(found), type=SampleScore) == found
+    score = score_sample(NESTED_SAMPLE, {"name": "Sarah", "contact": {"email": 5}, "x": [1]}).score
+    assert msgspec.json.decode(msgspec.json.encode(score), type=SampleScore) == score
 
 
 def test_value_of_a_non_json_type_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="not a JSON value: object"):
-        score_sample(SIMPLE, {"name": object(), "age": object()})
+        score_sample(SIMPLE_SAMPLE, {"name": object(), "age": object()})
 
 
 @pytest.mark.parametrize("value", ["x", 1, True, ["x"], {"a": "x"}, [{"a": "x"}]])
 def test_ignored_value_is_not_a_field(value: Any) -> None:
-    names = {"kept": {"type": "string"}, "free": {"x-match": "ignore"}}
+    properties = {"kept": {"type": "string"}, "free": {"x-match": "ignore"}}
     for expected, predicted in ((value, value), (value, "other"), (value, None), (None, value)):
-        given = Sample(
-            id="s", text="", schema={"properties": names}, expected={"kept": "a", "free": expected}
+        sample = Sample(
+            id="s",
+            text="",
+            schema={"properties": properties},
+            expected={"kept": "a", "free": expected},
         )
-        found = score_sample(given, {"kept": "a", "free": predicted}).score
-        assert found.tally == Tally(1, 1, 1, 1, 0, 1, 0, 0, 1, 1)
-        assert found.exact_match
+        score = score_sample(sample, {"kept": "a", "free": predicted}).score
+        assert score.tally == Tally(1, 1, 1, 1, 0, 1, 0, 0, 1, 1)
+        assert score.exact_match
 
 
 def test_scores_are_binned_by_hundredths_rounded_down() -> None:
-    names = {name: {"type": "number"} for name in "abcd"}
+    properties = {name: {"type": "number"} for name in "abcd"}
     expected = dict.fromkeys("abcd", 100)
-    given = Sample(id="s", text="", schema={"properties": names}, expected=expected)
-    # The scores are .9499 (unequal values stay 1e-4 below the exact threshold), .71, .29 and .006.
-    # .29 must not fall into bin 28, although 100 * .29 is 28.999999999999996.
-    found = score_sample(given, {"a": 95, "b": 71, "c": 29, "d": 0.6}).score
-    assert found.composite == {94: 1, 71: 1, 29: 1, 0: 1}
+    sample = Sample(id="s", text="", schema={"properties": properties}, expected=expected)
+    # The scores are .9499 (unequal numbers score at least 1e-4 below the exact threshold, .95),
+    # .71, .29 and .006. The score .29 belongs to bin 29, although 100 * .29 is 28.999999999999996.
+    score = score_sample(sample, {"a": 95, "b": 71, "c": 29, "d": 0.6}).score
+    assert score.composite == {94: 1, 71: 1, 29: 1, 0: 1}
 
 
 def test_only_a_longer_list_has_extra_elements() -> None:
-    def score_lists(expected: list[str], predicted: list[str]) -> tuple[int, int, int, int]:
+    def count_hallucinations(
+        expected: list[str], predicted: list[str]
+    ) -> tuple[int, int, int, int]:
         schema = {"properties": {"s": {"type": "array", "x-match": "set"}}}
-        given = Sample(id="s", text="a b c", schema=schema, expected={"s": expected})
-        return score_sample(given, {"s": predicted}).score.hallucinations
+        sample = Sample(id="s", text="a b c", schema=schema, expected={"s": expected})
+        return score_sample(sample, {"s": predicted}).score.hallucinations
 
-    assert score_lists(["a", "b"], ["a", "b", "zq"]) == (0, 0, 0, 1)
-    # In a list that is not longer, values not in the text are hallucinated, others only wrong.
-    assert score_lists(["a", "b"], ["zq", "zz"]) == (0, 1, 0, 0)
-    assert score_lists(["a", "b"], ["zq"]) == (0, 1, 0, 0)
-    assert score_lists(["a"], ["c"]) == (0, 0, 0, 0)
+    assert count_hallucinations(["a", "b"], ["a", "b", "zq"]) == (0, 0, 0, 1)
+    # In a list that is not longer, a wrong value is hallucinated only if it is not in the text.
+    assert count_hallucinations(["a", "b"], ["zq", "zz"]) == (0, 1, 0, 0)
+    assert count_hallucinations(["a", "b"], ["zq"]) == (0, 1, 0, 0)
+    assert count_hallucinations(["a"], ["c"]) == (0, 0, 0, 0)
     # One extra element among twenty leaves the list an exact match, so nothing is hallucinated.
-    many = [f"a{number}" for number in range(19)]
-    assert score_lists(many, [*many, "zq"]) == (0, 0, 0, 0)
+    nineteen_values = [f"a{number}" for number in range(19)]
+    assert count_hallucinations(nineteen_values, [*nineteen_values, "zq"]) == (0, 0, 0, 0)
 
 
 def test_thresholds_are_inclusive() -> None:
-    def count_matches(expected: Any, predicted: Any) -> Tally:
-        names = {"n": {"type": "number"}, "s": {"type": "array", "x-match": "set"}}
-        given = Sample(id="s", text="", schema={"properties": names}, expected=expected)
-        return score_sample(given, predicted).score.tally
+    def tally_values(expected: Any, predicted: Any) -> Tally:
+        properties = {"n": {"type": "number"}, "s": {"type": "array", "x-match": "set"}}
+        sample = Sample(id="s", text="", schema={"properties": properties}, expected=expected)
+        return score_sample(sample, predicted).score.tally
 
-    half = count_matches({"n": 100}, {"n": 50})
-    assert (half.exact, half.partial, half.lenient) == (0, 1, 1)
-    below = count_matches({"n": 100}, {"n": 49.9})
-    assert (below.exact, below.partial, below.lenient) == (0, 0, 1)
-    third = count_matches({"n": 100}, {"n": 30})
-    assert (third.partial, third.lenient) == (0, 1)
-    assert count_matches({"n": 100}, {"n": 29.9}).lenient == 0
-    # 19 of 20 elements are .95, the threshold for exact; 18 of 19 are less.
-    at_threshold = count_matches({"s": list(range(20))}, {"s": list(range(19))})
-    assert (at_threshold.strict, at_threshold.exact) == (0, 1)
-    assert count_matches({"s": list(range(19))}, {"s": list(range(18))}).exact == 0
+    at_partial_threshold = tally_values({"n": 100}, {"n": 50})
+    assert (
+        at_partial_threshold.exact,
+        at_partial_threshold.partial,
+        at_partial_threshold.lenient,
+    ) == (0, 1, 1)
+    below_partial_threshold = tally_values({"n": 100}, {"n": 49.9})
+    assert (
+        below_partial_threshold.exact,
+        below_partial_threshold.partial,
+        below_partial_threshold.lenient,
+    ) == (0, 0, 1)
+    at_lenient_threshold = tally_values({"n": 100}, {"n": 30})
+    assert (at_lenient_threshold.partial, at_lenient_threshold.lenient) == (0, 1)
+    assert tally_values({"n": 100}, {"n": 29.9}).lenient == 0
+    # 19 of 20 equal elements score .95, the threshold for exact; 18 of 19 score less.
+    at_exact_threshold = tally_values({"s": list(range(20))}, {"s": list(range(19))})
+    assert (at_exact_threshold.strict, at_exact_threshold.exact) == (0, 1)
+    assert tally_values({"s": list(range(19))}, {"s": list(range(18))}).exact == 0
 
 
 def test_thresholds_can_be_set() -> None:
-    stricter = Matching(exact=1.0, partial=0.9, lenient=0.8)
-    found = score_sample(SIMPLE, {**SIMPLE.expected, "occupation": "engineer"}, stricter).score
-    assert (found.tally.partial, found.tally.lenient) == (0, 3)
-    looser = Matching(exact=0.5, partial=0.5, lenient=0.5)
-    found = score_sample(SIMPLE, {**SIMPLE.expected, "occupation": "engineer"}, looser).score
-    assert (found.tally.exact, found.tally.strict) == (4, 3)
+    strict_thresholds = Matching(exact=1.0, partial=0.9, lenient=0.8)
+    score = score_sample(
+        SIMPLE_SAMPLE, {**SIMPLE_SAMPLE.expected, "occupation": "engineer"}, strict_thresholds
+    ).score
+    assert (score.tally.partial, score.tally.lenient) == (0, 3)
+    low_thresholds = Matching(exact=0.5, partial=0.5, lenient=0.5)
+    score = score_sample(
+        SIMPLE_SAMPLE, {**SIMPLE_SAMPLE.expected, "occupation": "engineer"}, low_thresholds
+    ).score
+    assert (score.tally.exact, score.tally.strict) == (4, 3)
     assert Matching() == DEFAULT_MATCHING

@@ -1,4 +1,4 @@
-"""Epoché's own extractors scored as extraction systems: conversion, gold sets, triples, command."""
+"""Tests that Epoché's extractors are scored as extraction systems, from conversion to command."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from kg.text.chunks import Chunk
 
-DENIED = re.compile(r" not | neither ")
+DENIAL = re.compile(r" not | neither ")
 SOURCE = Source("software", "medium", 0.8)
 
 
@@ -66,21 +66,21 @@ def rivers() -> KnowledgeBase:
 
 
 def run_epoche(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == 0, result.output
     return result.output
 
 
-def document_of(sample: Sample) -> Document:
+def make_document(sample: Sample) -> Document:
     """Returns an SKN document with the expected output of a sample."""
     expected = sample.expected
     return Document(
         source=SOURCE,
-        facts=tuple(Fact("!", one["text"], 0.9) for one in expected["facts"]),
+        facts=tuple(Fact("!", item["text"], 0.9) for item in expected["facts"]),
         causal=tuple(
-            CausalLink(one["cause"], one["effect"], 0.7) for one in expected.get("causal", [])
+            CausalLink(item["cause"], item["effect"], 0.7) for item in expected.get("causal", [])
         ),
-        gaps=tuple(one["text"] for one in expected.get("gaps", [])),
+        gaps=tuple(item["text"] for item in expected.get("gaps", [])),
         risk=Risk("low", "low"),
     )
 
@@ -99,7 +99,7 @@ def make_extraction(document: Document, pipeline: str) -> Extraction:
     )
 
 
-def skn_row(id_: str, extraction: Extraction | None, **more: Any) -> SknRow:
+def make_skn_row(id_: str, extraction: Extraction | None, **other_fields: Any) -> SknRow:
     fields: dict[str, Any] = {
         "id": id_,
         "category": "diagnostic",
@@ -108,7 +108,7 @@ def skn_row(id_: str, extraction: Extraction | None, **more: Any) -> SknRow:
         "outcome": "ANSWERED",
         "extraction": extraction,
     }
-    return SknRow(**{**fields, **more})
+    return SknRow(**{**fields, **other_fields})
 
 
 def score_own_predictions(
@@ -121,30 +121,35 @@ def score_own_predictions(
 
 
 def test_gold_documents_use_words_of_the_shipped_searches(gold: list[Sample]) -> None:
-    asked = {sample.id: sample for sample in read_samples(SHIPPED / "samples.json")}
+    shipped_samples = {sample.id: sample for sample in read_samples(SHIPPED / "samples.json")}
     finder = SourceFinder.replaying(SHIPPED / "search.jsonl")
     assert len(gold) == 12
     for sample in gold:
-        question = asked[sample.id].question
+        question = shipped_samples[sample.id].question
         assert sample.meta["question"] == question
-        assert sample.text == question_heading(question) + finder.find(asked[sample.id]).text
-        there = split_words(sample.text)
+        assert (
+            sample.text == question_heading(question) + finder.find(shipped_samples[sample.id]).text
+        )
+        source_words = split_words(sample.text)
         for fact in sample.expected["facts"]:
-            assert split_words(fact["text"]) <= there, fact
+            assert split_words(fact["text"]) <= source_words, fact
         links = sample.expected.get("causal", [])
         gaps = sample.expected.get("gaps", [])
-        assert bool(gaps) != asked[sample.id].answerable, "only unanswerable questions have gaps"
-        assert bool(links) == asked[sample.id].answerable
-        for one in (*links, *gaps):
-            said = set().union(*(split_words(text) for text in one.values()))
-            assert len(said & there) / len(said) > 0.6, one
+        assert bool(gaps) != shipped_samples[sample.id].answerable, (
+            "only an unanswerable question should have gaps"
+        )
+        assert bool(links) == shipped_samples[sample.id].answerable
+        for item in (*links, *gaps):
+            item_words = set().union(*(split_words(text) for text in item.values()))
+            # Causes, effects and gaps may be worded freely, but mostly in words of the source.
+            assert len(item_words & source_words) / len(item_words) > 0.6, item
 
 
 def split_words(text: str) -> set[str]:
     return {word.strip(".-") for word in re.findall(r"[\w.@-]+", text.casefold())}
 
 
-# ---- any form as one -----------------------------------------------------------------------------
+# ---- conversion of all forms to one --------------------------------------------------------------
 
 
 def test_typed_and_flat_content_convert_to_the_same_form() -> None:
@@ -155,13 +160,15 @@ def test_typed_and_flat_content_convert_to_the_same_form() -> None:
         gaps=("which release",),
         risk=Risk("low", "high"),
     )
-    whole = {
+    full_json = {
         "facts": [{"text": "a lock stays"}, {"text": "perhaps a leak"}],
         "causal": [{"cause": "a crash", "effect": "a lock that stays"}],
         "gaps": [{"text": "which release"}],
     }
-    assert content_to_json(document) == whole
-    assert content_to_json(drop_sections(document, "causal", "gaps")) == {"facts": whole["facts"]}
+    assert content_to_json(document) == full_json
+    assert content_to_json(drop_sections(document, "causal", "gaps")) == {
+        "facts": full_json["facts"]
+    }
     flat = FlatExtraction(
         relationships=(
             Relationship("a crash", "Leads to", "a lock that stays"),
@@ -169,82 +176,92 @@ def test_typed_and_flat_content_convert_to_the_same_form() -> None:
         ),
         claims=(FlatClaim("a lock stays", "fact"), FlatClaim("perhaps a leak", "opinion", 0.3)),
     )
-    assert content_to_json(flat) == {"facts": whole["facts"], "causal": whole["causal"]}
+    assert content_to_json(flat) == {"facts": full_json["facts"], "causal": full_json["causal"]}
 
 
 @pytest.mark.parametrize("name", FAIR_ABLATION_PIPELINES)
 def test_notation_does_not_change_the_conversion(name: str, gold: list[Sample]) -> None:
-    found = {one.id: one for one in predictions_from_rules(gold, [name])}
+    predictions = {prediction.id: prediction for prediction in predictions_from_rules(gold, [name])}
     for sample in gold:
-        one = found[sample.id]
-        reading = parse_content(one.raw, PIPELINES[name], strict=True)
+        prediction = predictions[sample.id]
+        reading = parse_content(prediction.raw, PIPELINES[name], strict=True)
         assert reading.content is not None
-        assert content_to_json(reading.content) == one.predicted
+        assert content_to_json(reading.content) == prediction.predicted
 
 
 def test_perfect_extraction_misses_only_unsupported_fields(gold: list[Sample]) -> None:
     names = ("skn", "json_meta", "skn_no_causal", "skn_no_gaps", "skn_no_risk", "skn_min")
     rows = [
-        skn_row(one.id, make_extraction(document_of(one), name)) for one in gold for name in names
+        make_skn_row(gold_sample.id, make_extraction(make_document(gold_sample), name))
+        for gold_sample in gold
+        for name in names
     ]
-    found = score_own_predictions(gold, list(predictions_from_run(rows, gold)))
-    assert len(found) == 12 * 6
+    extraction_rows = score_own_predictions(gold, list(predictions_from_run(rows, gold)))
+    # Twelve gold samples with six pipelines each.
+    assert len(extraction_rows) == 12 * 6
     expected = {sample.id: sample.expected for sample in gold}
-    for row in found:
+    for row in extraction_rows:
         facts = len(expected[row.id]["facts"])
         causal = 2 * len(expected[row.id].get("causal", []))
         gaps = len(expected[row.id].get("gaps", []))
-        lost = {"skn_no_causal": causal, "skn_no_gaps": gaps, "skn_min": causal + gaps}
+        missed_fields = {"skn_no_causal": causal, "skn_no_gaps": gaps, "skn_min": causal + gaps}
         tally = row.score.tally
         assert row.outcome == "OK"
         assert tally.expected == facts + causal + gaps
-        assert tally.missed == lost.get(row.system, 0), (row.id, row.system)
+        assert tally.missed == missed_fields.get(row.system, 0), (row.id, row.system)
         assert tally.strict == tally.predicted == tally.expected - tally.missed
         assert row.score.exact_match == (tally.missed == 0)
 
 
 def test_order_is_ignored_and_invented_items_are_spurious(gold: list[Sample]) -> None:
     sample = gold[0]
-    document = document_of(sample)
-    turned = msgspec.structs.replace(document, facts=document.facts[::-1])
-    more = msgspec.structs.replace(
+    document = make_document(sample)
+    reversed_document = msgspec.structs.replace(document, facts=document.facts[::-1])
+    longer_document = msgspec.structs.replace(
         document, facts=(*document.facts, Fact("!", "the moon is made of cheese", 0.9))
     )
-    rows = [skn_row(sample.id, make_extraction(one, "skn")) for one in (turned, more)]
-    first, second = score_own_predictions([sample], list(predictions_from_run(rows, [sample])))
-    assert compute_sample_metrics(first.score).eqs == 1
-    assert first.score.exact_match
-    assert second.score.tally.spurious == 1
-    assert not second.score.exact_match
+    rows = [
+        make_skn_row(sample.id, make_extraction(extracted, "skn"))
+        for extracted in (reversed_document, longer_document)
+    ]
+    reversed_row, longer_row = score_own_predictions(
+        [sample], list(predictions_from_run(rows, [sample]))
+    )
+    assert compute_sample_metrics(reversed_row.score).eqs == 1
+    assert reversed_row.score.exact_match
+    assert longer_row.score.tally.spurious == 1
+    assert not longer_row.score.exact_match
 
 
 def test_failed_and_invalid_extractions_are_distinguished(gold: list[Sample]) -> None:
-    good = make_extraction(document_of(gold[0]), "skn")
-    unreadable = Extraction(
+    valid_extraction = make_extraction(make_document(gold[0]), "skn")
+    unreadable_extraction = Extraction(
         pipeline="skn", context="", validity="unreadable", problem="no block", raw="Sorry."
     )
     rows = [
-        skn_row(gold[0].id, good, outcome="ERROR", stage="agent", error="timed out"),
-        skn_row(gold[1].id, unreadable, outcome="INVALID", stage="extraction"),
-        skn_row(gold[2].id, None, outcome="ERROR", stage="search", error="no such search"),
-        skn_row("nobody's", good),
+        make_skn_row(
+            gold[0].id, valid_extraction, outcome="ERROR", stage="agent", error="timed out"
+        ),
+        make_skn_row(gold[1].id, unreadable_extraction, outcome="INVALID", stage="extraction"),
+        make_skn_row(gold[2].id, None, outcome="ERROR", stage="search", error="no such search"),
+        make_skn_row("nobody's", valid_extraction),
     ]
-    found = score_own_predictions(gold, list(predictions_from_run(rows, gold)))
-    assert [(row.outcome, row.problem) for row in found] == [
+    extraction_rows = score_own_predictions(gold, list(predictions_from_run(rows, gold)))
+    assert [(row.outcome, row.problem) for row in extraction_rows] == [
         ("OK", ""),
         ("UNPARSABLE", "no block"),
         ("ERROR", "no such search"),
     ]
-    assert found[1].raw == "Sorry."
-    assert found[1].score.tally.missed == found[1].score.tally.expected
+    assert extraction_rows[1].raw == "Sorry."
+    assert extraction_rows[1].score.tally.missed == extraction_rows[1].score.tally.expected
 
 
 def test_content_of_another_form_is_refused(gold: list[Sample]) -> None:
-    wrong = Extraction(
+    flat_extraction = Extraction(
         pipeline="skn", context="x", validity="strict", content={"claims": [{"statement": "x"}]}
     )
     with pytest.raises(RecordError, match="no extraction in its pipeline's format"):
-        list(predictions_from_run([skn_row(gold[0].id, wrong)], gold))
+        list(predictions_from_run([make_skn_row(gold[0].id, flat_extraction)], gold))
 
 
 # ---- triples -------------------------------------------------------------------------------------
@@ -252,58 +269,67 @@ def test_content_of_another_form_is_refused(gold: list[Sample]) -> None:
 
 def test_verbalised_facts_are_read_back_but_denials_are_not(rivers: KnowledgeBase) -> None:
     samples = samples_from_graph(rivers, 60)
-    denied = [one for one in samples_from_graph(rivers) if DENIED.search(one.text)][:5]
+    samples_with_denials = [
+        candidate for candidate in samples_from_graph(rivers) if DENIAL.search(candidate.text)
+    ][:5]
     assert len(samples) == 60
-    assert denied
-    for sample in (*samples, *denied):
-        sentences = [line for line in sample.text.splitlines() if not DENIED.search(line)]
+    assert samples_with_denials
+    for sample in (*samples, *samples_with_denials):
+        sentences = [line for line in sample.text.splitlines() if not DENIAL.search(line)]
         assert len(sample.expected.get("triples", [])) == len(sentences), sample.text
-    found = list(extract_triples([*samples, *denied], rivers, lambda _done: None))
-    whole = count_whole_triples([*samples, *denied], found)["rules"]
-    assert whole.expected > 100
-    # All parsed triples are right; homonyms are left out.
-    assert whole.right == whole.predicted
-    assert whole.right >= 0.95 * whole.expected
+    predictions = list(
+        extract_triples([*samples, *samples_with_denials], rivers, lambda _done: None)
+    )
+    counts = count_whole_triples([*samples, *samples_with_denials], predictions)["rules"]
+    assert counts.expected > 100
+    # All extracted triples are right; ambiguous names are left out, so a few facts are missing.
+    assert counts.right == counts.predicted
+    assert counts.right >= 0.95 * counts.expected
 
 
 def test_triples_are_scored_by_field(rivers: KnowledgeBase) -> None:
-    (sample,) = [one for one in samples_from_graph(rivers) if one.id.endswith("/rhine")]
-    right = sample.expected["triples"]
-    assert {"subject": "Rhine", "predicate": "mouth", "object": "North Sea"} in right
-    other = [{**right[0], "object": "Nowhere"}, *reversed(right[1:])]
-    predicted = Prediction(id=sample.id, system="x", predicted={"triples": other})
+    (sample,) = [
+        candidate for candidate in samples_from_graph(rivers) if candidate.id.endswith("/rhine")
+    ]
+    expected = sample.expected["triples"]
+    assert {"subject": "Rhine", "predicate": "mouth", "object": "North Sea"} in expected
+    changed_triples = [{**expected[0], "object": "Nowhere"}, *reversed(expected[1:])]
+    predicted = Prediction(id=sample.id, system="x", predicted={"triples": changed_triples})
     (row,) = score_own_predictions([sample], [predicted])
     tally = row.score.tally
-    assert (tally.expected, tally.predicted) == (3 * len(right), 3 * len(right))
-    assert tally.strict == 3 * len(right) - 1
-    whole = count_whole_triples([sample], [predicted])["x"]
-    assert (whole.right, whole.predicted, whole.expected) == (len(right) - 1, *[len(right)] * 2)
+    assert (tally.expected, tally.predicted) == (3 * len(expected), 3 * len(expected))
+    assert tally.strict == 3 * len(expected) - 1
+    counts = count_whole_triples([sample], [predicted])["x"]
+    assert (counts.right, counts.predicted, counts.expected) == (
+        len(expected) - 1,
+        *[len(expected)] * 2,
+    )
 
 
 def test_fact_and_its_inverse_are_equal(rivers: KnowledgeBase) -> None:
-    naming = TripleNormaliser(rivers)
-    assert naming.normalise_triple(Triple("Weser", "direct inflow", "Fulda")) == (
+    normaliser = TripleNormaliser(rivers)
+    assert normaliser.normalise_triple(Triple("Weser", "direct inflow", "Fulda")) == (
         "Fulda",
         "mouth",
         "Weser",
     )
-    (chunk,) = samples_from_chunks([Chunk("c", "The Fulda flows into the Weser.")], rivers)
-    right = {"triples": [{"subject": "Fulda", "predicate": "mouth", "object": "Weser"}]}
-    assert chunk.expected == right
+    (sample,) = samples_from_chunks([Chunk("c", "The Fulda flows into the Weser.")], rivers)
+    expected = {"triples": [{"subject": "Fulda", "predicate": "mouth", "object": "Weser"}]}
+    assert sample.expected == expected
     for text in ("The Fulda flows into the Weser.", "The Weser directly receives the Fulda."):
-        (found,) = extract_triples(
-            [msgspec.structs.replace(chunk, text=text)], rivers, lambda _done: None
+        (prediction,) = extract_triples(
+            [msgspec.structs.replace(sample, text=text)], rivers, lambda _done: None
         )
-        assert found.predicted == right, text
-    own = msgspec.structs.replace(
-        chunk,
+        assert prediction.predicted == expected, text
+    inverse_sample = msgspec.structs.replace(
+        sample,
         expected={
             "triples": [{"subject": "Weser", "predicate": "Direct inflow", "object": "Fulda"}]
         },
     )
-    assert normalise_samples([own], naming)[0].expected == right
+    assert normalise_samples([inverse_sample], normaliser)[0].expected == expected
     with pytest.raises(RecordError, match="has no valid triples"):
-        normalise_samples([msgspec.structs.replace(chunk, expected=["Weser"])], naming)
+        normalise_samples([msgspec.structs.replace(sample, expected=["Weser"])], normaliser)
 
 
 def test_symmetric_facts_are_ordered_and_listed_once(tmp_path: Path) -> None:
@@ -323,8 +349,12 @@ def test_symmetric_facts_are_ordered_and_listed_once(tmp_path: Path) -> None:
         "e:S a sh:NodeShape ; sh:targetSubjectsOf e:borders ; sh:nodeKind sh:IRI ."
     )
     kb = KnowledgeBase.open(None, graph=[graph], shapes=[shapes])
-    naming = TripleNormaliser(kb)
-    assert naming.normalise_triple(Triple("Bora", "borders", "Ara")) == ("Ara", "borders", "Bora")
+    normaliser = TripleNormaliser(kb)
+    assert normaliser.normalise_triple(Triple("Bora", "borders", "Ara")) == (
+        "Ara",
+        "borders",
+        "Bora",
+    )
     (sample,) = samples_from_chunks([Chunk("c", "Bora and Ara share a border.")], kb)
     assert sample.expected == {
         "triples": [{"subject": "Ara", "predicate": "borders", "object": "Bora"}]
@@ -342,38 +372,43 @@ def test_chunk_gives_facts_whose_both_ends_it_names(rivers: KnowledgeBase) -> No
         Chunk("c2", "The Rhine is long."),
         Chunk("c3", "Nothing here is known."),
     ]
-    first, second, third = samples_from_chunks(chunks, rivers)
-    named = {(one["predicate"], one["object"]) for one in first.expected["triples"]}
-    assert named == {("mouth", "North Sea"), ("length", "1230")}
-    assert second.expected == {}
-    assert third.expected == {}
+    both_names_sample, one_name_sample, no_name_sample = samples_from_chunks(chunks, rivers)
+    facts = {
+        (triple["predicate"], triple["object"]) for triple in both_names_sample.expected["triples"]
+    }
+    assert facts == {("mouth", "North Sea"), ("length", "1230")}
+    assert one_name_sample.expected == {}
+    assert no_name_sample.expected == {}
 
 
 def test_proposals_and_licensed_proposals_are_separate_systems(rivers: KnowledgeBase) -> None:
-    (sample,) = [one for one in samples_from_graph(rivers) if one.id.endswith("/rhine")]
-    naming = TripleNormaliser(rivers)
-    mouth = next(
+    (sample,) = [
+        candidate for candidate in samples_from_graph(rivers) if candidate.id.endswith("/rhine")
+    ]
+    normaliser = TripleNormaliser(rivers)
+    known_claim = next(
         claim
         for claim in rivers.graph.iter_claims()
-        if claim.subj.endswith("/rhine") and naming.triple_from_claim(claim).predicate == "mouth"
+        if claim.subj.endswith("/rhine")
+        and normaliser.triple_from_claim(claim).predicate == "mouth"
     )
-    wrong = Claim(mouth.subj, mouth.pred, mouth.subj)
-    new = Claim("urn:epoche:text:aue", mouth.pred, mouth.obj)
+    contradicted_claim = Claim(known_claim.subj, known_claim.pred, known_claim.subj)
+    new_claim = Claim("urn:epoche:text:aue", known_claim.pred, known_claim.obj)
     rows = [
-        ProposalRow(sample.id, "the Rhine", "flows into", "N. Sea", "known", claim=mouth),
-        ProposalRow(sample.id, "Rhine", "mouth", "Rhine", "contradicted", claim=wrong),
-        ProposalRow(sample.id, "Aue", "ends in", "North Sea", "admitted", claim=new),
+        ProposalRow(sample.id, "the Rhine", "flows into", "N. Sea", "known", claim=known_claim),
+        ProposalRow(sample.id, "Rhine", "mouth", "Rhine", "contradicted", claim=contradicted_claim),
+        ProposalRow(sample.id, "Aue", "ends in", "North Sea", "admitted", claim=new_claim),
         ProposalRow(sample.id, "it", "is", "wet", "unusable"),
         ProposalRow("another", "it", "is", "wet", "unusable"),
     ]
     proposed, licensed = build_predictions(rows, [sample], rivers)
-    right = {"subject": "Rhine", "predicate": "mouth", "object": "North Sea"}
-    aue = {"subject": "Aue", "predicate": "mouth", "object": "North Sea"}
+    known_triple = {"subject": "Rhine", "predicate": "mouth", "object": "North Sea"}
+    new_triple = {"subject": "Aue", "predicate": "mouth", "object": "North Sea"}
     assert (proposed.system, licensed.system) == ("proposed", "licensed")
-    assert licensed.predicted == {"triples": [right, aue]}
+    assert licensed.predicted == {"triples": [known_triple, new_triple]}
     assert len(proposed.predicted["triples"]) == 4
-    whole = count_whole_triples([sample], [proposed, licensed])
-    assert [(one.right, one.predicted) for one in whole.values()] == [(1, 4), (1, 2)]
+    counts = count_whole_triples([sample], [proposed, licensed])
+    assert [(count.right, count.predicted) for count in counts.values()] == [(1, 4), (1, 2)]
     with pytest.raises(RecordError, match="no proposal belongs to a chunk"):
         list(build_predictions(rows[-1:], [sample], rivers))
 
@@ -382,45 +417,48 @@ def test_proposals_and_licensed_proposals_are_separate_systems(rivers: Knowledge
 
 
 def test_folder_is_only_replaced_with_overwrite(tmp_path: Path, gold: list[Sample]) -> None:
-    said = ScoredRunInfo(dataset="gold", extractors={}, offline=True, resamples=100)
-    found = list(predictions_from_rules(gold, ["skn"]))
-    assert write_scored_run(tmp_path, gold, found, said).counts["OK"] == 12
+    run_info = ScoredRunInfo(dataset="gold", extractors={}, offline=True, resamples=100)
+    predictions = list(predictions_from_rules(gold, ["skn"]))
+    assert write_scored_run(tmp_path, gold, predictions, run_info).counts["OK"] == 12
     with pytest.raises(WriteError, match="holds a run already"):
-        write_scored_run(tmp_path, gold, found, said)
+        write_scored_run(tmp_path, gold, predictions, run_info)
     with pytest.raises(RecordError, match="nothing to score"):
-        write_scored_run(tmp_path / "none", gold, [], said)
+        write_scored_run(tmp_path / "none", gold, [], run_info)
     assert not (tmp_path / "none").exists()
 
 
 def test_rule_extractors_are_scored_in_every_form(tmp_path: Path) -> None:
     out = tmp_path / "own"
-    told = run_epoche("extract", "score-own", "--out", out, "--resamples", 100)
-    assert "96 extractions of 12 texts" in told
+    printed = run_epoche("extract", "score-own", "--out", out, "--resamples", 100)
+    # Eight pipelines extract from each of the twelve texts.
+    assert "96 extractions of 12 texts" in printed
     rows = list(read_rows(out / "rows.jsonl"))
     assert {row.system for row in rows} == set(FAIR_ABLATION_PIPELINES)
     assert {row.outcome for row in rows} == {"OK"}
     report = json.loads((out / "metrics.json").read_bytes())["report"]
     for name in FAIR_ABLATION_PIPELINES:
         value = report["systems"][name]["metrics"]["extraction_quality_score"]["value"]
-        # Whole sentences against single claims score above zero but far from perfect.
+        # The rules extract whole sentences and the gold set has single claims, so the score is
+        # clearly above 0 but far from 1.
         assert 0.3 < value < 0.9, name
     assert (out / "comparison.json").is_file()
     assert "No model was called" in (out / "summary.txt").read_text()
-    # The folder is a normal run folder: measuring and reporting it again gives the same bytes.
-    before = (out / "metrics.json").read_bytes()
+    # The folder is a normal run folder: a second report on it gives the same bytes.
+    old_metrics = (out / "metrics.json").read_bytes()
     run_epoche("extract", "report", "--results-dir", out)
-    assert (out / "metrics.json").read_bytes() == before
+    assert (out / "metrics.json").read_bytes() == old_metrics
 
 
 def test_skn_run_is_scored(tmp_path: Path) -> None:
     run_epoche("skn", "run", "--offline", "--limit", 6, "--out", tmp_path / "skn")
-    own = ("extract", "score-own", "--resamples", 100)
-    told = run_epoche(*own, "--skn", tmp_path / "skn", "--out", tmp_path / "scored")
-    assert "12 extractions of 6 texts" in told
-    # The rules give the same extractions for every caller.
-    alone = run_epoche(*own, "--out", tmp_path / "rules", "--no-report")
-    assert alone
-    both = [
+    command = ("extract", "score-own", "--resamples", 100)
+    printed = run_epoche(*command, "--skn", tmp_path / "skn", "--out", tmp_path / "scored")
+    # The SKN run has two pipelines, json and skn.
+    assert "12 extractions of 6 texts" in printed
+    # The SKN run and the scoring command extract the same content with the same rules.
+    rules_printed = run_epoche(*command, "--out", tmp_path / "rules", "--no-report")
+    assert rules_printed
+    predictions = [
         {
             (row.id, row.system): row.predicted
             for row in read_rows(tmp_path / name / "rows.jsonl")
@@ -428,8 +466,8 @@ def test_skn_run_is_scored(tmp_path: Path) -> None:
         }
         for name in ("scored", "rules")
     ]
-    assert len(both[0]) == 12
-    assert both[0].items() <= both[1].items()
+    assert len(predictions[0]) == 12
+    assert predictions[0].items() <= predictions[1].items()
 
 
 def test_model_proposals_are_scored_with_abstention(
@@ -442,60 +480,72 @@ def test_model_proposals_are_scored_with_abstention(
     text = "The Rhine flows into the North Sea. The Fulda flows into the Weser."
     Path("doc.md").write_text(f"# 1 Rivers\n\n{text}\n")
     run_epoche("kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical")
-    said = [
-        {"subject": a, "predicate": "mouth", "object": b, "quote": f"The {a} flows into the {q}"}
-        for a, b, q in (("Rhine", "North Sea", "North Sea"), ("Fulda", "North Sea", "Weser"))
+    triples = [
+        {
+            "subject": river,
+            "predicate": "mouth",
+            "object": mouth,
+            "quote": f"The {river} flows into the {quoted_mouth}",
+        }
+        for river, mouth, quoted_mouth in (
+            ("Rhine", "North Sea", "North Sea"),
+            ("Fulda", "North Sea", "Weser"),
+        )
     ]
-    scripted_server.behave(behaviours.normal_reply(lambda _asked: json.dumps({"triples": said})))
-    graph = ("--run", "runs/doc", "--domain", "rivers")
-    run_epoche("kg", "extract", *graph, "--out", "new.ttl", "--model", scripted_model)
-    told = run_epoche(
-        *("extract", "score-own", *graph, "--proposals", "new.proposals.jsonl", "--out", "own"),
-        *("--resamples", 100),
+    scripted_server.behave(behaviours.normal_reply(lambda _asked: json.dumps({"triples": triples})))
+    graph_options = ("--run", "runs/doc", "--domain", "rivers")
+    run_epoche("kg", "extract", *graph_options, "--out", "new.ttl", "--model", scripted_model)
+    printed = run_epoche(
+        *("extract", "score-own", *graph_options, "--out", "own"),
+        *("--proposals", "new.proposals.jsonl", "--resamples", 100),
     )
     # The graph has both mouths; one proposal is right, the other is contradicted.
-    assert "proposed: whole triples: 1 of 2 extracted are right, of 2 expected" in told
-    assert "licensed: whole triples: 1 of 1 extracted are right, of 2 expected" in told
-    rules = run_epoche("extract", "score-own", *graph, "--out", "rules", "--no-report")
-    assert "rules: whole triples: 2 of 2 extracted are right, of 2 expected" in rules
-    told_apart = ("--results", "results.jsonl", "--metrics", "metrics.json", "--domain", "rivers")
+    assert "proposed: whole triples: 1 of 2 extracted are right, of 2 expected" in printed
+    assert "licensed: whole triples: 1 of 1 extracted are right, of 2 expected" in printed
+    rules_printed = run_epoche(
+        "extract", "score-own", *graph_options, "--out", "rules", "--no-report"
+    )
+    assert "rules: whole triples: 2 of 2 extracted are right, of 2 expected" in rules_printed
+    # A report needs the results and metrics of an evaluation; the scored folder is one section.
+    results = ("--results", "results.jsonl")
     run_epoche("cards", "--domain", "rivers", "--num-per-type", 3, "--out", "cards.jsonl")
     run_epoche(
-        "eval", "--cards", "cards.jsonl", "--system", "always-UNKNOWN", "--out", told_apart[1]
+        "eval", "--cards", "cards.jsonl", "--system", "always-UNKNOWN", "--out", "results.jsonl"
     )
-    run_epoche("metrics", *told_apart[:2], "--out", "metrics.json", "--resamples", 100)
-    run_epoche("report", *told_apart, "--section", "own", "--out", "report.html")
+    run_epoche("metrics", *results, "--out", "metrics.json", "--resamples", 100)
+    report_options = (*results, "--metrics", "metrics.json", "--domain", "rivers")
+    run_epoche("report", *report_options, "--section", "own", "--out", "report.html")
     page = Path("report.html").read_text()
     assert "How well do texts become data?" in page
     assert "licensed" in page
 
 
 @pytest.mark.parametrize(
-    ("flags", "what"),
+    ("flags", "flag"),
     [
         (["--limit", "3"], "--limit"),
         (["--proposals", "x.jsonl"], "--proposals"),
         (["--domain", "rivers", "--skn", "x"], "--skn"),
     ],
 )
-def test_unrelated_flags_are_refused(flags: list[str], what: str, tmp_path: Path) -> None:
+def test_unrelated_flags_are_refused(flags: list[str], flag: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["extract", "score-own", "--out", str(tmp_path / "x"), *flags])
     assert result.exit_code != 0
-    assert what in result.output
+    assert flag in result.output
     assert not (tmp_path / "x").exists()
 
 
 def test_scoring_does_not_overwrite_its_input_run(tmp_path: Path) -> None:
     run = tmp_path / "skn"
     run_epoche("skn", "run", "--offline", "--limit", 1, "--out", run)
-    before = (run / "rows.jsonl").read_bytes()
+    old_rows = (run / "rows.jsonl").read_bytes()
     arguments = ["extract", "score-own", "--skn", run, "--out", run, "--overwrite"]
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == WriteError.exit_code
-    assert (run / "rows.jsonl").read_bytes() == before
+    assert (run / "rows.jsonl").read_bytes() == old_rows
 
 
 def test_gold_without_a_question_is_refused(gold: list[Sample]) -> None:
-    bare = msgspec.structs.replace(gold[0], meta={})
+    sample_without_question = msgspec.structs.replace(gold[0], meta={})
     with pytest.raises(RecordError, match="has no question"):
-        list(predictions_from_rules([bare], ["skn"]))
+        list(predictions_from_rules([sample_without_question], ["skn"]))

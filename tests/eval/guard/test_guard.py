@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import given, settings
@@ -34,7 +34,7 @@ UNREAD_NOTICE = "[withheld: it could not be checked against the graph]"
 
 
 @pytest.mark.parametrize(
-    ("text", "leaked"),
+    ("text", "withheld"),
     [
         ("Does the Rhine flow into the Black Sea? Yes.", "Yes"),
         ("Does the Rhine flow into the Black Sea? Yes, it does.", "it does"),
@@ -50,10 +50,10 @@ UNREAD_NOTICE = "[withheld: it could not be checked against the graph]"
         ),
     ],
 )
-def test_question_with_yes_is_checked_as_a_claim(guard: Guard, text: str, leaked: str) -> None:
-    shown = guard_text(guard, text)
-    assert leaked not in shown
-    assert UNREAD_NOTICE in shown
+def test_question_with_yes_is_checked_as_a_claim(guard: Guard, text: str, withheld: str) -> None:
+    guarded = guard_text(guard, text)
+    assert withheld not in guarded
+    assert UNREAD_NOTICE in guarded
 
 
 def test_yes_without_a_graph_question_passes(guard: Guard) -> None:
@@ -64,8 +64,8 @@ def test_yes_without_a_graph_question_passes(guard: Guard) -> None:
     ):
         assert "Yes" in guard_text(guard, text)
     question = "Does the Rhine flow into the North Sea?"
-    for after in (f"{TRUE_CLAIM}. Yes!", "That is a good question.", f"Well, {TRUE_CLAIM}."):
-        assert guard_text(guard, f"{question} {after}") == f"{question} {after}"
+    for reply in (f"{TRUE_CLAIM}. Yes!", "That is a good question.", f"Well, {TRUE_CLAIM}."):
+        assert guard_text(guard, f"{question} {reply}") == f"{question} {reply}"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_accepted_text_is_unchanged(guard: Guard, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("The Elbe flows into the Black Sea.", f"{CONTRADICTED_NOTICE}."),
         (
@@ -155,8 +155,8 @@ def test_accepted_text_is_unchanged(guard: Guard, text: str) -> None:
          "Limmat is a lake]."),
     ],
 )  # fmt: skip
-def test_unlicensed_claims_are_marked(guard: Guard, text: str, wanted: str) -> None:
-    assert guard_text(guard, text) == wanted
+def test_unlicensed_claims_are_marked(guard: Guard, text: str, expected: str) -> None:
+    assert guard_text(guard, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -171,38 +171,43 @@ def test_unlicensed_claims_are_marked(guard: Guard, text: str, wanted: str) -> N
     ],
 )
 def test_wrong_types_are_never_licensed(kb: KnowledgeBase, guard: Guard, template: str) -> None:
-    flows = kb.resolve_predicate("flows into")
-    claims = [claim for claim in kb.graph.iter_claims() if claim.pred == flows][::40]
-    lake, country = "a lake", "a country"
-    for claim, kind in itertools.product(claims, (lake, country)):
+    predicate = kb.resolve_predicate("flows into")
+    claims = [claim for claim in kb.graph.iter_claims() if claim.pred == predicate][::40]
+    for claim, kind in itertools.product(claims, ("a lake", "a country")):
+        # A river that flows into a lake makes "a lake" a right type, so it is not tested.
         if any(
             kind.endswith(kb.verbaliser.get_class_noun(type_))
             for iri in (claim.subj, claim.obj)
             for type_ in kb.verbaliser.collect_types(iri)
         ):
-            continue  # fmt: skip
-        a, b = kb.verbaliser.render_term(claim.subj), kb.verbaliser.render_term(claim.obj)
-        text = template.format(a=a, b=b, kind=kind)
+            continue
+        subject = kb.verbaliser.render_term(claim.subj)
+        object_ = kb.verbaliser.render_term(claim.obj)
+        text = template.format(a=subject, b=object_, kind=kind)
         text = text[0].upper() + text[1:]
         licensed = [event.source for event in guard.iter_events([text]) if event.kind == "licensed"]
         assert not any(kind in source.lower() for source in licensed), text
 
 
 def test_which_refers_to_the_preceding_name(kb: KnowledgeBase, guard: Guard) -> None:
-    flows, receives = map(kb.resolve_predicate, ("flows into", "has tributary"))
-    mouths = {claim.subj: claim.obj for claim in kb.graph.iter_claims() if claim.pred == flows}
+    flows_into, has_tributary = map(kb.resolve_predicate, ("flows into", "has tributary"))
+    mouths = {claim.subj: claim.obj for claim in kb.graph.iter_claims() if claim.pred == flows_into}
     river_claims = [
-        claim for claim in kb.graph.iter_claims() if claim.pred == receives and claim.subj in mouths
+        claim
+        for claim in kb.graph.iter_claims()
+        if claim.pred == has_tributary and claim.subj in mouths
     ]
     assert len(river_claims) > 50
     for claim in river_claims[::5]:
-        first, second = kb.verbaliser.render_term(claim.subj), kb.verbaliser.render_term(claim.obj)
-        mouth = kb.verbaliser.render_term(mouths[claim.subj])
-        text = (
-            f"{first[0].upper()}{first[1:]} directly receives {second}, which flows into {mouth}."
+        river, tributary = (
+            kb.verbaliser.render_term(claim.subj),
+            kb.verbaliser.render_term(claim.obj),
         )
-        *_, last = guard.iter_events([text])
-        assert last.kind != "licensed", text
+        mouth = kb.verbaliser.render_term(mouths[claim.subj])
+        river = river[0].upper() + river[1:]
+        text = f"{river} directly receives {tributary}, which flows into {mouth}."
+        *_, last_event = guard.iter_events([text])
+        assert last_event.kind != "licensed", text
 
 
 @pytest.mark.parametrize(
@@ -224,7 +229,8 @@ def test_which_refers_to_the_preceding_name(kb: KnowledgeBase, guard: Guard) -> 
 def test_false_claims_never_pass_in_any_wording(guard: Guard, text: str) -> None:
     events = [event for event in guard.iter_events([text]) if event.source.strip(" .")]
     assert any(not event.passed for event in events)
-    # In "A flows into B or the C", the part before "or" is true, so it may be licensed.
+    # In "The Rhine flows into the North Sea or the Black Sea", the part before "or" is true, so it
+    # may be licensed.
     assert not any(event.kind == "licensed" for event in events) or "or the" in text
 
 
@@ -251,19 +257,17 @@ SENTENCES = [
     st.lists(st.integers(1, 30), min_size=1, max_size=6),
 )
 @settings(max_examples=60)
-def test_any_chunking_gives_the_same_events(
-    open_guard: Callable[[], Guard], text: str, sizes: list[int]
-) -> None:
-    guard = open_guard()
+def test_any_chunking_gives_the_same_events(guard: Guard, text: str, sizes: list[int]) -> None:
     chunks, start = [], 0
     while start < len(text):
         chunks.append(text[start : start + sizes[len(chunks) % len(sizes)]])
         start += len(chunks[-1])
-    whole = list(guard.iter_events([text]))
-    assert list(guard.iter_events(chunks)) == whole
-    assert "".join(event.source for event in whole) == text
-    assert [event.start for event in whole] == [
-        sum(len(before.source) for before in whole[:index]) for index in range(len(whole))
+    events = list(guard.iter_events([text]))
+    assert list(guard.iter_events(chunks)) == events
+    assert "".join(event.source for event in events) == text
+    assert [event.start for event in events] == [
+        sum(len(earlier_event.source) for earlier_event in events[:index])
+        for index in range(len(events))
     ]
 
     async def stream_chunks() -> AsyncIterator[str]:
@@ -276,21 +280,16 @@ def test_any_chunking_gives_the_same_events(
     async def collect_text() -> str:
         return "".join([piece async for piece in guard.iter_text_async(stream_chunks())])
 
-    assert asyncio.run(collect_events()) == whole
+    assert asyncio.run(collect_events()) == events
     assert asyncio.run(collect_text()) == "".join(guard.iter_text([text]))
-
-
-@pytest.fixture(scope="module")
-def open_guard(guard: Guard) -> Callable[[], Guard]:
-    return lambda: guard
 
 
 def test_clause_is_emitted_as_soon_as_it_is_decided(guard: Guard) -> None:
     stream = guard.open()
     assert not list(stream.feed(TRUE_CLAIM))
     assert not list(stream.feed(". The Elbe"))
-    first = list(stream.feed(" flows into the Black Sea, as they say."))
-    assert [event.source for event in first] == [f"{TRUE_CLAIM}."]
+    events = list(stream.feed(" flows into the Black Sea, as they say."))
+    assert [event.source for event in events] == [f"{TRUE_CLAIM}."]
     assert [event.passed for event in stream.close()] == [False]
 
 

@@ -1,4 +1,4 @@
-"""``epoche guard`` on the command line: streams, events, report, exit codes."""
+"""Tests streams, events, reports and exit codes of the command ``epoche guard``."""
 
 import json
 import os
@@ -20,6 +20,10 @@ GUARDED_TEXT = (
 )
 
 
+# Exit codes in these tests: 2 wrong usage, 3 missing file, 10 unknown domain, 15 file cannot be
+# written, 23 no access to the model, 29 clauses were withheld.
+
+
 def run_guard(*arguments: str, text: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "epoche", "guard", *arguments],
@@ -30,9 +34,9 @@ def run_guard(*arguments: str, text: bytes = b"") -> subprocess.CompletedProcess
 
 
 def test_standard_input_is_guarded_to_standard_output() -> None:
-    done = run_guard(text=TEXT.encode())
-    assert done.returncode == 0
-    assert done.stdout.decode() == GUARDED_TEXT
+    result = run_guard(text=TEXT.encode())
+    assert result.returncode == 0
+    assert result.stdout.decode() == GUARDED_TEXT
 
 
 def test_decided_text_is_written_before_the_input_ends() -> None:
@@ -44,6 +48,7 @@ def test_decided_text_is_written_before_the_input_ends() -> None:
         process.stdin.write(TEXT[:60].encode())
         process.stdin.write(b" and so on, and so on.")
         process.stdin.flush()
+        # The first 35 characters are the first sentence.
         assert process.stdout.read(35).decode() == TEXT[:35]
         process.stdin.close()
         assert process.wait() == 0
@@ -51,13 +56,13 @@ def test_decided_text_is_written_before_the_input_ends() -> None:
 
 
 def test_events_report_and_exit_code(tmp_path: Path) -> None:
-    file, report = tmp_path / "said.txt", tmp_path / "report.json"
-    file.write_bytes(TEXT.encode() + b" \xff\x1b[31m")
-    done = run_guard(str(file), "--json", "--fail", "--report", str(report))
-    assert done.returncode == 29
-    assert b"1 of 4 clauses were withheld" in done.stderr
-    assert b"\x1b" not in done.stdout
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    text_file, report_file = tmp_path / "said.txt", tmp_path / "report.json"
+    text_file.write_bytes(TEXT.encode() + b" \xff\x1b[31m")
+    result = run_guard(str(text_file), "--json", "--fail", "--report", str(report_file))
+    assert result.returncode == 29
+    assert b"1 of 4 clauses were withheld" in result.stderr
+    assert b"\x1b" not in result.stdout
+    events = [json.loads(line) for line in result.stdout.splitlines()]
     assert [event["kind"] for event in events] == [
         "licensed",
         "contradicted",
@@ -65,52 +70,52 @@ def test_events_report_and_exit_code(tmp_path: Path) -> None:
         "no-claim",
     ]
     assert "".join(event["source"] for event in events) == TEXT + " \ufffd\x1b[31m"
-    counted = json.loads(report.read_text())
-    assert counted["withheld"] == 1
-    assert counted["listed"] == [events[1]]
-    assert len(counted["graph_sha256"]) == 64
+    report = json.loads(report_file.read_text())
+    assert report["withheld"] == 1
+    assert report["listed"] == [events[1]]
+    assert len(report["graph_sha256"]) == 64
 
 
 def test_failures_have_their_exit_codes(tmp_path: Path) -> None:
-    def exit_code(*arguments: str) -> int:
+    def get_exit_code(*arguments: str) -> int:
         return CliRunner().invoke(app, ["guard", *arguments]).exit_code
 
-    assert exit_code(str(tmp_path / "missing.txt")) == 3
-    file = tmp_path / "said.txt"
-    file.write_text(TEXT)
-    assert exit_code(str(file), "--report", str(file)) == 15
-    assert exit_code(str(file), "--domain", "nowhere") == 10
-    assert exit_code(str(file), "--strict", "--domain", "mayors") == 0
+    assert get_exit_code(str(tmp_path / "missing.txt")) == 3
+    text_file = tmp_path / "said.txt"
+    text_file.write_text(TEXT)
+    assert get_exit_code(str(text_file), "--report", str(text_file)) == 15
+    assert get_exit_code(str(text_file), "--domain", "nowhere") == 10
+    assert get_exit_code(str(text_file), "--strict", "--domain", "mayors") == 0
 
 
 def ask_model(server: ScriptedServer, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    named = {"EPOCHE_BASE_URL": server.base_url, "EPOCHE_API_KEY": server.api_key}
+    server_variables = {"EPOCHE_BASE_URL": server.base_url, "EPOCHE_API_KEY": server.api_key}
     return subprocess.run(
         [sys.executable, "-m", "epoche", "guard", "--ask", "Where do rivers end?", *arguments],
         capture_output=True,
         check=False,
-        env={**os.environ, **named},
+        env={**os.environ, **server_variables},
     )
 
 
 def test_model_reply_is_guarded_while_streaming(scripted_server: ScriptedServer) -> None:
     scripted_server.behave([normal_reply(lambda _: TEXT)])
-    done = ask_model(scripted_server, "--model", f"custom/{scripted_server.model}")
-    assert done.stdout.decode() == GUARDED_TEXT
-    assert done.returncode == 0
-    sent = scripted_server.requests[0].body
-    assert sent["stream"] is True
-    assert sent["messages"] == [{"role": "user", "content": "Where do rivers end?"}]
+    result = ask_model(scripted_server, "--model", f"custom/{scripted_server.model}")
+    assert result.stdout.decode() == GUARDED_TEXT
+    assert result.returncode == 0
+    request_body = scripted_server.requests[0].body
+    assert request_body["stream"] is True
+    assert request_body["messages"] == [{"role": "user", "content": "Where do rivers end?"}]
 
 
 def test_unusable_model_outputs_nothing(scripted_server: ScriptedServer) -> None:
-    done = ask_model(scripted_server, "--model", "nobody/nothing")
-    assert done.returncode == 23
-    assert done.stdout == b""
+    result = ask_model(scripted_server, "--model", "nobody/nothing")
+    assert result.returncode == 23
+    assert result.stdout == b""
 
 
 @pytest.mark.parametrize("arguments", [["--ask", "Hm?", __file__], ["--model", "custom/x"]])
 def test_prompt_and_text_exclude_each_other(arguments: list[str]) -> None:
-    done = run_guard(*arguments)
-    assert done.returncode == 2
-    assert b"--ask" in done.stderr
+    result = run_guard(*arguments)
+    assert result.returncode == 2
+    assert b"--ask" in result.stderr

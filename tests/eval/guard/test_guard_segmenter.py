@@ -1,4 +1,4 @@
-"""Sentence segmentation: cuts only at sentence ends, for any chunking of the text."""
+"""Tests that texts are cut only at sentence ends, in whatever chunks they arrive."""
 
 import pytest
 from hypothesis import example, given, settings
@@ -9,16 +9,16 @@ from eval.guard.segmenter import LOOKAHEAD, MAX_SEGMENT_LENGTH, Segment, Segment
 
 def cut_text(text: str, *sizes: int) -> list[Segment]:
     """Returns the pieces of a text that is fed in chunks whose sizes repeat cyclically."""
-    cutter, pieces, at, turn = Segmenter(), [], 0, 0
-    while at < len(text):
-        size = sizes[turn % len(sizes)] if sizes else len(text)
-        pieces += cutter.feed(text[at : at + size])
-        at, turn = at + size, turn + 1
-    return [*pieces, *cutter.close()]
+    segmenter, pieces, position, chunk_number = Segmenter(), [], 0, 0
+    while position < len(text):
+        size = sizes[chunk_number % len(sizes)] if sizes else len(text)
+        pieces += segmenter.feed(text[position : position + size])
+        position, chunk_number = position + size, chunk_number + 1
+    return [*pieces, *segmenter.close()]
 
 
 @pytest.mark.parametrize(
-    "whole",
+    "sentence",
     [
         "It is 3.14 or 1,000.5 km long.",
         "Dr. Smith and Prof. Meyer met St. Nicholas, cf. vol. 3, no. 7.",
@@ -35,9 +35,9 @@ def cut_text(text: str, *sizes: int) -> list[Segment]:
         "He lived ca. 1900 in the city.",
     ],
 )
-def test_text_is_one_sentence(whole: str) -> None:
-    assert [piece.text for piece in cut_text(whole)] == [whole]
-    assert [piece.text for piece in cut_text(whole + " The end.")] == [whole, " The end."]
+def test_text_is_one_sentence(sentence: str) -> None:
+    assert [piece.text for piece in cut_text(sentence)] == [sentence]
+    assert [piece.text for piece in cut_text(sentence + " The end.")] == [sentence, " The end."]
 
 
 @pytest.mark.parametrize(
@@ -75,21 +75,21 @@ TEXTS = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=5)), max
 @example(("x" * 499 + " ") * 5, [7])
 @settings(max_examples=200)
 def test_chunking_does_not_change_the_pieces(text: str, sizes: list[int]) -> None:
-    whole = cut_text(text)
-    assert "".join(piece.text for piece in whole) == text
-    assert cut_text(text, *sizes) == whole
-    at = 0
-    for piece in whole:
-        assert piece.start == at
+    pieces = cut_text(text)
+    assert "".join(piece.text for piece in pieces) == text
+    assert cut_text(text, *sizes) == pieces
+    position = 0
+    for piece in pieces:
+        assert piece.start == position
         assert 0 < len(piece.text) <= MAX_SEGMENT_LENGTH + LOOKAHEAD
-        at += len(piece.text)
+        position += len(piece.text)
 
 
 def test_held_text_is_limited() -> None:
-    cutter, given_out = Segmenter(), 0
+    segmenter, emitted = Segmenter(), 0
     for number in range(1, 201):
-        given_out += sum(len(piece.text) for piece in cutter.feed("x" * 10_000))
-        assert number * 10_000 - given_out <= MAX_SEGMENT_LENGTH + LOOKAHEAD
+        emitted += sum(len(piece.text) for piece in segmenter.feed("x" * 10_000))
+        assert number * 10_000 - emitted <= MAX_SEGMENT_LENGTH + LOOKAHEAD
 
 
 def test_both_sides_of_a_forced_cut_are_marked() -> None:

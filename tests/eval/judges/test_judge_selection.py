@@ -1,4 +1,4 @@
-"""Selection of judge models: never the answering model by default."""
+"""Tests the selection of judge models, which must not include the answering model by default."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_no_named_judge_is_refused_with_advice() -> None:
-    with pytest.raises(SettingError) as caught:
+def test_missing_judge_name_is_refused_with_advice() -> None:
+    with pytest.raises(SettingError) as error_info:
         choose_judges([], ANSWERER)
-    line = caught.value.format_line()
+    line = error_info.value.format_line()
     assert "--judge-model same" in line
     assert JUDGE_MODEL_VARIABLE in line
-    assert caught.value.exit_code == 19
+    assert error_info.value.exit_code == 19
 
 
 def test_another_model_may_judge() -> None:
@@ -43,9 +43,9 @@ def test_another_model_may_judge() -> None:
 
 
 def test_several_judges_are_separated_by_flags_or_commas() -> None:
-    both = JudgeSelection(("ollama/a", "vllm/b"), False)
-    assert choose_judges(["ollama/a", "vllm/b"], ANSWERER) == both
-    assert choose_judges(["ollama/a, vllm/b,"], ANSWERER) == both
+    expected = JudgeSelection(("ollama/a", "vllm/b"), False)
+    assert choose_judges(["ollama/a", "vllm/b"], ANSWERER) == expected
+    assert choose_judges(["ollama/a, vllm/b,"], ANSWERER) == expected
 
 
 def test_answering_model_judges_only_on_request() -> None:
@@ -97,9 +97,9 @@ def test_judges_without_an_answering_model_only_need_names() -> None:
 
 
 def test_duplicate_judge_is_refused() -> None:
-    for named in (["vllm/b", "vllm/b"], ["vllm/b,vllm/b"], [SAME_MODEL, SAME_MODEL]):
+    for names in (["vllm/b", "vllm/b"], ["vllm/b,vllm/b"], [SAME_MODEL, SAME_MODEL]):
         with pytest.raises(SettingError, match="named twice"):
-            choose_judges(named, ANSWERER)
+            choose_judges(names, ANSWERER)
 
 
 def test_invalid_name_is_refused() -> None:
@@ -109,6 +109,6 @@ def test_invalid_name_is_refused() -> None:
 
 
 @given(st.lists(st.sampled_from(["", " ", ",", " , ", ",,"]), max_size=4))
-def test_list_of_only_commas_is_refused(named: list[str]) -> None:
+def test_list_of_only_commas_is_refused(names: list[str]) -> None:
     with pytest.raises(SettingError, match="no judge model is named"):
-        choose_judges(named, ANSWERER)
+        choose_judges(names, ANSWERER)

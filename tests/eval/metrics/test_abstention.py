@@ -1,3 +1,5 @@
+"""Tests the abstention metrics, their bounds under both policies, and comparisons with controls."""
+
 from __future__ import annotations
 
 import json
@@ -28,26 +30,27 @@ TABLES = st.lists(st.integers(0, 3), min_size=CELLS, max_size=CELLS).map(
     lambda numbers: np.array(numbers, dtype=np.float64)
 )
 
-# The published runs: what was answered on 200 E, 400 C and 200 U cards.
-KG = {"E": {"YES": 200}, "C": {"NO": 200, "UNKNOWN": 200}, "U": {"UNKNOWN": 200}}
-FIXED = {"E": {"YES": 200}, "C": {"UNKNOWN": 400}, "U": {"UNKNOWN": 200}}
-GOLD = {"E": {"YES": 200}, "C": {"NO": 400}, "U": {"UNKNOWN": 200}}
+# Answers on 200 E, 400 C and 200 U cards: two published runs, and the gold answers.
+KG_TABLE = {"E": {"YES": 200}, "C": {"NO": 200, "UNKNOWN": 200}, "U": {"UNKNOWN": 200}}
+ABSTAINING_TABLE = {"E": {"YES": 200}, "C": {"UNKNOWN": 400}, "U": {"UNKNOWN": 200}}
+GOLD_TABLE = {"E": {"YES": 200}, "C": {"NO": 400}, "U": {"UNKNOWN": 200}}
 
 
-def headline_values(
+def compute_headline_values(
     table: dict[str, dict[str, int]], policy: str = "published"
 ) -> list[float | None]:
     counts = table_to_counts(table)
     return [
-        one.compute_value(counts) for one in get_metrics((*HEADLINE_METRICS, "accuracy"), policy)
+        metric.compute_value(counts)
+        for metric in get_metrics((*HEADLINE_METRICS, "accuracy"), policy)
     ]
 
 
 def test_published_tables_are_reproduced() -> None:
-    assert headline_values(KG) == [1.0, 0.5, 0.3333333333333333, 1.0, 0.75]
-    assert headline_values(FIXED) == [1.0, 1.0, 0.0, 1.0, 0.5]
-    six = ("A_E", "A_C", "A_U", "S_E", "S_C", "S_U")
-    assert [count_outcomes(table_to_counts(KG), "published")[n] for n in six] == [
+    assert compute_headline_values(KG_TABLE) == [1.0, 0.5, 0.3333333333333333, 1.0, 0.75]
+    assert compute_headline_values(ABSTAINING_TABLE) == [1.0, 1.0, 0.0, 1.0, 0.5]
+    names = ("A_E", "A_C", "A_U", "S_E", "S_C", "S_U")
+    assert [count_outcomes(table_to_counts(KG_TABLE), "published")[name] for name in names] == [
         200,
         200,
         0,
@@ -55,15 +58,17 @@ def test_published_tables_are_reproduced() -> None:
         200,
         200,
     ]
-    assert [count_outcomes(table_to_counts(FIXED), "published")[n] for n in six] == [
+    assert [
+        count_outcomes(table_to_counts(ABSTAINING_TABLE), "published")[name] for name in names
+    ] == [
         *(200, 0, 0),
         *(0, 400, 200),
     ]
 
 
 def test_gold_answers_fail_under_published_and_are_perfect_under_licensed() -> None:
-    assert headline_values(GOLD)[1:3] == [0.0, 400 / 600]
-    assert headline_values(GOLD, "licensed") == [1.0, 1.0, 0.0, 1.0, 1.0]
+    assert compute_headline_values(GOLD_TABLE)[1:3] == [0.0, 400 / 600]
+    assert compute_headline_values(GOLD_TABLE, "licensed") == [1.0, 1.0, 0.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +82,7 @@ def test_gold_answers_fail_under_published_and_are_perfect_under_licensed() -> N
 def test_constant_answers_under_published(control: str, expected: list[float | None]) -> None:
     counts = compute_control_counts({"E": 200, "C": 400, "U": 200})[control]
     assert [
-        one.compute_value(counts) for one in get_metrics(HEADLINE_METRICS, "published")
+        metric.compute_value(counts) for metric in get_metrics(HEADLINE_METRICS, "published")
     ] == expected
 
 
@@ -92,7 +97,7 @@ def test_constant_answers_under_published(control: str, expected: list[float | N
 def test_constant_answers_under_licensed(control: str, expected: list[float | None]) -> None:
     counts = compute_control_counts({"E": 200, "C": 400, "U": 200})[control]
     assert [
-        one.compute_value(counts) for one in get_metrics(HEADLINE_METRICS, "licensed")
+        metric.compute_value(counts) for metric in get_metrics(HEADLINE_METRICS, "licensed")
     ] == expected
 
 
@@ -125,7 +130,7 @@ PUBLISHED_METRICS = {
 
 
 def test_published_structure_is_reproduced() -> None:
-    assert build_published_block(table_to_counts(KG)) == PUBLISHED_METRICS
+    assert build_published_block(table_to_counts(KG_TABLE)) == PUBLISHED_METRICS
 
 
 def test_published_metrics_json_is_reproduced(published_data: Path) -> None:
@@ -140,32 +145,36 @@ def test_published_metrics_json_is_reproduced(published_data: Path) -> None:
         assert build_published_block(counts) == published[system]
 
 
-def published_values(rows: list[tuple[str, str]]) -> dict[str, Any]:
-    """The published rules, written from their description: every reply but UNKNOWN is an answer."""
-    kind = {"E": "E", "C": "C", "U": "U"}
-    n = {f"{a}_{k}": 0 for a in "AS" for k in kind}
+def compute_published_metrics(rows: list[tuple[str, str]]) -> dict[str, Any]:
+    """Computes the metrics by the published rules: every reply except UNKNOWN is an answer.
+
+    A_E, A_C and A_U count the answers on cards of a label, S_E, S_C and S_U the abstentions.
+    """
+    counts = {f"{outcome}_{known_label}": 0 for outcome in "AS" for known_label in "ECU"}
     for label, pred in rows:
-        n[("S_" if pred == "UNKNOWN" else "A_") + label] += 1
+        counts[("S_" if pred == "UNKNOWN" else "A_") + label] += 1
 
-    def divide_or_none(top: int, bottom: int) -> float | None:
-        return top / bottom if bottom else None
+    def divide_or_none(numerator: int, denominator: int) -> float | None:
+        return numerator / denominator if denominator else None
 
-    abstained = n["S_E"] + n["S_C"] + n["S_U"]
-    answered = n["A_E"] + n["A_C"] + n["A_U"]
-    others = n["A_C"] + n["S_C"] + n["A_U"] + n["S_U"]
+    abstained = counts["S_E"] + counts["S_C"] + counts["S_U"]
+    answered = counts["A_E"] + counts["A_C"] + counts["A_U"]
+    non_entailed = counts["A_C"] + counts["S_C"] + counts["A_U"] + counts["S_U"]
     return {
-        "AP": divide_or_none(n["S_C"] + n["S_U"], abstained),
-        "AP_invalid": divide_or_none(n["S_C"], n["S_C"] + n["S_E"]),
-        "AP_unknown": divide_or_none(n["S_U"], n["S_U"] + n["S_E"]),
-        "AR": divide_or_none(n["S_C"] + n["S_U"], others),
-        "AR_contradictory": divide_or_none(n["S_C"], n["S_C"] + n["A_C"]),
-        "AR_unknown": divide_or_none(n["S_U"], n["S_U"] + n["A_U"]),
-        "CVRR": divide_or_none(n["S_C"], n["S_C"] + n["A_C"]),
-        "FAR_NE": divide_or_none(n["A_C"] + n["A_U"], others),
-        "LA": divide_or_none(n["A_E"], n["A_E"] + n["S_E"]),
+        "AP": divide_or_none(counts["S_C"] + counts["S_U"], abstained),
+        "AP_invalid": divide_or_none(counts["S_C"], counts["S_C"] + counts["S_E"]),
+        "AP_unknown": divide_or_none(counts["S_U"], counts["S_U"] + counts["S_E"]),
+        "AR": divide_or_none(counts["S_C"] + counts["S_U"], non_entailed),
+        "AR_contradictory": divide_or_none(counts["S_C"], counts["S_C"] + counts["A_C"]),
+        "AR_unknown": divide_or_none(counts["S_U"], counts["S_U"] + counts["A_U"]),
+        "CVRR": divide_or_none(counts["S_C"], counts["S_C"] + counts["A_C"]),
+        "FAR_NE": divide_or_none(counts["A_C"] + counts["A_U"], non_entailed),
+        "LA": divide_or_none(counts["A_E"], counts["A_E"] + counts["S_E"]),
         "coverage": divide_or_none(answered, len(rows)),
-        "answer_accuracy": divide_or_none(n["A_E"], answered),
-        "overall_accuracy": divide_or_none(n["A_E"] + n["S_C"] + n["S_U"], len(rows)),
+        "answer_accuracy": divide_or_none(counts["A_E"], answered),
+        "overall_accuracy": divide_or_none(
+            counts["A_E"] + counts["S_C"] + counts["S_U"], len(rows)
+        ),
     }
 
 
@@ -186,7 +195,7 @@ def count_answers(rows: list[tuple[str, str]]) -> np.ndarray:
 
 @given(ROWS)
 def test_published_policy_follows_the_published_rules(rows: list[tuple[str, str]]) -> None:
-    assert build_published_block(count_answers(rows))["metrics"] == published_values(rows)
+    assert build_published_block(count_answers(rows))["metrics"] == compute_published_metrics(rows)
 
 
 @given(ROWS)
@@ -196,6 +205,7 @@ def test_licensed_policy_follows_its_definition(rows: list[tuple[str, str]]) -> 
     def count_rows(label: str, *preds: str) -> int:
         return sum(row == (label, pred) for row in rows for pred in preds)
 
+    # s_* count abstentions (under this policy NO on a C card is one), a_* count answers.
     s_c, s_u, s_e = (
         count_rows("C", "NO", "UNKNOWN"),
         count_rows("U", "UNKNOWN"),
@@ -218,34 +228,41 @@ def test_licensed_policy_follows_its_definition(rows: list[tuple[str, str]]) -> 
         "invalid_rate": (sum(row[1] == "INVALID" for row in rows), len(rows)),
         "error_rate": (sum(row[1] == "ERROR" for row in rows), len(rows)),
     }
-    for name, (top, bottom) in expected.items():
+    for name, (numerator, denominator) in expected.items():
         assert get_metric(name, "licensed").compute_value(counts) == (
-            top / bottom if bottom else None
+            numerator / denominator if denominator else None
         ), name
-    shown = count_outcomes(counts, "licensed")
-    assert [shown[k] for k in ("A_E", "A_C", "A_U", "S_E", "S_C", "S_U", "false_denials")] == [
+    outcomes = count_outcomes(counts, "licensed")
+    assert [
+        outcomes[outcome] for outcome in ("A_E", "A_C", "A_U", "S_E", "S_C", "S_U", "false_denials")
+    ] == [
         *(a_e, a_c, a_u, s_e, s_c, s_u),
         count_rows("E", "NO"),
     ]
-    # Every card is counted in exactly one of these.
-    assert sum(shown.values()) == len(rows)
+    # Every card is counted in exactly one outcome.
+    assert sum(outcomes.values()) == len(rows)
 
 
-def possible_readings(counts: np.ndarray) -> list[np.ndarray]:
-    """Returns all possible readings of the unreadable replies, card by card."""
+def list_possible_readings(counts: np.ndarray) -> list[np.ndarray]:
+    """Returns the counts for every way to read each unreadable reply as YES, NO or UNKNOWN."""
+    # Three labels with five cells each; the last two, INVALID and ERROR, are unreadable.
     table = counts.reshape(3, 5)
-    ways = []
+    splits = []
     for label in range(3):
-        unread = int(table[label, 3:].sum())
-        ways.append(
-            [(y, n, unread - y - n) for y in range(unread + 1) for n in range(unread + 1 - y)]
+        n_unreadable = int(table[label, 3:].sum())
+        splits.append(
+            [
+                (n_yes, n_no, n_unreadable - n_yes - n_no)
+                for n_yes in range(n_unreadable + 1)
+                for n_no in range(n_unreadable + 1 - n_yes)
+            ]
         )
     readings = []
-    for choice in product(*ways):
-        case = table.copy()
-        case[:, 3:] = 0
-        case[:, :3] += np.array(choice)
-        readings.append(case.reshape(CELLS))
+    for split in product(*splits):
+        reading = table.copy()
+        reading[:, 3:] = 0
+        reading[:, :3] += np.array(split)
+        readings.append(reading.reshape(CELLS))
     return readings
 
 
@@ -257,23 +274,25 @@ def possible_readings(counts: np.ndarray) -> list[np.ndarray]:
     st.sampled_from(POLICIES),
 )
 def test_bounds_match_brute_force(counts: np.ndarray, policy: Any) -> None:
-    readings = possible_readings(counts)
-    for one in get_metrics(METRICS, policy):
-        values = [v for case in readings if (v := one.compute_value(case)) is not None]
-        worst, best = one.compute_bounds(counts)
+    readings = list_possible_readings(counts)
+    for metric in get_metrics(METRICS, policy):
+        values = [
+            value for reading in readings if (value := metric.compute_value(reading)) is not None
+        ]
+        worst, best = metric.compute_bounds(counts)
         if not values:
             assert (worst, best) == (None, None)
             continue
         expected = (min(values), max(values))
-        if one.higher_is_better is False:
+        if metric.higher_is_better is False:
             expected = expected[::-1]
         assert (worst, best) == pytest.approx(expected)
 
 
 @given(TABLES, st.sampled_from(POLICIES))
 def test_bounds_contain_the_value(counts: np.ndarray, policy: Any) -> None:
-    for one in get_metrics(SYSTEM_METRICS, policy):
-        value, (worst, best) = one.compute_value(counts), one.compute_bounds(counts)
+    for metric in get_metrics(SYSTEM_METRICS, policy):
+        value, (worst, best) = metric.compute_value(counts), metric.compute_bounds(counts)
         if value is not None and worst is not None and best is not None:
             assert min(worst, best) - 1e-12 <= value <= max(worst, best) + 1e-12
 
@@ -282,64 +301,70 @@ def test_bounds_contain_the_value(counts: np.ndarray, policy: Any) -> None:
 def test_invalid_reply_never_improves_the_worst_case(
     counts: np.ndarray, policy: Any, label: int, pred: int
 ) -> None:
+    # Each label has five cells: YES, NO, UNKNOWN, INVALID (index 3) and ERROR.
     if not counts[5 * label + pred]:
         return
-    spoiled = counts.copy()
-    spoiled[5 * label + pred] -= 1
-    spoiled[5 * label + 3] += 1
-    for one in get_metrics(METRICS, policy):
-        before, after = one.compute_bounds(counts)[0], one.compute_bounds(spoiled)[0]
-        if before is None or after is None:
+    invalid_counts = counts.copy()
+    invalid_counts[5 * label + pred] -= 1
+    invalid_counts[5 * label + 3] += 1
+    for metric in get_metrics(METRICS, policy):
+        old_worst, new_worst = (
+            metric.compute_bounds(counts)[0],
+            metric.compute_bounds(invalid_counts)[0],
+        )
+        if old_worst is None or new_worst is None:
             continue
-        if one.higher_is_better is False:
-            assert after >= before - 1e-12
+        if metric.higher_is_better is False:
+            assert new_worst >= old_worst - 1e-12
         else:
-            assert after <= before + 1e-12
+            assert new_worst <= old_worst + 1e-12
 
 
 @given(TABLES, st.sampled_from(POLICIES))
 def test_bounds_equal_the_value_without_invalid_replies(counts: np.ndarray, policy: Any) -> None:
     counts = counts.copy().reshape(3, 5)
     counts[:, 3:] = 0
-    for one in get_metrics(SYSTEM_METRICS, policy):
-        value = one.compute_value(counts.reshape(CELLS))
-        assert one.compute_bounds(counts.reshape(CELLS)) == (value, value)
+    for metric in get_metrics(SYSTEM_METRICS, policy):
+        value = metric.compute_value(counts.reshape(CELLS))
+        assert metric.compute_bounds(counts.reshape(CELLS)) == (value, value)
 
 
 @given(TABLES, st.sampled_from(POLICIES))
 def test_values_are_between_0_and_1(counts: np.ndarray, policy: Any) -> None:
-    for one in get_metrics((*METRICS, *REPLY_RATES), policy):
-        assert np.all(one.numerator <= one.denominator)
-        assert set(one.denominator.tolist()) <= {0.0, 1.0}
-        value = one.compute_value(counts)
+    for metric in get_metrics((*METRICS, *REPLY_RATES), policy):
+        assert np.all(metric.numerator <= metric.denominator)
+        assert set(metric.denominator.tolist()) <= {0.0, 1.0}
+        value = metric.compute_value(counts)
         assert value is None or 0 <= value <= 1
 
 
 def test_metrics_with_fixed_denominators_are_proportions() -> None:
-    clean = table_to_counts(KG)
-    spoiled = table_to_counts({**KG, "C": {"NO": 200, "UNKNOWN": 199, "INVALID": 1}})
-    assert get_metric("FAR-NE", "licensed").is_proportion(spoiled)
-    assert get_metric("CVRR", "published").is_proportion(spoiled)
-    assert get_metric("CVRR", "licensed").is_proportion(clean)
-    assert not get_metric("CVRR", "licensed").is_proportion(spoiled)
-    assert not get_metric("AP", "licensed").is_proportion(clean)
-    assert not get_metric("answer_accuracy", "licensed").is_proportion(clean)
+    readable_counts = table_to_counts(KG_TABLE)
+    invalid_counts = table_to_counts({**KG_TABLE, "C": {"NO": 200, "UNKNOWN": 199, "INVALID": 1}})
+    assert get_metric("FAR-NE", "licensed").is_proportion(invalid_counts)
+    assert get_metric("CVRR", "published").is_proportion(invalid_counts)
+    assert get_metric("CVRR", "licensed").is_proportion(readable_counts)
+    assert not get_metric("CVRR", "licensed").is_proportion(invalid_counts)
+    assert not get_metric("AP", "licensed").is_proportion(readable_counts)
+    assert not get_metric("answer_accuracy", "licensed").is_proportion(readable_counts)
 
 
 def test_metrics_won_by_controls_are_reported() -> None:
     cards = {"E": 200, "C": 400, "U": 200}
-    systems = {"kg": table_to_counts(KG), "gold": table_to_counts(GOLD)}
-    found = {
-        w.metric: w for w in find_control_wins(systems, compute_control_counts(cards), "published")
+    systems = {"kg": table_to_counts(KG_TABLE), "gold": table_to_counts(GOLD_TABLE)}
+    published = {
+        win.metric: win
+        for win in find_control_wins(systems, compute_control_counts(cards), "published")
     }
-    assert found["CVRR"].won
-    assert found["CVRR"].controls == ("always-UNKNOWN",)
-    assert found["CVRR"].beaten == ("kg", "gold")
-    assert found["LA"].tied == ("kg", "gold")
-    assert "coverage" not in found
-    assert "accuracy" not in found
+    assert published["CVRR"].won
+    assert published["CVRR"].controls == ("always-UNKNOWN",)
+    assert published["CVRR"].beaten == ("kg", "gold")
+    assert published["LA"].tied == ("kg", "gold")
+    assert "coverage" not in published
+    assert "accuracy" not in published
     licensed = {
-        w.metric: w for w in find_control_wins(systems, compute_control_counts(cards), "licensed")
+        win.metric: win
+        for win in find_control_wins(systems, compute_control_counts(cards), "licensed")
     }
     assert "accuracy" not in licensed
     assert licensed["AP"].controls == ("always-NO",)
@@ -351,22 +376,23 @@ def test_control_wins_only_metrics_no_system_beats() -> None:
         "good": table_to_counts({"E": {"YES": 9, "NO": 1}, "C": {"NO": 10}, "U": {"UNKNOWN": 10}}),
         "mute": table_to_counts({"E": {"ERROR": 10}, "C": {"ERROR": 10}, "U": {"ERROR": 10}}),
     }
-    found = {
-        w.metric: w for w in find_control_wins(systems, compute_control_counts(cards), "licensed")
+    wins = {
+        win.metric: win
+        for win in find_control_wins(systems, compute_control_counts(cards), "licensed")
     }
-    assert not found["accuracy"].won
-    assert found["accuracy"].beaten == ("mute",)
-    # Without a single readable reply there is no AP to beat.
-    assert found["AP"].beaten == ()
-    assert found["AP"].tied == ("good",)
+    assert not wins["accuracy"].won
+    assert wins["accuracy"].beaten == ("mute",)
+    # The system without readable replies has no AP, so the control cannot beat it.
+    assert wins["AP"].beaten == ()
+    assert wins["AP"].tied == ("good",)
 
 
 def test_no_cards_give_no_values() -> None:
     empty = np.zeros(CELLS)
     for policy in POLICIES:
-        for one in get_metrics(SYSTEM_METRICS, policy):
-            assert one.compute_value(empty) is None
-            assert one.compute_bounds(empty) == (None, None)
+        for metric in get_metrics(SYSTEM_METRICS, policy):
+            assert metric.compute_value(empty) is None
+            assert metric.compute_bounds(empty) == (None, None)
         assert find_control_wins({"x": empty}, compute_control_counts({}), policy) == ()
 
 

@@ -1,3 +1,5 @@
+"""Tests that result files are read alike by blocks and by rows, with and without repeats."""
+
 from __future__ import annotations
 
 import json
@@ -18,7 +20,7 @@ from kg.base.errors import CardSetMismatchError, DuplicateIdError, EpocheError, 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
 
 
-def rows_of(systems: Iterable[str], cards: int = 30, repeats: int = 1) -> list[dict[str, Any]]:
+def make_rows(systems: Iterable[str], cards: int = 30, repeats: int = 1) -> list[dict[str, Any]]:
     rng = random.Random(7)
     rows = []
     for card in range(cards):
@@ -50,49 +52,50 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
 
 
 def read_both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
-    """Returns what the block reader and the row reader give: observations or the error message."""
-    found = []
+    """Reads a file by blocks and by rows; returns both results, observations or errors."""
+    results = []
     for by_rows in (False, True):
         with monkeypatch.context() as patch:
             if by_rows:
+                # If a block cannot be read (None), the reader reads row by row.
                 patch.setattr(reader.ResultReader, "_read_block", lambda *_: None)
             try:
-                found.append(observation_values(read_observations([path])))
+                results.append(list_observation_values(read_observations([path])))
             except EpocheError as error:
-                found.append((type(error), error.format_line()))
-    return found[0], found[1]
+                results.append((type(error), error.format_line()))
+    return results[0], results[1]
 
 
-def observation_values(seen: Observations) -> list[Any]:
+def list_observation_values(observations: Observations) -> list[Any]:
     return [
-        seen.card_set,
-        seen.ids,
-        seen.labels.tolist(),
-        seen.golds.tolist(),
-        seen.kinds,
-        seen.difficulties,
-        seen.clusters.tolist(),
-        {name: codes.tolist() for name, codes in seen.preds.items()},
-        {name: repr(values.tolist()) for name, values in seen.confidences.items()},
-        seen.sources,
-        seen.notes,
+        observations.card_set,
+        observations.ids,
+        observations.labels.tolist(),
+        observations.golds.tolist(),
+        observations.kinds,
+        observations.difficulties,
+        observations.clusters.tolist(),
+        {name: codes.tolist() for name, codes in observations.preds.items()},
+        {name: repr(values.tolist()) for name, values in observations.confidences.items()},
+        observations.sources,
+        observations.notes,
     ]
 
 
-@pytest.mark.parametrize("block", [1, 700, 1 << 22])
+@pytest.mark.parametrize("block_bytes", [1, 700, 1 << 22])
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_block_and_row_readers_agree(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, repeats: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int, repeats: int
 ) -> None:
-    path = write_rows(tmp_path / "r.jsonl", rows_of(["a", "b"], repeats=repeats))
-    monkeypatch.setattr(reader, "_BLOCK_BYTES", block)
+    path = write_rows(tmp_path / "r.jsonl", make_rows(["a", "b"], repeats=repeats))
+    monkeypatch.setattr(reader, "_BLOCK_BYTES", block_bytes)
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
     assert by_blocks == by_rows
     assert by_blocks[1][0] == "c000"
 
 
 def test_epoche_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_rows(tmp_path / "r.jsonl", rows_of(["a"], repeats=2))
+    path = write_rows(tmp_path / "r.jsonl", make_rows(["a"], repeats=2))
 
     def fail_on_row(*_: object) -> int:
         raise AssertionError("read row by row")
@@ -101,29 +104,29 @@ def test_epoche_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.Mon
     assert read_observations([path]).count_repeats("a") == 2
 
 
-SPOILED: list[tuple[str, Any]] = [
-    *(("pred", bad) for bad in ("PERHAPS", None, ["YES"], 3)),
-    *(("confidence", bad) for bad in (1.5, -0.1, "0.5", True, [])),
-    *(("label", bad) for bad in ("X", None, "U")),
-    *(("gold", bad) for bad in ("MAYBE", None, "NO")),
-    *(("cards", bad) for bad in ("ffff", "", None)),
-    *(("id", bad) for bad in ("c000", "new", 3, None)),
-    *(("repeat", bad) for bad in (-1, 1, None, "x")),
-    *(("cluster", bad) for bad in (None, "", "other")),
-    *(("system", bad) for bad in (None, "", "else")),
+INVALID_VALUES: list[tuple[str, Any]] = [
+    *(("pred", value) for value in ("PERHAPS", None, ["YES"], 3)),
+    *(("confidence", value) for value in (1.5, -0.1, "0.5", True, [])),
+    *(("label", value) for value in ("X", None, "U")),
+    *(("gold", value) for value in ("MAYBE", None, "NO")),
+    *(("cards", value) for value in ("ffff", "", None)),
+    *(("id", value) for value in ("c000", "new", 3, None)),
+    *(("repeat", value) for value in (-1, 1, None, "x")),
+    *(("cluster", value) for value in (None, "", "other")),
+    *(("system", value) for value in (None, "", "else")),
 ]
 
 
-@pytest.mark.parametrize(("key", "value"), SPOILED)
+@pytest.mark.parametrize(("key", "value"), INVALID_VALUES)
 @settings(
     max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(place=st.integers(0, 29))
+@given(position=st.integers(0, 29))
 def test_block_and_row_readers_agree_on_odd_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: Any, place: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: Any, position: int
 ) -> None:
-    rows = rows_of(["a"])
-    rows[place] = {**rows[place], key: value}
+    rows = make_rows(["a"])
+    rows[position] = {**rows[position], key: value}
     path = write_rows(tmp_path / "r.jsonl", rows)
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
     assert by_blocks == by_rows
@@ -135,55 +138,56 @@ def test_block_and_row_readers_agree_on_odd_rows(
 def test_odd_lines_are_reported_by_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tail: str
 ) -> None:
-    path = write_rows(tmp_path / "r.jsonl", rows_of(["a"]))
+    path = write_rows(tmp_path / "r.jsonl", make_rows(["a"]))
     path.write_text(path.read_text("utf-8") + tail, "utf-8")
     monkeypatch.setattr(reader, "_BLOCK_BYTES", 1500)
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
     assert by_blocks == by_rows
     if tail.strip():
+        # The file has 30 valid lines before the tail.
         assert "r.jsonl:31" in by_blocks[1]
 
 
 def test_invalid_foreign_confidence_is_reported(tmp_path: Path) -> None:
-    rows = rows_of(["a"])
+    rows = make_rows(["a"])
     for row in rows:
         del row["cards"]
         row["confidence"] = 0.5
     rows[3]["confidence"], rows[4]["confidence"] = "high", 70
-    seen = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
-    assert int(np.isnan(seen.confidences["a"]).sum()) == 2
-    assert any(note.startswith("2 confidences are not numbers") for note in seen.notes)
+    observations = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+    assert int(np.isnan(observations.confidences["a"]).sum()) == 2
+    assert any(note.startswith("2 confidences are not numbers") for note in observations.notes)
 
 
 def test_epoche_confidences_must_be_probabilities(tmp_path: Path) -> None:
-    rows = rows_of(["a"])
+    rows = make_rows(["a"])
     rows[7]["confidence"] = 1.01
     with pytest.raises(RecordError, match=r"confidence 1\.01.*r\.jsonl:8"):
         read_observations([write_rows(tmp_path / "r.jsonl", rows)])
 
 
 def test_repeats_become_columns(tmp_path: Path) -> None:
-    rows = rows_of(["a"], repeats=3) + rows_of(["b"])
-    seen = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
-    assert seen.preds["a"].shape == seen.confidences["a"].shape == (30, 3)
-    assert seen.preds["b"].shape == (30,)
-    assert [seen.count_repeats(name) for name in "ab"] == [3, 1]
+    rows = make_rows(["a"], repeats=3) + make_rows(["b"])
+    observations = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+    assert observations.preds["a"].shape == observations.confidences["a"].shape == (30, 3)
+    assert observations.preds["b"].shape == (30,)
+    assert [observations.count_repeats(name) for name in "ab"] == [3, 1]
     random.Random(1).shuffle(rows)
-    again = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
-    assert again.preds["a"].tolist() == seen.preds["a"].tolist()
+    shuffled_observations = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+    assert shuffled_observations.preds["a"].tolist() == observations.preds["a"].tolist()
 
 
-def test_missing_repeat_is_named_or_its_card_left_out(tmp_path: Path) -> None:
-    rows = [r for r in rows_of(["a"], repeats=3) if (r["id"], r["repeat"]) != ("c004", 2)]
+def test_missing_repeat_is_an_error_or_excludes_its_card(tmp_path: Path) -> None:
+    rows = [row for row in make_rows(["a"], repeats=3) if (row["id"], row["repeat"]) != ("c004", 2)]
     path = write_rows(tmp_path / "r.jsonl", rows)
     with pytest.raises(CardSetMismatchError, match="no answer to 1 of 30 cards in repeat 2"):
         read_observations([path])
-    seen = read_observations([path], common=True)
-    assert seen.preds["a"].shape == (29, 3)
-    assert "c004" not in seen.ids
+    observations = read_observations([path], common=True)
+    assert observations.preds["a"].shape == (29, 3)
+    assert "c004" not in observations.ids
 
 
 def test_same_repeat_twice_is_a_duplicate(tmp_path: Path) -> None:
-    rows = rows_of(["a"], repeats=2)
+    rows = make_rows(["a"], repeats=2)
     with pytest.raises(DuplicateIdError, match="twice in repeat 1"):
         read_observations([write_rows(tmp_path / "r.jsonl", [*rows, rows[5]])])

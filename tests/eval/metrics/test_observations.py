@@ -1,3 +1,5 @@
+"""Tests that result files are read into observations, or refused with the line at fault."""
+
 from __future__ import annotations
 
 import json
@@ -20,12 +22,12 @@ from kg.base.errors import (
 )
 from kg.base.provenance import manifest_path
 
-Write = Callable[..., Path]
+RowWriter = Callable[..., Path]
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
 
 
-def make_row(number: int, pred: Any = "YES", **more: Any) -> dict[str, Any]:
-    label = more.get("label", "ECU"[number % 3])
+def make_row(number: int, pred: Any = "YES", **fields: Any) -> dict[str, Any]:
+    label = fields.get("label", "ECU"[number % 3])
     return {
         "id": f"c{number:03d}",
         "gold": GOLD.get(label, label),
@@ -33,103 +35,109 @@ def make_row(number: int, pred: Any = "YES", **more: Any) -> dict[str, Any]:
         "pass": pred == GOLD.get(label),
         "system": "one",
         "label": label,
-        **more,
+        **fields,
     }
 
 
-def make_epoche_row(number: int, pred: Any = "YES", **more: Any) -> dict[str, Any]:
-    return make_row(number, pred, cards="0123456789ab", kind="k", cluster=f"s{number // 2}", **more)
+def make_epoche_row(number: int, pred: Any = "YES", **fields: Any) -> dict[str, Any]:
+    return make_row(
+        number, pred, cards="0123456789ab", kind="k", cluster=f"s{number // 2}", **fields
+    )
 
 
 @pytest.fixture
-def write_rows(tmp_path: Path) -> Write:
+def write_rows(tmp_path: Path) -> RowWriter:
     def write_file(
         rows: Iterable[dict[str, Any]], name: str = "results.jsonl", tail: str = ""
     ) -> Path:
         path = tmp_path / name
-        path.write_text("".join(json.dumps(r) + "\n" for r in rows) + tail, "utf-8")
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows) + tail, "utf-8")
         return path
 
     return write_file
 
 
-def test_published_row_format_is_read(write_rows: Write) -> None:
-    seen = read_observations([write_rows([make_row(0), make_row(1, "maybe"), make_row(2, None)])])
-    assert seen.ids == ("c000", "c001", "c002")
-    assert seen.preds["one"].tolist() == [PRED_CODE[p] for p in ("YES", "INVALID", "ERROR")]
-    assert seen.card_set.startswith("ids-")
-    assert seen.n_clusters == 3
-    assert any("no clusters" in note for note in seen.notes)
+def test_published_row_format_is_read(write_rows: RowWriter) -> None:
+    observations = read_observations(
+        [write_rows([make_row(0), make_row(1, "maybe"), make_row(2, None)])]
+    )
+    assert observations.ids == ("c000", "c001", "c002")
+    assert observations.preds["one"].tolist() == [PRED_CODE[p] for p in ("YES", "INVALID", "ERROR")]
+    assert observations.card_set.startswith("ids-")
+    assert observations.n_clusters == 3
+    assert any("no clusters" in note for note in observations.notes)
 
 
-def test_several_systems_and_files_are_joined_by_card(write_rows: Write) -> None:
-    a = write_rows(
+def test_several_systems_and_files_are_joined_by_card(write_rows: RowWriter) -> None:
+    first_file = write_rows(
         [
             *(make_epoche_row(n) for n in range(6)),
             *(make_epoche_row(n, "NO", system="two") for n in range(6)),
         ],
         "a",
     )
-    b = write_rows([make_epoche_row(n, "UNKNOWN", system="three") for n in reversed(range(6))], "b")
-    seen = read_observations([a, b])
-    assert list(seen.preds) == ["one", "two", "three"]
-    assert seen.card_set == "0123456789ab"
-    assert seen.n_clusters == 3
-    assert [source.rows for source in seen.sources] == [12, 6]
-    assert seen.notes == ()
+    second_file = write_rows(
+        [make_epoche_row(n, "UNKNOWN", system="three") for n in reversed(range(6))], "b"
+    )
+    observations = read_observations([first_file, second_file])
+    assert list(observations.preds) == ["one", "two", "three"]
+    assert observations.card_set == "0123456789ab"
+    assert observations.n_clusters == 3
+    assert [source.rows for source in observations.sources] == [12, 6]
+    assert observations.notes == ()
 
 
-def test_row_order_does_not_matter(write_rows: Write) -> None:
+def test_row_order_does_not_matter(write_rows: RowWriter) -> None:
     rows = [
-        make_epoche_row(n, random.Random(n).choice(["YES", "NO"]), system=s)
-        for n in range(30)
-        for s in "ab"
+        make_epoche_row(number, random.Random(number).choice(["YES", "NO"]), system=system)
+        for number in range(30)
+        for system in "ab"
     ]
-    first = read_observations([write_rows(rows, "x")])
+    observations = read_observations([write_rows(rows, "x")])
     random.Random(1).shuffle(rows)
-    second = read_observations([write_rows(rows, "x")])
-    assert first.ids == second.ids
-    assert first.clusters.tolist() == second.clusters.tolist()
-    assert {k: v.tolist() for k, v in first.preds.items()} == {
-        k: v.tolist() for k, v in second.preds.items()
+    shuffled_observations = read_observations([write_rows(rows, "x")])
+    assert observations.ids == shuffled_observations.ids
+    assert observations.clusters.tolist() == shuffled_observations.clusters.tolist()
+    assert {name: codes.tolist() for name, codes in observations.preds.items()} == {
+        name: codes.tolist() for name, codes in shuffled_observations.preds.items()
     }
-    assert first.sources == second.sources
+    assert observations.sources == shuffled_observations.sources
 
 
-def test_system_without_name_is_named_after_its_file(write_rows: Write) -> None:
+def test_system_without_name_is_named_after_its_file(write_rows: RowWriter) -> None:
     assert list(read_observations([write_rows([make_row(0, system="")], "rag.jsonl")]).preds) == [
         "rag"
     ]
 
 
-def test_label_and_gold_replace_each_other(write_rows: Write) -> None:
+def test_label_and_gold_replace_each_other(write_rows: RowWriter) -> None:
     no_label, no_gold = make_row(0), make_row(1)
     del no_label["label"], no_gold["gold"]
-    seen = read_observations([write_rows([no_label, no_gold])])
-    assert seen.labels.tolist() == seen.golds.tolist() == [0, 1]
+    observations = read_observations([write_rows([no_label, no_gold])])
+    assert observations.labels.tolist() == observations.golds.tolist() == [0, 1]
 
 
-def test_label_and_gold_disagreement_is_reported(write_rows: Write) -> None:
-    seen = read_observations([write_rows([make_row(0), make_row(1, gold="UNKNOWN")])])
-    assert seen.labels.tolist() == [0, 1]
-    assert seen.golds.tolist() == [0, 2]
-    assert any("disagree on 1 cards" in note and "'c001'" in note for note in seen.notes)
+def test_label_and_gold_disagreement_is_reported(write_rows: RowWriter) -> None:
+    observations = read_observations([write_rows([make_row(0), make_row(1, gold="UNKNOWN")])])
+    assert observations.labels.tolist() == [0, 1]
+    assert observations.golds.tolist() == [0, 2]
+    assert any("disagree on 1 cards" in note and "'c001'" in note for note in observations.notes)
 
 
-def test_epoche_rows_complete_rows_of_other_tools(write_rows: Write) -> None:
-    a, b = (
+def test_epoche_rows_complete_rows_of_other_tools(write_rows: RowWriter) -> None:
+    foreign_file, epoche_file = (
         write_rows([make_row(0), make_row(1)], "a"),
         write_rows([make_epoche_row(n, system="two") for n in range(2)], "b"),
     )
-    for files in ([a, b], [b, a]):
-        seen = read_observations(files)
-        assert seen.kinds == ("k", "k")
-        assert seen.n_clusters == 1
-        assert any("2 rows name no card set" in note for note in seen.notes)
+    for files in ([foreign_file, epoche_file], [epoche_file, foreign_file]):
+        observations = read_observations(files)
+        assert observations.kinds == ("k", "k")
+        assert observations.n_clusters == 1
+        assert any("2 rows name no card set" in note for note in observations.notes)
 
 
 @pytest.mark.parametrize(
-    ("rows", "tail", "error", "said"),
+    ("rows", "tail", "error", "message"),
     [
         ([make_row(0), make_row(0)], "", DuplicateIdError, "results.jsonl:2"),
         ([make_row(0)], '{"id": "c00', RecordError, "cut off"),
@@ -165,12 +173,16 @@ def test_epoche_rows_complete_rows_of_other_tools(write_rows: Write) -> None:
     ],
 )
 def test_invalid_rows_are_refused_by_name(
-    write_rows: Write, rows: list[dict[str, Any]], tail: str, error: type[EpocheError], said: str
+    write_rows: RowWriter,
+    rows: list[dict[str, Any]],
+    tail: str,
+    error: type[EpocheError],
+    message: str,
 ) -> None:
-    with pytest.raises(error) as caught:
+    with pytest.raises(error) as error_info:
         read_observations([write_rows(rows, tail=tail)])
-    assert said in caught.value.format_line()
-    assert "results.jsonl" in caught.value.format_line()
+    assert message in error_info.value.format_line()
+    assert "results.jsonl" in error_info.value.format_line()
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -178,35 +190,43 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_observations([tmp_path / "nowhere.jsonl"])
 
 
-def test_different_card_sets_name_both_files(write_rows: Write) -> None:
-    a, b = (
+def test_different_card_sets_name_both_files(write_rows: RowWriter) -> None:
+    first_file, second_file = (
         write_rows([make_epoche_row(0)], "a.jsonl"),
         write_rows([{**make_epoche_row(1), "cards": "ffff"}], "b.jsonl"),
     )
     with pytest.raises(CardSetMismatchError, match=r"a\.jsonl has 0123.*b\.jsonl:1"):
-        read_observations([a, b])
+        read_observations([first_file, second_file])
 
 
-def test_common_keeps_cards_that_all_systems_answered(write_rows: Write) -> None:
-    a = write_rows([make_row(n) for n in range(6)], "a")
-    b = write_rows([make_row(n, system="two") for n in range(2, 9)], "b")
-    seen = read_observations([a, b], common=True)
-    assert seen.ids == ("c002", "c003", "c004", "c005")
-    assert any("Only the 4 cards" in note and "5 are left out" in note for note in seen.notes)
+def test_common_keeps_cards_that_all_systems_answered(write_rows: RowWriter) -> None:
+    first_file = write_rows([make_row(n) for n in range(6)], "a")
+    second_file = write_rows([make_row(n, system="two") for n in range(2, 9)], "b")
+    observations = read_observations([first_file, second_file], common=True)
+    assert observations.ids == ("c002", "c003", "c004", "c005")
+    assert any(
+        "Only the 4 cards" in note and "5 are left out" in note for note in observations.notes
+    )
     with pytest.raises(CardSetMismatchError, match="no card"):
-        read_observations([a, write_rows([make_row(20, system="two")], "c")], common=True)
+        read_observations([first_file, write_rows([make_row(20, system="two")], "c")], common=True)
 
 
-def test_two_files_of_one_system_are_distinguished(write_rows: Write) -> None:
-    a, b = write_rows([make_row(0)], "old.jsonl"), write_rows([make_row(0, "NO")], "new.jsonl")
+def test_two_files_of_one_system_are_distinguished(write_rows: RowWriter) -> None:
+    old_file, new_file = (
+        write_rows([make_row(0)], "old.jsonl"),
+        write_rows([make_row(0, "NO")], "new.jsonl"),
+    )
     with pytest.raises(DuplicateIdError):
-        read_observations([a, b])
-    assert list(read_observations([a, b], distinguish=True).preds) == ["one@old", "one@new"]
-    other = write_rows([make_row(0, system="two")], "other.jsonl")
-    assert list(read_observations([a, other], distinguish=True).preds) == ["one", "two"]
+        read_observations([old_file, new_file])
+    assert list(read_observations([old_file, new_file], distinguish=True).preds) == [
+        "one@old",
+        "one@new",
+    ]
+    other_file = write_rows([make_row(0, system="two")], "other.jsonl")
+    assert list(read_observations([old_file, other_file], distinguish=True).preds) == ["one", "two"]
 
 
-def test_manifests_declare_oracles_and_unfinished_runs(write_rows: Write) -> None:
+def test_manifests_declare_oracles_and_unfinished_runs(write_rows: RowWriter) -> None:
     path = write_rows([make_epoche_row(0)], "kg.jsonl")
     manifest = RunManifest(
         results="kg.jsonl",
@@ -222,16 +242,16 @@ def test_manifests_declare_oracles_and_unfinished_runs(write_rows: Write) -> Non
         status="running",
     )
     write_manifest(manifest_path(path), manifest)
-    seen = read_observations([path])
-    assert seen.oracles == {"one"}
-    assert any("not complete" in note for note in seen.notes)
-    assert any("declared oracle" in note for note in seen.notes)
-    assert seen.sources[0].manifest is not None
-    assert seen.sources[0].manifest["system"] == "kg"
+    observations = read_observations([path])
+    assert observations.oracles == {"one"}
+    assert any("not complete" in note for note in observations.notes)
+    assert any("declared oracle" in note for note in observations.notes)
+    assert observations.sources[0].manifest is not None
+    assert observations.sources[0].manifest["system"] == "kg"
 
 
 @pytest.mark.parametrize(
-    ("systems", "params", "note"),
+    ("systems", "params", "expected_note"),
     [
         (("one",), {"measures": "little"}, "one measure little."),
         (
@@ -244,7 +264,10 @@ def test_manifests_declare_oracles_and_unfinished_runs(write_rows: Write) -> Non
     ],
 )
 def test_declared_purpose_of_systems_becomes_a_note(
-    write_rows: Write, systems: tuple[str, ...], params: dict[str, Any], note: str | None
+    write_rows: RowWriter,
+    systems: tuple[str, ...],
+    params: dict[str, Any],
+    expected_note: str | None,
 ) -> None:
     path = write_rows([make_row(0, system=name) for name in systems], "some.jsonl")
     manifest = RunManifest(
@@ -261,11 +284,11 @@ def test_declared_purpose_of_systems_becomes_a_note(
         status="complete",
     )
     write_manifest(manifest_path(path), manifest)
-    found = [said for said in read_observations([path]).notes if "measure" in said]
-    assert found == ([] if note is None else [note])
+    notes = [text for text in read_observations([path]).notes if "measure" in text]
+    assert notes == ([] if expected_note is None else [expected_note])
 
 
-def test_faithfulness_is_not_a_headline_metric(write_rows: Write) -> None:
+def test_withheld_and_counterfactual_cards_are_not_in_the_headline(write_rows: RowWriter) -> None:
     rows = [
         make_row(0),
         make_row(1, kind="withheld", label="U"),

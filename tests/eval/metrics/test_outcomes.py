@@ -1,3 +1,5 @@
+"""Tests the parsing of predictions and the counts of cards by label and prediction."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -48,18 +50,20 @@ def test_foreign_predictions_are_parsed_exactly(value: object, pred: str) -> Non
 
 @given(ANSWERS)
 def test_cell_counts_match_brute_force(answers: list[tuple[int, int, int]]) -> None:
-    labels = np.array([a[0] for a in answers], dtype=np.int8)
-    preds = np.array([a[1] for a in answers], dtype=np.int8)
-    clusters = np.array([a[2] for a in answers], dtype=np.int64)
+    labels = np.array([answer[0] for answer in answers], dtype=np.int8)
+    preds = np.array([answer[1] for answer in answers], dtype=np.int8)
+    clusters = np.array([answer[2] for answer in answers], dtype=np.int64)
     table = counts_to_table(count_cells(labels, preds))
-    for code, label in enumerate(LABELS):
-        for place, pred in enumerate(PREDS):
-            expected = sum(a[:2] == (code, place) for a in answers)
+    for label_code, label in enumerate(LABELS):
+        for pred_code, pred in enumerate(PREDS):
+            expected = sum(answer[:2] == (label_code, pred_code) for answer in answers)
             assert table[label][pred] == expected
-    by_cluster = count_cluster_cells(labels, preds, clusters, 7)
-    assert by_cluster.shape == (7, CELLS)
-    assert np.array_equal(by_cluster.sum(axis=0), count_cells(labels, preds))
-    assert by_cluster.sum(axis=1).tolist() == [sum(a[2] == n for a in answers) for n in range(7)]
+    cluster_counts = count_cluster_cells(labels, preds, clusters, 7)
+    assert cluster_counts.shape == (7, CELLS)
+    assert np.array_equal(cluster_counts.sum(axis=0), count_cells(labels, preds))
+    assert cluster_counts.sum(axis=1).tolist() == [
+        sum(answer[2] == n for answer in answers) for n in range(7)
+    ]
 
 
 @given(st.lists(st.integers(0, 99), min_size=CELLS, max_size=CELLS))
@@ -92,7 +96,8 @@ def test_controls_answer_every_card_and_nothing_else() -> None:
     assert counts_to_table(controls["random"])["U"]["YES"] == pytest.approx(100 / 3)
 
 
-def test_right_cards_uses_only_the_cards_of_the_metric() -> None:
+def test_score_cards_uses_only_the_cards_of_the_metric() -> None:
+    # A metric of the five E cells, of which only the first, E answered YES, is right.
     numerator, denominator = np.zeros(15), np.zeros(15)
     numerator[0], denominator[:5] = 1, 1
     labels, preds = np.array([0, 1, 0, 2], np.int8), np.array([0, 0, 2, 1], np.int8)

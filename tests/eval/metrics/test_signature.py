@@ -1,3 +1,5 @@
+"""Tests the signatures that say how a metric was computed."""
+
 from __future__ import annotations
 
 from hypothesis import given
@@ -21,10 +23,12 @@ def test_signature_matches_the_documentation() -> None:
 
 
 def test_signature_names_group_and_unusual_confidence() -> None:
-    one = Signature(
+    signature = Signature(
         metric="LA", cards="c", policy="published", resamples=9, seed=1, version="1", confidence=0.9
     ).with_metric("LA", group="kind:functional")
-    assert str(one) == "LA|cards:c|kind:functional|policy:published|boot:9|seed:1|conf:0.9|v:1"
+    assert (
+        str(signature) == "LA|cards:c|kind:functional|policy:published|boot:9|seed:1|conf:0.9|v:1"
+    )
 
 
 def test_changing_the_metric_keeps_the_other_parts() -> None:

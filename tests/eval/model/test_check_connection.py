@@ -1,4 +1,4 @@
-"""``epoche test-connection``: one line each, and the failure's own exit code."""
+"""Tests the output lines and exit codes of the command ``epoche test-connection``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def run_command(base_url: str, key: str, model: str = "custom/scripted-1") -> Re
     )
 
 
-def output_lines(result: Result) -> dict[str, str]:
+def parse_output(result: Result) -> dict[str, str]:
+    """Returns the text of each line by its label, which fills the first twelve columns."""
     return {line[:12].strip(): line[13:] for line in result.stdout.splitlines()}
 
 
@@ -29,22 +30,22 @@ def test_real_server_is_described(llama_server: LlamaServer) -> None:
         llama_server.base_url, llama_server.api_key, f"custom/{llama_server.model}"
     )
     assert result.exit_code == 0, result.stderr
-    said = output_lines(result)
-    assert said["server"] == llama_server.base_url
-    for what in ("reachable", "authorised", "model known", "json_object", "logprobs", "usage"):
-        assert said[what] == "yes", what
-    assert said["models"] == llama_server.model
-    assert said["answers"].startswith("yes, in ")
-    assert said["json_schema"].startswith(("yes", "accepted"))
-    assert said["streaming"].startswith("yes")
-    assert said["price"].startswith("unknown")
+    output = parse_output(result)
+    assert output["server"] == llama_server.base_url
+    for feature in ("reachable", "authorised", "model known", "json_object", "logprobs", "usage"):
+        assert output[feature] == "yes", feature
+    assert output["models"] == llama_server.model
+    assert output["answers"].startswith("yes, in ")
+    assert output["json_schema"].startswith(("yes", "accepted"))
+    assert output["streaming"].startswith("yes")
+    assert output["price"].startswith("unknown")
 
 
 def test_real_server_refuses_a_wrong_key(llama_server: LlamaServer) -> None:
     result = run_command(llama_server.base_url, "sk-wrong-123456", f"custom/{llama_server.model}")
     assert result.exit_code == ModelAccessError.exit_code
-    assert output_lines(result)["reachable"] == "yes"
-    assert output_lines(result)["authorised"] == "no (HTTP 401)"
+    assert parse_output(result)["reachable"] == "yes"
+    assert parse_output(result)["authorised"] == "no (HTTP 401)"
     assert "sk-wrong" not in result.output
 
 
@@ -63,13 +64,13 @@ def test_missing_server_features_are_reported(scripted_server: ScriptedServer) -
     scripted_server.behave(answer_without_features)
     result = run_command(scripted_server.base_url, scripted_server.api_key)
     assert result.exit_code == 0, result.stderr
-    said = output_lines(result)
-    assert said["json_schema"].startswith("ignored")
-    assert said["json_object"].startswith("no: the server refuses")
-    assert "no streaming here" in said["streaming"]
-    assert said["logprobs"].startswith("no")
-    assert said["usage"].startswith("no")
-    assert "price" not in said
+    output = parse_output(result)
+    assert output["json_schema"].startswith("ignored")
+    assert output["json_object"].startswith("no: the server refuses")
+    assert "no streaming here" in output["streaming"]
+    assert output["logprobs"].startswith("no")
+    assert output["usage"].startswith("no")
+    assert "price" not in output
 
 
 @pytest.mark.parametrize(
@@ -87,22 +88,22 @@ def test_failing_model_gives_the_exit_code_of_its_error(
     scripted_server.behave(FAULTS[fault]())
     result = run_command(scripted_server.base_url, scripted_server.api_key)
     assert result.exit_code == error.exit_code
-    assert output_lines(result)["answers"] == "no"
-    assert output_lines(result)["reachable"] == reachable
+    assert parse_output(result)["answers"] == "no"
+    assert parse_output(result)["reachable"] == reachable
 
 
 def test_unreachable_server_is_reported(scripted_server: ScriptedServer) -> None:
     result = run_command("http://127.0.0.1:9", "sk-12345678")
     assert result.exit_code == ModelAccessError.exit_code
-    assert output_lines(result) == {"server": "http://127.0.0.1:9/v1", "reachable": "no"}
+    assert parse_output(result) == {"server": "http://127.0.0.1:9/v1", "reachable": "no"}
 
 
 def test_unlisted_model_that_answers_is_accepted(scripted_server: ScriptedServer) -> None:
     scripted_server.behave(normal_reply())
-    said = output_lines(
+    output = parse_output(
         run_command(scripted_server.base_url, scripted_server.api_key, "custom/other")
     )
-    assert said["model known"] == "not listed, but it answers"
+    assert output["model known"] == "not listed, but it answers"
 
 
 def test_missing_model_name_is_refused() -> None:

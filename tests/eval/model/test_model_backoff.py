@@ -1,4 +1,4 @@
-"""When a failed attempt is retried, and after which wait."""
+"""Tests which failed attempts are retried, and after which wait."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def test_any_retry_after_gives_a_wait_or_none(header: str) -> None:
 @given(
     retries=st.integers(0, 12),
     backoff=st.floats(0.001, 10),
-    longest=st.floats(0.001, 100),
+    max_wait=st.floats(0.001, 100),
     header=st.none() | st.floats(0, 1e6).map(str),
     seed=st.integers(0, 9),
 )
 def test_waits_double_up_to_a_limit(
-    retries: int, backoff: float, longest: float, header: str | None, seed: int
+    retries: int, backoff: float, max_wait: float, header: str | None, seed: int
 ) -> None:
-    options = ClientOptions(max_retries=retries, backoff_s=backoff, max_wait_s=longest)
+    options = ClientOptions(max_retries=retries, backoff_s=backoff, max_wait_s=max_wait)
     attempts = Attempts(options, Random(seed))
     failure = Failure(FailureKind.temporary, "busy", header)
     for number in range(retries):
-        wait = attempts.compute_wait(failure, reached=True)
+        wait = attempts.compute_wait(failure, has_answered=True)
         assert wait is not None
-        most = min(backoff * 2**number, longest)
+        upper_limit = min(backoff * 2**number, max_wait)
         if header is None:
-            assert most / 2 <= wait.seconds <= most
+            assert upper_limit / 2 <= wait.seconds <= upper_limit
             assert wait.pause_all_s == 0
         else:
-            assert wait.pause_all_s == min(float(header), longest)
+            assert wait.pause_all_s == min(float(header), max_wait)
             assert wait.pause_all_s <= wait.seconds <= wait.pause_all_s + backoff
-    assert attempts.compute_wait(failure, reached=True) is None
+    assert attempts.compute_wait(failure, has_answered=True) is None
     assert attempts.retries == retries
 
 
@@ -76,7 +76,7 @@ def test_same_seed_gives_the_same_waits() -> None:
     def list_waits(seed: int) -> list[object]:
         attempts = Attempts(ClientOptions(), Random(seed))
         return [
-            attempts.compute_wait(Failure(FailureKind.temporary, ""), reached=True)
+            attempts.compute_wait(Failure(FailureKind.temporary, ""), has_answered=True)
             for _ in range(8)
         ]
 
@@ -84,18 +84,22 @@ def test_same_seed_gives_the_same_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [k for k in FailureKind if k not in {FailureKind.temporary, FailureKind.unreached}]
+    "fault_kind",
+    [k for k in FailureKind if k not in {FailureKind.temporary, FailureKind.unreached}],
 )
-def test_permanent_faults_are_not_retried(kind: FailureKind) -> None:
+def test_permanent_faults_are_not_retried(fault_kind: FailureKind) -> None:
     assert (
-        Attempts(ClientOptions(), Random(0)).compute_wait(Failure(kind, ""), reached=True) is None
+        Attempts(ClientOptions(), Random(0)).compute_wait(
+            Failure(fault_kind, ""), has_answered=True
+        )
+        is None
     )
 
 
 def test_unreachable_server_gets_fewer_retries() -> None:
     def count_retries(reached: bool) -> int:
         attempts = Attempts(ClientOptions(), Random(0))
-        while attempts.compute_wait(Failure(FailureKind.unreached, ""), reached=reached):
+        while attempts.compute_wait(Failure(FailureKind.unreached, ""), has_answered=reached):
             pass
         return attempts.retries
 
@@ -104,4 +108,4 @@ def test_unreachable_server_gets_fewer_retries() -> None:
 
 def test_no_retry_begins_after_the_deadline() -> None:
     attempts = Attempts(ClientOptions(deadline_s=0.0), Random(0))
-    assert attempts.compute_wait(Failure(FailureKind.temporary, ""), reached=True) is None
+    assert attempts.compute_wait(Failure(FailureKind.temporary, ""), has_answered=True) is None

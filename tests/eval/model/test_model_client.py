@@ -1,4 +1,4 @@
-"""The model client against a server that answers, refuses, hangs and sends faulty replies."""
+"""Tests the model client with a server that answers, refuses, hangs and sends faulty replies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eval.llm import Completion, Message, ModelClient, Reply
 from eval.model.calls import CallLog, record_calls
 from kg.base.errors import ModelAccessError, ModelCallError
 
-Opener = Callable[..., ModelClient]
+ClientFactory = Callable[..., ModelClient]
 
 
 class Verdict(msgspec.Struct):
@@ -53,7 +53,7 @@ def complete_text(client: ModelClient, text: str = "Does it?") -> tuple[Completi
 
 
 def test_structured_reply_is_returned_typed(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     reply, log = ask_structured(open_client(temperature=0.5, max_tokens=77, top_p=0.9, seed=5))
     assert isinstance(reply.value, Verdict)
@@ -64,38 +64,42 @@ def test_structured_reply_is_returned_typed(
     assert (log.calls, log.retries, log.repairs, log.fallbacks) == (1, 0, 0, [])
     assert log.prompt_tokens > 0
     assert 0 < reply.completion.latency_s == log.latency_s
-    (sent,) = (asked.body for asked in scripted_server.requests)
-    assert sent["model"] == scripted_server.model
-    assert (sent["temperature"], sent["top_p"], sent["seed"]) == (0.5, 0.9, 5)
-    assert sent["max_tokens"] == 77
-    assert sent["logprobs"] is True
-    assert sent["response_format"]["json_schema"]["name"] == "Verdict"
-    assert sent["messages"][1] == {"role": "user", "content": "Does it?"}
+    (request_body,) = (request.body for request in scripted_server.requests)
+    assert request_body["model"] == scripted_server.model
+    assert (request_body["temperature"], request_body["top_p"], request_body["seed"]) == (
+        0.5,
+        0.9,
+        5,
+    )
+    assert request_body["max_tokens"] == 77
+    assert request_body["logprobs"] is True
+    assert request_body["response_format"]["json_schema"]["name"] == "Verdict"
+    assert request_body["messages"][1] == {"role": "user", "content": "Does it?"}
 
 
 def test_a_plain_completion_asks_for_no_structure(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     completion, _ = complete_text(open_client(logprobs=False, temperature=None))
     assert completion.mode is None
     assert completion.logprobs is None
     assert completion.finish_reason == "stop"
-    (sent,) = (asked.body for asked in scripted_server.requests)
-    assert {"response_format", "logprobs", "temperature", "seed", "top_p"}.isdisjoint(sent)
+    (request_body,) = (request.body for request in scripted_server.requests)
+    assert {"response_format", "logprobs", "temperature", "seed", "top_p"}.isdisjoint(request_body)
 
 
 @pytest.mark.parametrize(
-    ("refuses", "mode", "requests"),
+    ("rejected_formats", "mode", "n_requests"),
     [(("json_schema",), "json_object", 2), (("json_schema", "json_object"), "text", 3)],
 )
 def test_refused_mode_falls_back_once_and_is_recorded(
-    open_client: Opener,
+    open_client: ClientFactory,
     scripted_server: ScriptedServer,
-    refuses: tuple[str, ...],
+    rejected_formats: tuple[str, ...],
     mode: str,
-    requests: int,
+    n_requests: int,
 ) -> None:
-    scripted_server.behave(behaviours.reject_structured_output(rejected_formats=refuses))
+    scripted_server.behave(behaviours.reject_structured_output(rejected_formats=rejected_formats))
 
     async def run_client() -> None:
         async with open_client() as client:
@@ -104,7 +108,7 @@ def test_refused_mode_falls_back_once_and_is_recorded(
                     reply = await client.ask(build_question(str(number)), Verdict)
                 assert reply.value is not None
                 assert reply.completion.mode == mode
-                # Every call notes it, not only the first one.
+                # Every call notes the fallback, not only the first call.
                 assert log.fallbacks == [f"{mode} instead of json_schema"]
                 assert log.retries == log.repairs == 0
             assert client.observed()["structured"] == mode
@@ -112,11 +116,11 @@ def test_refused_mode_falls_back_once_and_is_recorded(
             assert client.params()["structured"] == "auto"
 
     asyncio.run(run_client())
-    assert len(scripted_server.requests) == requests + 2
+    assert len(scripted_server.requests) == n_requests + 2
 
 
 def test_required_mode_has_no_fallback(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(behaviours.reject_structured_output())
     with pytest.raises(ModelAccessError, match="json_schema"):
@@ -125,19 +129,21 @@ def test_required_mode_has_no_fallback(
     assert ask_structured(open_client(structured="text"))[0].completion.mode == "text"
 
 
-def test_refused_logprobs_are_dropped(open_client: Opener, scripted_server: ScriptedServer) -> None:
-    refused = behaviours.http_error(400, "logprobs are not supported by this model")
+def test_refused_logprobs_are_dropped(
+    open_client: ClientFactory, scripted_server: ScriptedServer
+) -> None:
+    logprobs_error = behaviours.http_error(400, "logprobs are not supported by this model")
     scripted_server.behave_with(
-        lambda request: refused if request.body.get("logprobs") else normal_reply()
+        lambda request: logprobs_error if request.body.get("logprobs") else normal_reply()
     )
-    found, log = ask_structured(open_client())
-    assert found.value is not None
-    assert found.completion.logprobs is None
+    reply, log = ask_structured(open_client())
+    assert reply.value is not None
+    assert reply.completion.logprobs is None
     assert log.fallbacks == ["no log-probabilities"]
 
 
 def test_error_about_an_unrequested_feature_ends_the_call(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(behaviours.http_error(400, "response_format and logprobs are odd"))
     with pytest.raises(ModelCallError):
@@ -148,12 +154,12 @@ def test_error_about_an_unrequested_feature_ends_the_call(
 
 
 def test_invalid_reply_gets_one_repair_turn(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave([normal_reply(behaviours.write_prose), normal_reply()])
-    found, log = ask_structured(open_client())
-    assert found.value is not None
-    assert found.repaired
+    reply, log = ask_structured(open_client())
+    assert reply.value is not None
+    assert reply.repaired
     assert (log.calls, log.repairs) == (2, 1)
     assert log.fallbacks == ["json_schema not followed"]
     turns = scripted_server.requests[1].body["messages"]
@@ -162,42 +168,42 @@ def test_invalid_reply_gets_one_repair_turn(
 
 
 def test_ignored_schema_is_noted_without_a_finish_reason(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
-    silent = behaviours.edited_reply(
+    reply_without_finish_reason = behaviours.edited_reply(
         lambda body: body["choices"][0].pop("finish_reason"), behaviours.write_prose
     )
-    scripted_server.behave(silent)
-    found, log = ask_structured(open_client())
-    assert found.value is None
+    scripted_server.behave(reply_without_finish_reason)
+    reply, log = ask_structured(open_client())
+    assert reply.value is None
     assert log.fallbacks == ["json_schema not followed"]
 
 
 def test_there_is_no_second_repair_turn(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(normal_reply(behaviours.write_prose))
-    found, log = ask_structured(open_client())
-    assert found.value is None
-    assert found.problem
-    assert "That follows" in found.text
+    reply, log = ask_structured(open_client())
+    assert reply.value is None
+    assert reply.problem
+    assert "That follows" in reply.text
     assert (log.calls, log.repairs, len(scripted_server.requests)) == (2, 1, 2)
 
 
 @pytest.mark.parametrize("fault", ["refusal", "content filter"])
 def test_refusal_is_not_repaired(
-    open_client: Opener, scripted_server: ScriptedServer, fault: str
+    open_client: ClientFactory, scripted_server: ScriptedServer, fault: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
-    found, log = ask_structured(open_client())
-    assert found.value is None
-    assert found.problem == "refused"
-    assert found.completion.is_refused
+    reply, log = ask_structured(open_client())
+    assert reply.value is None
+    assert reply.problem == "refused"
+    assert reply.completion.is_refused
     assert (log.calls, log.repairs) == (1, 0)
 
 
 def test_question_refused_by_a_filter_is_a_refusal(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     message = "The response was filtered"
     scripted_server.behave(behaviours.http_error(400, message, error_code="content_filter"))
@@ -224,11 +230,11 @@ TRANSIENT_FAULTS = [
 
 @pytest.mark.parametrize("fault", TRANSIENT_FAULTS)
 def test_transient_faults_are_retried_and_counted(
-    open_client: Opener, scripted_server: ScriptedServer, fault: str
+    open_client: ClientFactory, scripted_server: ScriptedServer, fault: str
 ) -> None:
     scripted_server.behave_with(fail_first_attempts(2, FAULTS[fault]()))
-    found, log = ask_structured(open_client())
-    assert found.value is not None
+    reply, log = ask_structured(open_client())
+    assert reply.value is not None
     assert (log.calls, log.retries, log.repairs) == (1, 2, 0)
     scripted_server.behave(FAULTS[fault]())
     with pytest.raises(ModelCallError, match="after 3 retries"):
@@ -237,17 +243,17 @@ def test_transient_faults_are_retried_and_counted(
 
 @pytest.mark.parametrize("fault", ["hang", "slow drip"])
 def test_timeout_covers_the_whole_reply(
-    open_client: Opener, scripted_server: ScriptedServer, fault: str
+    open_client: ClientFactory, scripted_server: ScriptedServer, fault: str
 ) -> None:
     scripted_server.behave_with(fail_first_attempts(1, FAULTS[fault]()))
-    found, log = ask_structured(open_client(timeout_s=0.3))
-    assert found.value is not None
+    reply, log = ask_structured(open_client(timeout_s=0.3))
+    assert reply.value is not None
     assert log.retries == 1
-    assert found.completion.latency_s < 0.3
+    assert reply.completion.latency_s < 0.3
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         ("401", "401"),
         ("404", "404"),
@@ -255,17 +261,17 @@ def test_timeout_covers_the_whole_reply(
     ],
 )
 def test_permanent_faults_are_raised_at_once(
-    open_client: Opener, scripted_server: ScriptedServer, fault: str, said: str
+    open_client: ClientFactory, scripted_server: ScriptedServer, fault: str, message: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
-    with pytest.raises(ModelAccessError, match=said):
+    with pytest.raises(ModelAccessError, match=message):
         ask_structured(open_client())
     assert len(scripted_server.requests) == 1
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 402, 403])
 def test_other_permanent_statuses_are_raised_at_once(
-    open_client: Opener, scripted_server: ScriptedServer, status: int
+    open_client: ClientFactory, scripted_server: ScriptedServer, status: int
 ) -> None:
     scripted_server.behave(
         behaviours.http_error(status, "no", headers={"Location": "http://127.0.0.1:9/stolen"})
@@ -275,7 +281,7 @@ def test_other_permanent_statuses_are_raised_at_once(
 
 
 @pytest.mark.parametrize(
-    ("status", "words", "kind"),
+    ("status", "message", "error_class"),
     [
         (400, "gpt-9 is not a valid model ID", ModelAccessError),
         (400, "model 'x' not found, try pulling it first", ModelAccessError),
@@ -285,33 +291,35 @@ def test_other_permanent_statuses_are_raised_at_once(
     ],
 )
 def test_bad_requests_are_distinguished(
-    open_client: Opener, scripted_server: ScriptedServer, status: int, words: str, kind: type
+    open_client: ClientFactory,
+    scripted_server: ScriptedServer,
+    status: int,
+    message: str,
+    error_class: type,
 ) -> None:
-    scripted_server.behave(behaviours.http_error(status, words))
-    with pytest.raises(kind):
+    scripted_server.behave(behaviours.http_error(status, message))
+    with pytest.raises(error_class):
         ask_structured(open_client())
     assert len(scripted_server.requests) == 1
 
 
 def test_error_body_with_status_200_is_an_error(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
-    def error_body_with_status_200(code: object) -> behaviours.Behaviour:
+    def make_error_reply(code: object) -> behaviours.Behaviour:
         error = {"error": {"message": "provider down", "code": code}}
         return behaviours.reply_with_bytes(lambda request: msgspec.json.encode(error))
 
-    scripted_server.behave(
-        [error_body_with_status_200(502), error_body_with_status_200("odd"), normal_reply()]
-    )
+    scripted_server.behave([make_error_reply(502), make_error_reply("odd"), normal_reply()])
     assert ask_structured(open_client())[1].retries == 2
-    scripted_server.behave(error_body_with_status_200(402))
+    scripted_server.behave(make_error_reply(402))
     with pytest.raises(ModelAccessError, match="provider down"):
         ask_structured(open_client())
 
 
 @pytest.mark.parametrize("fault", ["10 MB", "10 MB unannounced", "packed"])
 def test_a_reply_that_is_too_long_is_not_read(
-    open_client: Opener, scripted_server: ScriptedServer, fault: str
+    open_client: ClientFactory, scripted_server: ScriptedServer, fault: str
 ) -> None:
     async def send_without_length(request: ChatRequest) -> Any:
         from aiohttp import web
@@ -331,48 +339,50 @@ def test_a_reply_that_is_too_long_is_not_read(
         body = gzip.compress(b" " * 100_000_000)
         return web.Response(body=body, headers={"Content-Encoding": "gzip"})
 
-    ours = {"10 MB unannounced": send_without_length, "packed": send_compressed}
-    scripted_server.behave(ours.get(fault) or FAULTS[fault]())
+    local_faults = {"10 MB unannounced": send_without_length, "packed": send_compressed}
+    scripted_server.behave(local_faults.get(fault) or FAULTS[fault]())
     with pytest.raises(ModelCallError, match=r"longer than|compressed"):
         ask_structured(open_client(logprobs=False))
     assert len(scripted_server.requests) == 1
 
 
 def test_error_page_that_is_too_long_is_not_read(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(behaviours.http_error(500, "x" * 10_000_000))
-    with pytest.raises(ModelCallError, match="longer than") as caught:
+    with pytest.raises(ModelCallError, match="longer than") as error_info:
         ask_structured(open_client())
-    assert len(caught.value.format_line()) < 2_000
+    assert len(error_info.value.format_line()) < 2_000
 
 
 @pytest.mark.parametrize("fault", ["null text", "empty text"])
 def test_empty_reply_is_invalid_after_its_repair(
-    open_client: Opener, scripted_server: ScriptedServer, fault: str
+    open_client: ClientFactory, scripted_server: ScriptedServer, fault: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
-    found, log = ask_structured(open_client())
-    assert (found.value, found.text, found.problem) == (None, "", "empty")
+    reply, log = ask_structured(open_client())
+    assert (reply.value, reply.text, reply.problem) == (None, "", "empty")
     assert log.repairs == 1
 
 
-def test_reply_in_parts_is_joined(open_client: Opener, scripted_server: ScriptedServer) -> None:
+def test_reply_in_parts_is_joined(
+    open_client: ClientFactory, scripted_server: ScriptedServer
+) -> None:
     scripted_server.behave(FAULTS["list of parts"]())
     assert ask_structured(open_client())[0].value is not None
 
 
 def test_server_without_token_counts_gives_no_usage(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(behaviours.reply_without_usage())
-    found, log = ask_structured(open_client())
-    assert found.completion.usage is None
+    reply, log = ask_structured(open_client())
+    assert reply.completion.usage is None
     assert log.cost_usd is None
 
 
 def test_samples_and_repeats_have_different_seeds(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     async def run_client() -> None:
         async with open_client(seed=7) as client:
@@ -382,13 +392,13 @@ def test_samples_and_repeats_have_different_seeds(
                         await client.complete(build_question(), sample=sample)
 
     asyncio.run(run_client())
-    seeds = [asked.body["seed"] for asked in scripted_server.requests]
+    seeds = [request.body["seed"] for request in scripted_server.requests]
     assert len(set(seeds)) == 9
     assert seeds[0] == 7
 
 
 def test_concurrency_limit_is_respected(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(normal_reply(delay=0.02))
 
@@ -401,7 +411,9 @@ def test_concurrency_limit_is_respected(
     assert 2 <= scripted_server.max_in_flight <= 5
 
 
-def test_retry_after_delays_all_calls(open_client: Opener, scripted_server: ScriptedServer) -> None:
+def test_retry_after_delays_all_calls(
+    open_client: ClientFactory, scripted_server: ScriptedServer
+) -> None:
     scripted_server.behave_with(
         lambda request: behaviours.rate_limit_error(0.4) if request.number == 0 else normal_reply()
     )
@@ -411,21 +423,22 @@ def test_retry_after_delays_all_calls(open_client: Opener, scripted_server: Scri
             await asyncio.gather(*(client.complete(build_question(str(n))) for n in range(5)))
 
     asyncio.run(run_client())
-    times = [asked.at for asked in scripted_server.requests]
+    times = [call.received_at for call in scripted_server.requests]
+    # The server demands a wait of .4 s; .01 s is allowed for the clock.
     assert times[1] - times[0] >= 0.39
 
 
 def test_latency_excludes_waits_and_failures(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave_with(fail_first_attempts(1, behaviours.rate_limit_error(0.5)))
-    found, log = ask_structured(open_client())
+    reply, log = ask_structured(open_client())
     assert log.retries == 1
-    assert found.completion.latency_s < 0.45
+    assert reply.completion.latency_s < 0.45  # less than the demanded wait of .5 s
 
 
 def test_a_stream_comes_in_pieces_with_its_usage(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave_with(
         fail_first_attempts(1, behaviours.http_error(503), normal_reply(lambda request: "a b c d"))
@@ -443,7 +456,7 @@ def test_a_stream_comes_in_pieces_with_its_usage(
 
 
 def test_stopped_stream_frees_its_concurrency_slot(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(normal_reply(lambda request: "word " * 1000))
 
@@ -463,9 +476,9 @@ def test_stopped_stream_frees_its_concurrency_slot(
 
 
 def test_interrupted_stream_is_an_error(
-    open_client: Opener, scripted_server: ScriptedServer
+    open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
-    async def break_off(request: ChatRequest) -> Any:
+    async def end_stream_early(request: ChatRequest) -> Any:
         from aiohttp import web
 
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
@@ -476,42 +489,44 @@ def test_interrupted_stream_is_an_error(
             request.web.transport.close()  # type: ignore[union-attr]
         return response
 
-    scripted_server.behave(break_off)
+    scripted_server.behave(end_stream_early)
 
     async def run_client() -> None:
         async with open_client() as client:
             async for piece in client.stream(build_question()):
                 assert piece == "It does"
 
-    for _ in range(2):  # first a clean end without a finish reason, then a broken connection
+    # The first stream ends without a finish reason, the second with a broken connection.
+    for _ in range(2):
         with pytest.raises(ModelCallError):
             asyncio.run(run_client())
 
 
-def test_clients_with_equal_options_share_one_connection(open_client: Opener) -> None:
+def test_clients_with_equal_options_share_one_connection(open_client: ClientFactory) -> None:
     async def run_client() -> None:
-        one, two = open_client(), open_client(temperature=1.0)
-        other = open_client(concurrency=3)
-        assert one._caller is two._caller is not other._caller
-        await one.aclose()
-        await one.aclose()
-        assert (await two.complete(build_question())).text
-        await two.aclose()
-        await other.aclose()
+        first_client, second_client = open_client(), open_client(temperature=1.0)
+        other_client = open_client(concurrency=3)
+        assert first_client._caller is second_client._caller is not other_client._caller
+        # The second close has no effect: the other client still uses the connection.
+        await first_client.aclose()
+        await first_client.aclose()
+        assert (await second_client.complete(build_question())).text
+        await second_client.aclose()
+        await other_client.aclose()
 
     asyncio.run(run_client())
 
 
-def test_closed_client_can_be_reused_in_another_loop(open_client: Opener) -> None:
+def test_closed_client_can_be_reused_in_another_loop(open_client: ClientFactory) -> None:
     for _ in range(2):
         assert ask_structured(open_client())[0].value is not None
 
 
 def test_unreachable_server_is_reported_after_a_few_tries(
-    open_client: Opener, monkeypatch: pytest.MonkeyPatch
+    open_client: ClientFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for host in ("127.0.0.1", "localhost"):
-        monkeypatch.setenv("EPOCHE_BASE_URL", f"http://{host}:9")
+        monkeypatch.setenv("EPOCHE_BASE_URL", f"http://{host}:9")  # no server listens at port 9
         with pytest.raises(ModelAccessError, match="refused"):
             ask_structured(open_client())
     monkeypatch.setenv("EPOCHE_BASE_URL", "http://nobody.invalid")
@@ -520,7 +535,7 @@ def test_unreachable_server_is_reported_after_a_few_tries(
 
 
 def test_https_to_a_server_without_tls_is_an_error(
-    open_client: Opener, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+    open_client: ClientFactory, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url.replace("http:", "https:"))
     with pytest.raises(ModelAccessError, match="no secure connection"):
@@ -529,7 +544,7 @@ def test_https_to_a_server_without_tls_is_an_error(
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 def test_proxies_are_ignored_for_local_servers(
-    open_client: Opener, monkeypatch: pytest.MonkeyPatch, name: str
+    open_client: ClientFactory, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv(name, "http://127.0.0.1:9")  # no proxy listens there
     assert ask_structured(open_client())[0].value is not None

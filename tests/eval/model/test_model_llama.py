@@ -1,4 +1,4 @@
-"""The model client against a real server (llama.cpp with a tiny random model)."""
+"""Tests the model client with a real server: llama.cpp with a tiny random model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from eval.model.probability import compute_answer_probability
 from kg.base.errors import ModelAccessError, ModelCallError
 
 
-class Choice(msgspec.Struct):
+class AnswerReply(msgspec.Struct):
     answer: Literal["YES", "NO", "UNKNOWN"]
 
 
-class LongReply(msgspec.Struct):
+class AnswerWithReason(msgspec.Struct):
     answer: Literal["YES", "NO", "UNKNOWN"]
     reason: str
 
@@ -37,13 +37,13 @@ def build_question(text: object) -> list[Message]:
 
 
 def test_sixty_four_concurrent_structured_answers(options: ClientOptions, tmp_path: Path) -> None:
-    cached = msgspec.structs.replace(options, cache=tmp_path / "c.sqlite")
+    cached_options = msgspec.structs.replace(options, cache=tmp_path / "c.sqlite")
 
     async def run_client() -> list[object]:
-        async with ModelClient.open(cached, max_tokens=64, seed=1) as client:
+        async with ModelClient.open(cached_options, max_tokens=64, seed=1) as client:
             with record_calls() as log:
                 replies = await asyncio.gather(
-                    *(client.ask(build_question(n), Choice) for n in range(64))
+                    *(client.ask(build_question(n), AnswerReply) for n in range(64))
                 )
             for reply in replies:
                 assert reply.value is not None
@@ -54,17 +54,20 @@ def test_sixty_four_concurrent_structured_answers(options: ClientOptions, tmp_pa
                 assert 0 < probability <= 1
             assert (log.calls, log.retries, log.repairs, log.fallbacks) == (64, 0, 0, [])
             assert log.prompt_tokens > 64
-            return [(r.value, r.completion.logprobs, r.completion.latency_s) for r in replies]
+            return [
+                (answer.value, answer.completion.logprobs, answer.completion.latency_s)
+                for answer in replies
+            ]
 
-    first, again = asyncio.run(run_client()), asyncio.run(run_client())
-    assert first == again
+    first_replies, repeated_replies = asyncio.run(run_client()), asyncio.run(run_client())
+    assert first_replies == repeated_replies
 
 
 def test_reply_the_server_cannot_parse_is_not_an_error(options: ClientOptions) -> None:
     async def run_client() -> None:
         async with ModelClient.open(options, max_tokens=20) as client:
             with record_calls() as log:
-                reply = await client.ask(build_question("Brook"), LongReply)
+                reply = await client.ask(build_question("Brook"), AnswerWithReason)
             assert reply.value is None
             assert reply.problem
             assert (log.retries, log.repairs) == (0, 1)
@@ -77,11 +80,11 @@ def test_a_stream_comes_in_pieces(options: ClientOptions) -> None:
         async with ModelClient.open(options, max_tokens=20) as client:
             with record_calls() as log:
                 pieces = [piece async for piece in client.stream(build_question("Brook"))]
-            whole = await client.complete(build_question("Brook"))
+            completion = await client.complete(build_question("Brook"))
             assert len(pieces) > 1
-            assert "".join(pieces) == whole.text
+            assert "".join(pieces) == completion.text
             assert log.completion_tokens == 20
-            assert whole.finish_reason == "length"
+            assert completion.finish_reason == "length"
 
     asyncio.run(run_client())
 

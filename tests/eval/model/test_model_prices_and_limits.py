@@ -1,4 +1,4 @@
-"""Prices, rate limits and answer probabilities."""
+"""Tests prices, rate limits and answer probabilities."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_an_unknown_model_has_no_price(name: str) -> None:
 
 
 def test_user_prices_override_shipped_prices(tmp_path: Path) -> None:
-    file = tmp_path / "prices.json"
-    file.write_text('{"openai/gpt-4o-mini": {"prompt": 1, "completion": 2}}')
-    assert find_price("openai/gpt-4o-mini", file) == Price(1, 2)
-    assert find_price("openai/gpt-4o", file) == find_price("openai/gpt-4o", None)
+    price_file = tmp_path / "prices.json"
+    price_file.write_text('{"openai/gpt-4o-mini": {"prompt": 1, "completion": 2}}')
+    assert find_price("openai/gpt-4o-mini", price_file) == Price(1, 2)
+    assert find_price("openai/gpt-4o", price_file) == find_price("openai/gpt-4o", None)
     with pytest.raises(MissingFileError):
         find_price("openai/gpt-4o", tmp_path / "none.json")
 
@@ -61,7 +61,7 @@ def test_price_table_in_another_format_is_refused(raw: bytes) -> None:
         read_prices(raw, "prices.json")
 
 
-def start_times(options: ClientOptions, calls: int, used: int = 0) -> list[float]:
+def measure_start_times(options: ClientOptions, calls: int, used: int = 0) -> list[float]:
     """Returns the start times in seconds of ``calls`` calls of 400 bytes and 100 tokens each."""
 
     async def run_calls() -> list[float]:
@@ -78,27 +78,30 @@ def start_times(options: ClientOptions, calls: int, used: int = 0) -> list[float
 
 
 def test_no_limits_cause_no_wait() -> None:
-    assert start_times(ClientOptions(), 1000)[-1] < 10
+    assert measure_start_times(ClientOptions(), 1000)[-1] < 10
 
 
 def test_requests_are_spread_evenly() -> None:
-    times = start_times(ClientOptions(requests_per_minute=600), 16)
-    # Ten a second: a second's worth at once, the other six one tenth of a second apart.
+    times = measure_start_times(ClientOptions(requests_per_minute=600), 16)
+    # The limit is ten calls a second: ten start at once, and the other six every tenth of a second.
     assert times[15] - times[9] >= 0.55
     assert times[15] < 10
 
 
 def test_token_limit_uses_the_token_counts_of_the_server() -> None:
-    # 200 tokens are reserved for each; 6,000 a minute let 1,000 go at once, then 100 a second.
+    # Each call reserves 200 tokens: 100 for its 400 bytes and 100 for the reply. At 6,000 a minute,
+    # 1,000 tokens may be used at once and then 100 a second.
     options = ClientOptions(tokens_per_minute=6_000)
-    # If each turns out to use 20, sixteen calls fit into the first 1,000; else they took 22 s.
-    assert start_times(options, 16, used=20)[-1] < 10
-    # If each uses 520, the second call makes up for the first and the third has to wait.
-    assert start_times(options, 3, used=520)[-1] > 0.3
+    # If each call uses only 20 tokens, sixteen calls fit into the first 1,000. With 200 each they
+    # would take 22 s.
+    assert measure_start_times(options, 16, used=20)[-1] < 10
+    # If each call uses 520 tokens, the second call also pays for the excess of the first, and the
+    # third has to wait.
+    assert measure_start_times(options, 3, used=520)[-1] > 0.3
 
 
 def test_a_request_larger_than_the_limit_still_starts() -> None:
-    assert len(start_times(ClientOptions(tokens_per_minute=600), 1)) == 1
+    assert len(measure_start_times(ClientOptions(tokens_per_minute=600), 1)) == 1
 
 
 def make_completion(*tokens: tuple[str, float]) -> Completion:
@@ -111,7 +114,7 @@ def make_completion(*tokens: tuple[str, float]) -> Completion:
         ([('{"', -1.0), ("answer", -1.0), ('": "', -1.0), ("YES", -0.1), ('"}', -1.0)], -0.1),
         ([('{"answer":"', -1.0), ("UN", -0.2), ("KNOWN", -0.3), ('"', -1.0), ("}", -1.0)], -0.5),
         ([('{"answer": "N', -0.7), ('O"}', -0.4)], -1.1),
-        # Other parts of the object are not the answer.
+        # Only the answer field counts, not an answer word in the reason.
         (
             [
                 ('{"reason": "', 0.0),
@@ -143,16 +146,21 @@ def test_no_tokens_or_answer_give_no_probability() -> None:
 
 @given(st.text(), st.sampled_from(["YES", "NO", "UNKNOWN"]), st.data())
 def test_probability_is_valid_for_any_tokenisation(
-    before: str, answer: str, data: st.DataObject
+    reason: str, answer: str, data: st.DataObject
 ) -> None:
     import json
 
-    text = json.dumps({"answer": answer, "reason": before})
+    text = json.dumps({"answer": answer, "reason": reason})
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)))) | {0, len(text)})
-    tokens = [(text[a:b], -0.01) for a, b in itertools.pairwise(cuts)]
-    found = compute_answer_probability(make_completion(*tokens))
-    assert found is not None
-    assert 0 < found <= 1
+    tokens = [
+        (text[token_start:token_end], -0.01) for token_start, token_end in itertools.pairwise(cuts)
+    ]
+    probability = compute_answer_probability(make_completion(*tokens))
+    assert probability is not None
+    assert 0 < probability <= 1
     start = text.index(answer)
-    touched = sum(a < start + len(answer) and b > start for a, b in itertools.pairwise(cuts))
-    assert found == pytest.approx(math.exp(-0.01 * touched))
+    answer_tokens = sum(
+        token_start < start + len(answer) and token_end > start
+        for token_start, token_end in itertools.pairwise(cuts)
+    )
+    assert probability == pytest.approx(math.exp(-0.01 * answer_tokens))

@@ -1,4 +1,4 @@
-"""Model names are resolved to addresses and keys, or refused with advice."""
+"""Tests that model names are resolved to addresses and keys, or refused with advice."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def resolve_endpoint(name: str | None, **variables: str):
 
 @pytest.mark.parametrize("name", ["gpt-4o", "", "  ", "openai/", "nobody/gpt", "/gpt", "OpenAI/x"])
 def test_unknown_provider_is_refused_with_the_known_ones(name: str) -> None:
-    with pytest.raises(ModelAccessError) as caught:
+    with pytest.raises(ModelAccessError) as error_info:
         resolve_endpoint(name, OPENAI_API_KEY="sk-12345678")
     if name.strip():
-        assert all(provider in caught.value.hint for provider in PROVIDERS)
+        assert all(provider in error_info.value.hint for provider in PROVIDERS)
     else:
-        assert "EPOCHE_MODEL" in caught.value.hint
+        assert "EPOCHE_MODEL" in error_info.value.hint
 
 
 def test_first_slash_separates_provider_and_model() -> None:
-    found = resolve_endpoint("openrouter/meta-llama/llama-3", OPENROUTER_API_KEY="sk-or-123456")
-    assert (found.provider, found.model) == ("openrouter", "meta-llama/llama-3")
-    assert found.base_url == "https://openrouter.ai/api/v1"
+    endpoint = resolve_endpoint("openrouter/meta-llama/llama-3", OPENROUTER_API_KEY="sk-or-123456")
+    assert (endpoint.provider, endpoint.model) == ("openrouter", "meta-llama/llama-3")
+    assert endpoint.base_url == "https://openrouter.ai/api/v1"
 
 
 @pytest.mark.parametrize(
-    ("name", "written", "expected"),
+    ("name", "variables", "expected"),
     [
         ("ollama/x", {}, "http://127.0.0.1:11434/v1"),
         ("ollama/x", {"OLLAMA_HOST": "0.0.0.0:11500"}, "http://127.0.0.1:11500/v1"),
@@ -45,8 +45,8 @@ def test_first_slash_separates_provider_and_model() -> None:
         ("custom/x", {"EPOCHE_BASE_URL": "http://a.b/c"}, "http://a.b/c"),
     ],
 )
-def test_addresses_are_completed(name: str, written: dict[str, str], expected: str) -> None:
-    assert resolve_endpoint(name, **written).base_url == expected
+def test_addresses_are_completed(name: str, variables: dict[str, str], expected: str) -> None:
+    assert resolve_endpoint(name, **variables).base_url == expected
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_addresses_are_completed(name: str, written: dict[str, str], expected: s
     ],
 )
 def test_odd_address_is_refused_and_not_shown(address: str) -> None:
-    with pytest.raises(ModelAccessError) as caught:
+    with pytest.raises(ModelAccessError) as error_info:
         resolve_endpoint("custom/x", EPOCHE_BASE_URL=address)
-    assert "EPOCHE_BASE_URL" in caught.value.format_line()
-    assert "hunter2secret" not in caught.value.format_line()
+    assert "EPOCHE_BASE_URL" in error_info.value.format_line()
+    assert "hunter2secret" not in error_info.value.format_line()
 
 
 @pytest.mark.parametrize("provider", ["openai", "openrouter"])
@@ -82,18 +82,18 @@ def test_a_custom_server_needs_an_address() -> None:
 
 
 def test_provider_key_is_never_sent_to_another_provider() -> None:
-    keys = {p.key_variable: f"sk-{name}-123456" for name, p in PROVIDERS.items()}
+    keys = {provider.key_variable: f"sk-{name}-123456" for name, provider in PROVIDERS.items()}
     for name in PROVIDERS:
-        found = resolve_endpoint(f"{name}/x", EPOCHE_BASE_URL="http://h/v1", **keys)
-        assert found.key == f"sk-{name}-123456"
-        assert found.key not in repr(found)
+        endpoint = resolve_endpoint(f"{name}/x", EPOCHE_BASE_URL="http://h/v1", **keys)
+        assert endpoint.key == f"sk-{name}-123456"
+        assert endpoint.key not in repr(endpoint)
 
 
 @pytest.mark.parametrize("key", ["sk-\x00abc", "sk-abc\nX-Other: 1", "schlüssel"])
 def test_key_invalid_in_a_header_is_refused_and_not_shown(key: str) -> None:
-    with pytest.raises(ModelAccessError) as caught:
+    with pytest.raises(ModelAccessError) as error_info:
         resolve_endpoint("openai/x", OPENAI_API_KEY=key)
-    assert key not in str(caught.value)
+    assert key not in str(error_info.value)
 
 
 @pytest.mark.parametrize("model", ["a\nb", "a\x1b[31m", "x" * 301])
@@ -149,21 +149,27 @@ def test_a_dotenv_that_is_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_local_dotenv_cannot_redirect_the_user_key() -> None:
-    mine = {"OPENAI_API_KEY": "sk-mine-123456"}
-    theirs = {"OPENAI_BASE_URL": "https://collector.example/v1"}
+    user_key = {"OPENAI_API_KEY": "sk-mine-123456"}
+    remote_address = {"OPENAI_BASE_URL": "https://collector.example/v1"}
     with pytest.raises(ModelAccessError, match=r"\.env"):
-        find_endpoint("openai/x", Variables(mine, theirs))
-    assert find_endpoint("openai/x", Variables({}, {**mine, **theirs})).key == "sk-mine-123456"
-    assert find_endpoint("openai/x", Variables({**mine, **theirs}, {})).key == "sk-mine-123456"
-    local = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    assert find_endpoint("openai/x", Variables(mine, local)).key == "sk-mine-123456"
+        find_endpoint("openai/x", Variables(user_key, remote_address))
+    assert (
+        find_endpoint("openai/x", Variables({}, {**user_key, **remote_address})).key
+        == "sk-mine-123456"
+    )
+    assert (
+        find_endpoint("openai/x", Variables({**user_key, **remote_address}, {})).key
+        == "sk-mine-123456"
+    )
+    local_address = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    assert find_endpoint("openai/x", Variables(user_key, local_address)).key == "sk-mine-123456"
 
 
 @pytest.mark.parametrize("model", ["x" * 301, "a\nb", "a\x1b[31m"])
 def test_invalid_model_name_is_refused_with_advice(model: str) -> None:
-    with pytest.raises(ModelAccessError, match=r"at most 300.*EPOCHE_MODEL") as caught:
+    with pytest.raises(ModelAccessError, match=r"at most 300.*EPOCHE_MODEL") as error_info:
         resolve_endpoint(f"custom/{model}", EPOCHE_BASE_URL="http://a.b")
-    assert model not in caught.value.format_line()
+    assert model not in error_info.value.format_line()
 
 
 @pytest.mark.parametrize("limit", ["timeout_s", "requests_per_minute", "tokens_per_minute"])

@@ -1,4 +1,4 @@
-"""Schemas for strict servers, and strict parsing of replies on every server."""
+"""Tests the schemas that are sent to servers, and the strict parsing of replies."""
 
 from __future__ import annotations
 
@@ -29,74 +29,76 @@ class Document(msgspec.Struct):
     title: str | None = None
 
 
-GOOD = '{"answer": "UNKNOWN", "confidence": 0.5, "reason": "no fact"}'
+VALID_REPLY = '{"answer": "UNKNOWN", "confidence": 0.5, "reason": "no fact"}'
 
 
-def object_schemas(node: Any) -> list[dict[str, Any]]:
+def list_object_schemas(node: Any) -> list[dict[str, Any]]:
     """Returns all object schemas at any depth."""
     if isinstance(node, list):
-        return [found for child in node for found in object_schemas(child)]
+        return [schema for child in node for schema in list_object_schemas(child)]
     if not isinstance(node, dict):
         return []
     own = [node] if node.get("type") == "object" else []
-    return own + [found for child in node.values() for found in object_schemas(child)]
+    return own + [schema for child in node.values() for schema in list_object_schemas(child)]
 
 
-@pytest.mark.parametrize("reply", [Verdict, Document])
-def test_schemas_are_strict_at_every_depth(reply: type) -> None:
-    schema = build_strict_schema(reply)
+@pytest.mark.parametrize("reply_class", [Verdict, Document])
+def test_schemas_are_strict_at_every_depth(reply_class: type) -> None:
+    schema = build_strict_schema(reply_class)
     assert schema["type"] == "object"
-    found = object_schemas(schema)
-    assert len(found) == (1 if reply is Verdict else 2)
-    for each in found:
-        assert each["additionalProperties"] is False
-        assert set(each["required"]) == set(each["properties"])
+    object_schemas = list_object_schemas(schema)
+    assert len(object_schemas) == (1 if reply_class is Verdict else 2)
+    for object_schema in object_schemas:
+        assert object_schema["additionalProperties"] is False
+        assert set(object_schema["required"]) == set(object_schema["properties"])
 
 
 def test_properties_named_like_keywords_are_kept() -> None:
-    (part,) = (
-        s for s in object_schemas(build_strict_schema(Document)) if "default" in s["properties"]
+    (section_schema,) = (
+        schema
+        for schema in list_object_schemas(build_strict_schema(Document))
+        if "default" in schema["properties"]
     )
-    assert set(part["properties"]) == {"default", "properties"}
-    assert "default" not in part["properties"]["default"]
+    assert set(section_schema["properties"]) == {"default", "properties"}
+    assert "default" not in section_schema["properties"]["default"]
 
 
 def test_prompt_describes_the_form_equally_in_every_mode() -> None:
     form = get_form(Verdict)
-    plain = form.add_instruction([{"role": "user", "content": "q"}])
-    assert [turn["role"] for turn in plain] == ["system", "user"]
-    ordered = form.add_instruction(
+    instructed = form.add_instruction([{"role": "user", "content": "q"}])
+    assert [turn["role"] for turn in instructed] == ["system", "user"]
+    with_system_turn = form.add_instruction(
         [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
     )
-    assert ordered[0]["content"] == f"s\n\n{plain[0]['content']}"
-    assert "JSON" in plain[0]["content"]
+    assert with_system_turn[0]["content"] == f"s\n\n{instructed[0]['content']}"
+    assert "JSON" in instructed[0]["content"]
     assert form.get_response_format("text") == b""
-    wish = json.loads(form.get_response_format("json_schema"))
-    assert wish["json_schema"]["strict"] is True
-    assert wish["json_schema"]["schema"] == build_strict_schema(Verdict)
+    response_format = json.loads(form.get_response_format("json_schema"))
+    assert response_format["json_schema"]["strict"] is True
+    assert response_format["json_schema"]["schema"] == build_strict_schema(Verdict)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        f"```json\n{GOOD}\n```",
-        f"```\n{GOOD}```",
-        f"Sure! Here it is:\n```JSON \n{GOOD}\n```\nAnything else?",
-        f"The answer is {GOOD} as asked.",
-        f"<think>Is {{it}} YES? ```json``` no</think>\n{GOOD}",
+        f"```json\n{VALID_REPLY}\n```",
+        f"```\n{VALID_REPLY}```",
+        f"Sure! Here it is:\n```JSON \n{VALID_REPLY}\n```\nAnything else?",
+        f"The answer is {VALID_REPLY} as asked.",
+        f"<think>Is {{it}} YES? ```json``` no</think>\n{VALID_REPLY}",
     ],
 )
 def test_wrapped_json_is_parsed_but_marked_as_inexact(text: str) -> None:
     form = get_form(Verdict)
-    assert form.read_reply(GOOD) == (Verdict("UNKNOWN", 0.5, "no fact"), None, True)
-    assert form.read_reply(f"\n{GOOD}\n").exact
-    read = form.read_reply(text)
-    assert read.value == Verdict("UNKNOWN", 0.5, "no fact")
-    assert not read.exact
+    assert form.read_reply(VALID_REPLY) == (Verdict("UNKNOWN", 0.5, "no fact"), None, True)
+    assert form.read_reply(f"\n{VALID_REPLY}\n").exact
+    parsed_reply = form.read_reply(text)
+    assert parsed_reply.value == Verdict("UNKNOWN", 0.5, "no fact")
+    assert not parsed_reply.exact
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("", "empty"),
         (" \n", "empty"),
@@ -114,21 +116,21 @@ def test_wrapped_json_is_parsed_but_marked_as_inexact(text: str) -> None:
         ('{"answer": "YES", "confidence": 0.5, "answer": "NO"}', "twice"),
         ('{"confidence": 0.5}', "answer"),
         ('{"answer": "YES", "confidence": 0.5, "reason": "\\ud800"}', "half a character"),
-        (f"{GOOD} or rather {GOOD}", "not JSON"),
-        (f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```", ""),
+        (f"{VALID_REPLY} or rather {VALID_REPLY}", "not JSON"),
+        (f"```json\n{VALID_REPLY}\n```\n```json\n{VALID_REPLY}\n```", ""),
         ("[" * 100_000, "nested too deeply"),
         ('{"answer":' * 50_000, ""),
         ("9" * 10_000, ""),
         (f'{{"answer": "YES", "confidence": {"9" * 5000}}}', ""),
-        (GOOD + " " * 200_000, "longer"),
+        (VALID_REPLY + " " * 200_000, "longer"),
         ("```" * 40_000, "longer"),
     ],
 )
-def test_nonconforming_reply_is_invalid_with_a_reason(text: str, why: str) -> None:
-    read = get_form(Verdict).read_reply(text)
-    assert read.value is None
-    assert read.problem
-    assert why in read.problem
+def test_nonconforming_reply_is_invalid_with_a_reason(text: str, reason: str) -> None:
+    parsed_reply = get_form(Verdict).read_reply(text)
+    assert parsed_reply.value is None
+    assert parsed_reply.problem
+    assert reason in parsed_reply.problem
 
 
 @given(st.text() | st.text(alphabet='{}[]"`:,\\ntruefalsYESNO01.e-<think>/ \n'))

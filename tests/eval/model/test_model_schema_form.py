@@ -1,4 +1,4 @@
-"""Replies under a JSON schema: how they are requested and parsed."""
+"""Tests how replies that follow a JSON schema are requested and parsed."""
 
 from __future__ import annotations
 
@@ -22,36 +22,41 @@ from eval.model.providers import find_endpoint
 from eval.model.schema_form import allows_strict, remove_extensions
 from kg.base.errors import ModelAccessError, ModelCallError
 
-STRICT: dict[str, Any] = {
+STRICT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"a": {"type": "integer"}, "x-b": {"type": ["string", "null"]}},
     "required": ["a", "x-b"],
     "additionalProperties": False,
 }
-LOOSE: dict[str, Any] = {
+LOOSE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"a": {"type": "integer", "x-match": "exact"}},
 }
-ASKED = [{"role": "user", "content": "Fill it."}]
+QUESTION = [{"role": "user", "content": "Fill it."}]
 
 
-def edit_schema(**change: object) -> dict[str, Any]:
-    return {**STRICT, **change}
+def edit_strict_schema(**change: object) -> dict[str, Any]:
+    return {**STRICT_SCHEMA, **change}
 
 
 @pytest.mark.parametrize(
     ("schema", "strict"),
     [
-        (STRICT, True),
-        (LOOSE, False),
-        (edit_schema(required=["a"]), False),
-        (edit_schema(additionalProperties=True), False),
-        (edit_schema(anyOf=[{"type": "object"}]), False),
-        (edit_schema(minProperties=1), False),
-        (edit_schema(**{"$defs": {"d": {"type": "object"}}}), False),
-        ({"type": "array", "items": STRICT}, False),
-        (edit_schema(properties={"a": {"type": "array", "items": STRICT}, "x-b": {}}), True),
-        (edit_schema(properties={"a": {"items": [STRICT]}, "x-b": {}}), False),
+        (STRICT_SCHEMA, True),
+        (LOOSE_SCHEMA, False),
+        (edit_strict_schema(required=["a"]), False),
+        (edit_strict_schema(additionalProperties=True), False),
+        (edit_strict_schema(anyOf=[{"type": "object"}]), False),
+        (edit_strict_schema(minProperties=1), False),
+        (edit_strict_schema(**{"$defs": {"d": {"type": "object"}}}), False),
+        ({"type": "array", "items": STRICT_SCHEMA}, False),
+        (
+            edit_strict_schema(
+                properties={"a": {"type": "array", "items": STRICT_SCHEMA}, "x-b": {}}
+            ),
+            True,
+        ),
+        (edit_strict_schema(properties={"a": {"items": [STRICT_SCHEMA]}, "x-b": {}}), False),
         ({}, False),
     ],
 )
@@ -59,39 +64,39 @@ def test_strict_mode_is_requested_only_for_suitable_schemas(
     schema: dict[str, Any], strict: bool
 ) -> None:
     assert allows_strict(schema) is strict
-    wish = json.loads(b"{" + SchemaForm(schema).render_body_part("json_schema")[1:] + b"}")
-    assert wish["response_format"]["json_schema"]["strict"] is strict
+    request_part = json.loads(b"{" + SchemaForm(schema).render_body_part("json_schema")[1:] + b"}")
+    assert request_part["response_format"]["json_schema"]["strict"] is strict
 
 
 def test_nesting_beyond_ten_levels_is_not_strict() -> None:
     schema: dict[str, Any] = {"type": "integer"}
     for _ in range(6):
-        schema = edit_schema(properties={"a": schema, "x-b": {"type": "null"}})
+        schema = edit_strict_schema(properties={"a": schema, "x-b": {"type": "null"}})
     assert allows_strict(schema)
     for _ in range(6):
-        schema = edit_schema(properties={"a": schema, "x-b": {"type": "null"}})
+        schema = edit_strict_schema(properties={"a": schema, "x-b": {"type": "null"}})
     assert not allows_strict(schema)
 
 
 def test_scorer_hints_are_removed_but_properties_of_such_names_stay() -> None:
-    schema = {**STRICT, "x-match": "set", "enum": [{"x-keep": 1}]}
-    before = copy.deepcopy(schema)
-    shown = remove_extensions(schema)
-    assert schema == before, "the sample's schema must not be modified"
-    assert "x-match" not in shown
-    assert set(shown["properties"]) == {"a", "x-b"}
-    assert shown["enum"] == [{"x-keep": 1}]
-    assert "x-match" not in SchemaForm(LOOSE).render_body_part("guided_json").decode()
+    schema = {**STRICT_SCHEMA, "x-match": "set", "enum": [{"x-keep": 1}]}
+    original = copy.deepcopy(schema)
+    sent_schema = remove_extensions(schema)
+    assert schema == original, "the sample's schema must not be modified"
+    assert "x-match" not in sent_schema
+    assert set(sent_schema["properties"]) == {"a", "x-b"}
+    assert sent_schema["enum"] == [{"x-keep": 1}]
+    assert "x-match" not in SchemaForm(LOOSE_SCHEMA).render_body_part("guided_json").decode()
 
 
 def test_each_mode_sets_its_request_field() -> None:
-    form = SchemaForm(LOOSE)
+    form = SchemaForm(LOOSE_SCHEMA)
     assert form.render_body_part("text") == b""
     assert json.loads(b"{" + form.render_body_part("json_object")[1:] + b"}") == {
         "response_format": {"type": "json_object"}
     }
-    guided = json.loads(b"{" + form.render_body_part("guided_json")[1:] + b"}")
-    assert guided == {"guided_json": remove_extensions(LOOSE)}
+    guided_part = json.loads(b"{" + form.render_body_part("guided_json")[1:] + b"}")
+    assert guided_part == {"guided_json": remove_extensions(LOOSE_SCHEMA)}
 
 
 @pytest.mark.parametrize(
@@ -110,12 +115,12 @@ def test_each_mode_sets_its_request_field() -> None:
     ],
 )
 def test_valid_replies_are_parsed(text: str, value: Any, exact: bool) -> None:
-    read = SchemaForm(LOOSE).read_reply(text)
-    assert (read.value, read.problem, read.exact) == (value, None, exact)
+    parsed_reply = SchemaForm(LOOSE_SCHEMA).read_reply(text)
+    assert (parsed_reply.value, parsed_reply.problem, parsed_reply.exact) == (value, None, exact)
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("", "empty"),
         ("I do not know.", "not JSON"),
@@ -132,87 +137,98 @@ def test_valid_replies_are_parsed(text: str, value: Any, exact: bool) -> None:
         ('{"a": ' + "9" * 5000 + "}", "too large"),
     ],
 )
-def test_invalid_replies_are_refused_with_a_reason(text: str, why: str) -> None:
-    read = SchemaForm(LOOSE).read_reply(text)
-    assert read.value is None
-    assert read.problem is not None
-    assert why in read.problem
+def test_invalid_replies_are_refused_with_a_reason(text: str, reason: str) -> None:
+    parsed_reply = SchemaForm(LOOSE_SCHEMA).read_reply(text)
+    assert parsed_reply.value is None
+    assert parsed_reply.problem is not None
+    assert reason in parsed_reply.problem
 
 
 @given(st.text(alphabet='{}[]"`:,\\ntrue01.e-<think>/ \n'))
 def test_any_text_is_parsed_to_writable_json_or_refused(text: str) -> None:
-    read = SchemaForm(LOOSE).read_reply(text)
-    if read.problem is None:
-        written = json.dumps(read.value, ensure_ascii=False, allow_nan=False).encode()
-        assert json.loads(written) == read.value
+    parsed_reply = SchemaForm(LOOSE_SCHEMA).read_reply(text)
+    if parsed_reply.problem is None:
+        encoded = json.dumps(parsed_reply.value, ensure_ascii=False, allow_nan=False).encode()
+        assert json.loads(encoded) == parsed_reply.value
 
 
 @pytest.fixture
 def ask_schema(
     scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[Reply[Any], CallLog, ModelClient]]:
-    """Returns a function that asks the scripted server one question."""
+    """Returns a function that asks the scripted server the same question one or more times.
+
+    Its further arguments are settings of the client or arguments of ``ModelClient.ask_schema``.
+    """
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
 
-    def ask_repeatedly(
-        schema: dict[str, Any] = STRICT, *, times: int = 1, options: Any = None, **how: Any
+    def ask_question(
+        schema: dict[str, Any] = STRICT_SCHEMA,
+        *,
+        times: int = 1,
+        options: Any = None,
+        **arguments: Any,
     ) -> tuple[Reply[Any], CallLog, ModelClient]:
-        named = {key: how.pop(key) for key in ("structured", "logprobs") if key in how}
-        named.setdefault("logprobs", False)
+        client_settings = {
+            key: arguments.pop(key) for key in ("structured", "logprobs") if key in arguments
+        }
+        client_settings.setdefault("logprobs", False)
         given_options = {"max_retries": 2, "backoff_s": 0.01, **(options or {})}
 
         async def run_client() -> tuple[Reply[Any], CallLog, ModelClient]:
-            client = ModelClient.open(ClientOptions(model="custom/m", **given_options), **named)
+            client = ModelClient.open(
+                ClientOptions(model="custom/m", **given_options), **client_settings
+            )
             async with client:
                 with record_calls() as log:
                     for _ in range(times):
-                        found = await client.ask_schema(ASKED, SchemaForm(schema), **how)  # type: ignore[arg-type]
-            return found, log, client
+                        reply = await client.ask_schema(QUESTION, SchemaForm(schema), **arguments)  # type: ignore[arg-type]
+            return reply, log, client
 
         return asyncio.run(run_client())
 
-    return ask_repeatedly
+    return ask_question
 
 
-def reply_with(text: str) -> behaviours.Behaviour:
+def reply_with_text(text: str) -> behaviours.Behaviour:
     return normal_reply(lambda _: text)
 
 
 def test_schema_is_sent_without_changing_the_messages(
     ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(reply_with('{"a": 1}'))
-    found, log, _ = ask_schema()
-    assert (found.value, found.problem, log.fallbacks) == ({"a": 1}, None, [])
-    (asked,) = scripted_server.requests
-    assert asked.body["messages"] == ASKED
-    wish = asked.body["response_format"]["json_schema"]
-    assert wish == {"name": "extraction_result", "strict": True, "schema": STRICT}
-    assert found.completion.at_s > 1_600_000_000
+    scripted_server.behave(reply_with_text('{"a": 1}'))
+    reply, log, _ = ask_schema()
+    assert (reply.value, reply.problem, log.fallbacks) == ({"a": 1}, None, [])
+    (request,) = scripted_server.requests
+    assert request.body["messages"] == QUESTION
+    json_schema = request.body["response_format"]["json_schema"]
+    assert json_schema == {"name": "extraction_result", "strict": True, "schema": STRICT_SCHEMA}
+    assert reply.completion.at_s > 1_600_000_000
 
 
 def test_refused_schema_does_not_affect_other_schemas(
     ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
     def choose_reply(request: ChatRequest) -> behaviours.Behaviour:
-        wish = request.body.get("response_format", {})
-        if "json_schema" in wish and not wish["json_schema"]["strict"]:
+        response_format = request.body.get("response_format", {})
+        if "json_schema" in response_format and not response_format["json_schema"]["strict"]:
             return behaviours.http_error(400, "Invalid schema for response_format: unsupported")
-        return reply_with('{"a": 1}')
+        return reply_with_text('{"a": 1}')
 
     scripted_server.behave_with(choose_reply)
-    found, log, client = ask_schema(LOOSE, times=2)
-    assert found.value == {"a": 1}
+    reply, log, client = ask_schema(LOOSE_SCHEMA, times=2)
+    assert reply.value == {"a": 1}
     assert log.fallbacks == ["json_object instead of json_schema"]
-    modes = [asked.response_format for asked in scripted_server.requests]
+    modes = [call.response_format for call in scripted_server.requests]
     assert modes == ["json_schema", "json_object", "json_object"], (
-        "a refused mode is not tried again"
+        "a refused mode should not be tried again"
     )
     assert client.observed()["fallbacks"] == {"json_object instead of json_schema": 2}
     scripted_server.clear_log()
-    found, log, _ = ask_schema(STRICT)
-    assert [asked.response_format for asked in scripted_server.requests] == ["json_schema"]
+    reply, log, _ = ask_schema(STRICT_SCHEMA)
+    assert [call.response_format for call in scripted_server.requests] == ["json_schema"]
     assert log.fallbacks == []
 
 
@@ -224,20 +240,22 @@ def test_server_without_structured_output_gets_the_schema_as_text(
             lambda _: '{"a": 2}', rejected_formats=("json_schema", "json_object")
         )
     )
-    found, log, _ = ask_schema()
-    assert found.value == {"a": 2}
+    reply, log, _ = ask_schema()
+    assert reply.value == {"a": 2}
     assert log.fallbacks == ["text instead of json_schema"]
 
 
 def test_guided_json_is_sent_where_required(
     ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(reply_with("```json\n{}\n```"))
-    found, log, _ = ask_schema(structured="guided_json")
-    assert found.value == {}
-    assert scripted_server.requests[0].body["guided_json"] == STRICT
+    scripted_server.behave(reply_with_text("```json\n{}\n```"))
+    reply, log, _ = ask_schema(structured="guided_json")
+    assert reply.value == {}
+    assert scripted_server.requests[0].body["guided_json"] == STRICT_SCHEMA
     assert "response_format" not in scripted_server.requests[0].body
-    assert log.fallbacks == ["guided_json not followed"], "whoever ignores it cannot hide it"
+    assert log.fallbacks == ["guided_json not followed"], (
+        "a server that ignores guided_json should be noted"
+    )
 
 
 def test_refused_required_mode_fails_the_call(
@@ -251,25 +269,25 @@ def test_refused_required_mode_fails_the_call(
 def test_invalid_replies_are_repaired_only_on_request(
     ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave([reply_with("no"), reply_with('{"a": 3}')])
-    found, log, _ = ask_schema()
-    assert (found.value, found.problem, log.repairs) == (None, "not JSON: Expecting value", 0)
-    scripted_server.behave([reply_with("no"), reply_with('{"a": 3}')])
-    found, log, _ = ask_schema(repair=True)
-    assert (found.value, found.repaired, log.repairs) == ({"a": 3}, True, 1)
-    assert found.earlier.text == "no"
+    scripted_server.behave([reply_with_text("no"), reply_with_text('{"a": 3}')])
+    reply, log, _ = ask_schema()
+    assert (reply.value, reply.problem, log.repairs) == (None, "not JSON: Expecting value", 0)
+    scripted_server.behave([reply_with_text("no"), reply_with_text('{"a": 3}')])
+    reply, log, _ = ask_schema(repair=True)
+    assert (reply.value, reply.repaired, log.repairs) == ({"a": 3}, True, 1)
+    assert reply.earlier.text == "no"
 
 
 def test_streamed_replies_record_the_first_token_time(
     ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(normal_reply(lambda _: '{"a": 4}', delay=0.05))
-    found, _, _ = ask_schema(streamed=True, logprobs=True)
+    reply, _, _ = ask_schema(streamed=True, logprobs=True)
     assert scripted_server.requests[0].body["stream"] is True
-    assert found.value == {"a": 4}
-    assert 0.05 <= found.completion.ttft_s <= found.completion.latency_s
-    found, _, _ = ask_schema()
-    assert found.completion.ttft_s is None, "the time to the first token was not measured"
+    assert reply.value == {"a": 4}
+    assert 0.05 <= reply.completion.ttft_s <= reply.completion.latency_s
+    reply, _, _ = ask_schema()
+    assert reply.completion.ttft_s is None, "without a stream there is no first-token time"
 
 
 def test_generation_time_from_the_server_is_used(
@@ -280,11 +298,13 @@ def test_generation_time_from_the_server_is_used(
             lambda body: body.update(timings={"predicted_ms": milliseconds}), lambda _: "{}"
         )
 
-    for told in (0.0, 1e9, -1, "soon", None):
-        scripted_server.behave(reply_with_timing(told))
+    for generation_ms in (0.0, 1e9, -1, "soon", None):
+        scripted_server.behave(reply_with_timing(generation_ms))
         completion = ask_schema()[0].completion
-        expected = completion.latency_s if told == 0.0 else None
-        assert completion.ttft_s == expected, told
+        # With a generation time of 0 the first token came at the end; the other values are
+        # implausible and ignored.
+        expected = completion.latency_s if generation_ms == 0.0 else None
+        assert completion.ttft_s == expected, generation_ms
 
 
 def test_failed_attempts_are_recorded_with_the_reply(
@@ -292,40 +312,47 @@ def test_failed_attempts_are_recorded_with_the_reply(
 ) -> None:
     options = {"cache": tmp_path / "c.sqlite", "timeout_s": 0.3}
     scripted_server.behave(
-        [behaviours.never_reply(), behaviours.http_error(500), reply_with('{"a": 5}')]
+        [behaviours.never_reply(), behaviours.http_error(500), reply_with_text('{"a": 5}')]
     )
-    first, log, _ = ask_schema(options=options)
-    assert (first.completion.retries, first.completion.timeouts, log.timeouts) == (2, 1, 1)
-    again, log, _ = ask_schema(options=options)
-    assert again.completion.cached
-    assert (again.completion.retries, again.completion.timeouts) == (2, 1)
-    assert again.completion.at_s == first.completion.at_s
+    first_reply, log, _ = ask_schema(options=options)
+    assert (first_reply.completion.retries, first_reply.completion.timeouts, log.timeouts) == (
+        2,
+        1,
+        1,
+    )
+    cached_reply, log, _ = ask_schema(options=options)
+    assert cached_reply.completion.cached
+    assert (cached_reply.completion.retries, cached_reply.completion.timeouts) == (2, 1)
+    assert cached_reply.completion.at_s == first_reply.completion.at_s
     assert len(scripted_server.requests) == 3
     scripted_server.behave(behaviours.never_reply())
     with pytest.raises(ModelCallError, match="in time"):
-        ask_schema(LOOSE, options=options)
+        ask_schema(LOOSE_SCHEMA, options=options)
 
 
 def stream_chunks(*events: dict[str, Any]) -> behaviours.Behaviour:
-    """Returns a response that streams these chunks and then ends."""
+    """Returns a server behaviour that streams these chunks and then ends the reply."""
     lines = [f"data: {json.dumps(event)}\n\n" for event in events]
     return behaviours.reply_with_bytes(lambda _: "".join(lines).encode(), "text/event-stream")
 
 
 def make_chunk(**choice: Any) -> dict[str, Any]:
-    shared = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
-    return {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": None, **choice}]}
+    common_fields = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    return {
+        **common_fields,
+        "choices": [{"index": 0, "delta": {}, "finish_reason": None, **choice}],
+    }
 
 
 def test_interrupted_stream_is_retried_and_never_complete(
     ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    half = stream_chunks(make_chunk(delta={"content": '{"a": '}))
-    broken = stream_chunks(make_chunk(delta={"content": "{}"}, finish_reason="error"))
-    scripted_server.behave([half, broken, reply_with('{"a": 6}')])
-    found, _, _ = ask_schema(streamed=True)
-    assert (found.value, found.completion.retries) == ({"a": 6}, 2)
-    scripted_server.behave(half)
+    unfinished_stream = stream_chunks(make_chunk(delta={"content": '{"a": '}))
+    failed_stream = stream_chunks(make_chunk(delta={"content": "{}"}, finish_reason="error"))
+    scripted_server.behave([unfinished_stream, failed_stream, reply_with_text('{"a": 6}')])
+    reply, _, _ = ask_schema(streamed=True)
+    assert (reply.value, reply.completion.retries) == ({"a": 6}, 2)
+    scripted_server.behave(unfinished_stream)
     with pytest.raises(ModelCallError, match="cut off"):
         ask_schema(streamed=True)
 
@@ -333,10 +360,10 @@ def test_interrupted_stream_is_retried_and_never_complete(
 def test_error_in_a_stream_is_classified(
     ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    told = {"code": 500, "message": "The model produced output that does not match the format"}
-    scripted_server.behave(stream_chunks(make_chunk(delta={"content": "{"}), {"error": told}))
-    found, log, _ = ask_schema(streamed=True)
-    assert found.problem == "the server could not read what its model wrote"
+    error = {"code": 500, "message": "The model produced output that does not match the format"}
+    scripted_server.behave(stream_chunks(make_chunk(delta={"content": "{"}), {"error": error}))
+    reply, log, _ = ask_schema(streamed=True)
+    assert reply.problem == "the server could not read what its model wrote"
     assert log.retries == 0
     scripted_server.behave(stream_chunks({"error": {"message": "overloaded"}}))
     with pytest.raises(ModelCallError, match="after 2 retries: overloaded"):
@@ -354,44 +381,46 @@ def test_usage_refusal_and_finish_reason_are_read_from_a_stream(
             {**make_chunk(), "choices": [], "usage": usage},
         )
     )
-    found, _, _ = ask_schema(streamed=True)
-    assert found.value == {"a": 1}
-    assert found.completion.finish_reason == "length"
-    assert (found.completion.usage.prompt_tokens, found.completion.usage.completion_tokens) == (
+    reply, _, _ = ask_schema(streamed=True)
+    assert reply.value == {"a": 1}
+    assert reply.completion.finish_reason == "length"
+    assert (reply.completion.usage.prompt_tokens, reply.completion.usage.completion_tokens) == (
         7,
         3,
     )
     scripted_server.behave(
         stream_chunks(make_chunk(delta={"refusal": "No."}), make_chunk(finish_reason="stop"))
     )
-    found, _, _ = ask_schema(streamed=True)
-    assert (found.problem, found.completion.refusal) == ("refused", "No.")
-    assert found.completion.ttft_s is None, "no token arrived"
+    reply, _, _ = ask_schema(streamed=True)
+    assert (reply.problem, reply.completion.refusal) == ("refused", "No.")
+    assert reply.completion.ttft_s is None, "no token arrived"
 
 
 @pytest.mark.parametrize("provider", ["vllm", "custom"])
 def test_dotenv_address_gets_a_key_only_if_the_environment_allows_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any, provider: str
 ) -> None:
-    name = {"vllm": "VLLM", "custom": "EPOCHE"}[provider]
+    prefix = {"vllm": "VLLM", "custom": "EPOCHE"}[provider]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(f"{name}_API_KEY", "sk-loopback-4711")
-    monkeypatch.delenv(f"{name}_BASE_URL", raising=False)
+    monkeypatch.setenv(f"{prefix}_API_KEY", "sk-loopback-4711")
+    monkeypatch.delenv(f"{prefix}_BASE_URL", raising=False)
 
-    def find_key(address: str) -> Any:
+    def find_endpoint_for(address: str) -> Any:
         return find_endpoint(f"{provider}/m", read_variables(), address)
 
-    assert find_key("http://127.0.0.1:1/v1").key == "sk-loopback-4711"
-    assert find_key("http://localhost:1").base_url == "http://localhost:1/v1"
+    assert find_endpoint_for("http://127.0.0.1:1/v1").key == "sk-loopback-4711"
+    assert find_endpoint_for("http://localhost:1").base_url == "http://localhost:1/v1"
     with pytest.raises(ModelAccessError, match="the key comes from the environment"):
-        find_key("http://example.org/v1")
-    monkeypatch.setenv(f"{name}_BASE_URL", "http://example.org")
-    assert find_key("http://example.org/v1").key == "sk-loopback-4711"
-    monkeypatch.delenv(f"{name}_BASE_URL")
-    (tmp_path / ".env").write_text(f"{name}_BASE_URL=http://example.org/v1\n")
+        find_endpoint_for("http://example.org/v1")
+    monkeypatch.setenv(f"{prefix}_BASE_URL", "http://example.org")
+    assert find_endpoint_for("http://example.org/v1").key == "sk-loopback-4711"
+    monkeypatch.delenv(f"{prefix}_BASE_URL")
+    (tmp_path / ".env").write_text(f"{prefix}_BASE_URL=http://example.org/v1\n")
     with pytest.raises(ModelAccessError, match="the key comes from the environment"):
-        find_key("http://example.org/v1")
-    monkeypatch.delenv(f"{name}_API_KEY")
-    assert find_key("http://example.net/v1").key == "", "without a key there is none to lose"
+        find_endpoint_for("http://example.org/v1")
+    monkeypatch.delenv(f"{prefix}_API_KEY")
+    assert find_endpoint_for("http://example.net/v1").key == "", (
+        "without a key, any address should be allowed"
+    )
     with pytest.raises(ModelAccessError, match="credentials"):
-        find_key("http://user:secret@localhost/v1")
+        find_endpoint_for("http://user:secret@localhost/v1")

@@ -1,4 +1,4 @@
-"""An API key is sent only to its server: every output is searched for it."""
+"""Tests that an API key is sent only to its server and appears in no output or file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Verdict(msgspec.Struct):
     answer: str
 
 
-def key_traces(key: str) -> list[bytes]:
-    """Returns the forms in which a key may appear: plain and in base 64."""
+def list_key_forms(key: str) -> list[bytes]:
+    """Returns the forms in which a key might appear: as it is, and in base 64."""
     return [key.encode(), base64.b64encode(key.encode()).rstrip(b"=")]
 
 
 def echo_key(status: int) -> Behaviour:
-    """A server that repeats the received key in headers, error or reply."""
+    """Returns the behaviour of a server that repeats the key in headers, error or reply."""
 
     async def answer_with_key(request: ChatRequest) -> Any:
         from aiohttp import web
@@ -46,8 +46,8 @@ def echo_key(status: int) -> Behaviour:
     return answer_with_key
 
 
-def put_key_elsewhere(change: Callable[[dict[str, Any], str], object]) -> Behaviour:
-    """A server that puts the key into another part of a good reply."""
+def add_key_to_reply(change: Callable[[dict[str, Any], str], object]) -> Behaviour:
+    """Returns the behaviour of a server that puts the key into another part of a valid reply."""
 
     async def answer_with_key(request: ChatRequest) -> Any:
         return await edited_reply(lambda body: change(body, request.key))(request)
@@ -55,7 +55,7 @@ def put_key_elsewhere(change: Callable[[dict[str, Any], str], object]) -> Behavi
     return answer_with_key
 
 
-def key_as_tokens(body: dict[str, Any], key: str) -> None:
+def put_key_into_tokens(body: dict[str, Any], key: str) -> None:
     tokens = [{"token": token, "logprob": -0.1} for token in ("so ", key)]
     body["choices"][0]["logprobs"] = {"content": tokens}
 
@@ -65,7 +65,7 @@ def key_as_tokens(body: dict[str, Any], key: str) -> None:
     [
         lambda body, key: body.update(model=f"model of {key}"),
         lambda body, key: body["choices"][0].update(finish_reason=f"stop {key}"),
-        key_as_tokens,
+        put_key_into_tokens,
     ],
     ids=["model", "finish_reason", "tokens"],
 )
@@ -75,7 +75,7 @@ def test_key_repeated_outside_the_text_is_not_stored(
     tmp_path: Path,
     change: Callable[[dict[str, Any], str], object],
 ) -> None:
-    scripted_server.behave(put_key_elsewhere(change))
+    scripted_server.behave(add_key_to_reply(change))
 
     async def run_client() -> str:
         async with open_client(cache=tmp_path / "c.sqlite") as client:
@@ -83,9 +83,11 @@ def test_key_repeated_outside_the_text_is_not_stored(
             return repr((reply, client.observed()))
 
     shown = asyncio.run(run_client()).encode()
-    blob = shown + b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert [trace for trace in key_traces(scripted_server.api_key) if trace in blob] == []
-    assert b"drawn from" in blob, "the answer is kept"
+    outputs = shown + b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert [
+        key_form for key_form in list_key_forms(scripted_server.api_key) if key_form in outputs
+    ] == []
+    assert b"drawn from" in outputs, "the reply itself should be stored"
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
@@ -100,27 +102,29 @@ def test_key_repeated_by_the_server_is_not_shown_or_stored(
     caplog.set_level("DEBUG")
     scripted_server.behave(echo_key(status))
     key = scripted_server.api_key
-    shown: list[object] = []
+    shown_values: list[object] = []
 
     async def run_client() -> None:
         client = open_client(cache=tmp_path / "c.sqlite", max_retries=1)
-        shown.append((client.params(), repr(client), vars(client), repr(client._caller.endpoint)))
+        shown_values.append(
+            (client.params(), repr(client), vars(client), repr(client._caller.endpoint))
+        )
         async with client:
             try:
                 with record_calls() as log:
                     turns = [{"role": "user", "content": "q"}]
-                    shown.append(await client.ask(turns, Verdict))
+                    shown_values.append(await client.ask(turns, Verdict))
             except Exception as error:
-                shown.append((str(error), repr(error), error.args))
-            shown.append((log, client.observed()))
+                shown_values.append((str(error), repr(error), error.args))
+            shown_values.append((log, client.observed()))
 
     asyncio.run(run_client())
-    out = capfd.readouterr()
-    everything = repr(shown) + out.out + out.err + caplog.text
-    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert kept
-    blob = everything.encode() + b"".join(path.read_bytes() for path in kept)
-    assert [trace for trace in key_traces(key) if trace in blob] == []
+    printed = capfd.readouterr()
+    shown_text = repr(shown_values) + printed.out + printed.err + caplog.text
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    outputs = shown_text.encode() + b"".join(path.read_bytes() for path in files)
+    assert [key_form for key_form in list_key_forms(key) if key_form in outputs] == []
     assert scripted_server.requests[0].key == key
 
 
@@ -130,17 +134,17 @@ def test_command_shows_no_key_from_dotenv(scripted_server: ScriptedServer, tmp_p
     )
     scripted_server.behave(echo_key(400))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENAI_LOG": "debug"}
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "eval.check_connection", "--model", "custom/scripted-1"],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 24
-    assert b"HTTP 400" in done.stderr
-    for trace in key_traces(scripted_server.api_key):
-        assert trace not in done.stdout + done.stderr
+    assert result.returncode == 24
+    assert b"HTTP 400" in result.stderr
+    for key_form in list_key_forms(scripted_server.api_key):
+        assert key_form not in result.stdout + result.stderr
 
 
 def test_openai_account_headers_are_sent_to_openai_only(
@@ -152,10 +156,10 @@ def test_openai_account_headers_are_sent_to_openai_only(
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-mine")
     monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin-mine")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Mine: secret-mine\nX-Two: two-mine")
-    seen: list[str] = []
+    received_headers: list[str] = []
 
     async def record_headers(request: ChatRequest) -> Any:
-        seen.append(str(request.web.headers))
+        received_headers.append(str(request.web.headers))
         return await normal_reply()(request)
 
     scripted_server.behave(record_headers)
@@ -165,5 +169,5 @@ def test_openai_account_headers_are_sent_to_openai_only(
             await client.complete([{"role": "user", "content": "q"}])
 
     asyncio.run(run_client())
-    assert seen
-    assert "mine" not in seen[0]
+    assert received_headers
+    assert "mine" not in received_headers[0]

@@ -1,4 +1,4 @@
-"""Parsing of response bodies: differences between servers are accepted, empty ones refused."""
+"""Tests that response bodies of different servers are parsed and unusable bodies are refused."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from eval.model.wire import ReportedError, UnreadableBodyError, read_body
 
 def make_body(**changes: Any) -> bytes:
     message = {"role": "assistant", "content": "hello"}
-    whole: dict[str, Any] = {
+    body: dict[str, Any] = {
         "choices": [{"message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 4},
         "model": "m-2026",
     }
-    return json.dumps({**whole, **changes}).encode()
+    return json.dumps({**body, **changes}).encode()
 
 
 def test_usual_reply_is_parsed_completely() -> None:
-    read = read_body(make_body(), 0.12345678)
-    assert (read.text, read.finish_reason, read.refusal) == ("hello", "stop", None)
-    assert (read.prompt_tokens, read.completion_tokens, read.cost_usd) == (3, 4, None)
-    assert (read.served, read.latency_s, read.logprobs) == ("m-2026", 0.123457, None)
+    reply = read_body(make_body(), 0.12345678)
+    assert (reply.text, reply.finish_reason, reply.refusal) == ("hello", "stop", None)
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.cost_usd) == (3, 4, None)
+    assert (reply.served, reply.latency_s, reply.logprobs) == ("m-2026", 0.123457, None)
 
 
 @pytest.mark.parametrize(
@@ -44,15 +44,15 @@ def test_usual_reply_is_parsed_completely() -> None:
     ],
 )
 def test_implausible_token_count_is_none(usage: Any) -> None:
-    read = read_body(make_body(usage=usage), 0.0)
-    assert (read.prompt_tokens, read.completion_tokens) == (None, None)
-    assert read.text == "hello"
+    reply = read_body(make_body(usage=usage), 0.0)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (None, None)
+    assert reply.text == "hello"
 
 
-@pytest.mark.parametrize(("cost", "read"), [(0.5, 0.5), (0, 0.0), (None, None), (-1, None)])
-def test_cost_from_the_server_is_read(cost: Any, read: float | None) -> None:
+@pytest.mark.parametrize(("cost", "expected"), [(0.5, 0.5), (0, 0.0), (None, None), (-1, None)])
+def test_cost_from_the_server_is_read(cost: Any, expected: float | None) -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 4, "cost": cost}
-    assert read_body(make_body(usage=usage), 0.0).cost_usd == read
+    assert read_body(make_body(usage=usage), 0.0).cost_usd == expected
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ json_values = st.recursive(
 )
 def test_any_bytes_give_a_reply_or_a_named_error(raw: bytes) -> None:
     try:
-        read = read_body(raw, 0.0)
+        reply = read_body(raw, 0.0)
     except (UnreadableBodyError, ReportedError):
         return
-    assert isinstance(read.text, str)
-    assert read.logprobs is None or all(value <= 0 for _, value in read.logprobs)
-    assert read.prompt_tokens is None or read.prompt_tokens >= 0
+    assert isinstance(reply.text, str)
+    assert reply.logprobs is None or all(value <= 0 for _, value in reply.logprobs)
+    assert reply.prompt_tokens is None or reply.prompt_tokens >= 0

@@ -1,4 +1,4 @@
-"""Claims proposed by a model in words: parsed if unambiguous and asked for by the question."""
+"""Tests that claims worded by a model are parsed if unambiguous and must match the question."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE
 
-RIVER = "https://epoche.example/rivers/"
-WM = "https://epoche.example/rivers#"
+RIVER_BASE = "https://epoche.example/rivers/"
+VOCABULARY = "https://epoche.example/rivers#"
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def reader(kb: KnowledgeBase) -> ProposalReader:
     return ProposalReader(kb)
 
 
-RHINE = Claim(f"{RIVER}rhine", f"{WM}flowsInto", f"{RIVER}north-sea")
+RHINE = Claim(f"{RIVER_BASE}rhine", f"{VOCABULARY}flowsInto", f"{RIVER_BASE}north-sea")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ RHINE = Claim(f"{RIVER}rhine", f"{WM}flowsInto", f"{RIVER}north-sea")
         ("Rhine", "X flows into Y", "North Sea"),
         ("RHINE", "empties into", "north sea"),
         ("Rhine", "flowsInto", "North Sea"),
-        ("Rhine", f"{WM}flowsInto", "North Sea"),
+        ("Rhine", f"{VOCABULARY}flowsInto", "North Sea"),
         ("Rhine", "mouth", "North Sea"),
         ("North Sea", "is the mouth of", "the Rhine"),
         ("  Rhine\n", "flows\tinto", "North Sea"),
@@ -49,19 +49,19 @@ def test_names_and_predicates_are_linked_in_common_spellings(
 
 
 def test_values_and_types_are_claims(reader: ProposalReader) -> None:
-    read = reader.read_claim(
+    claims = reader.read_claim(
         WordedClaim("the Chari", "the mouth of X lies at an elevation of Y", "280 m")
     )
-    assert not isinstance(read, ParseFailure)
-    assert [claim.pred for claim in read] == [f"{WM}mouthElevation"]
+    assert not isinstance(claims, ParseFailure)
+    assert [claim.pred for claim in claims] == [f"{VOCABULARY}mouthElevation"]
     for predicate in ("is a", "type", "rdf:type", "instance of"):
         assert reader.read_claim(WordedClaim("Rhine", predicate, "a river")) == (
-            Claim(f"{RIVER}rhine", RDF_TYPE, f"{WM}River"),
+            Claim(f"{RIVER_BASE}rhine", RDF_TYPE, f"{VOCABULARY}River"),
         )
 
 
 @pytest.mark.parametrize(
-    ("wording", "why"),
+    ("wording", "reason"),
     [
         (("the Rhein-Zzyzx", "flows into", "the North Sea"), "names nothing"),
         (("the Rhine", "is longer than", "the Main"), "no claim"),
@@ -79,82 +79,84 @@ def test_values_and_types_are_claims(reader: ProposalReader) -> None:
     ],
 )
 def test_unclear_wording_is_not_guessed(
-    reader: ProposalReader, wording: tuple[str, str, str], why: str
+    reader: ProposalReader, wording: tuple[str, str, str], reason: str
 ) -> None:
-    read = reader.read_claim(WordedClaim(*wording))
-    assert isinstance(read, ParseFailure)
-    assert why in read.reason
+    result = reader.read_claim(WordedClaim(*wording))
+    assert isinstance(result, ParseFailure)
+    assert reason in result.reason
 
 
 def test_every_predicate_wording_of_a_domain_is_read_back(
     kb: KnowledgeBase, reader: ProposalReader
 ) -> None:
     graph, words = kb.graph, kb.verbaliser
-    missed = []
+    unread_wordings = []
     for pred in kb.domain.predicates:
         claim = next((claim for claim in graph.iter_claims() if claim.pred == pred), None)
         if claim is None:
             continue
         subject, object_ = words.render_term(claim.subj), words.render_term(claim.obj, pred)
         entry = words.get_wording(pred)
-        ways = [(way, False) for way in (words.get_label(pred), *entry.synonyms)]
-        ways += [(way, True) for way in entry.inverse_synonyms]
-        for way, swapped in ways:
-            pair = (object_, subject) if swapped else (subject, object_)
-            read = reader.read_claim(WordedClaim(pair[0], way, pair[1]))
-            if isinstance(read, ParseFailure) or claim not in read:
-                missed.append((way, read))
-    assert not missed
+        phrasings = [(phrasing, False) for phrasing in (words.get_label(pred), *entry.synonyms)]
+        phrasings += [(phrasing, True) for phrasing in entry.inverse_synonyms]
+        for phrasing, is_inverse in phrasings:
+            pair = (object_, subject) if is_inverse else (subject, object_)
+            result = reader.read_claim(WordedClaim(pair[0], phrasing, pair[1]))
+            if isinstance(result, ParseFailure) or claim not in result:
+                unread_wordings.append((phrasing, result))
+    assert not unread_wordings
 
 
-def unrequested_reason(reader: ProposalReader, question: str, *wording: str) -> str:
-    read = reader.read_claim(WordedClaim(*wording))
-    assert not isinstance(read, ParseFailure)
-    return reader.explain_mismatch(read, reader.analyse_question(question))
+def get_mismatch_reason(reader: ProposalReader, question: str, *wording: str) -> str:
+    claims = reader.read_claim(WordedClaim(*wording))
+    assert not isinstance(claims, ParseFailure)
+    return reader.explain_mismatch(claims, reader.analyse_question(question))
 
 
 def test_claim_must_match_the_question(reader: ProposalReader) -> None:
     question = "Does the Rhine flow into the Baltic Sea?"
     assert reader.analyse_question(question).reading is not None
-    assert not unrequested_reason(reader, question, "Rhine", "flows into", "Baltic Sea")
+    assert not get_mismatch_reason(reader, question, "Rhine", "flows into", "Baltic Sea")
     for wording in (
         ("Rhine", "flows into", "North Sea"),
         ("Baltic Sea", "directly receives", "Rhine"),
         ("Rhine", "is a", "river"),
     ):
-        assert unrequested_reason(reader, question, *wording) == "the question asks something else"
+        assert get_mismatch_reason(reader, question, *wording) == "the question asks something else"
 
 
 def test_names_must_match_if_the_question_is_unreadable(reader: ProposalReader) -> None:
     question = "Would a paper boat put into the Main one day be seen on the Rhine?"
-    asked = reader.analyse_question(question)
-    assert asked.reading is None
-    assert f"{RIVER}main-germany" in asked.entities
-    assert not unrequested_reason(reader, question, "Main", "flows into", "Rhine")
-    assert "North Sea" in unrequested_reason(reader, question, "Rhine", "flows into", "North Sea")
-    assert "mention" in unrequested_reason(reader, question, "Elbe", "flows into", "Rhine")
-    one = reader.read_claim(WordedClaim("Rhine", "is a", "river"))
-    assert not isinstance(one, ParseFailure)
-    assert "Main" in reader.find_missing_mention(one, asked)
-    both = reader.read_claim(WordedClaim("Main", "flows into", "Rhine"))
-    assert not isinstance(both, ParseFailure)
-    assert reader.find_missing_mention(both, asked) == ""
+    analysis = reader.analyse_question(question)
+    assert analysis.reading is None
+    assert f"{RIVER_BASE}main-germany" in analysis.entities
+    assert not get_mismatch_reason(reader, question, "Main", "flows into", "Rhine")
+    assert "North Sea" in get_mismatch_reason(reader, question, "Rhine", "flows into", "North Sea")
+    assert "mention" in get_mismatch_reason(reader, question, "Elbe", "flows into", "Rhine")
+    type_claims = reader.read_claim(WordedClaim("Rhine", "is a", "river"))
+    assert not isinstance(type_claims, ParseFailure)
+    assert "Main" in reader.find_missing_mention(type_claims, analysis)
+    flow_claims = reader.read_claim(WordedClaim("Main", "flows into", "Rhine"))
+    assert not isinstance(flow_claims, ParseFailure)
+    assert reader.find_missing_mention(flow_claims, analysis) == ""
 
 
 def test_values_need_a_fitting_unit(reader: ProposalReader) -> None:
     wording = ("Rhine", "the length of X is Y", "1233 km")
-    for question, why in (
+    for question, reason in (
         ("Would one paddle 1,233 km to see all of the Rhine?", ""),
         ("Would one paddle 1,233 miles to see all of the Rhine?", "does not name the value"),
         ("Would one paddle 12 km to see all of the Rhine?", "does not name the value"),
     ):
         assert reader.analyse_question(question).reading is None
-        assert why in unrequested_reason(reader, question, *wording)
-        assert bool(unrequested_reason(reader, question, *wording)) == bool(why)
-    read = reader.read_claim(WordedClaim(*wording))
-    assert not isinstance(read, ParseFailure)
-    asked = reader.analyse_question("Would one paddle 1,233 km in 80 days to see all of the Rhine?")
-    assert reader.find_missing_mention(read, asked) == "80"
+        assert reason in get_mismatch_reason(reader, question, *wording)
+        assert bool(get_mismatch_reason(reader, question, *wording)) == bool(reason)
+    claims = reader.read_claim(WordedClaim(*wording))
+    assert not isinstance(claims, ParseFailure)
+    analysis = reader.analyse_question(
+        "Would one paddle 1,233 km in 80 days to see all of the Rhine?"
+    )
+    assert reader.find_missing_mention(claims, analysis) == "80"
 
 
 pieces = st.sampled_from(
@@ -170,13 +172,13 @@ phrases = st.lists(pieces | st.text(max_size=8), max_size=4).map(" ".join)
 def test_any_words_give_one_claim_or_a_refusal(
     reader: ProposalReader, subject: str, predicate: str, object_: str, question: str
 ) -> None:
-    read = reader.read_claim(WordedClaim(subject, predicate, object_))
-    if isinstance(read, ParseFailure):
-        assert read.reason
+    result = reader.read_claim(WordedClaim(subject, predicate, object_))
+    if isinstance(result, ParseFailure):
+        assert result.reason
         return
-    assert read
-    asked = reader.analyse_question(question)
-    problem = reader.explain_mismatch(read, asked)
-    reader.find_missing_mention(read, asked)
-    if not problem and asked.reading is None:
-        assert {claim.subj for claim in read} <= set(asked.entities)
+    assert result
+    analysis = reader.analyse_question(question)
+    problem = reader.explain_mismatch(result, analysis)
+    reader.find_missing_mention(result, analysis)
+    if not problem and analysis.reading is None:
+        assert {claim.subj for claim in result} <= set(analysis.entities)

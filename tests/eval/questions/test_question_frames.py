@@ -1,4 +1,4 @@
-"""Frames around a statement are removed; frames with "false" invert the answer."""
+"""Tests that frames such as "Is it true that …?" are removed and "false" inverts the answer."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Mentions in questions: how people spell names, numbers and units."""
+"""Tests that names, numbers and units in questions are recognised in the usual spellings."""
 
 from pathlib import Path
 
@@ -58,11 +58,15 @@ def index(kb: KnowledgeBase) -> MentionIndex:
     return MentionIndex(kb)
 
 
+def describe_mention(mention: Mention) -> str:
+    """Returns the number with its unit, or the possible entities separated by ``|``."""
+    if mention.number:
+        return mention.number + mention.unit
+    return "|".join(entity.removeprefix(BASE) for entity in mention.entities)
+
+
 def find_mentions(index: MentionIndex, text: str) -> list[str]:
-    return [
-        m.number + m.unit if m.number else "|".join(e.removeprefix(BASE) for e in m.entities)
-        for m in index.find_mentions(tokenise_text(text))
-    ]
+    return [describe_mention(mention) for mention in index.find_mentions(tokenise_text(text))]
 
 
 @pytest.mark.parametrize(
@@ -98,15 +102,19 @@ def test_predicates_and_classes_are_not_mentions(index: MentionIndex) -> None:
 
 def test_context_resolves_homonyms(kb: KnowledgeBase) -> None:
     parser = ClaimParser(kb)
-    told = parser.parse_question("Does the Colorado River in Argentina flow into the North Sea?")
-    assert isinstance(told, Reading)
-    assert [claim.subj for claim in told.claims] == [BASE + "col2"]
-    related = parser.parse_question("Does the Colorado River flow into the Mediterranean?")
-    assert isinstance(related, Reading)
-    assert [claim.subj for claim in related.claims] == [BASE + "col1"]
-    untold = parser.parse_question("Does the Colorado River flow into the North Sea?")
-    assert isinstance(untold, Reading)
-    assert len(untold.claims) == 2
+    reading_with_country = parser.parse_question(
+        "Does the Colorado River in Argentina flow into the North Sea?"
+    )
+    assert isinstance(reading_with_country, Reading)
+    assert [claim.subj for claim in reading_with_country.claims] == [BASE + "col2"]
+    reading_with_mouth = parser.parse_question(
+        "Does the Colorado River flow into the Mediterranean?"
+    )
+    assert isinstance(reading_with_mouth, Reading)
+    assert [claim.subj for claim in reading_with_mouth.claims] == [BASE + "col1"]
+    ambiguous_reading = parser.parse_question("Does the Colorado River flow into the North Sea?")
+    assert isinstance(ambiguous_reading, Reading)
+    assert len(ambiguous_reading.claims) == 2
 
 
 def test_graph_without_labels_uses_default_words(kb: KnowledgeBase) -> None:
@@ -118,12 +126,12 @@ def test_graph_without_labels_uses_default_words(kb: KnowledgeBase) -> None:
         reading = parser.parse_question(question)
         assert isinstance(reading, Reading), reading
         assert reading.claims[0].obj == obj
-    length = parser.parse_question("Is the length of the Rhône 900?")
-    assert isinstance(length, Reading)
-    assert length.claims[0].obj == '"900"^^<http://www.w3.org/2001/XMLSchema#integer>'
-    decimal = parser.parse_question("Is the length of the Rhône 900.5?")
-    assert isinstance(decimal, Reading)
-    assert decimal.claims[0].obj == '"900.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'
+    integer_reading = parser.parse_question("Is the length of the Rhône 900?")
+    assert isinstance(integer_reading, Reading)
+    assert integer_reading.claims[0].obj == '"900"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    decimal_reading = parser.parse_question("Is the length of the Rhône 900.5?")
+    assert isinstance(decimal_reading, Reading)
+    assert decimal_reading.claims[0].obj == '"900.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'
 
 
 def test_words_are_normalised_to_keys() -> None:
@@ -149,12 +157,12 @@ def test_words_are_normalised_to_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "two"),
+    ("first_word", "second_word"),
     [("flows", "flowing"), ("rises", "rose"), ("empties", "empty"), ("crosses", "crossed"),
      ("traverses", "traversing"), ("springs", "spring"), ("merges", "merged")],
 )  # fmt: skip
-def test_inflections_share_a_stem(one: str, two: str) -> None:
-    assert stem_word(one) == stem_word(two)
+def test_inflections_share_a_stem(first_word: str, second_word: str) -> None:
+    assert stem_word(first_word) == stem_word(second_word)
 
 
 @settings(deadline=None, max_examples=150)
@@ -187,3 +195,4 @@ def test_any_word_sequence_is_read_or_refused(kb: KnowledgeBase, words: list[str
 
 
 _PARSERS: dict[int, ClaimParser] = {}
+"""One parser per knowledge base, because building a parser for every example would be slow."""

@@ -1,4 +1,4 @@
-"""Parsing of statements, with negations, lists and omitted subjects."""
+"""Tests the parsing of statements, with negations, lists and omitted subjects."""
 
 from pathlib import Path
 
@@ -78,25 +78,25 @@ def test_subject_of_a_statement_is_reported(kb: KnowledgeBase, reader: Statement
 def test_every_fact_and_negation_is_read_back(kb: KnowledgeBase, reader: StatementReader) -> None:
     """Uses two claims of each predicate, asserted and negated."""
     index = kb.oracle.closure.index
-    text = index.terms.get_text
+    get_text = index.terms.get_text
     for pred in kb.domain.predicates:
         node = index.terms.get(pred)
         assert node is not None
-        pairs = sorted((text(s), text(o)) for s, o in index.iter_pairs(node))
+        pairs = sorted((get_text(s), get_text(o)) for s, o in index.iter_pairs(node))
         for subj, obj in (pairs[0], pairs[len(pairs) // 2]):
             claim = Claim(subj, pred, obj)
-            for said, negated in (
+            for sentence, negated in (
                 (kb.verbaliser.render_fact(claim), False),
                 (kb.verbaliser.render_denial(claim), True),
             ):
-                reading = reader.read_statement(said)
-                assert isinstance(reading, Statement), said
+                reading = reader.read_statement(sentence)
+                assert isinstance(reading, Statement), sentence
                 assert reading.negated == negated
-                assert kb.verbaliser.render_clause(claim) in list_claims(kb, reading), said
+                assert kb.verbaliser.render_clause(claim) in list_claims(kb, reading), sentence
 
 
 @pytest.mark.parametrize(
-    ("text", "continues", "concerns"),
+    ("text", "is_continuation", "expected"),
     [
         ("Hello there, my friend.", False, False),
         ("I like the Rhine.", False, True),
@@ -107,9 +107,9 @@ def test_every_fact_and_negation_is_read_back(kb: KnowledgeBase, reader: Stateme
     ],
 )
 def test_statements_about_the_graph_are_recognised(
-    reader: StatementReader, text: str, continues: bool, concerns: bool
+    reader: StatementReader, text: str, is_continuation: bool, expected: bool
 ) -> None:
-    assert reader.concerns_graph(text, continues=continues) == concerns
+    assert reader.concerns_graph(text, may_omit_subject=is_continuation) == expected
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_name_that_starts_like_a_lead_in_is_kept_whole(
     lines = ["@prefix : <http://example.org/> .",
              "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .",
              ':flowsInto rdfs:label "flows into" .']  # fmt: skip
-    lines += [f':c{number} rdfs:label "{one}" .' for number, one in enumerate(names)]
+    lines += [f':c{number} rdfs:label "{label}" .' for number, label in enumerate(names)]
     lines += [":c0 :flowsInto :c1 .", ":c2 :flowsInto :c1 ."]
     (tmp_path / "g.ttl").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "s.ttl").write_text(

@@ -1,3 +1,5 @@
+"""Tests the rates that tell whether best scores separate answerable from other questions."""
+
 from __future__ import annotations
 
 import math
@@ -17,29 +19,41 @@ SCORES = st.lists(
 )
 
 
-def rates_by_definition(scores: list[float], answerable: list[bool]) -> tuple[float, float]:
-    """Returns both rates by their definitions; nan where undefined."""
-    right = [s for s, yes in zip(scores, answerable, strict=True) if yes]
-    wrong = [s for s, yes in zip(scores, answerable, strict=True) if not yes]
-    if not right or not wrong:
+def compute_rates_by_definition(scores: list[float], answerable: list[bool]) -> tuple[float, float]:
+    """Returns FPR@TPR.90 and AUROC by their definitions; nan where undefined."""
+    pairs = list(zip(scores, answerable, strict=True))
+    answerable_scores = [score for score, is_answerable in pairs if is_answerable]
+    unanswerable_scores = [score for score, is_answerable in pairs if not is_answerable]
+    if not answerable_scores or not unanswerable_scores:
         return math.nan, math.nan
-    wins = [1.0 if r > w else 0.5 if r == w else 0.0 for r in right for w in wrong]
-    kept = [t for t in set(right) if sum(r >= t for r in right) * 10 >= 9 * len(right)]
-    threshold = max(kept)
-    rate = sum(w >= threshold for w in wrong) / len(wrong)
-    return (math.nan if threshold == -math.inf else rate), sum(wins) / len(wins)
+    wins = [
+        1.0 if r > w else 0.5 if r == w else 0.0
+        for r in answerable_scores
+        for w in unanswerable_scores
+    ]
+    # Thresholds that at least 90 % of the answerable questions reach.
+    thresholds = [
+        threshold
+        for threshold in set(answerable_scores)
+        if sum(score >= threshold for score in answerable_scores) * 10 >= 9 * len(answerable_scores)
+    ]
+    threshold = max(thresholds)
+    false_positive_rate = sum(w >= threshold for w in unanswerable_scores) / len(
+        unanswerable_scores
+    )
+    return (math.nan if threshold == -math.inf else false_positive_rate), sum(wins) / len(wins)
 
 
 @given(SCORES)
 def test_rates_match_their_definitions(rows: list[tuple[float, bool]]) -> None:
     scores, answerable = [list(column) for column in zip(*rows, strict=True)]
-    found = bootstrap_answerability(
+    distribution = bootstrap_answerability(
         np.array(scores), np.array(answerable), ClusterResamples(len(rows), 20, 1)
     )
-    expected = rates_by_definition(scores, answerable)
-    assert found.values.tolist() == pytest.approx(list(expected), nan_ok=True)
-    known = found.replicates[~np.isnan(found.replicates)]
-    assert ((known >= 0) & (known <= 1)).all()
+    expected = compute_rates_by_definition(scores, answerable)
+    assert distribution.values.tolist() == pytest.approx(list(expected), nan_ok=True)
+    defined_values = distribution.replicates[~np.isnan(distribution.replicates)]
+    assert ((defined_values >= 0) & (defined_values <= 1)).all()
 
 
 @given(SCORES)
@@ -47,17 +61,23 @@ def test_resamples_and_jackknife_match_their_definitions(
     rows: list[tuple[float, bool]],
 ) -> None:
     scores, answerable = [list(column) for column in zip(*rows, strict=True)]
-    draws = ClusterResamples(len(rows), 5, 7)
-    found = bootstrap_answerability(np.array(scores), np.array(answerable), draws)
-    ((_, times),) = draws.iter_weights()
-    for row, weights in enumerate(times):
-        drawn = [place for place, n in enumerate(weights) for _ in range(int(n))]
-        expected = rates_by_definition([scores[p] for p in drawn], [answerable[p] for p in drawn])
-        assert found.replicates[row].tolist() == pytest.approx(list(expected), nan_ok=True)
-    for left in range(len(rows)):
-        rest = [place for place in range(len(rows)) if place != left]
-        expected = rates_by_definition([scores[p] for p in rest], [answerable[p] for p in rest])
-        assert found.jackknife[left].tolist() == pytest.approx(list(expected), nan_ok=True)
+    resamples = ClusterResamples(len(rows), 5, 7)
+    distribution = bootstrap_answerability(np.array(scores), np.array(answerable), resamples)
+    ((_, draw_counts),) = resamples.iter_weights()
+    for row, counts in enumerate(draw_counts):
+        resample = [index for index, n in enumerate(counts) for _ in range(int(n))]
+        expected = compute_rates_by_definition(
+            [scores[p] for p in resample], [answerable[p] for p in resample]
+        )
+        assert distribution.replicates[row].tolist() == pytest.approx(list(expected), nan_ok=True)
+    for omitted in range(len(rows)):
+        remaining = [index for index in range(len(rows)) if index != omitted]
+        expected = compute_rates_by_definition(
+            [scores[p] for p in remaining], [answerable[p] for p in remaining]
+        )
+        assert distribution.jackknife[omitted].tolist() == pytest.approx(
+            list(expected), nan_ok=True
+        )
 
 
 @given(SCORES)
@@ -66,29 +86,34 @@ def test_auroc_matches_sklearn(rows: list[tuple[float, bool]]) -> None:
 
     scores, answerable = [list(column) for column in zip(*rows, strict=True)]
     assume(len(set(answerable)) == 2)
-    found = bootstrap_answerability(
+    distribution = bootstrap_answerability(
         np.array(scores), np.array(answerable), ClusterResamples(len(rows), 1, 1)
     )
-    finite = [-1.0 if score == -math.inf else score for score in scores]
-    assert found.values[1] == pytest.approx(roc_auc_score(answerable, finite))
+    finite_scores = [-1.0 if score == -math.inf else score for score in scores]
+    assert distribution.values[1] == pytest.approx(roc_auc_score(answerable, finite_scores))
 
 
 def test_threshold_keeps_90_percent_of_questions() -> None:
-    # Ten answerable: the ninth best decides. Thirty: the 27th, though .9 · 30 is no exact float.
-    for count, kept in ((10, 9), (30, 27), (70, 63)):
-        right = np.arange(count, 0, -1.0)
-        wrong = np.array([right[kept - 1], right[kept - 1] - 0.5])
-        best = np.concatenate([right, wrong])
+    # Of 10 answerable questions the 9th best score is the threshold, and of 30 the 27th. (.9 · 30
+    # is not exact in floating point.)
+    for count, required_count in ((10, 9), (30, 27), (70, 63)):
+        answerable_scores = np.arange(count, 0, -1.0)
+        unanswerable_scores = np.array(
+            [answerable_scores[required_count - 1], answerable_scores[required_count - 1] - 0.5]
+        )
+        best_scores = np.concatenate([answerable_scores, unanswerable_scores])
         answerable = np.arange(count + 2) < count
-        found = bootstrap_answerability(best, answerable, ClusterResamples(count + 2, 1, 1))
-        assert found.values[0] == 0.5
+        distribution = bootstrap_answerability(
+            best_scores, answerable, ClusterResamples(count + 2, 1, 1)
+        )
+        assert distribution.values[0] == 0.5
 
 
-def test_perfect_and_constant_scores() -> None:
+def test_perfect_and_constant_scores_have_known_rates() -> None:
     answerable = np.arange(40) < 20
     perfect = bootstrap_answerability(
         answerable.astype(float), answerable, ClusterResamples(40, 50, 1)
     )
     assert perfect.values.tolist() == [0.0, 1.0]
-    blind = bootstrap_answerability(np.ones(40), answerable, ClusterResamples(40, 50, 1))
-    assert blind.values.tolist() == [1.0, 0.5]
+    constant = bootstrap_answerability(np.ones(40), answerable, ClusterResamples(40, 50, 1))
+    assert constant.values.tolist() == [1.0, 0.5]

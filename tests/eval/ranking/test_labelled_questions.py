@@ -1,3 +1,5 @@
+"""Tests that files of labelled questions are read, and refused with file and line if invalid."""
+
 from __future__ import annotations
 
 import json
@@ -10,7 +12,7 @@ from eval.ranking.questions import read_questions, select_split
 from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
 
 CHUNKS = ("a#1", "a#2", "b#1")
-GOOD: dict[str, Any] = {
+VALID_QUESTION: dict[str, Any] = {
     "id": "q1",
     "question": "What is a page?",
     "kind": "single-hop",
@@ -29,18 +31,30 @@ def write_questions(folder: Path, *rows: dict[str, Any]) -> Path:
 
 def test_valid_questions_are_read_in_order(tmp_path: Path) -> None:
     rows = [
-        GOOD,
-        {**GOOD, "id": "q2", "kind": "multi-hop", "gold": ["a#2", "b#1"], "split": "test"},
-        {**GOOD, "id": "q3", "kind": "unanswerable", "gold": [], "reviewer": "unknown keys may be"},
+        VALID_QUESTION,
+        {
+            **VALID_QUESTION,
+            "id": "q2",
+            "kind": "multi-hop",
+            "gold": ["a#2", "b#1"],
+            "split": "test",
+        },
+        {
+            **VALID_QUESTION,
+            "id": "q3",
+            "kind": "unanswerable",
+            "gold": [],
+            "reviewer": "unknown keys may be",
+        },
     ]
-    found = read_questions(write_questions(tmp_path, *rows), CHUNKS)
-    assert [one.id for one in found] == ["q1", "q2", "q3"]
-    assert found[1].gold == ("a#2", "b#1")
-    assert [one.answerable for one in found] == [True, True, False]
+    questions = read_questions(write_questions(tmp_path, *rows), CHUNKS)
+    assert [question.id for question in questions] == ["q1", "q2", "q3"]
+    assert questions[1].gold == ("a#2", "b#1")
+    assert [question.answerable for question in questions] == [True, True, False]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"gold": ["a#3"]}, "'q2'.*the run has no chunk 'a#3'"),
         ({"gold": ["a#1", "a#1"]}, "'q2'.*'a#1' is named twice"),
@@ -55,29 +69,34 @@ def test_valid_questions_are_read_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_questions_are_refused_with_file_and_line(
-    tmp_path: Path, change: dict[str, Any], said: str
+    tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    path = write_questions(tmp_path, GOOD, {**GOOD, "id": "q2", **change})
-    with pytest.raises(RecordError, match=said) as caught:
+    path = write_questions(tmp_path, VALID_QUESTION, {**VALID_QUESTION, "id": "q2", **change})
+    with pytest.raises(RecordError, match=message) as caught:
         read_questions(path, CHUNKS)
     assert f"{path}:2" in caught.value.where
 
 
 def test_unknown_chunk_error_suggests_the_nearest(tmp_path: Path) -> None:
-    path = write_questions(tmp_path, {**GOOD, "gold": ["a#11"]})
+    path = write_questions(tmp_path, {**VALID_QUESTION, "gold": ["a#11"]})
     with pytest.raises(RecordError, match="Did you mean 'a#1'"):
         read_questions(path, CHUNKS)
 
 
 def test_duplicate_id_is_refused(tmp_path: Path) -> None:
-    path = write_questions(tmp_path, GOOD, {**GOOD, "id": "q2"}, {**GOOD, "question": "And this?"})
+    path = write_questions(
+        tmp_path,
+        VALID_QUESTION,
+        {**VALID_QUESTION, "id": "q2"},
+        {**VALID_QUESTION, "question": "And this?"},
+    )
     with pytest.raises(DuplicateIdError, match=r"'q1' occurs twice.*:3.*line 1") as caught:
         read_questions(path, CHUNKS)
     assert caught.value.exit_code == 13
 
 
 @pytest.mark.parametrize(
-    ("content", "kind"),
+    ("content", "error_type"),
     [
         (b"", RecordError),
         (b"\n\n", RecordError),
@@ -89,19 +108,19 @@ def test_duplicate_id_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_files_without_questions_are_refused(
-    tmp_path: Path, content: bytes | None, kind: type[EpocheError]
+    tmp_path: Path, content: bytes | None, error_type: type[EpocheError]
 ) -> None:
     path = tmp_path / "questions.jsonl"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(kind) as caught:
+    with pytest.raises(error_type) as caught:
         read_questions(path, CHUNKS)
     assert str(path) in caught.value.where
 
 
 def test_split_without_questions_is_refused(tmp_path: Path) -> None:
-    path = write_questions(tmp_path, GOOD)
-    found = read_questions(path, CHUNKS)
-    assert select_split(found, "dev", path) == select_split(found, "all", path) == found
+    path = write_questions(tmp_path, VALID_QUESTION)
+    questions = read_questions(path, CHUNKS)
+    assert select_split(questions, "dev", path) == select_split(questions, "all", path) == questions
     with pytest.raises(RecordError, match="no questions in the split 'test'"):
-        select_split(found, "test", path)
+        select_split(questions, "test", path)

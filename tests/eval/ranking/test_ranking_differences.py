@@ -1,4 +1,4 @@
-"""A system is called better only if its interval excludes 0 and its adjusted p is small."""
+"""Tests that a retriever is called better only if its interval excludes 0 and adjusted p < .05."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from eval.ranking.rankings import Rankings
 from eval.ranking.record import ALL_QUESTIONS, Difference
 from eval.stats.bootstrap import ClusterResamples
 
-EACH = 12
-"""Questions of each kind."""
-SKILL = {"bm25": 2.0, "dense": 3.0, "guess": 6.0, "worse": 9.0}
-"""Retrievers, and how far down the gold stands on average."""
+QUESTIONS_PER_KIND = 12
+"""Number of questions of each kind."""
+MEAN_GOLD_RANK = {"bm25": 2.0, "dense": 3.0, "guess": 6.0, "worse": 9.0}
+"""The retrievers of the comparison, and the mean rank at which each finds the gold."""
 
 
 def make_questions() -> list[Question]:
@@ -32,84 +32,91 @@ def make_questions() -> list[Question]:
             gold=() if kind == UNANSWERABLE else (f"gold {kind}{n}",),
         )
         for kind in KINDS
-        for n in range(EACH)
+        for n in range(QUESTIONS_PER_KIND)
     ]
 
 
-def rankings_of(name: str, questions: list[Question]) -> Rankings:
+def make_rankings(name: str, questions: list[Question]) -> Rankings:
     """Returns random rankings; bm25's best scores mostly reveal which questions have gold."""
     rng = np.random.default_rng(len(name) + ord(name[0]))
     by_question: dict[str, dict[str, float]] = {}
     for question in questions:
         ids = [f"other {n}" for n in range(20)]
         for gold in question.gold:
-            ids.insert(int(min(rng.geometric(1 / SKILL[name]) - 1, 20)), gold)
-        right = rng.random() < (0.95 if name == "bm25" else 0.2)
-        top = float(rng.random()) + (200.0 if right == question.answerable else 100.0)
-        by_question[question.id] = {one: top - place for place, one in enumerate(ids)}
+            ids.insert(int(min(rng.geometric(1 / MEAN_GOLD_RANK[name]) - 1, 20)), gold)
+        is_informative = rng.random() < (0.95 if name == "bm25" else 0.2)
+        top_score = float(rng.random()) + (
+            200.0 if is_informative == question.answerable else 100.0
+        )
+        by_question[question.id] = {
+            chunk: top_score - position for position, chunk in enumerate(ids)
+        }
     return Rankings(name, {}, by_question)
 
 
 @cache
 def compare_rankings() -> tuple[Difference, ...]:
     questions = make_questions()
-    rankings = {name: rankings_of(name, questions) for name in SKILL}
+    rankings = {name: make_rankings(name, questions) for name in MEAN_GOLD_RANK}
     samples = QuestionScores(questions, rankings, ClusterResamples(len(questions), 500, 1), 0.95)
-    return compare_retrievers(samples, list(itertools.combinations(SKILL, 2)))
+    return compare_retrievers(samples, list(itertools.combinations(MEAN_GOLD_RANK, 2)))
 
 
 def adjust_by_holm(p: list[float]) -> list[float]:
     """Holm (1979): the k-th smallest of m p-values times m - k + 1, monotone."""
-    adjusted, least = [0.0] * len(p), 0.0
-    for rank, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        least = max(least, min(1.0, p[place] * (len(p) - rank)))
-        adjusted[place] = least
+    adjusted, running_maximum = [0.0] * len(p), 0.0
+    for rank, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        running_maximum = max(running_maximum, min(1.0, p[index] * (len(p) - rank)))
+        adjusted[index] = running_maximum
     return adjusted
 
 
 def test_holm_families_are_all_kinds_and_all_questions() -> None:
-    for measure in {one.measure for one in compare_rankings()}:
-        for of_all in (True, False):
+    for measure in {comparison.measure for comparison in compare_rankings()}:
+        for all_questions in (True, False):
             family = [
-                one
-                for one in compare_rankings()
-                if one.measure == measure
-                and (one.group == ALL_QUESTIONS) == of_all
-                and one.p is not None
+                comparison
+                for comparison in compare_rankings()
+                if comparison.measure == measure
+                and (comparison.group == ALL_QUESTIONS) == all_questions
+                and comparison.p is not None
             ]
-            assert [one.p_holm for one in family] == pytest.approx(
-                adjust_by_holm([one.p for one in family if one.p is not None]), abs=1e-9
+            assert [comparison.p_holm for comparison in family] == pytest.approx(
+                adjust_by_holm([comparison.p for comparison in family if comparison.p is not None]),
+                abs=1e-9,
             )
-            if not of_all and family:
+            if not all_questions and family:
                 assert len(family) == 6 * (len(KINDS) - 1)
 
 
 def test_better_requires_interval_and_adjusted_p_value() -> None:
-    apart_only, named = 0, 0
-    for one in compare_rankings():
-        if one.low is None or one.high is None or one.p_holm is None:
-            assert one.better is None
+    rejected_by_holm, winners = 0, 0
+    for comparison in compare_rankings():
+        if comparison.low is None or comparison.high is None or comparison.p_holm is None:
+            assert comparison.better is None
             continue
-        apart = one.low > 0 or one.high < 0
-        if not (apart and one.p_holm < 0.05):
-            assert one.better is None
-            apart_only += apart
+        excludes_zero = comparison.low > 0 or comparison.high < 0
+        if not (excludes_zero and comparison.p_holm < 0.05):
+            assert comparison.better is None
+            rejected_by_holm += excludes_zero
             continue
-        named += 1
-        more = one.first if one.low > 0 else one.second
-        less = one.second if one.low > 0 else one.first
-        assert one.better == (less if one.measure == FALSE_POSITIVES else more)
-    assert apart_only, "no interval left out 0 while Holm held back: nothing was tested"
-    assert named
+        winners += 1
+        higher = comparison.first if comparison.low > 0 else comparison.second
+        lower = comparison.second if comparison.low > 0 else comparison.first
+        assert comparison.better == (lower if comparison.measure == FALSE_POSITIVES else higher)
+    # Both cases must occur, or else the assertions above have tested nothing.
+    assert rejected_by_holm
+    assert winners
 
 
 def test_fewer_false_positives_are_better() -> None:
     for measure in (FALSE_POSITIVES, AUROC):
-        (one,) = (
-            one
-            for one in compare_rankings()
-            if (one.first, one.second, one.measure) == ("bm25", "dense", measure)
+        (comparison,) = (
+            comparison
+            for comparison in compare_rankings()
+            if (comparison.first, comparison.second, comparison.measure)
+            == ("bm25", "dense", measure)
         )
-        assert one.difference is not None
-        assert (one.difference < 0) == (measure == FALSE_POSITIVES)
-        assert one.better == "bm25"
+        assert comparison.difference is not None
+        assert (comparison.difference < 0) == (measure == FALSE_POSITIVES)
+        assert comparison.better == "bm25"

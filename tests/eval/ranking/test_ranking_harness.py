@@ -1,4 +1,4 @@
-"""The retrieval harness on corpora where the graph helps, harms, or makes no difference."""
+"""Tests retrieval reports on corpora where the graph helps, harms, or makes no difference."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Keywords = dict[str, tuple[str, ...]]
 
 def make_questions(gold: str, *, unanswerable: int = 5) -> list[Question]:
     """Returns one question per topic, which contains only the topic's first word."""
-    known = [
+    answerable = [
         Question(
             id=f"q{n}",
             question=f"What about zorb{n}x?",
@@ -42,7 +42,7 @@ def make_questions(gold: str, *, unanswerable: int = 5) -> list[Question]:
         )
         for n in range(TOPICS)
     ]
-    return known + [
+    return answerable + [
         Question(
             id=f"u{n}", question=f"And nobody{n}x?", kind="unanswerable", split="test", gold=()
         )
@@ -51,7 +51,11 @@ def make_questions(gold: str, *, unanswerable: int = 5) -> list[Question]:
 
 
 def make_bridge_corpus() -> tuple[list[Passage], Keywords]:
-    """``bridge`` passages link zorb to quux; ``far`` passages mention only quux."""
+    """Returns passages and their keywords, two passages for each topic.
+
+    The ``bridge`` passage mentions the words zorb and quux of its topic, the ``far`` passage only
+    quux. A question contains only zorb, so only the graph leads from it to the ``far`` passage.
+    """
     passages: list[Passage] = []
     keywords: Keywords = {}
     for n in range(TOPICS):
@@ -66,91 +70,95 @@ def rank_all(
     passages: Sequence[Passage], keywords: Keywords, questions: Sequence[Question]
 ) -> dict[str, Rankings]:
     """Returns the rankings of BM25 and of the concept graph for all questions."""
-    rows = [ChunkKeywords(one.id, keywords.get(one.id, ())) for one in passages]
+    rows = [ChunkKeywords(passage.id, keywords.get(passage.id, ())) for passage in passages]
     kg = ConceptRetriever(passages, link_concepts(rows))
     bm25 = BM25(passages)
-    return {one.name: rank_questions(one, questions, bm25.ids) for one in (bm25, kg)}
+    return {
+        retriever.name: rank_questions(retriever, questions, bm25.ids) for retriever in (bm25, kg)
+    }
 
 
 def make_report(
     questions: Sequence[Question],
     passages: Sequence[Passage],
-    found: dict[str, Rankings],
+    rankings: dict[str, Rankings],
     alternatives: Sequence[ComponentVariant] = (),
 ) -> RetrievalReport:
     fuser = RankingFuser(passages, questions)
-    whole = fuser.fuse_rankings(list(found.values()), "ensemble")
+    ensemble = fuser.fuse_rankings(list(rankings.values()), "ensemble")
     return build_report(
         questions,
-        {**found, "ensemble": whole},
+        {**rankings, "ensemble": ensemble},
         baselines=["bm25"],
         corpus=Corpus(run="0" * 64, n_chunks=len(passages)),
         questions_record=describe_questions(questions, passages, "1" * 64, "all"),
         plan=PLAN,
-        ablations=list(iter_ablations(fuser, found, alternatives)),
+        ablations=list(iter_ablations(fuser, rankings, alternatives)),
     )
 
 
-def find_difference(found: RetrievalReport, first: str, second: str) -> Difference:
-    (one,) = (
-        one
-        for one in (*found.comparisons, *found.ablation_comparisons)
-        if (one.first, one.second, one.group, one.measure)
+def find_difference(report: RetrievalReport, first: str, second: str) -> Difference:
+    (comparison,) = (
+        comparison
+        for comparison in (*report.comparisons, *report.ablation_comparisons)
+        if (comparison.first, comparison.second, comparison.group, comparison.measure)
         == (first, second, ALL_QUESTIONS, HEADLINE_METRIC)
     )
-    return one
+    return comparison
 
 
 def test_helpful_graph_is_found_better() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    found = make_report(questions, passages, rank_all(passages, keywords, questions))
-    bm25 = found.retrievers["bm25"].measures[ALL_QUESTIONS]
+    report = make_report(questions, passages, rank_all(passages, keywords, questions))
+    bm25 = report.retrievers["bm25"].measures[ALL_QUESTIONS]
     assert bm25["R@10"].value == 0.0  # no word in common with any gold chunk
-    assert found.retrievers["kg"].measures[ALL_QUESTIONS]["AllGold@10"].value == 1.0
+    assert report.retrievers["kg"].measures[ALL_QUESTIONS]["AllGold@10"].value == 1.0
     for first, second in (
         ("kg", "bm25"),
         ("ensemble", "bm25"),
         ("ensemble", "ensemble without kg"),
     ):
-        one = find_difference(found, first, second)
-        assert one.better == first
-        assert one.low is not None
-        assert one.low > 0
-        assert one.p_holm is not None
-        assert one.p_holm < 0.001
-        assert f"{first} is better" in describe_difference(one)
+        comparison = find_difference(report, first, second)
+        assert comparison.better == first
+        assert comparison.low is not None
+        assert comparison.low > 0
+        assert comparison.p_holm is not None
+        assert comparison.p_holm < 0.001
+        assert f"{first} is better" in describe_difference(comparison)
 
 
 def test_misleading_graph_is_found_worse() -> None:
     passages, _ = make_bridge_corpus()
-    # Its edges lead from each topic to the ``far`` passage of another one.
-    astray = {f"far{n}": (f"zorb{(n + 7) % TOPICS}x", f"quux{n}y") for n in range(TOPICS)}
+    # The edges of the graph lead from each topic to the ``far`` passage of another topic.
+    misleading_keywords = {
+        f"far{n}": (f"zorb{(n + 7) % TOPICS}x", f"quux{n}y") for n in range(TOPICS)
+    }
     questions = make_questions("bridge")
-    found = make_report(questions, passages, rank_all(passages, astray, questions))
-    assert found.retrievers["bm25"].measures[ALL_QUESTIONS]["R@1"].value == 1.0
-    one = find_difference(found, "kg", "bm25")
-    assert one.better == "bm25"
-    assert one.high is not None
-    assert one.high < 0
-    assert "bm25 is better" in describe_difference(one)
-    added = find_difference(found, "ensemble", "ensemble without kg")
-    assert added.better != "ensemble"
+    report = make_report(questions, passages, rank_all(passages, misleading_keywords, questions))
+    assert report.retrievers["bm25"].measures[ALL_QUESTIONS]["R@1"].value == 1.0
+    comparison = find_difference(report, "kg", "bm25")
+    assert comparison.better == "bm25"
+    assert comparison.high is not None
+    assert comparison.high < 0
+    assert "bm25 is better" in describe_difference(comparison)
+    ensemble_comparison = find_difference(report, "ensemble", "ensemble without kg")
+    assert ensemble_comparison.better != "ensemble"
 
 
 def test_redundant_graph_gives_no_winner() -> None:
     passages, _ = make_bridge_corpus()
-    same = {f"bridge{n}": (f"zorb{n}x",) for n in range(TOPICS)}
+    redundant_keywords = {f"bridge{n}": (f"zorb{n}x",) for n in range(TOPICS)}
     questions = make_questions("bridge")
-    found = make_report(questions, passages, rank_all(passages, same, questions))
-    one = find_difference(found, "ensemble", "bm25")
-    assert one.difference == 0
-    assert one.better is None
-    assert one.n_differ == 0
-    assert one.p == 1.0
+    report = make_report(questions, passages, rank_all(passages, redundant_keywords, questions))
+    comparison = find_difference(report, "ensemble", "bm25")
+    assert comparison.difference == 0
+    assert comparison.better is None
+    assert comparison.n_differ == 0
+    assert comparison.p == 1.0
     # The resamples cannot vary, so no zero-width interval may be reported.
-    assert (one.low, one.high, one.method) == (None, None, "none")
-    assert "have equal values on all 30 questions" in describe_difference(one)
+    assert (comparison.low, comparison.high, comparison.method) == (None, None, "none")
+    assert "have equal values on all 30 questions" in describe_difference(comparison)
 
 
 def test_random_rankers_rarely_differ() -> None:
@@ -160,23 +168,28 @@ def test_random_rankers_rarely_differ() -> None:
         Question(id=f"q{n}", question=f"{n}", kind="single-hop", split="test", gold=(ids[n % 12],))
         for n in range(40)
     ]
-    alarms = 0
+    false_alarms = 0
     for seed in range(120):
         pair = {
             name: Rankings(
                 name,
                 {},
-                {one.id: dict.fromkeys(rng.permutation(ids).tolist(), 1.0) for one in questions},
+                {
+                    question.id: dict.fromkeys(rng.permutation(ids).tolist(), 1.0)
+                    for question in questions
+                },
             )
             for name in ("a", "b")
         }
         samples = QuestionScores(questions, pair, ClusterResamples(len(questions), 200, seed), 0.95)
-        found = compare_retrievers(samples, [("a", "b")])
-        alarms += any(
-            one.better is not None and (one.group, one.measure) == (ALL_QUESTIONS, HEADLINE_METRIC)
-            for one in found
+        comparisons = compare_retrievers(samples, [("a", "b")])
+        false_alarms += any(
+            comparison.better is not None
+            and (comparison.group, comparison.measure) == (ALL_QUESTIONS, HEADLINE_METRIC)
+            for comparison in comparisons
         )
-    assert alarms <= 13  # 5 % of 120 is 6; 13 or fewer with probability .995
+    # At most 5 % of the 120 comparisons, that is 6, are expected; ≤ 13 has probability .995.
+    assert false_alarms <= 13
 
 
 def test_swapping_a_pair_only_flips_the_sign() -> None:
@@ -188,43 +201,45 @@ def test_swapping_a_pair_only_flips_the_sign() -> None:
         ClusterResamples(len(questions), 200, 1),
         0.95,
     )
-    there, back = (
+    forward, backward = (
         compare_retrievers(samples, [("kg", "bm25")]),
         compare_retrievers(samples, [("bm25", "kg")]),
     )
-    for one, other in zip(there, back, strict=True):
-        assert one.p == other.p
-        assert one.better == other.better
-        if one.difference is not None and other.difference is not None:
-            assert one.difference == -other.difference
-        if one.method == "bootstrap-percentile" == other.method:
-            assert one.low is not None
-            assert other.high is not None
-            assert one.low == pytest.approx(-other.high)
+    for comparison, swapped in zip(forward, backward, strict=True):
+        assert comparison.p == swapped.p
+        assert comparison.better == swapped.better
+        if comparison.difference is not None and swapped.difference is not None:
+            assert comparison.difference == -swapped.difference
+        if comparison.method == "bootstrap-percentile" == swapped.method:
+            assert comparison.low is not None
+            assert swapped.high is not None
+            assert comparison.low == pytest.approx(-swapped.high)
 
 
-def test_question_order_and_names_do_not_matter() -> None:
+def test_question_order_does_not_matter() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    found = rank_all(passages, keywords, questions)
-    once = make_report(questions, passages, found)
-    turned = make_report(list(reversed(questions)), passages, found)
-    for one, other in zip(once.comparisons, turned.comparisons, strict=True):
-        assert one.difference == pytest.approx(other.difference)
-        if one.exact:
-            assert one.p == pytest.approx(other.p)
+    rankings = rank_all(passages, keywords, questions)
+    report = make_report(questions, passages, rankings)
+    reversed_report = make_report(list(reversed(questions)), passages, rankings)
+    for comparison, reversed_comparison in zip(
+        report.comparisons, reversed_report.comparisons, strict=True
+    ):
+        assert comparison.difference == pytest.approx(reversed_comparison.difference)
+        if comparison.exact:
+            assert comparison.p == pytest.approx(reversed_comparison.p)
 
 
 def test_holm_adjusts_over_the_pairs_of_one_metric() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    found = make_report(questions, passages, rank_all(passages, keywords, questions))
+    report = make_report(questions, passages, rank_all(passages, keywords, questions))
     family = [
-        one
-        for one in found.comparisons
-        if (one.group, one.measure) == (ALL_QUESTIONS, HEADLINE_METRIC)
+        comparison
+        for comparison in report.comparisons
+        if (comparison.group, comparison.measure) == (ALL_QUESTIONS, HEADLINE_METRIC)
     ]
-    smallest = min(family, key=lambda one: one.p or 0)
+    smallest = min(family, key=lambda comparison: comparison.p or 0)
     assert smallest.p is not None
     assert smallest.p_holm == pytest.approx(min(1, smallest.p * len(family)))
 
@@ -232,37 +247,47 @@ def test_holm_adjusts_over_the_pairs_of_one_metric() -> None:
 def test_unmeasurable_value_is_null_with_a_reason() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    found = make_report(questions, passages, rank_all(passages, keywords, questions))
-    kg = found.retrievers["kg"].measures[ALL_QUESTIONS]["AUROC"]
+    report = make_report(questions, passages, rank_all(passages, keywords, questions))
+    kg = report.retrievers["kg"].measures[ALL_QUESTIONS]["AUROC"]
     assert (kg.value, kg.low) == (None, None)
     assert "not comparable" in kg.why
-    assert found.retrievers["bm25"].measures[ALL_QUESTIONS]["AUROC"].value == 1.0
-    answered_all = make_report(
+    assert report.retrievers["bm25"].measures[ALL_QUESTIONS]["AUROC"].value == 1.0
+    answerable_report = make_report(
         questions[:TOPICS], passages, rank_all(passages, keywords, questions)
     )
-    bm25 = answered_all.retrievers["bm25"].measures[ALL_QUESTIONS]["FPR@TPR.90"]
+    bm25 = answerable_report.retrievers["bm25"].measures[ALL_QUESTIONS]["FPR@TPR.90"]
     assert bm25.value is None
     assert "no unanswerable" in bm25.why
-    for said in (render_markdown(found), render_markdown(answered_all)):
-        assert "nan" not in said.lower().split()
-    only = questions[TOPICS:]
-    nobody = make_report(only, passages, rank_all(passages, keywords, only))
-    assert nobody.retrievers["bm25"].measures[ALL_QUESTIONS]["R@10"].value is None
-    assert all(one.difference is None for one in nobody.comparisons)
-    assert all("nothing to compare" in describe_difference(one) for one in nobody.comparisons)
+    for page in (render_markdown(report), render_markdown(answerable_report)):
+        assert "nan" not in page.lower().split()
+    unanswerable = questions[TOPICS:]
+    unanswerable_report = make_report(
+        unanswerable, passages, rank_all(passages, keywords, unanswerable)
+    )
+    assert unanswerable_report.retrievers["bm25"].measures[ALL_QUESTIONS]["R@10"].value is None
+    assert all(comparison.difference is None for comparison in unanswerable_report.comparisons)
+    assert all(
+        "nothing to compare" in describe_difference(comparison)
+        for comparison in unanswerable_report.comparisons
+    )
 
 
 def test_alternative_is_compared_alone_and_in_the_ensemble() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    found = rank_all(passages, keywords, questions)
-    flat = Rankings("kg without edges", {"hops": 0}, found["bm25"].by_question)
-    made = make_report(
-        questions, passages, found, [ComponentVariant("kg", flat, "What do edges add?")]
+    rankings = rank_all(passages, keywords, questions)
+    rankings_without_edges = Rankings("kg without edges", {"hops": 0}, rankings["bm25"].by_question)
+    report = make_report(
+        questions,
+        passages,
+        rankings,
+        [ComponentVariant("kg", rankings_without_edges, "What do edges add?")],
     )
-    assert find_difference(made, "kg", "kg without edges").better == "kg"
-    assert find_difference(made, "ensemble", "ensemble with kg without edges").better == "ensemble"
-    names = [one.second for one in made.ablations]
+    assert find_difference(report, "kg", "kg without edges").better == "kg"
+    assert (
+        find_difference(report, "ensemble", "ensemble with kg without edges").better == "ensemble"
+    )
+    names = [ablation.second for ablation in report.ablations]
     assert names == [
         "ensemble without bm25",
         "ensemble without kg",
@@ -274,61 +299,66 @@ def test_alternative_is_compared_alone_and_in_the_ensemble() -> None:
 
 def test_best_component_gets_the_weight() -> None:
     passages, keywords = make_bridge_corpus()
-    dev = [one for one in make_questions("far") if one.split == "dev"]
+    dev = [question for question in make_questions("far") if question.split == "dev"]
     kg = rank_all(passages, keywords, dev)["kg"]
-    others = {
-        one.id: {f"far{(n + k) % TOPICS}": 1.0 / k for k in range(1, 9)}
-        for n, one in enumerate(dev)
+    noise_scores = {
+        question.id: {f"far{(n + k) % TOPICS}": 1.0 / k for k in range(1, 9)}
+        for n, question in enumerate(dev)
     }
-    chosen = tune_fusion(
-        RankingFuser(passages, dev), [{"noise": Rankings("noise", {}, others), "kg": kg}]
+    tuning = tune_fusion(
+        RankingFuser(passages, dev), [{"noise": Rankings("noise", {}, noise_scores), "kg": kg}]
     )
-    assert chosen.n == len(dev) == TOPICS // 3
-    assert chosen.tried == 6 * 2
-    assert chosen.components == ("noise", "kg")
-    assert chosen.weights[1] >= 0.6
-    assert chosen.value > chosen.value_untuned
+    assert tuning.n == len(dev) == TOPICS // 3
+    # Two components can share five fifths in 6 ways, each with 2 fusion methods.
+    assert tuning.tried == 6 * 2
+    assert tuning.components == ("noise", "kg")
+    assert tuning.weights[1] >= 0.6
+    assert tuning.value > tuning.value_untuned
 
 
 def test_better_component_set_is_chosen() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    good = rank_all(passages, keywords, questions)["kg"]
-    bad = rank_all(passages, {}, questions)["bm25"]
-    sets = [{"bm25": bad, "kg": bad}, {"bm25": bad, "kg by PageRank": good}]
-    chosen = tune_fusion(RankingFuser(passages, questions), sets)
-    assert chosen.components == ("bm25", "kg by PageRank")
-    assert chosen.value > chosen.value_untuned == 0.0
+    kg_rankings = rank_all(passages, keywords, questions)["kg"]
+    bm25_rankings = rank_all(passages, {}, questions)["bm25"]
+    component_sets = [
+        {"bm25": bm25_rankings, "kg": bm25_rankings},
+        {"bm25": bm25_rankings, "kg by PageRank": kg_rankings},
+    ]
+    tuning = tune_fusion(RankingFuser(passages, questions), component_sets)
+    assert tuning.components == ("bm25", "kg by PageRank")
+    assert tuning.value > tuning.value_untuned == 0.0
 
 
 def test_ties_keep_the_default_settings() -> None:
     passages, _ = make_bridge_corpus()
     questions = make_questions("bridge")
     bm25 = rank_all(passages, {}, questions)["bm25"]
-    parts = dict.fromkeys(("a", "b", "c", "d", "e"), bm25)
-    chosen = tune_fusion(RankingFuser(passages, questions), [parts, parts])
-    assert chosen.weights == (0.2,) * 5
-    assert chosen.fusion == "rrf"
-    assert chosen.value == chosen.value_untuned == 1.0
+    components = dict.fromkeys(("a", "b", "c", "d", "e"), bm25)
+    tuning = tune_fusion(RankingFuser(passages, questions), [components, components])
+    assert tuning.weights == (0.2,) * 5
+    assert tuning.fusion == "rrf"
+    assert tuning.value == tuning.value_untuned == 1.0
 
 
 def test_every_weight_distribution_is_tried_once() -> None:
-    found = list(iter_shares(5, 4))
-    assert len(set(found)) == len(found) == 56
-    assert all(sum(one) == 5 and min(one) >= 0 for one in found)
+    distributions = list(iter_shares(5, 4))
+    # There are C(8, 3) = 56 ways to distribute five shares among four components.
+    assert len(set(distributions)) == len(distributions) == 56
+    assert all(sum(distribution) == 5 and min(distribution) >= 0 for distribution in distributions)
 
 
 def test_page_table_and_sentences_agree() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    found = make_report(questions, passages, rank_all(passages, keywords, questions))
-    page = render_markdown(found)
-    lines = list(describe_report(found))
+    report = make_report(questions, passages, rank_all(passages, keywords, questions))
+    page = render_markdown(report)
+    lines = list(describe_report(report))
     assert any(line.startswith(f"{HEADLINE_METRIC}: ensemble is better") for line in lines)
     assert any("What does kg add?" in line for line in lines)
     assert "| ensemble |" in page
     assert "### ensemble − ensemble without kg" in page
-    assert found.signature in page
-    assert build_table(found).row_count == 3
+    assert report.signature in page
+    assert build_table(report).row_count == 3
     widths = {line.count(" | ") for line in page.splitlines() if line.startswith("| nDCG@10")}
     assert len(widths) == 1

@@ -1,3 +1,5 @@
+"""Tests the ranking metrics against their definitions, manual values and ``ir_measures``."""
+
 from __future__ import annotations
 
 import io
@@ -33,22 +35,22 @@ def make_rankings(**orders: Sequence[str]) -> Rankings:
     return Rankings("r", {}, {name: dict.fromkeys(order, 1.0) for name, order in orders.items()})
 
 
-def metrics_by_definition(order: Sequence[str], gold: Sequence[str]) -> list[float]:
-    """Returns the metrics by their definitions."""
+def compute_metrics_by_definition(order: Sequence[str], gold: Sequence[str]) -> list[float]:
+    """Returns the metrics by their definitions, in the order of ``METRIC_NAMES``."""
     hits = [chunk in gold for chunk in order]
     recall = [sum(hits[:k]) / len(gold) for k in (1, 5, 10)]
-    gain = sum(1 / math.log2(place + 2) for place, hit in enumerate(hits[:10]) if hit)
-    ideal = sum(1 / math.log2(place + 2) for place in range(min(len(gold), 10)))
-    first = next((1 / (place + 1) for place, hit in enumerate(hits) if hit), 0.0)
-    return [*recall, gain / ideal, first, float(set(gold) <= set(order[:10]))]
+    gain = sum(1 / math.log2(position + 2) for position, hit in enumerate(hits[:10]) if hit)
+    ideal = sum(1 / math.log2(position + 2) for position in range(min(len(gold), 10)))
+    reciprocal_rank = next((1 / (position + 1) for position, hit in enumerate(hits) if hit), 0.0)
+    return [*recall, gain / ideal, reciprocal_rank, float(set(gold) <= set(order[:10]))]
 
 
 def test_metrics_of_one_ranking_match_manual_values() -> None:
     order = ["x", "g1", "y", "z", "w", "g2"]
     values = score_questions(make_rankings(q=order), [make_question("q", ["g1", "g2"])])[0]
-    found = dict(zip(METRIC_NAMES, values.tolist(), strict=True))
+    metrics = dict(zip(METRIC_NAMES, values.tolist(), strict=True))
     gain = 1 / math.log2(3) + 1 / math.log2(7)
-    assert found == pytest.approx(
+    assert metrics == pytest.approx(
         {
             "R@1": 0,
             "R@5": 0.5,
@@ -64,59 +66,61 @@ CHUNKS = [f"c{n}" for n in range(15)]
 
 
 @given(st.permutations(CHUNKS), st.integers(0, 15), st.sets(st.sampled_from(CHUNKS), min_size=1))
-def test_metrics_match_their_definitions(order: list[str], kept: int, gold: set[str]) -> None:
-    values = score_questions(make_rankings(q=order[:kept]), [make_question("q", sorted(gold))])[0]
-    assert values.tolist() == pytest.approx(metrics_by_definition(order[:kept], sorted(gold)))
+def test_metrics_match_their_definitions(order: list[str], length: int, gold: set[str]) -> None:
+    values = score_questions(make_rankings(q=order[:length]), [make_question("q", sorted(gold))])[0]
+    assert values.tolist() == pytest.approx(
+        compute_metrics_by_definition(order[:length], sorted(gold))
+    )
     assert ((values >= 0) & (values <= 1)).all()
 
 
 def test_ties_keep_the_order_of_the_retriever() -> None:
     # trec_eval would put equal scores in descending order of their ids: "z" before "a".
-    first = score_questions(make_rankings(q=["a", "z"]), [make_question("q", ["a"])])[0]
-    second = score_questions(make_rankings(q=["z", "a"]), [make_question("q", ["a"])])[0]
-    assert first[0] == 1.0
-    assert second[0] == 0.0
+    gold_first = score_questions(make_rankings(q=["a", "z"]), [make_question("q", ["a"])])[0]
+    gold_last = score_questions(make_rankings(q=["z", "a"]), [make_question("q", ["a"])])[0]
+    assert gold_first[0] == 1.0
+    assert gold_last[0] == 0.0
 
 
 def test_missing_gold_scores_zero_and_no_gold_is_undefined() -> None:
-    asked = [
+    questions = [
         make_question("none", []),
         make_question("missed", ["g"]),
         make_question("found", ["g"]),
     ]
-    values = score_questions(make_rankings(none=["g"], missed=[], found=["g"]), asked)
+    values = score_questions(make_rankings(none=["g"], missed=[], found=["g"]), questions)
     assert np.isnan(values[0]).all()
     assert (values[1] == 0).all()
     assert (values[2] == 1).all()
-    assert np.isnan(score_questions(make_rankings(none=["g"]), asked[:1])).all()
+    assert np.isnan(score_questions(make_rankings(none=["g"]), questions[:1])).all()
 
 
 @given(st.lists(st.permutations(CHUNKS), min_size=1, max_size=4))
 def test_trec_files_give_the_same_values_in_other_tools(orders: list[list[str]]) -> None:
-    asked = [make_question(f"q {n} %", [order[0], order[-1]]) for n, order in enumerate(orders)]
+    questions = [make_question(f"q {n} %", [order[0], order[-1]]) for n, order in enumerate(orders)]
     rankings = Rankings(
         "with space",
         {},
         {
-            one.id: dict(zip(reversed(order[:11]), [3.0] * 11, strict=True))
-            for one, order in zip(asked, orders, strict=True)
+            question.id: dict(zip(reversed(order[:11]), [3.0] * 11, strict=True))
+            for question, order in zip(questions, orders, strict=True)
         },
     )
-    qrels = list(ir_measures.read_trec_qrels(io.StringIO(render_qrels(asked))))
-    run = list(ir_measures.read_trec_run(io.StringIO(render_run(rankings, asked))))
-    ours = score_questions(rankings, asked)
+    qrels = list(ir_measures.read_trec_qrels(io.StringIO(render_qrels(questions))))
+    run = list(ir_measures.read_trec_run(io.StringIO(render_run(rankings, questions))))
+    scores = score_questions(rankings, questions)
     for column, name in enumerate(METRIC_NAMES[:-1]):
-        theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name)], qrels, run)
-        assert ours[:, column].mean() == pytest.approx(next(iter(theirs.values())))
+        reference = ir_measures.calc_aggregate([ir_measures.parse_measure(name)], qrels, run)
+        assert scores[:, column].mean() == pytest.approx(next(iter(reference.values())))
 
 
 def test_trec_fields_contain_no_spaces() -> None:
-    odd = make_question("a b\n\u2028c\x1b", ["d\te%"])
-    rankings = Rankings("n\x00 m", {}, {odd.id: {"d\te%": 1.0}})
-    (line,) = render_run(rankings, [odd]).splitlines()
+    question = make_question("a b\n\u2028c\x1b", ["d\te%"])
+    rankings = Rankings("n\x00 m", {}, {question.id: {"d\te%": 1.0}})
+    (line,) = render_run(rankings, [question]).splitlines()
     assert len(line.split()) == 6
     assert line.isprintable()
-    assert render_qrels([odd]).split()[2] == line.split()[2] == "d%09e%25"
+    assert render_qrels([question]).split()[2] == line.split()[2] == "d%09e%25"
 
 
 class ScriptedRetriever:
@@ -124,18 +128,18 @@ class ScriptedRetriever:
 
     name = "scripted"
 
-    def __init__(self, said: Mapping[str, float]) -> None:
-        self.said = dict(said)
+    def __init__(self, scores: Mapping[str, float]) -> None:
+        self.scores = dict(scores)
 
     def get_scores(self, query: str, pool_size: int, chunks: object = None) -> dict[str, float]:
-        return self.said
+        return self.scores
 
     def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        return list(self.said.items())
+        return list(self.scores.items())
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("scores", "message"),
     [
         ({"a": 1.0, "b": 2.0}, "not in descending order"),
         ({"a": math.nan}, "a score is not finite"),
@@ -144,23 +148,27 @@ class ScriptedRetriever:
         ({"a": 3.0, "b": 2.0, "c": 1.0}, "3 chunks where 2"),
     ],
 )
-def test_invalid_ranking_is_refused(said: dict[str, float], why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_invalid_ranking_is_refused(scores: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         rank_questions(
-            ScriptedRetriever(said), [make_question("q", ["a"])], ["a", "b", "c"], depth=2
+            ScriptedRetriever(scores), [make_question("q", ["a"])], ["a", "b", "c"], depth=2
         )
 
 
 def test_recorded_retriever_repeats_its_results() -> None:
     passages = [Passage(f"p{n}", f"pages and buffers {'index ' * n}") for n in range(6)]
-    asked = [make_question("index pages", ["p1"]), make_question("nothing known", ["p2"])]
+    questions = [make_question("index pages", ["p1"]), make_question("nothing known", ["p2"])]
     bm25 = BM25(passages)
-    recorded = RecordedRetriever(rank_questions(bm25, asked, bm25.ids), asked)
+    recorded = RecordedRetriever(rank_questions(bm25, questions, bm25.ids), questions)
     assert recorded.params() == bm25.params()
-    for one in asked:
+    for question in questions:
         for size in (1, 3, RANKING_DEPTH):
-            assert recorded.get_scores(one.question, size) == bm25.get_scores(one.question, size)
-        some = {"p1", "p4"}
-        assert recorded.get_scores(one.question, 2, some) == bm25.get_scores(one.question, 2, some)
+            assert recorded.get_scores(question.question, size) == bm25.get_scores(
+                question.question, size
+            )
+        chunk_subset = {"p1", "p4"}
+        assert recorded.get_scores(question.question, 2, chunk_subset) == bm25.get_scores(
+            question.question, 2, chunk_subset
+        )
     with pytest.raises(KeyError):
         recorded.get_scores("never asked", 1)

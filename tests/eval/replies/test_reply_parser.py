@@ -1,4 +1,4 @@
-"""The rules of the reply parser one by one, and properties for any text."""
+"""Tests each rule of the reply parser on examples, and its properties on any text."""
 
 import json
 import unicodedata
@@ -95,12 +95,12 @@ VARIANTS = (
     st.sampled_from(["", "Answer: ", "Well, ", "**", "- ", "\n\n"]),
     st.sampled_from(VARIANTS),
 )
-def test_abstention_variants_are_never_read_as_answers(text, lead, dressed) -> None:
-    assert read_reply(lead + dressed(text)).pred in ("UNKNOWN", "INVALID")
+def test_abstention_variants_are_never_read_as_answers(text, prefix, transform) -> None:
+    assert read_reply(prefix + transform(text)).pred in ("UNKNOWN", "INVALID")
 
 
 @given(st.sampled_from([text for text in ABSTENTIONS if read_reply(text).pred == "UNKNOWN"]))
-def test_no_next_to_an_abstention_is_never_read_as_no(text: str) -> None:
+def test_the_word_no_next_to_an_abstention_is_never_read_as_no(text: str) -> None:
     assert read_reply("No. " + text).pred in ("INVALID", "UNKNOWN")
     assert read_reply(text.rstrip(".。") + ". No.").pred in ("INVALID", "UNKNOWN")
 
@@ -111,9 +111,9 @@ def test_no_next_to_an_abstention_is_never_read_as_no(text: str) -> None:
 @example('{"answer": ' + "[" * 50 + "]" * 50 + "}")
 @settings(max_examples=300)
 def test_any_text_is_parsed_deterministically(text: str) -> None:
-    first = read_reply(text)
-    assert first.pred in PREDS
-    assert read_reply(text) == first
+    reply = read_reply(text)
+    assert reply.pred in PREDS
+    assert read_reply(text) == reply
 
 
 WORDS = sorted({" ".join(words) for words in load_lexicon().clauses} | set(load_lexicon().markers))
@@ -134,7 +134,7 @@ def test_mixed_verdict_words_never_raise(parts: list[str]) -> None:
     ],
 )
 def test_hostile_repetition_finishes_quickly(piece: str) -> None:
-    # Quadratic run time would take hours here.
+    # With quadratic run time this test would take hours.
     assert read_reply(piece * (200_000 // len(piece))).pred in PREDS
 
 
@@ -183,7 +183,7 @@ def test_too_long_replies_are_invalid() -> None:
         ),
     ],
 )
-def test_i_do_not_know_after_no_is_never_read_as_no(text: str) -> None:
+def test_i_do_not_know_after_the_word_no_is_never_read_as_no(text: str) -> None:
     assert read_reply(text).pred in ("UNKNOWN", "INVALID")
 
 

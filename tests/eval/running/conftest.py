@@ -16,22 +16,23 @@ Reply = Callable[[int], Awaitable[Any]]
 
 
 class ScriptedSystem:
-    """Runs a scripted coroutine per question and counts the concurrent ones."""
+    """Answers each question with a scripted coroutine and counts how many run at once."""
 
     def __init__(self, reply: Reply, name: str = "scripted") -> None:
         self.name = name
         self.reply = reply
         self.concurrent = 0
         self.max_concurrent = 0
-        self.asked: list[int] = []
+        self.asked_numbers: list[int] = []
         self.closed = 0
 
     def params(self) -> dict[str, Any]:
         return {}
 
     async def answer(self, card: CardView) -> Any:
+        # The questions are "Does Brook 7 flow into Lake 7?".
         number = int(card.question.split()[2])
-        self.asked.append(number)
+        self.asked_numbers.append(number)
         self.concurrent += 1
         self.max_concurrent = max(self.max_concurrent, self.concurrent)
         try:
@@ -45,16 +46,18 @@ class ScriptedSystem:
 
 
 @pytest.fixture
-def scripted() -> Callable[[Reply], ScriptedSystem]:
+def make_system() -> Callable[[Reply], ScriptedSystem]:
+    """Returns the class ``ScriptedSystem``, which makes a system from a coroutine function."""
     return ScriptedSystem
 
 
-async def record_call(cost: float | None, *, cached: bool = False, latency_s: float = 0.25) -> None:
-    """Records a reply in the call log, like a model client."""
+async def add_call(cost: float | None, *, cached: bool = False, latency_s: float = 0.25) -> None:
+    """Records a reply of 10 + 5 tokens in the call log, like a model client."""
     await asyncio.sleep(0)
     current_calls().add_reply(latency_s=latency_s, usage=Usage(10, 5, cost), cached=cached)
 
 
-@pytest.fixture(name="pay")
-def paying() -> Callable[..., Awaitable[None]]:
-    return record_call
+@pytest.fixture
+def record_call() -> Callable[..., Awaitable[None]]:
+    """Returns a coroutine function that records a reply and its cost in the call log."""
+    return add_call

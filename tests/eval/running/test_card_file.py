@@ -1,4 +1,4 @@
-"""A card file read card by card gives the same cards as one read at once."""
+"""Tests that ``CardFile``, which reads card by card, agrees with ``read_cards``."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from kg.base.files import sha256_file
 
 def test_card_file_has_the_same_cards_as_the_list(card_file: Callable[..., Path]) -> None:
     path = card_file(50)
+    # Blank lines before and between the cards are skipped.
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("\n" + "".join(line + "  \n" * (n % 3) for n, line in enumerate(lines)))
-    whole = read_cards(path)
+    card_list = read_cards(path)
     with CardFile(path) as cards:
         assert len(cards) == 50
-        assert [cards[item] for item in reversed(range(50))] == whole[::-1]
-        assert cards.sha256 == hash_card_set(whole)
+        assert [cards[item] for item in reversed(range(50))] == card_list[::-1]
+        assert cards.sha256 == hash_card_set(card_list)
         assert cards.file_sha256 == sha256_file(path)
-        assert [cards.find_item(card.id) for card in whole] == list(range(50))
+        assert [cards.find_item(card.id) for card in card_list] == list(range(50))
         assert cards.find_item("id99999") is None
 
 
 @pytest.mark.parametrize(
-    ("change", "kind"),
+    ("change", "error_type"),
     [
         (lambda text: text + text.splitlines()[3] + "\n", DuplicateIdError),
         (lambda text: text[:-20], RecordError),
@@ -44,18 +45,18 @@ def test_card_file_has_the_same_cards_as_the_list(card_file: Callable[..., Path]
     ],
 )
 def test_card_file_refuses_the_same_errors_as_the_list(
-    card_file: Callable[..., Path], change: Callable[[str], str], kind: type[EpocheError]
+    card_file: Callable[..., Path], change: Callable[[str], str], error_type: type[EpocheError]
 ) -> None:
     path = card_file(6)
     path.write_text(change(path.read_text()))
-    with pytest.raises(kind) as one:
+    with pytest.raises(error_type) as file_error:
         CardFile(path)
-    with pytest.raises(kind) as other:
+    with pytest.raises(error_type) as list_error:
         read_cards(path)
-    assert one.value.format_line() == other.value.format_line()
+    assert file_error.value.format_line() == list_error.value.format_line()
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="card file does not exist"):
         CardFile(tmp_path / "none.jsonl")
 
@@ -68,7 +69,7 @@ def test_change_of_the_open_file_is_detected(
         before = cards[2]
         card_file(3, "other.jsonl")
         (tmp_path / "other.jsonl").replace(path)
-        assert cards[2] == before, "an editor that replaces the file leaves the opened one whole"
+        assert cards[2] == before, "the open file keeps its content if another file replaces it"
     with CardFile(path) as cards:
         path.write_text(path.read_text().replace("Brook", "Creek"))
         with pytest.raises(CardSetMismatchError, match="card file was changed during the run"):

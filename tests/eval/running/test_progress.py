@@ -1,4 +1,4 @@
-"""Progress output: none for short runs, a plain line from time to time for long ones."""
+"""Tests that long runs print a progress line every ten seconds and short runs print none."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_lines_are_printed_every_ten_seconds(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with RunProgress("kg", 18_000) as shown:
+    # 6,000 answers at 128 per second take 47 seconds, so four lines are due.
+    with RunProgress("kg", 18_000) as run_progress:
         for number in range(6_000):
             clock[0] += 1 / 128
-            shown.count_answer(
+            run_progress.count_answer(
                 failed=number % 3_000 == 7, spent_usd=None if number < 3_000 else 0.25
             )
     lines = capsys.readouterr().err.splitlines()
@@ -31,24 +32,24 @@ def test_lines_are_printed_every_ten_seconds(
 
 
 def test_short_runs_are_silent(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with RunProgress("kg", 10) as shown:
+    with RunProgress("kg", 10) as run_progress:
         for _ in range(10):
             clock[0] += 0.9
-            shown.count_answer(failed=False, spent_usd=None)
+            run_progress.count_answer(failed=False, spent_usd=None)
     assert capsys.readouterr().err == ""
 
 
 def test_run_without_answers_prints_progress(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with RunProgress("a\x1b[31m", 5) as shown:
+    with RunProgress("a\x1b[31m", 5) as run_progress:
         clock[0] += 11
-        shown.show_if_due()
+        run_progress.show_if_due()
     assert capsys.readouterr().err == "a[31m: 0/5 · 0.0/s\n"
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(5, "0:05"), (3599.6, "1:00:00"), (90061, "25:01:01")]
+    ("seconds", "expected"), [(5, "0:05"), (3599.6, "1:00:00"), (90061, "25:01:01")]
 )
-def test_remaining_time_is_formatted(seconds: float, said: str) -> None:
-    assert progress._format_duration(seconds) == said
+def test_remaining_time_is_formatted(seconds: float, expected: str) -> None:
+    assert progress._format_duration(seconds) == expected

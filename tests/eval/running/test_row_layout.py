@@ -1,4 +1,4 @@
-"""Row positions: every answer has a fixed number, in every shard and run."""
+"""Tests that every row has a fixed position, which is the same in every shard and run."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from kg.base.errors import SettingError
     systems=st.integers(1, 3),
     repeats=st.integers(1, 3),
     limit=st.none() | st.integers(1, 25),
-    shards=st.integers(1, 6),
+    shard_count=st.integers(1, 6),
 )
 def test_shards_partition_the_positions(
-    items: int, systems: int, repeats: int, limit: int | None, shards: int
+    items: int, systems: int, repeats: int, limit: int | None, shard_count: int
 ) -> None:
-    whole = RowLayout(items, systems, repeats, limit)
-    seen: list[int] = []
-    for number in range(1, shards + 1):
-        part = RowLayout(items, systems, repeats, limit, Shard(number, shards))
-        mine = [row[0] for item in part.asked_items for row in part.iter_item_rows(item)]
-        assert len(mine) == part.row_count
-        assert mine == sorted(mine)
-        seen += mine
-    assert sorted(seen) == list(range(whole.row_count))
-    for item in whole.asked_items:
-        for place, repeat, system in whole.iter_item_rows(item):
-            assert whole.position_of(item, repeat, system) == place < whole.size
-            assert whole.item_at(place) == item
+    all_rows = RowLayout(items, systems, repeats, limit)
+    positions: list[int] = []
+    for number in range(1, shard_count + 1):
+        part = RowLayout(items, systems, repeats, limit, Shard(number, shard_count))
+        shard_positions = [row[0] for item in part.asked_items for row in part.iter_item_rows(item)]
+        assert len(shard_positions) == part.row_count
+        assert shard_positions == sorted(shard_positions)
+        positions += shard_positions
+    assert sorted(positions) == list(range(all_rows.row_count))
+    for item in all_rows.asked_items:
+        for position, repeat, system in all_rows.iter_item_rows(item):
+            assert all_rows.position_of(item, repeat, system) == position < all_rows.size
+            assert all_rows.item_at(position) == item
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/", "/2", "a/b", "-1/2", "1/0", "1.5/2", ""])

@@ -1,4 +1,4 @@
-"""A run deletes the outputs of its rows, and no other files."""
+"""Tests that a run deletes its own outputs and report, and no other files."""
 
 from pathlib import Path
 
@@ -8,18 +8,24 @@ from stage_calls import run_epoche
 from eval.running.outputs import delete_outputs_and_report, find_report_files, require_owned_folder
 from kg.base.errors import WriteError
 
-PAGE_FILES = ("report.html", "report.md", "report.json", "report.cards.csv", "report.rows.parquet")
+REPORT_FILES = (
+    "report.html",
+    "report.md",
+    "report.json",
+    "report.cards.csv",
+    "report.rows.parquet",
+)
 
 
-def test_page_is_deleted_with_its_outputs(tmp_path: Path) -> None:
-    for name in (*PAGE_FILES, "metrics.json", "report.txt", "notes.md"):
+def test_report_is_deleted_with_its_outputs(tmp_path: Path) -> None:
+    for name in (*REPORT_FILES, "metrics.json", "report.txt", "notes.md"):
         (tmp_path / name).touch()
-    assert sorted(find_report_files(tmp_path)) == sorted(PAGE_FILES)
+    assert sorted(find_report_files(tmp_path)) == sorted(REPORT_FILES)
     delete_outputs_and_report(tmp_path, ["metrics.json", "absent.json"])
     assert {path.name for path in tmp_path.iterdir()} == {"report.txt", "notes.md"}
 
 
-def test_page_next_to_rows_belongs_to_the_run(tmp_path: Path) -> None:
+def test_report_next_to_rows_belongs_to_the_run(tmp_path: Path) -> None:
     require_owned_folder(tmp_path, ["rows.jsonl"])
     (tmp_path / "report.html").touch()
     with pytest.raises(WriteError, match="which was not written by such a run"):
@@ -37,11 +43,11 @@ def test_page_next_to_rows_belongs_to_the_run(tmp_path: Path) -> None:
     ],
 )
 def test_run_does_not_replace_a_foreign_report(tmp_path: Path, command: list[str]) -> None:
-    for name in PAGE_FILES:
+    for name in REPORT_FILES:
         (tmp_path / name).write_text("of the cards", encoding="utf-8")
-    done = run_epoche(*command, "--out", tmp_path)
-    assert done.code == 15, done.err
-    assert "report.html, which was not written by such a run" in done.err
+    result = run_epoche(*command, "--out", tmp_path)
+    assert result.code == 15, result.err
+    assert "report.html, which was not written by such a run" in result.err
     assert all(
-        (tmp_path / name).read_text(encoding="utf-8") == "of the cards" for name in PAGE_FILES
+        (tmp_path / name).read_text(encoding="utf-8") == "of the cards" for name in REPORT_FILES
     )

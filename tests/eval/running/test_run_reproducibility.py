@@ -28,6 +28,7 @@ from kg.claims import Claim
 CARDS = 11
 REPLIES: tuple[Any, ...] = ("YES", "NO", "UNKNOWN", "perhaps", Answer(pred="ERROR", error="down"))
 VARYING_FIELDS = {"results", "started", "ended", "resumed"}
+"""Manifest fields that may differ between runs with equal rows."""
 
 
 class PlainSystem:
@@ -85,9 +86,9 @@ def write_card_file(folder: Path) -> Path:
 
 
 def read_stable_manifest(manifest: Path) -> dict[str, Any]:
-    """Reads a manifest and removes the fields that may differ between equal runs."""
-    whole: dict[str, Any] = msgspec.to_builtins(read_manifest(manifest))
-    return {key: value for key, value in whole.items() if key not in VARYING_FIELDS}
+    """Reads a manifest without the ``VARYING_FIELDS``."""
+    fields: dict[str, Any] = msgspec.to_builtins(read_manifest(manifest))
+    return {key: value for key, value in fields.items() if key not in VARYING_FIELDS}
 
 
 @pytest.fixture(scope="module")
@@ -142,10 +143,10 @@ def test_bytes_do_not_depend_on_shards_crashes_order_or_concurrency(
         cards = write_card_file(folder)
 
         def run_shard(shard: Shard, out: Path, crash_after: int | None = None) -> None:
-            first: AnySystem = PlainSystem("a") if first_is_sync else WaitingSystem("a", rng)
+            first_system: AnySystem = PlainSystem("a") if first_is_sync else WaitingSystem("a", rng)
             run(
                 cards,
-                [first, WaitingSystem("bb", rng, crash_after)],
+                [first_system, WaitingSystem("bb", rng, crash_after)],
                 out,
                 system_name="x",
                 repeats=repeats,
@@ -154,13 +155,13 @@ def test_bytes_do_not_depend_on_shards_crashes_order_or_concurrency(
                 limits=RunLimits(concurrency=concurrency, max_consecutive_errors=0),
             )
 
-        outs = []
+        shard_files = []
         for number in range(1, shards + 1):
             shard, out = Shard(number, shards), folder / f"shard{number}.jsonl"
-            outs.append(out)
-            for dies_at, kept_fraction in crashes:
+            shard_files.append(out)
+            for answers_before_crash, kept_fraction in crashes:
                 try:
-                    run_shard(shard, out, dies_at)
+                    run_shard(shard, out, answers_before_crash)
                 except KeyboardInterrupt:
                     # Simulate a power failure, which may also cut off the end of the file.
                     rows = out.read_bytes()
@@ -171,11 +172,11 @@ def test_bytes_do_not_depend_on_shards_crashes_order_or_concurrency(
                     )
                     write_manifest(manifest_file, interrupted)
             run_shard(shard, out)
-        rng.shuffle(outs)
-        merged = outs[0]
+        rng.shuffle(shard_files)
+        merged = shard_files[0]
         if shards > 1:
             merged = folder / "merged.jsonl"
-            merge_shards(outs, merged)
-        whole, manifest = references[repeats, limit]
-        assert merged.read_bytes() == whole
-        assert read_stable_manifest(manifest_path(merged)) == manifest
+            merge_shards(shard_files, merged)
+        expected_rows, expected_manifest = references[repeats, limit]
+        assert merged.read_bytes() == expected_rows
+        assert read_stable_manifest(manifest_path(merged)) == expected_manifest

@@ -29,8 +29,8 @@ from kg.base.errors import (
 from kg.base.provenance import manifest_path
 
 CardFile = Callable[..., Path]
-Scripted = Callable[..., Any]
-Pay = Callable[..., Awaitable[None]]
+SystemFactory = Callable[..., Any]
+CallRecorder = Callable[..., Awaitable[None]]
 
 
 def run_systems(cards: Path, out: Path, *systems: Any, **options: Any) -> Run:
@@ -51,30 +51,33 @@ async def answer_after_delay(number: int) -> Any:
 
 @pytest.mark.parametrize("concurrency", [1, 4, 50])
 def test_concurrency_limit_is_reached_and_not_exceeded(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, concurrency: int
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, concurrency: int
 ) -> None:
-    system = scripted(answer_after_delay)
-    done = run_systems(card_file(20), tmp_path / "r.jsonl", system, concurrency=concurrency)
+    system = make_system(answer_after_delay)
+    finished_run = run_systems(card_file(20), tmp_path / "r.jsonl", system, concurrency=concurrency)
     assert system.max_concurrent == min(concurrency, 20)
     assert [row.id for row in read_results(tmp_path / "r.jsonl")] == [
         f"id{number:05d}" for number in range(20)
     ]
-    assert (done.asked, done.manifest.status, system.closed) == (20, "complete", 1)
-    idle = scripted(answer_after_delay)
-    assert run_systems(card_file(20), tmp_path / "r.jsonl", idle).asked == 0
-    assert (idle.asked, idle.closed) == ([], 1)
+    assert (finished_run.asked, finished_run.manifest.status, system.closed) == (20, "complete", 1)
+    idle_system = make_system(answer_after_delay)
+    assert run_systems(card_file(20), tmp_path / "r.jsonl", idle_system).asked == 0
+    assert (idle_system.asked_numbers, idle_system.closed) == ([], 1)
 
 
 def test_questions_are_read_only_when_a_worker_is_free(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from eval.card_file import CardFile as Opened
+    from eval.card_file import CardFile as OpenCardFile
 
     read_items: list[int] = []
-    original = Opened.__getitem__
-    monkeypatch.setattr(
-        Opened, "__getitem__", lambda self, item: (read_items.append(item), original(self, item))[1]
-    )
+    original_getitem = OpenCardFile.__getitem__
+
+    def log_and_read(cards: OpenCardFile, item: int) -> Any:
+        read_items.append(item)
+        return original_getitem(cards, item)
+
+    monkeypatch.setattr(OpenCardFile, "__getitem__", log_and_read)
     read_but_unanswered: list[int] = []
 
     async def count_read_items(_number: int) -> str:
@@ -82,58 +85,58 @@ def test_questions_are_read_only_when_a_worker_is_free(
         read_but_unanswered.append(len(read_items) - len(read_but_unanswered))
         return "NO"
 
-    system = scripted(count_read_items)
+    system = make_system(count_read_items)
     run_systems(card_file(40), tmp_path / "r.jsonl", system, concurrency=3)
     assert max(read_but_unanswered) <= 3
     assert len(read_items) == 40
 
 
-def test_async_and_plain_systems_share_a_run(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+def test_async_and_sync_systems_share_a_run(
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
-    class Busy:
-        """A synchronous system that blocks."""
+    class BlockingSystem:
+        """A synchronous system that blocks, and checks that it is never called concurrently."""
 
         name = "busy"
-        inside = 0
+        active_calls = 0
 
         def params(self) -> dict[str, Any]:
             return {}
 
         def answer(self, _card: object) -> str:
             assert threading.current_thread() is threading.main_thread()
-            Busy.inside += 1
-            assert Busy.inside == 1
+            BlockingSystem.active_calls += 1
+            assert BlockingSystem.active_calls == 1
             time.sleep(0.003)
-            Busy.inside -= 1
+            BlockingSystem.active_calls -= 1
             return "NO"
 
     turns = 0
 
-    async def count(_number: int) -> str:
+    async def answer_after_three_turns(_number: int) -> str:
         nonlocal turns
         for _ in range(3):
             await asyncio.sleep(0)
             turns += 1
         return "YES"
 
-    waiting = scripted(count)
-    run_systems(card_file(30), tmp_path / "r.jsonl", Busy(), waiting, concurrency=8)
-    written = read_rows(tmp_path / "r.jsonl")
-    assert [row["system"] for row in written] == ["busy", "scripted"] * 30
-    assert {row["pred"] for row in written} == {"YES", "NO"}
-    assert waiting.max_concurrent > 1
+    async_system = make_system(answer_after_three_turns)
+    run_systems(card_file(30), tmp_path / "r.jsonl", BlockingSystem(), async_system, concurrency=8)
+    rows = read_rows(tmp_path / "r.jsonl")
+    assert [row["system"] for row in rows] == ["busy", "scripted"] * 30
+    assert {row["pred"] for row in rows} == {"YES", "NO"}
+    assert async_system.max_concurrent > 1
     assert turns == 90
 
 
 def test_cost_is_recorded_in_rows_and_manifest(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, record_call: CallRecorder
 ) -> None:
     from eval.model.calls import current_calls
 
-    async def call(number: int) -> Answer:
-        await pay(0.1, cached=number == 2)
-        await pay(0.2, cached=number == 2)
+    async def answer(number: int) -> Answer:
+        await record_call(0.1, cached=number == 2)
+        await record_call(0.2, cached=number == 2)
         if number == 1:
             current_calls().retries += 3
             current_calls().repairs += 1
@@ -141,214 +144,224 @@ def test_cost_is_recorded_in_rows_and_manifest(
         return Answer(pred="YES", usage=Usage(9, 9, 9.0))
 
     out = tmp_path / "r.jsonl"
-    done = run_systems(card_file(4), out, scripted(call))
-    calls = done.manifest.calls
+    finished_run = run_systems(card_file(4), out, make_system(answer))
+    calls = finished_run.manifest.calls
     assert calls is not None
     assert (calls.replies, calls.cached, calls.retries, calls.repairs) == (8, 2, 3, 1)
     assert (calls.prompt_tokens, calls.completion_tokens) == (80, 40)
     assert (calls.cost_usd, calls.spent_usd) == (1.2, 0.9)
     assert calls.fallbacks == {"json_object instead of json_schema": 1}
-    written = read_rows(out)
+    rows = read_rows(out)
     usage = {"prompt_tokens": 20, "completion_tokens": 10, "cost_usd": 0.3}
-    assert all(row["usage"] == usage and row["latency_s"] == 0.5 for row in written)
-    assert written[1]["calls"] == {
+    assert all(row["usage"] == usage and row["latency_s"] == 0.5 for row in rows)
+    assert rows[1]["calls"] == {
         "repairs": 1,
         "fallbacks": ["json_object instead of json_schema"],
     }
-    assert not any("calls" in row for row in (written[0], *written[2:]))
+    assert not any("calls" in row for row in (rows[0], *rows[2:]))
     assert "0.9000 paid" in calls.format_summary()
 
 
 def test_run_stops_at_max_cost_and_resumes_with_a_higher_one(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, record_call: CallRecorder
 ) -> None:
-    async def call(_number: int) -> str:
-        await pay(0.01)
+    async def answer(_number: int) -> str:
+        await record_call(0.01)
         return "YES"
 
-    cards, out, whole = card_file(30), tmp_path / "r.jsonl", tmp_path / "whole.jsonl"
-    run_systems(cards, whole, scripted(call))
-    system = scripted(call)
+    cards, out, uninterrupted = card_file(30), tmp_path / "r.jsonl", tmp_path / "whole.jsonl"
+    run_systems(cards, uninterrupted, make_system(answer))
+    system = make_system(answer)
     with pytest.raises(CostLimitError, match="--max-cost") as caught:
         run_systems(cards, out, system, max_cost=0.1, concurrency=4)
     assert caught.value.exit_code == 26
-    # Ten replies reach the limit; the up to three questions still open then are finished and kept.
-    assert 10 <= len(read_rows(out)) == len(system.asked) <= 13
+    # Ten replies reach the limit. Up to three other questions are open then; their rows are kept.
+    assert 10 <= len(read_rows(out)) == len(system.asked_numbers) <= 13
     manifest = read_manifest(manifest_path(out))
     assert manifest.status == "interrupted"
     assert manifest.calls is not None
     assert manifest.calls.spent_usd == pytest.approx(0.01 * len(read_rows(out)))
     with pytest.raises(CostLimitError):
-        run_systems(cards, out, scripted(call), max_cost=0.2, concurrency=1)
+        run_systems(cards, out, make_system(answer), max_cost=0.2, concurrency=1)
     assert len(read_rows(out)) == 20
-    run_systems(cards, out, scripted(call), max_cost=5)
-    assert out.read_bytes() == whole.read_bytes()
-    assert read_manifest(manifest_path(out)).calls == read_manifest(manifest_path(whole)).calls
+    run_systems(cards, out, make_system(answer), max_cost=5)
+    assert out.read_bytes() == uninterrupted.read_bytes()
+    assert (
+        read_manifest(manifest_path(out)).calls == read_manifest(manifest_path(uninterrupted)).calls
+    )
 
 
 def test_earlier_cost_counts_towards_max_cost(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, record_call: CallRecorder
 ) -> None:
-    async def call(_number: int) -> str:
-        await pay(0.01)
+    async def answer(_number: int) -> str:
+        await record_call(0.01)
         return "YES"
 
     cards, out = card_file(30), tmp_path / "r.jsonl"
     with pytest.raises(CostLimitError):
-        run_systems(cards, out, scripted(call), max_cost=0.1, concurrency=4)
-    rows_before, idle = out.read_bytes(), scripted(call)
+        run_systems(cards, out, make_system(answer), max_cost=0.1, concurrency=4)
+    rows_before, idle_system = out.read_bytes(), make_system(answer)
     with pytest.raises(CostLimitError, match="--max-cost"):
-        run_systems(cards, out, idle, max_cost=0.1, concurrency=4)
-    assert not idle.asked
+        run_systems(cards, out, idle_system, max_cost=0.1, concurrency=4)
+    assert not idle_system.asked_numbers
     assert out.read_bytes() == rows_before
     assert read_manifest(manifest_path(out)).status == "interrupted"
 
 
 def test_max_cost_may_be_spent_completely(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, record_call: CallRecorder
 ) -> None:
-    async def call(_number: int) -> str:
-        await pay(0.01)
+    async def answer(_number: int) -> str:
+        await record_call(0.01)
         return "YES"
 
-    done = run_systems(
-        card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=0.05, concurrency=1
+    finished_run = run_systems(
+        card_file(5), tmp_path / "r.jsonl", make_system(answer), max_cost=0.05, concurrency=1
     )
-    assert done.manifest.status == "complete"
+    assert finished_run.manifest.status == "complete"
 
 
 def test_cached_answers_cost_nothing(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, record_call: CallRecorder
 ) -> None:
-    async def call(_number: int) -> str:
-        await pay(0.01, cached=True)
+    async def answer(_number: int) -> str:
+        await record_call(0.01, cached=True)
         return "YES"
 
-    done = run_systems(card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=0.02)
-    assert done.manifest.calls is not None
-    assert (done.manifest.calls.cost_usd, done.manifest.calls.spent_usd) == (0.05, 0.0)
+    finished_run = run_systems(
+        card_file(5), tmp_path / "r.jsonl", make_system(answer), max_cost=0.02
+    )
+    assert finished_run.manifest.calls is not None
+    assert (finished_run.manifest.calls.cost_usd, finished_run.manifest.calls.spent_usd) == (
+        0.05,
+        0.0,
+    )
 
 
 def test_cost_is_restored_from_the_rows_after_a_kill(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, record_call: CallRecorder
 ) -> None:
     from msgspec.structs import replace
 
     from eval.manifest import write_manifest
 
-    async def call(_number: int) -> str:
-        await pay(0.01)
+    async def answer(_number: int) -> str:
+        await record_call(0.01)
         return "YES"
 
     cards, out = card_file(10), tmp_path / "r.jsonl"
-    run_systems(cards, out, scripted(call), limit=6)
+    run_systems(cards, out, make_system(answer), limit=6)
     manifest = manifest_path(out)
-    # As after `kill -9`, when the manifest has no totals yet.
+    # A run killed with `kill -9` leaves a manifest without totals.
     write_manifest(manifest, replace(read_manifest(manifest), status="running", calls=None))
     with pytest.raises(CostLimitError, match=r"0\.0700 USD"):
-        run_systems(cards, out, scripted(call), max_cost=0.065, concurrency=1)
+        run_systems(cards, out, make_system(answer), max_cost=0.065, concurrency=1)
 
 
 def test_max_cost_needs_a_known_price(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, record_call: CallRecorder
 ) -> None:
-    async def call(_number: int) -> str:
-        await pay(None)
+    async def answer(_number: int) -> str:
+        await record_call(None)
         return "YES"
 
     with pytest.raises(SettingError, match="--prices"):
-        run_systems(card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=1, concurrency=1)
+        run_systems(
+            card_file(5), tmp_path / "r.jsonl", make_system(answer), max_cost=1, concurrency=1
+        )
     assert len(read_rows(tmp_path / "r.jsonl")) == 1
     with pytest.raises(SettingError, match="finite"):
-        run_systems(card_file(5), tmp_path / "s.jsonl", scripted(call), max_cost=float("nan"))
+        run_systems(card_file(5), tmp_path / "s.jsonl", make_system(answer), max_cost=float("nan"))
 
 
 def test_too_many_consecutive_errors_end_a_run(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
-    down = True
+    is_down = True
 
-    async def call(number: int) -> str:
+    async def answer(number: int) -> str:
         await asyncio.sleep(0)
-        if down and number >= 4:
+        if is_down and number >= 4:
             raise ConnectionError("refused")
         return "NO"
 
     cards, out = card_file(40), tmp_path / "r.jsonl"
     with pytest.raises(TooManyErrorsError, match="5 questions in a row") as caught:
-        run_systems(cards, out, scripted(call), max_consecutive_errors=5, concurrency=2)
+        run_systems(cards, out, make_system(answer), max_consecutive_errors=5, concurrency=2)
     assert caught.value.exit_code == 27
     assert [row["pred"] for row in read_rows(out)] == ["NO"] * 4 + ["ERROR"] * 5
     assert read_manifest(manifest_path(out)).status == "failed"
-    down = False
-    run_systems(cards, out, scripted(call), retry_errors=True)
-    run_systems(cards, tmp_path / "undisturbed.jsonl", scripted(call))
+    is_down = False
+    run_systems(cards, out, make_system(answer), retry_errors=True)
+    run_systems(cards, tmp_path / "undisturbed.jsonl", make_system(answer))
     assert out.read_bytes() == (tmp_path / "undisturbed.jsonl").read_bytes()
 
 
 def test_non_consecutive_errors_do_not_end_a_run(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
-    async def call(number: int) -> str:
+    async def answer(number: int) -> str:
         if number % 3:
             raise ConnectionError
         return "NO"
 
     cards = card_file(30)
-    system = scripted(call)
+    system = make_system(answer)
     run_systems(cards, tmp_path / "r.jsonl", system, max_consecutive_errors=3, concurrency=1)
 
     async def fail(_number: int) -> str:
         raise ConnectionError
 
     # 0 switches the limit off.
-    run_systems(cards, tmp_path / "s.jsonl", scripted(fail), max_consecutive_errors=0)
+    run_systems(cards, tmp_path / "s.jsonl", make_system(fail), max_consecutive_errors=0)
     # The limit is reached only after the last question, so the run is complete.
-    run_systems(cards, tmp_path / "t.jsonl", scripted(fail), max_consecutive_errors=30)
+    run_systems(cards, tmp_path / "t.jsonl", make_system(fail), max_consecutive_errors=30)
     for name in "rst":
         assert (tmp_path / f"{name}.jsonl").read_bytes().count(b"\n") == 30
 
 
-@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("is_async", [True, False])
 def test_unusable_model_ends_a_run_without_writing_a_row(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, waits: bool
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, is_async: bool
 ) -> None:
-    def refuse(number: int) -> str:
+    def answer_or_refuse(number: int) -> str:
         if number == 6:
             raise ModelAccessError("the key is refused", where="api")
         return "YES"
 
-    async def call(number: int) -> str:
+    async def answer_async(number: int) -> str:
         await asyncio.sleep(0 if number <= 6 else 60)
-        return refuse(number)
+        return answer_or_refuse(number)
 
-    class Plain:
+    class SyncSystem:
         name = "plain"
 
         def params(self) -> dict[str, Any]:
             return {}
 
         def answer(self, card: Any) -> str:
-            return refuse(int(card.question.split()[2]))
+            return answer_or_refuse(int(card.question.split()[2]))
 
     out = tmp_path / "r.jsonl"
-    system = scripted(call) if waits else Plain()
-    began = time.monotonic()
+    system = make_system(answer_async) if is_async else SyncSystem()
+    start = time.monotonic()
     with pytest.raises(ModelAccessError):
         run_systems(card_file(20), out, system, concurrency=3)
-    assert time.monotonic() - began < 30, "the run waited for open questions"
+    # Open questions take 60 s, and the run must not wait for them.
+    assert time.monotonic() - start < 30
     assert [row["id"] for row in read_rows(out)] == [f"id{number:05d}" for number in range(6)]
     assert read_manifest(manifest_path(out)).status == "failed"
-    if waits:
+    if is_async:
         assert system.closed == 1
 
 
 def test_ctrl_c_cancels_open_questions_and_keeps_finished_rows(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
     cancelled: list[int] = []
 
-    async def call(number: int) -> str:
+    async def answer(number: int) -> str:
         if number < 5:
             return "YES"
         if number == 7:
@@ -357,7 +370,7 @@ def test_ctrl_c_cancels_open_questions_and_keeps_finished_rows(
             await asyncio.sleep(60)
         except asyncio.CancelledError:
             cancelled.append(number)
-            # Two systems that swallow the cancellation: one answers, one fails.
+            # Two coroutines ignore the cancellation: one answers, the other fails.
             if number == 6:
                 return "NO"
             if number == 5:
@@ -366,11 +379,11 @@ def test_ctrl_c_cancels_open_questions_and_keeps_finished_rows(
         return "NO"
 
     cards, out = card_file(12), tmp_path / "r.jsonl"
-    system = scripted(call)
-    began = time.monotonic()
+    system = make_system(answer)
+    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run_systems(cards, out, system, concurrency=3)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - start < 30
     assert sorted(cancelled) == [5, 6, 7]
     assert len(read_rows(out)) == 5
     assert {row["pred"] for row in read_rows(out)} == {"YES"}
@@ -379,26 +392,26 @@ def test_ctrl_c_cancels_open_questions_and_keeps_finished_rows(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize("end", [asyncio.CancelledError, GeneratorExit])
+@pytest.mark.parametrize("exception", [asyncio.CancelledError, GeneratorExit])
 def test_system_that_cancels_itself_gives_an_error_row(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, end: type[BaseException]
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory, exception: type[BaseException]
 ) -> None:
-    async def call(number: int) -> str:
+    async def answer(number: int) -> str:
         if number == 1:
-            raise end
+            raise exception
         return "YES"
 
-    run_systems(card_file(3), tmp_path / "r.jsonl", scripted(call))
+    run_systems(card_file(3), tmp_path / "r.jsonl", make_system(answer))
     assert [row["pred"] for row in read_rows(tmp_path / "r.jsonl")] == ["YES", "ERROR", "YES"]
 
 
-def test_coroutine_from_a_plain_answer_is_invalid(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+def test_coroutine_from_a_sync_system_is_invalid(
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
     async def answer_later() -> str:
         return "YES"
 
-    class Careless:
+    class CoroutineSystem:
         name = "careless"
 
         def params(self) -> dict[str, Any]:
@@ -407,90 +420,93 @@ def test_coroutine_from_a_plain_answer_is_invalid(
         def answer(self, _card: object) -> Any:
             return answer_later()
 
-    run_systems(card_file(2), tmp_path / "r.jsonl", Careless())
+    run_systems(card_file(2), tmp_path / "r.jsonl", CoroutineSystem())
     (row, _) = read_rows(tmp_path / "r.jsonl")
     assert row["pred"] == "INVALID"
     assert "coroutine" in row["note"]
 
 
 def test_failing_close_is_only_reported(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted, capsys: pytest.CaptureFixture[str]
+    card_file: CardFile,
+    tmp_path: Path,
+    make_system: SystemFactory,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    system = scripted(answer_after_delay)
+    system = make_system(answer_after_delay)
 
-    async def broken() -> None:
+    async def fail_to_close() -> None:
         raise OSError("already gone")
 
-    system.aclose = broken
+    system.aclose = fail_to_close
     assert run_systems(card_file(2), tmp_path / "r.jsonl", system).manifest.status == "complete"
     assert "could not be closed: OSError: already gone" in capsys.readouterr().err
 
 
 def test_run_works_inside_an_event_loop(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
     cards = card_file(4)
 
     async def run_in_notebook() -> Run:
-        return run_systems(cards, tmp_path / "r.jsonl", scripted(answer_after_delay))
+        return run_systems(cards, tmp_path / "r.jsonl", make_system(answer_after_delay))
 
     assert asyncio.run(run_in_notebook()).manifest.status == "complete"
 
 
 def test_repeats_are_adjacent_and_can_be_raised(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
     from eval.model.calls import current_calls
 
-    async def call(_number: int) -> str:
+    async def answer(_number: int) -> str:
         return ("YES", "NO", "UNKNOWN")[current_calls().repeat]
 
-    cards, out, once = card_file(3), tmp_path / "r.jsonl", tmp_path / "once.jsonl"
-    run_systems(cards, out, scripted(call), repeats=3)
+    cards, out, extended = card_file(3), tmp_path / "r.jsonl", tmp_path / "once.jsonl"
+    run_systems(cards, out, make_system(answer), repeats=3)
     assert [row.get("repeat") for row in read_rows(out)] == [None, 1, 2] * 3
     assert [row.pred for row in read_results(out)] == ["YES", "NO", "UNKNOWN"] * 3
     manifest = read_manifest(manifest_path(out))
     assert (manifest.repeats, manifest.rows_expected) == (3, 9)
-    run_systems(cards, once, scripted(call))
-    run_systems(cards, once, scripted(call), repeats=3)
-    assert once.read_bytes() == out.read_bytes()
+    run_systems(cards, extended, make_system(answer))
+    run_systems(cards, extended, make_system(answer), repeats=3)
+    assert extended.read_bytes() == out.read_bytes()
     with pytest.raises(CardSetMismatchError, match="more than --repeat 2"):
-        run_systems(cards, out, scripted(call), repeats=2)
+        run_systems(cards, out, make_system(answer), repeats=2)
 
 
 def test_file_with_rows_is_refused_with_no_resume(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
     cards, out = card_file(3), tmp_path / "r.jsonl"
     out.touch()
-    run_systems(cards, out, scripted(answer_after_delay), resume=False)
+    run_systems(cards, out, make_system(answer_after_delay), resume=False)
     before = out.read_bytes()
     with pytest.raises(WriteError, match="--no-resume"):
-        run_systems(cards, out, scripted(answer_after_delay), resume=False)
+        run_systems(cards, out, make_system(answer_after_delay), resume=False)
     assert out.read_bytes() == before
-    run_systems(cards, out, scripted(answer_after_delay), resume=False, overwrite=True)
+    run_systems(cards, out, make_system(answer_after_delay), resume=False, overwrite=True)
 
 
 def test_cards_changed_during_the_run_end_it(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
     cards, out = card_file(9), tmp_path / "r.jsonl"
 
-    async def call(number: int) -> str:
+    async def answer(number: int) -> str:
         if number == 3:
             with cards.open("a") as handle:
                 handle.write("\n")
         return "YES"
 
     with pytest.raises(CardSetMismatchError, match="card file was changed during the run"):
-        run_systems(cards, out, scripted(call), concurrency=1)
+        run_systems(cards, out, make_system(answer), concurrency=1)
     assert len(read_rows(out)) == 4
 
 
 def test_model_and_observed_behaviour_are_recorded(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+    card_file: CardFile, tmp_path: Path, make_system: SystemFactory
 ) -> None:
-    class Client:
+    class FakeClient:
         model = "custom/m"
 
         def observed(self) -> dict[str, Any]:
@@ -498,8 +514,8 @@ def test_model_and_observed_behaviour_are_recorded(
 
     cards, out = card_file(6), tmp_path / "r.jsonl"
     for limit in (3, 6):
-        system = scripted(answer_after_delay)
-        system.client = Client()
+        system = make_system(answer_after_delay)
+        system.client = FakeClient()
         run_systems(cards, out, system, limit=limit)
     manifest = read_manifest(manifest_path(out))
     assert manifest.model == "custom/m"
@@ -513,14 +529,14 @@ def test_observations_are_combined_independently_of_grouping() -> None:
 
     first = {"z": {"served": ["b", "a"], "fallbacks": {"text": 2}, "logprobs": True}}
     second = {"z": {"served": ["a", "c"], "fallbacks": {"other": 1, "text": 1}, "logprobs": False}}
-    both = {
+    merged = {
         "z": {"fallbacks": {"other": 1, "text": 3}, "logprobs": False, "served": ["a", "b", "c"]}
     }
-    assert json.dumps(merge_observed(first, second)) == json.dumps(both)
+    assert json.dumps(merge_observed(first, second)) == json.dumps(merged)
     assert (
-        json.dumps(merge_observed({}, both))
-        == json.dumps(merge_observed(both, {}))
-        == json.dumps(both)
+        json.dumps(merge_observed({}, merged))
+        == json.dumps(merge_observed(merged, {}))
+        == json.dumps(merged)
     )
 
 

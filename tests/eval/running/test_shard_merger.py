@@ -1,4 +1,4 @@
-"""Merging accepts only all complete shards of one run and reports anything else."""
+"""Tests that only all complete shards of one run are merged, and that errors name the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ from kg.base.provenance import manifest_path
 CardFile = Callable[..., Path]
 
 
-class Echo:
+class QuestionLengthSystem:
+    """Answers YES or NO by the length of the question, so that rows differ."""
+
     def __init__(self, name: str = "echo", **params: Any) -> None:
         self.name = name
         self._params = params
@@ -45,11 +47,11 @@ class Echo:
 @pytest.fixture
 def shards(card_file: CardFile, tmp_path: Path) -> list[Path]:
     cards = card_file(10)
-    return [shard_of(cards, tmp_path / f"s{number}.jsonl", number) for number in (1, 2, 3)]
+    return [run_shard(cards, tmp_path / f"s{number}.jsonl", number) for number in (1, 2, 3)]
 
 
-def shard_of(cards: Path, out: Path, number: int, count: int = 3, **options: Any) -> Path:
-    system = options.pop("system", None) or Echo()
+def run_shard(cards: Path, out: Path, number: int, count: int = 3, **options: Any) -> Path:
+    system = options.pop("system", None) or QuestionLengthSystem()
     shard = Shard(number, count)
     run(cards, [system], out, system_name="echo", shard=shard, overwrite=True, **options)
     return out
@@ -59,81 +61,97 @@ def test_shard_manifest_names_its_shard(shards: list[Path], tmp_path: Path) -> N
     manifest = read_manifest(manifest_path(shards[1]))
     assert (manifest.shard, manifest.rows_expected, sum(manifest.counts.values())) == ("2/3", 3, 3)
     with pytest.raises(CardSetMismatchError, match="another shard: '2/3', now '1/3'"):
-        run(tmp_path / "cards.jsonl", [Echo()], shards[1], system_name="echo", shard=Shard(1, 3))
+        run(
+            tmp_path / "cards.jsonl",
+            [QuestionLengthSystem()],
+            shards[1],
+            system_name="echo",
+            shard=Shard(1, 3),
+        )
 
 
 def test_merged_result_equals_a_single_run(
     shards: list[Path], card_file: CardFile, tmp_path: Path
 ) -> None:
-    run(card_file(10), [Echo()], tmp_path / "one" / "r.jsonl", system_name="echo")
+    run(card_file(10), [QuestionLengthSystem()], tmp_path / "one" / "r.jsonl", system_name="echo")
     merged = merge_shards([shards[2], shards[0], shards[1]], tmp_path / "all" / "r.jsonl")
     assert (tmp_path / "all" / "r.jsonl").read_bytes() == (
         tmp_path / "one" / "r.jsonl"
     ).read_bytes()
-    one: dict[str, Any] = msgspec.to_builtins(read_manifest(tmp_path / "one" / "r.manifest.json"))
+    single_run: dict[str, Any] = msgspec.to_builtins(
+        read_manifest(tmp_path / "one" / "r.manifest.json")
+    )
     assert msgspec.to_builtins(merged) == {
-        **one,
+        **single_run,
         "started": merged.started,
         "ended": merged.ended,
     }
     # A merged result can be resumed like a single run.
-    more = run(card_file(10), [Echo()], tmp_path / "all" / "r.jsonl", system_name="echo", repeats=2)
-    assert (more.asked, more.already_answered) == (10, 10)
+    resumed_run = run(
+        card_file(10),
+        [QuestionLengthSystem()],
+        tmp_path / "all" / "r.jsonl",
+        system_name="echo",
+        repeats=2,
+    )
+    assert (resumed_run.asked, resumed_run.already_answered) == (10, 10)
 
 
-def merge_error(shards: list[Path], out: Path, kind: type[EpocheError]) -> str:
-    with pytest.raises(kind) as caught:
+def get_merge_error(shards: list[Path], out: Path, error_type: type[EpocheError]) -> str:
+    with pytest.raises(error_type) as caught:
         merge_shards(shards, out)
     assert not out.exists()
     assert not manifest_path(out).exists()
     return caught.value.format_line()
 
 
-def test_what_is_missing_is_listed(shards: list[Path], tmp_path: Path) -> None:
+def test_missing_shards_and_answers_are_listed(shards: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "m.jsonl"
-    assert "missing: 1/3, 3/3" in merge_error([shards[1]], out, IncompleteRunError)
+    assert "missing: 1/3, 3/3" in get_merge_error([shards[1]], out, IncompleteRunError)
     lines = shards[0].read_bytes().splitlines(keepends=True)
     shards[0].write_bytes(b"".join(lines[:2]) + lines[2][:20])
     shards[2].write_bytes(b"")
-    said = merge_error(shards, out, IncompleteRunError)
-    listed = "card 'id00006' of echo, card 'id00009' of echo;"
-    assert f"2 answers are missing from shard 1/3: {listed}" in said
-    listed = "card 'id00002' of echo, card 'id00005' of echo"
-    assert f"3 answers are missing from shard 3/3: {listed}" in said
+    message = get_merge_error(shards, out, IncompleteRunError)
+    missing_cards = "card 'id00006' of echo, card 'id00009' of echo;"
+    assert f"2 answers are missing from shard 1/3: {missing_cards}" in message
+    missing_cards = "card 'id00002' of echo, card 'id00005' of echo"
+    assert f"3 answers are missing from shard 3/3: {missing_cards}" in message
 
 
 def test_only_shards_of_one_run_are_merged(
     shards: list[Path], card_file: CardFile, tmp_path: Path
 ) -> None:
     out, cards = tmp_path / "m.jsonl", tmp_path / "cards.jsonl"
-    assert "are both shard 1/3" in merge_error([*shards, shards[0]], out, CardSetMismatchError)
-    other = shard_of(cards, tmp_path / "o.jsonl", 3, system=Echo(top_k=2))
-    said = merge_error([*shards[:2], other], out, CardSetMismatchError)
-    assert "differ in params: top_k 2, there None" in said
-    other = shard_of(cards, tmp_path / "o.jsonl", 3, count=4)
-    assert "is shard 3/4" in merge_error([*shards[:2], other], out, CardSetMismatchError)
-    other = shard_of(cards, tmp_path / "o.jsonl", 3, limit=8)
-    assert "differ in limit: 8, there None" in merge_error(
-        [*shards[:2], other], out, CardSetMismatchError
+    assert "are both shard 1/3" in get_merge_error([*shards, shards[0]], out, CardSetMismatchError)
+    other_shard = run_shard(cards, tmp_path / "o.jsonl", 3, system=QuestionLengthSystem(top_k=2))
+    message = get_merge_error([*shards[:2], other_shard], out, CardSetMismatchError)
+    assert "differ in params: top_k 2, there None" in message
+    other_shard = run_shard(cards, tmp_path / "o.jsonl", 3, count=4)
+    assert "is shard 3/4" in get_merge_error([*shards[:2], other_shard], out, CardSetMismatchError)
+    other_shard = run_shard(cards, tmp_path / "o.jsonl", 3, limit=8)
+    assert "differ in limit: 8, there None" in get_merge_error(
+        [*shards[:2], other_shard], out, CardSetMismatchError
     )
-    other = shard_of(card_file(11, "more.jsonl"), tmp_path / "o.jsonl", 3)
-    assert "differ in cards_sha256" in merge_error([*shards[:2], other], out, CardSetMismatchError)
+    other_shard = run_shard(card_file(11, "more.jsonl"), tmp_path / "o.jsonl", 3)
+    assert "differ in cards_sha256" in get_merge_error(
+        [*shards[:2], other_shard], out, CardSetMismatchError
+    )
 
 
 def test_unexpected_rows_are_named(shards: list[Path], tmp_path: Path) -> None:
-    out, first = tmp_path / "m.jsonl", shards[0].read_bytes()
-    shards[0].write_bytes(first + shards[1].read_bytes().splitlines(keepends=True)[0])
-    assert "not in shard 1/3" in merge_error(shards, out, CardSetMismatchError)
-    shards[0].write_bytes(first + first.splitlines(keepends=True)[0])
-    assert "answered twice" in merge_error(shards, out, DuplicateIdError)
-    shards[0].write_bytes(first.replace(b"id00003", b"strange"))
-    assert "s1.jsonl:2" in merge_error(shards, out, RecordError)
+    out, first_rows = tmp_path / "m.jsonl", shards[0].read_bytes()
+    shards[0].write_bytes(first_rows + shards[1].read_bytes().splitlines(keepends=True)[0])
+    assert "not in shard 1/3" in get_merge_error(shards, out, CardSetMismatchError)
+    shards[0].write_bytes(first_rows + first_rows.splitlines(keepends=True)[0])
+    assert "answered twice" in get_merge_error(shards, out, DuplicateIdError)
+    shards[0].write_bytes(first_rows.replace(b"id00003", b"strange"))
+    assert "s1.jsonl:2" in get_merge_error(shards, out, RecordError)
 
 
 def test_missing_card_file_is_named(shards: list[Path], tmp_path: Path) -> None:
     out, cards = tmp_path / "m.jsonl", tmp_path / "cards.jsonl"
     moved = cards.rename(tmp_path / "moved.jsonl")
-    assert "--cards" in merge_error(shards, out, MissingFileError)
+    assert "--cards" in get_merge_error(shards, out, MissingFileError)
     moved.write_text(moved.read_text() + "\n")
     with pytest.raises(CardSetMismatchError, match="not the cards"):
         merge_shards(shards, out, moved)
@@ -141,7 +159,7 @@ def test_missing_card_file_is_named(shards: list[Path], tmp_path: Path) -> None:
     assert merge_shards(shards, out, moved).cards_file == "moved.jsonl"
 
 
-def test_a_shard_is_never_overwritten(shards: list[Path], tmp_path: Path) -> None:
+def test_shard_is_never_overwritten(shards: list[Path], tmp_path: Path) -> None:
     before = shards[0].read_bytes()
     for out in (shards[0], tmp_path / "cards.jsonl"):
         with pytest.raises(WriteError, match="would overwrite"):
@@ -152,8 +170,8 @@ def test_a_shard_is_never_overwritten(shards: list[Path], tmp_path: Path) -> Non
 def test_different_library_versions_are_reported(
     shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    beside = manifest_path(shards[2])
-    write_manifest(beside, replace(read_manifest(beside), versions={"python": "9"}))
+    manifest_file = manifest_path(shards[2])
+    write_manifest(manifest_file, replace(read_manifest(manifest_file), versions={"python": "9"}))
     merge_shards(shards, tmp_path / "m.jsonl")
     assert "other library versions" in capsys.readouterr().err
 
@@ -164,8 +182,8 @@ def test_merge_command_writes_the_result(shards: list[Path], tmp_path: Path) -> 
     from epoche.cli import app
 
     out = tmp_path / "m.jsonl"
-    done = CliRunner().invoke(app, ["merge", *map(str, shards), "--out", str(out)])
-    assert done.exit_code == 0
-    assert "3 shards" in done.stdout
+    result = CliRunner().invoke(app, ["merge", *map(str, shards), "--out", str(out)])
+    assert result.exit_code == 0
+    assert "3 shards" in result.stdout
     assert len([json.loads(line) for line in out.read_text().splitlines()]) == 10
     assert CliRunner().invoke(app, ["merge", str(shards[0]), "--out", str(out)]).exit_code == 28

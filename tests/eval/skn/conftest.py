@@ -11,8 +11,8 @@ from eval.skn.run_settings import Setting, open_client
 
 
 @pytest.fixture
-def open_scripted(scripted_model: str) -> Callable[[Setting], ModelClient]:
-    """Opens a client of the scripted server for a setting, with short waits."""
+def open_scripted_client(scripted_model: str) -> Callable[[Setting], ModelClient]:
+    """Returns a function that opens a client of the scripted server, with short waits."""
 
     def build_client(setting: Setting) -> ModelClient:
         options = ClientOptions(model=scripted_model, backoff_s=0.005, max_retries=1, timeout_s=5.0)

@@ -1,4 +1,7 @@
-"""``epoche skn parse``, ``format`` and ``validate``: what they print, write and exit with."""
+"""Tests the output and exit codes of ``epoche skn parse``, ``format`` and ``validate``.
+
+Exit code 36 means that a document is not valid SKN, 3 that a file cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,9 @@ from kg.base.files import to_json_bytes
 CANONICAL = serialize(REDIS) + "\n"
 TYPED = to_json_bytes(REDIS, indent=2).decode() + "\n"
 LOOSE = CANONICAL.replace("\n  ", "\n").replace("->", "→")
-"""Reading it loses nothing, but strict reading refuses it."""
+"""A document that only strict reading refuses; tolerant reading loses nothing."""
 LOSSY = CANONICAL.replace(" [0.95]", "")
+"""A document without one confidence, which tolerant reading has to guess."""
 
 
 @pytest.fixture
@@ -37,15 +41,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_with_input(text: str | bytes, *arguments: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["skn", *arguments], input=text)
-    return done.exit_code, done.stdout, done.stderr
+    result = CliRunner().invoke(app, ["skn", *arguments], input=text)
+    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.mark.usefixtures("folder")
 def test_parse_prints_typed_json() -> None:
     for name in ("good.skn", "good.json"):
-        done = run_epoche("skn", "parse", name)
-        assert (done.code, done.out, done.err) == (0, TYPED, "")
+        result = run_epoche("skn", "parse", name)
+        assert (result.code, result.out, result.err) == (0, TYPED, "")
         compact = run_epoche("skn", "parse", name, "--compact").out
         assert compact.count("\n") == 1
         assert from_json(json.loads(compact)) == REDIS
@@ -53,35 +57,35 @@ def test_parse_prints_typed_json() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_parse_reading_levels() -> None:
+def test_reading_level_decides_which_deviations_are_accepted() -> None:
     line = check_error_line(run_epoche("skn", "parse", "loose.skn"), 36)
     assert "loose.skn:4:1" in line
-    done = run_epoche("skn", "parse", "loose.skn", "--reading", "lossless")
-    assert (done.code, done.out) == (0, TYPED)
-    assert "warning: loose.skn:4:1: " in done.err
+    result = run_epoche("skn", "parse", "loose.skn", "--reading", "lossless")
+    assert (result.code, result.out) == (0, TYPED)
+    assert "warning: loose.skn:4:1: " in result.err
     assert "lossy.skn:4:" in check_error_line(
         run_epoche("skn", "parse", "lossy.skn", "--reading", "lossless"), 36
     )
-    done = run_epoche("skn", "parse", "lossy.skn", "--reading", "tolerant")
-    assert done.code == 0
-    assert json.loads(done.out)["facts"][0]["confidence"] == 0.5
-    assert "0.5 is a guess" in done.err
+    result = run_epoche("skn", "parse", "lossy.skn", "--reading", "tolerant")
+    assert result.code == 0
+    assert json.loads(result.out)["facts"][0]["confidence"] == 0.5
+    assert "0.5 is a guess" in result.err
 
 
 @pytest.mark.usefixtures("folder")
 def test_format_prints_the_canonical_form_in_both_notations() -> None:
     for name in ("good.skn", "loose.skn"):
-        done = run_epoche("skn", "format", name)
-        assert (done.code, done.out, done.err) == (0, CANONICAL, "")
+        result = run_epoche("skn", "format", name)
+        assert (result.code, result.out, result.err) == (0, CANONICAL, "")
         assert run_epoche("skn", "format", name, "--to", "json").out == TYPED
     assert run_epoche("skn", "format", "good.json").out == TYPED
     assert run_epoche("skn", "format", "good.json", "--to", "skn").out == CANONICAL
     assert run_with_input(LOOSE, "format", "-") == (0, CANONICAL, "")
     assert run_with_input(CANONICAL, "format", "--check", "-")[0] == 0
     check_error_line(run_epoche("skn", "format", "lossy.skn"), 36)
-    done = run_epoche("skn", "format", "lossy.skn", "--reading", "tolerant")
-    assert done.code == 0
-    assert "warning: lossy.skn:4:" in done.err
+    result = run_epoche("skn", "format", "lossy.skn", "--reading", "tolerant")
+    assert result.code == 0
+    assert "warning: lossy.skn:4:" in result.err
 
 
 def test_format_escapes_hostile_text(tmp_path: Path) -> None:
@@ -92,22 +96,22 @@ def test_format_escapes_hostile_text(tmp_path: Path) -> None:
     )
     path = tmp_path / "hostile.json"
     path.write_bytes(to_json_bytes(hostile))
-    done = run_epoche("skn", "format", path, "--to", "skn")
-    assert done.out == serialize(hostile) + "\n"
-    assert all(char == "\n" or char.isprintable() for char in done.out)
-    assert run_with_input(done.out, "format", "--check", "-")[0] == 0
+    result = run_epoche("skn", "format", path, "--to", "skn")
+    assert result.out == serialize(hostile) + "\n"
+    assert all(char == "\n" or char.isprintable() for char in result.out)
+    assert run_with_input(result.out, "format", "--check", "-")[0] == 0
 
 
-def test_format_check_and_in_place(folder: Path) -> None:
-    done = run_epoche("skn", "format", "--check", "good.skn", "good.json")
-    assert (done.code, done.out) == (0, "")
-    done = run_epoche("skn", "format", "--check", "good.skn", "loose.skn")
-    assert done.out == "not canonical: loose.skn\n"
-    assert "1 of 2 files" in check_error_line(done, 1)
+def test_format_check_lists_files_and_in_place_rewrites_them(folder: Path) -> None:
+    result = run_epoche("skn", "format", "--check", "good.skn", "good.json")
+    assert (result.code, result.out) == (0, "")
+    result = run_epoche("skn", "format", "--check", "good.skn", "loose.skn")
+    assert result.out == "not canonical: loose.skn\n"
+    assert "1 of 2 files" in check_error_line(result, 1)
     assert (folder / "loose.skn").read_text("utf-8") == LOOSE
     before = (folder / "good.skn").stat().st_mtime_ns
-    done = run_epoche("skn", "format", "--in-place", "good.skn", "loose.skn")
-    assert (done.code, done.out) == (0, "rewritten: loose.skn\n")
+    result = run_epoche("skn", "format", "--in-place", "good.skn", "loose.skn")
+    assert (result.code, result.out) == (0, "rewritten: loose.skn\n")
     assert (folder / "loose.skn").read_text("utf-8") == CANONICAL
     assert (folder / "good.skn").stat().st_mtime_ns == before
     assert run_epoche("skn", "format", "-i", "loose.skn").out == ""
@@ -119,7 +123,7 @@ def test_in_place_changes_nothing_if_one_file_is_unreadable(folder: Path) -> Non
     assert (folder / "loose.skn").read_text("utf-8") == LOOSE
 
 
-def test_a_windows_file_is_valid_and_formatted_to_lf(folder: Path) -> None:
+def test_windows_file_is_valid_and_formatted_to_lf(folder: Path) -> None:
     (folder / "crlf.skn").write_bytes(CANONICAL.replace("\n", "\r\n").encode())
     assert run_epoche("skn", "validate", "crlf.skn").code == 0
     assert run_epoche("skn", "format", "--check", "crlf.skn").code == 1
@@ -129,27 +133,27 @@ def test_a_windows_file_is_valid_and_formatted_to_lf(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_validate_reports_every_problem_of_all_files() -> None:
-    done = run_epoche("skn", "validate", "good.skn", "good.json")
-    assert (done.code, done.out) == (0, "good.skn: valid\ngood.json: valid\n")
-    done = run_epoche("skn", "validate", "loose.skn", "good.skn", "lossy.skn")
-    assert "2 of 3 files are not valid" in check_error_line(done, 36)
-    lines = done.out.splitlines()
+    result = run_epoche("skn", "validate", "good.skn", "good.json")
+    assert (result.code, result.out) == (0, "good.skn: valid\ngood.json: valid\n")
+    result = run_epoche("skn", "validate", "loose.skn", "good.skn", "lossy.skn")
+    assert "2 of 3 files are not valid" in check_error_line(result, 36)
+    lines = result.out.splitlines()
     assert lines[0].startswith("loose.skn:4:1: ")
     assert "good.skn: valid" in lines
     assert lines[-1] == r"lossy.skn:4:40: expected ' [', found the end of the line"
-    done = run_epoche("skn", "validate", "gone.skn", "lossy.skn")
-    assert done.out.startswith("lossy.skn:4:40: ")
-    assert done.code == 3
-    done = run_epoche("skn", "validate", "--reading", "tolerant", "lossy.skn")
-    assert done.code == 0
-    assert "valid, though reading it dropped or guessed something" in done.out
+    result = run_epoche("skn", "validate", "gone.skn", "lossy.skn")
+    assert result.out.startswith("lossy.skn:4:40: ")
+    assert result.code == 3
+    result = run_epoche("skn", "validate", "--reading", "tolerant", "lossy.skn")
+    assert result.code == 0
+    assert "valid, though reading it dropped or guessed something" in result.out
 
 
 @pytest.mark.usefixtures("folder")
 def test_validate_prints_json_lines() -> None:
-    done = run_epoche("skn", "validate", "--json", "good.json", "lossy.skn")
-    assert done.code == 36
-    first, second = map(json.loads, done.out.splitlines())
+    result = run_epoche("skn", "validate", "--json", "good.json", "lossy.skn")
+    assert result.code == 36
+    first, second = map(json.loads, result.out.splitlines())
     assert first == {
         "file": "good.json",
         "notation": "json",
@@ -161,7 +165,7 @@ def test_validate_prints_json_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", r":1:1: the first line must be \[SKN\]"),
         (b"\xff\xfe\x00", ":1:1: not UTF-8"),
@@ -176,31 +180,31 @@ def test_validate_prints_json_lines() -> None:
     ids=range(9),
 )
 def test_files_that_are_not_documents_are_refused(
-    tmp_path: Path, content: bytes, said: str
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     path = tmp_path / "bad"
     path.write_bytes(content)
     for arguments in (("parse",), ("format",), ("format", "-i"), ("validate",)):
-        done = run_epoche("skn", arguments[0], path, *arguments[1:])
-        check_error_line(done, 36)
+        result = run_epoche("skn", arguments[0], path, *arguments[1:])
+        check_error_line(result, 36)
         assert path.read_bytes() == content
-    assert re.search(said, done.out), done.out
+    assert re.search(message, result.out), result.out
     assert run_with_input(content, "validate", "-")[0] == 36
 
 
 @pytest.mark.parametrize(
-    ("length", "said"),
+    ("length", "message"),
     [
         (4_000_001, ":1:1: longer than 4000000 characters"),
         (16_000_001, ":1:1: larger than 16000000 bytes"),
     ],
 )
-def test_too_large_files_are_refused(tmp_path: Path, length: int, said: str) -> None:
+def test_too_large_files_are_refused(tmp_path: Path, length: int, message: str) -> None:
     path = tmp_path / "large"
     path.write_bytes(b"x" * length)
-    done = run_epoche("skn", "validate", path)
-    check_error_line(done, 36)
-    assert said in done.out
+    result = run_epoche("skn", "validate", path)
+    check_error_line(result, 36)
+    assert message in result.out
 
 
 @pytest.mark.usefixtures("folder")
@@ -233,13 +237,13 @@ def test_commands_work_in_a_pipe() -> None:
         "-",
     ]
     assert subprocess.run(script, input=formatted.stdout, capture_output=True).returncode == 0
-    closed = subprocess.run(
+    result_without_stdin = subprocess.run(
         ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *command_line("skn", "parse", "-")],
         capture_output=True,
         text=True,
     )
-    assert closed.returncode == 3
-    assert closed.stderr.startswith("error: ")
+    assert result_without_stdin.returncode == 3
+    assert result_without_stdin.stderr.startswith("error: ")
 
 
 def test_schema_matches_the_parser() -> None:

@@ -1,4 +1,4 @@
-"""The shipped questions and recorded searches match their README."""
+"""Tests that the shipped questions and recorded searches are as their README describes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from retrieval.web_results import MAX_QUERY_LENGTH, FrozenQuery, WebResult, read
 SAMPLES = SHIPPED / "samples.json"
 SEARCH = SHIPPED / "search.jsonl"
 
-# Counts of the specification.
+# Number of questions in each category, from the specification.
 COUNTS = {
     "diagnostic": 15,
     "optimization": 7,
@@ -46,26 +46,26 @@ def samples() -> list[Sample]:
 def search_results(samples: list[Sample]) -> dict[str, tuple[WebResult, ...]]:
     """Search results by sample id, found as in a run."""
     finder = SourceFinder.replaying(SEARCH)
-    all_found = {sample.id: finder.find(sample) for sample in samples}
-    assert not any(one.error for one in all_found.values())
-    return {name: one.results for name, one in all_found.items()}
+    searches = {sample.id: finder.find(sample) for sample in samples}
+    assert not any(search.error for search in searches.values())
+    return {name: search.results for name, search in searches.items()}
 
 
-def key_facts(sample: Sample) -> list[str]:
+def get_key_facts(sample: Sample) -> list[str]:
     return msgspec.convert(sample.extra["key_facts"], list[str])
 
 
-def invented_names(sample: Sample) -> list[str]:
+def get_invented_names(sample: Sample) -> list[str]:
     return msgspec.convert(sample.extra.get("invented", []), list[str])
 
 
-def fact_coverage(fact: str, text: str) -> float:
+def compute_fact_coverage(fact: str, text: str) -> float:
     """Returns the share of a fact's content words that a text contains."""
     words = set(extract_content_words(fact))
     return len(words & set(extract_content_words(text))) / len(words)
 
 
-def result_bodies(results: Sequence[WebResult]) -> list[str]:
+def list_bodies(results: Sequence[WebResult]) -> list[str]:
     return [result.body for result in results]
 
 
@@ -91,20 +91,20 @@ def test_every_true_answer_is_short_and_has_facts_and_sources(
             continue
         sentences = re.findall(r"[.?!](?:\s|$)", sample.ground_truth)
         assert 2 <= len(sentences) <= 4, sample.id
-        facts = key_facts(sample)
+        facts = get_key_facts(sample)
         assert 3 <= len(facts) <= 5, sample.id
         assert all(len(fact.split()) <= 20 for fact in facts), sample.id
         # The sources are among the pages that the search shows.
-        shown = {(result.title, result.href) for result in search_results[sample.id]}
+        result_pages = {(result.title, result.href) for result in search_results[sample.id]}
         sources = [(source.title, source.url) for source in sample.sources]
         assert len(sources) >= 2, sample.id
-        assert set(sources) <= shown, sample.id
+        assert set(sources) <= result_pages, sample.id
 
 
 def test_unanswerable_questions_are_about_invented_things(
     samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
-    everything = " ".join(
+    all_text = " ".join(
         " ".join((result.title, result.href, result.body))
         for results in search_results.values()
         for result in results
@@ -114,12 +114,12 @@ def test_unanswerable_questions_are_about_invented_things(
         if sample.answerable:
             continue
         assert sample.ground_truth == "INSUFFICIENT_INFO"
-        assert key_facts(sample) == []
+        assert get_key_facts(sample) == []
         assert sample.sources == ()
-        assert len(invented_names(sample)) >= 2, sample.id
-        for name in invented_names(sample):
+        assert len(get_invented_names(sample)) >= 2, sample.id
+        for name in get_invented_names(sample):
             assert name in sample.question, sample.id
-            assert name.casefold() not in everything, sample.id
+            assert name.casefold() not in all_text, sample.id
 
 
 def test_search_file_is_canonical_and_in_sample_order(samples: list[Sample]) -> None:
@@ -154,22 +154,28 @@ def test_empty_search_belongs_to_an_unanswerable_question(
 def test_snippets_contain_every_key_fact(
     samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
-    """Checked by words only; a person checked the meaning (README)."""
+    """Checks words only; a person checked the meaning (README).
+
+    The limits leave room for facts that are worded differently in the snippets.
+    """
     for sample in samples:
-        texts = result_bodies(search_results[sample.id])
-        for fact in key_facts(sample):
-            assert max(fact_coverage(fact, text) for text in texts) >= 0.55, (sample.id, fact)
-            assert fact_coverage(fact, " ".join(texts)) >= 0.75, (sample.id, fact)
+        texts = list_bodies(search_results[sample.id])
+        for fact in get_key_facts(sample):
+            assert max(compute_fact_coverage(fact, text) for text in texts) >= 0.55, (
+                sample.id,
+                fact,
+            )
+            assert compute_fact_coverage(fact, " ".join(texts)) >= 0.75, (sample.id, fact)
 
 
 def test_no_single_snippet_contains_a_whole_answer(
     samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
     for sample in samples:
-        facts = key_facts(sample)
-        for text in result_bodies(search_results[sample.id]):
-            held = sum(fact_coverage(fact, text) >= 0.75 for fact in facts)
-            assert held < max(len(facts), 1), sample.id
+        facts = get_key_facts(sample)
+        for text in list_bodies(search_results[sample.id]):
+            covered_facts = sum(compute_fact_coverage(fact, text) >= 0.75 for fact in facts)
+            assert covered_facts < max(len(facts), 1), sample.id
 
 
 def test_multi_step_answers_are_spread_over_snippets(
@@ -178,33 +184,36 @@ def test_multi_step_answers_are_spread_over_snippets(
     for sample in samples:
         if sample.category != "multi_step":
             continue
-        texts = result_bodies(search_results[sample.id])
-        best = {
-            max(range(len(texts)), key=lambda place: fact_coverage(fact, texts[place]))
-            for fact in key_facts(sample)
+        texts = list_bodies(search_results[sample.id])
+        best_snippets = {
+            max(range(len(texts)), key=lambda index: compute_fact_coverage(fact, texts[index]))
+            for fact in get_key_facts(sample)
         }
-        assert len(best) >= 3, sample.id
+        assert len(best_snippets) >= 3, sample.id
 
 
 def test_snippets_do_not_support_another_question(
     samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
-    """The lexical check fails on the snippets of another question."""
+    """Shows that the check of the key facts fails on the snippets of another question."""
     answerable = [sample for sample in samples if sample.answerable]
-    for sample, other in pairwise(answerable):
-        texts = result_bodies(search_results[other.id])
-        supported = [max(fact_coverage(fact, text) for text in texts) for fact in key_facts(sample)]
-        assert min(supported) < 0.55, (sample.id, other.id)
+    for sample, other_sample in pairwise(answerable):
+        texts = list_bodies(search_results[other_sample.id])
+        coverages = [
+            max(compute_fact_coverage(fact, text) for text in texts)
+            for fact in get_key_facts(sample)
+        ]
+        assert min(coverages) < 0.55, (sample.id, other_sample.id)
 
 
 def test_file_sizes_are_within_limits() -> None:
-    """The files are small enough to ship and too large to be truncated."""
+    """Checks that the files are small enough to ship, and not truncated."""
     assert 40_000 < SAMPLES.stat().st_size < 120_000
     assert 80_000 < SEARCH.stat().st_size < 200_000
 
 
 # Surface features that could reveal an unanswerable question.
-OF_QUESTIONS: dict[str, Callable[[str], float]] = {
+QUESTION_FEATURES: dict[str, Callable[[str], float]] = {
     "words": lambda text: len(text.split()),
     "characters": len,
     "sentences": lambda text: len(re.findall(r"[.?!](?:\s|$)", text)),
@@ -217,49 +226,49 @@ OF_QUESTIONS: dict[str, Callable[[str], float]] = {
     "which": lambda text: len(re.findall(r"\bwhich\b", text, re.IGNORECASE)),
     "past": lambda text: len(re.findall(r"\b(?:did|was|were)\b", text)),
 }
-OF_RESULTS: dict[str, Callable[[Sequence[WebResult]], float]] = {
-    "words": lambda results: sum(len(text.split()) for text in result_bodies(results)),
+RESULT_FEATURES: dict[str, Callable[[Sequence[WebResult]], float]] = {
+    "words": lambda results: sum(len(text.split()) for text in list_bodies(results)),
     "title characters": lambda results: sum(len(result.title) for result in results),
-    "digits": lambda results: sum(map(str.isdigit, " ".join(result_bodies(results)))),
-    "commas": lambda results: " ".join(result_bodies(results)).count(","),
+    "digits": lambda results: sum(map(str.isdigit, " ".join(list_bodies(results)))),
+    "commas": lambda results: " ".join(list_bodies(results)).count(","),
 }
 
 
 def find_leaks(texts: Sequence[str], answerable: Sequence[bool]) -> list[str]:
     """Returns surface features that differ between the two kinds of questions (Bonferroni, 5 %)."""
-    found = []
-    for name, feature in OF_QUESTIONS.items():
+    leaks = []
+    for name, feature in QUESTION_FEATURES.items():
         values: dict[bool, list[float]] = {True: [], False: []}
-        for text, kind in zip(texts, answerable, strict=True):
-            values[kind].append(feature(text))
-        if mannwhitneyu(values[True], values[False]).pvalue < 0.05 / len(OF_QUESTIONS):
-            found.append(name)
-    return found
+        for text, is_answerable in zip(texts, answerable, strict=True):
+            values[is_answerable].append(feature(text))
+        if mannwhitneyu(values[True], values[False]).pvalue < 0.05 / len(QUESTION_FEATURES):
+            leaks.append(name)
+    return leaks
 
 
 def test_question_surface_does_not_reveal_answerability(samples: list[Sample]) -> None:
-    kinds = [sample.answerable for sample in samples]
-    assert find_leaks([sample.question for sample in samples], kinds) == []
+    answerable = [sample.answerable for sample in samples]
+    assert find_leaks([sample.question for sample in samples], answerable) == []
 
 
 def test_audit_detects_a_planted_leak(samples: list[Sample]) -> None:
-    kinds = [sample.answerable for sample in samples]
-    worse = [
+    answerable = [sample.answerable for sample in samples]
+    leaky_questions = [
         sample.question if sample.answerable else f"{sample.question} See ticket XY-1, please."
         for sample in samples
     ]
-    assert "codes" in find_leaks(worse, kinds)
+    assert "codes" in find_leaks(leaky_questions, answerable)
 
 
 def test_result_surface_does_not_reveal_answerability(
     samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
-    for name, feature in OF_RESULTS.items():
+    for name, feature in RESULT_FEATURES.items():
         values: dict[bool, list[float]] = {True: [], False: []}
         for sample in samples:
             if search_results[sample.id]:
                 values[sample.answerable].append(feature(search_results[sample.id]))
-        assert mannwhitneyu(values[True], values[False]).pvalue >= 0.05 / len(OF_RESULTS), name
+        assert mannwhitneyu(values[True], values[False]).pvalue >= 0.05 / len(RESULT_FEATURES), name
 
 
 def test_invented_names_occur_in_answerable_questions_too(samples: list[Sample]) -> None:
@@ -268,14 +277,14 @@ def test_invented_names_occur_in_answerable_questions_too(samples: list[Sample])
         "Halvorsen Freight", "Calder and Voss", "Ostrava Rail", "Lindqvist Retail", "Meridian Wool",
     ]  # fmt: skip
     for name in companies:
-        kinds = {sample.answerable for sample in samples if name in sample.question}
-        assert kinds == {True, False}, name
+        answerable_values = {sample.answerable for sample in samples if name in sample.question}
+        assert answerable_values == {True, False}, name
 
 
 def test_readme_describes_how_the_data_was_made() -> None:
     readme = (SHIPPED / "README.md").read_text("utf-8")
-    for said in ("written manually", "no recording", "One author", "English", "software"):
-        assert said in readme, said
+    for phrase in ("written manually", "no recording", "One author", "English", "software"):
+        assert phrase in readme, phrase
 
 
 def test_edited_question_is_detected(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Parsing of extractions, strict and tolerant, with error positions in every form."""
+"""Tests strict and tolerant parsing of extractions, and the reported positions of errors."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from eval.skn.formats.json_parser import JsonFaultError, parse_value
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.pipelines import ALL_SECTIONS, PIPELINES, Pipeline
 
-ALL = tuple(PIPELINES.values())
-JSON = tuple(pipeline for pipeline in ALL if pipeline.notation == "json")
+ALL_PIPELINES = tuple(PIPELINES.values())
+
 
 units = st.floats(0, 1)
 levels = st.sampled_from(["low", "medium", "high"])
@@ -59,7 +59,7 @@ def generate_contents(draw: st.DrawFn, pipeline: Pipeline) -> ExtractionContent:
     )
 
 
-@pytest.mark.parametrize("pipeline", ALL, ids=lambda p: p.name)
+@pytest.mark.parametrize("pipeline", ALL_PIPELINES, ids=lambda p: p.name)
 @given(data=st.data())
 def test_written_content_is_parsed_strictly_to_the_same(
     pipeline: Pipeline, data: st.DataObject
@@ -68,15 +68,15 @@ def test_written_content_is_parsed_strictly_to_the_same(
     text = write_content(content, pipeline)
     assert parse_content(text, pipeline, strict=True) == (content, None)
     assert parse_content(text, pipeline, strict=False) == (content, None)
-    # Canonical: writing again changes nothing; the journal's plain values are equal.
-    again = parse_content(text, pipeline, strict=True).content
-    assert again is not None
-    assert write_content(again, pipeline) == text
+    # Writing the parsed content gives the same text. The journal stores equal plain values.
+    reparsed = parse_content(text, pipeline, strict=True).content
+    assert reparsed is not None
+    assert write_content(reparsed, pipeline) == text
     kind = Document if pipeline.typed else FlatExtraction
     assert msgspec.convert(json.loads(json.dumps(to_plain_values(content))), kind) == content
 
 
-@pytest.mark.parametrize("pipeline", ALL, ids=lambda p: p.name)
+@pytest.mark.parametrize("pipeline", ALL_PIPELINES, ids=lambda p: p.name)
 @given(text=st.text() | st.sampled_from(["[" * 5000, '{"a":' * 5000, "\ud800", "[SKN]" * 300]))
 def test_any_invalid_text_is_refused_with_its_position(pipeline: Pipeline, text: str) -> None:
     for strict in (True, False):
@@ -89,7 +89,7 @@ def test_any_invalid_text_is_refused_with_its_position(pipeline: Pipeline, text:
             problem.what.encode()
 
 
-AROUND = {
+TEMPLATES = {
     "fence": "```\n{}\n```",
     "named fence": "```json\n{}\n```\n",
     "prose before": "Here are the notes:\n\n{}",
@@ -99,26 +99,26 @@ AROUND = {
 }
 
 
-@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
-@pytest.mark.parametrize("pipeline", ALL, ids=lambda p: p.name)
-def test_surrounding_text_is_tolerated_in_every_form(pipeline: Pipeline, around: str) -> None:
-    inside = build_example(pipeline)
-    text = around.replace("{}", inside)
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+@pytest.mark.parametrize("pipeline", ALL_PIPELINES, ids=lambda p: p.name)
+def test_surrounding_text_is_tolerated_in_every_form(pipeline: Pipeline, template: str) -> None:
+    example = build_example(pipeline)
+    text = template.replace("{}", example)
     assert parse_content(text, pipeline, strict=True).content is None
-    found = parse_content(text, pipeline, strict=False)
-    assert found.problem is None
-    assert found.content == parse_content(inside, pipeline, strict=True).content
+    result = parse_content(text, pipeline, strict=False)
+    assert result.problem is None
+    assert result.content == parse_content(example, pipeline, strict=True).content
 
 
-@pytest.mark.parametrize("pipeline", ALL, ids=lambda p: p.name)
-def test_half_or_double_extractions_are_refused(pipeline: Pipeline) -> None:
-    whole = build_example(pipeline)
+@pytest.mark.parametrize("pipeline", ALL_PIPELINES, ids=lambda p: p.name)
+def test_incomplete_or_repeated_extractions_are_refused(pipeline: Pipeline) -> None:
+    example = build_example(pipeline)
     for text in (
-        whole[: len(whole) // 2],
-        whole[:-1],
-        whole[: whole.rindex("\n" if "\n" in whole else "}")],
-        f"{whole}\n\n{whole}",
-        f"```\n{whole}\n```\nor\n```\n{whole}\n```",
+        example[: len(example) // 2],
+        example[:-1],
+        example[: example.rindex("\n" if "\n" in example else "}")],
+        f"{example}\n\n{example}",
+        f"```\n{example}\n```\nor\n```\n{example}\n```",
         "",
         "   \n",
         "I cannot extract anything from this text.",
@@ -128,29 +128,32 @@ def test_half_or_double_extractions_are_refused(pipeline: Pipeline) -> None:
         "x" * 100_001,
     ):
         for strict in (True, False):
-            found = parse_content(text, pipeline, strict=strict)
-            assert found.content is None, text[-80:]
-            assert found.problem is not None
+            result = parse_content(text, pipeline, strict=strict)
+            assert result.content is None, text[-80:]
+            assert result.problem is not None
 
 
 @pytest.mark.parametrize("section", ["causal", "gaps", "risk"])
 def test_removed_section_is_refused(section: Any) -> None:
-    whole, typed = build_example(PIPELINES["skn"]), build_example(PIPELINES["json_meta"])
+    example, json_text = build_example(PIPELINES["skn"]), build_example(PIPELINES["json_meta"])
     for strict in (True, False):
-        found = parse_content(whole, PIPELINES[f"skn_no_{section}"], strict=strict)
-        assert found.content is None
-        assert found.problem is not None
-        assert section in found.problem.what
-        heading = whole.split("\n")[found.problem.line - 1]
+        result = parse_content(example, PIPELINES[f"skn_no_{section}"], strict=strict)
+        assert result.content is None
+        assert result.problem is not None
+        assert section in result.problem.what
+        heading = example.split("\n")[result.problem.line - 1]
         assert heading.startswith(f"@{section}")
     # Optional sections may be missing.
-    less = drop_sections(msgspec.convert(json.loads(typed), Document), section)
+    reduced = drop_sections(msgspec.convert(json.loads(json_text), Document), section)
     for name in ("skn", "json_meta"):
         pipeline = PIPELINES[name]
-        assert parse_content(write_content(less, pipeline), pipeline, strict=True).content == less
+        assert (
+            parse_content(write_content(reduced, pipeline), pipeline, strict=True).content
+            == reduced
+        )
 
 
-WRONG: dict[str, tuple[str, str, str]] = {
+INVALID_JSON: dict[str, tuple[str, str, str]] = {
     "list for text": ("json", '{"claims": [{"statement": ["a"], "category": "fact"}]}', '["a"]'),
     "null": ("json", '{"claims": null}', "null"),
     "eight": (
@@ -204,14 +207,16 @@ WRONG: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "text", "at"), WRONG.values(), ids=WRONG)
-def test_json_problems_are_reported_with_their_position(name: str, text: str, at: str) -> None:
+@pytest.mark.parametrize(("name", "text", "error_start"), INVALID_JSON.values(), ids=INVALID_JSON)
+def test_json_problems_are_reported_with_their_position(
+    name: str, text: str, error_start: str
+) -> None:
     for strict in (True, False):
         content, problem = parse_content(f"\n{text}", PIPELINES[name], strict=strict)
         assert content is None
         assert problem is not None
         line = f"\n{text}".split("\n")[problem.line - 1]
-        assert line[problem.column - 1 :].startswith(at), problem
+        assert line[problem.column - 1 :].startswith(error_start), problem
 
 
 values: st.SearchStrategy[Any] = st.recursive(
@@ -224,7 +229,7 @@ values: st.SearchStrategy[Any] = st.recursive(
     max_leaves=12,
 )
 
-WHOLE = {
+PLAIN_DOCUMENT = {
     "source": {"domain": "operations", "fresh": "high", "reliability": 0.9},
     "facts": [{"priority": "!", "text": 'a "pod" restarts', "confidence": 0.9}],
     "gaps": ["which pod"],
@@ -234,12 +239,12 @@ NOTATION_VARIANTS: dict[str, tuple[str, str]] = {
     "percent": (
         '[SKN]\n@src operations | fresh:high | reliability:90%\n@facts\n  ! "a \\"pod\\" restarts" '
         "[90%]\n@gaps\n  - which pod\n@risk misdirection:low | missing_context:high\n[/SKN]",
-        json.dumps(WHOLE).replace("0.9", '"90%"'),
+        json.dumps(PLAIN_DOCUMENT).replace("0.9", '"90%"'),
     ),
     "capitals": (
         '[SKN]\n@SRC operations | fresh:High | reliability:0.9\n@FACTS\n  ! "a \\"pod\\" restarts" '
         "[0.9]\n@GAPS\n  - which pod\n@RISK misdirection:LOW | missing_context:HIGH\n[/SKN]",
-        json.dumps(WHOLE)
+        json.dumps(PLAIN_DOCUMENT)
         .replace('"facts"', '"Facts"')
         .replace('"missing_context"', '"Missing Context"')
         .replace('"low"', '"LOW"'),
@@ -248,57 +253,57 @@ NOTATION_VARIANTS: dict[str, tuple[str, str]] = {
         "[SKN]\n@src operations | fresh:high | reliability:0.9\n"
         '@facts\n  ! “a "pod" restarts” [.9]\n'
         "@gaps\n  - which pod\n@risk misdirection:low | missing_context:high\n[/SKN]",
-        repr(WHOLE).replace("0.9", ".9"),
+        repr(PLAIN_DOCUMENT).replace("0.9", ".9"),
     ),
     "no quotes": (
         "[SKN]\n@src operations | fresh:high | reliability:0.9\n"
         '@facts\n  ! a "pod" restarts [0.9]\n'
         "@gaps\n  - which pod\n@risk misdirection:low | missing_context:high\n[/SKN]",
-        re.sub(r'"(\w+)":', r"\1:", json.dumps(WHOLE)),
+        re.sub(r'"(\w+)":', r"\1:", json.dumps(PLAIN_DOCUMENT)),
     ),
     "separators": (
         '[SKN]\n\n@src operations | fresh:high | reliability:0.9\n@facts\n! "a \\"pod\\" restarts" '
         "[0.9]\n\n@risk misdirection:low | missing_context:high\n@gaps\n* which pod\n[/SKN]",
-        re.sub(r'([\]}"]), "', r'\1\n"', json.dumps(WHOLE)).replace("}]", "},\n]"),
+        re.sub(r'([\]}"]), "', r'\1\n"', json.dumps(PLAIN_DOCUMENT)).replace("}]", "},\n]"),
     ),
 }
 
 
-@pytest.mark.parametrize(("skn", "typed"), NOTATION_VARIANTS.values(), ids=NOTATION_VARIANTS)
-def test_both_notations_tolerate_the_same_variants(skn: str, typed: str) -> None:
-    wanted = msgspec.convert(WHOLE, Document)
-    for text, name in ((skn, "skn"), (typed, "json_meta")):
+@pytest.mark.parametrize(("skn", "json_text"), NOTATION_VARIANTS.values(), ids=NOTATION_VARIANTS)
+def test_both_notations_tolerate_the_same_variants(skn: str, json_text: str) -> None:
+    expected = msgspec.convert(PLAIN_DOCUMENT, Document)
+    for text, name in ((skn, "skn"), (json_text, "json_meta")):
         assert parse_content(text, PIPELINES[name], strict=True).content is None, name
-        found = parse_content(text, PIPELINES[name], strict=False)
-        assert found == (wanted, None), name
+        result = parse_content(text, PIPELINES[name], strict=False)
+        assert result == (expected, None), name
 
 
 @pytest.mark.parametrize(
-    ("skn", "typed"),
+    ("skn", "json_text"),
     [("[90]", "90"), ("[high]", '"high"'), ("", "null"), ("[eight]", '"eight"'), ("[1.5]", "1.5")],
 )
-def test_neither_notation_may_guess_a_value(skn: str, typed: str) -> None:
+def test_neither_notation_may_guess_a_value(skn: str, json_text: str) -> None:
     text = (
         "[SKN]\n@src operations | fresh:high | reliability:0.9\n"
         f'@facts\n  ! "a pod restarts" {skn}\n[/SKN]'
     )
     assert parse_content(text, PIPELINES["skn"], strict=False).content is None
     fact = '{"priority": "!", "text": "a pod restarts", "confidence": SCORE}'
-    text = f'{{"source": {json.dumps(WHOLE["source"])}, "facts": [{fact}]}}'
+    text = f'{{"source": {json.dumps(PLAIN_DOCUMENT["source"])}, "facts": [{fact}]}}'
     pipeline = PIPELINES["json_meta"]
-    assert parse_content(text.replace("SCORE", typed), pipeline, strict=False).content is None
+    assert parse_content(text.replace("SCORE", json_text), pipeline, strict=False).content is None
     assert parse_content(text.replace("SCORE", "0.9"), pipeline, strict=True).content is not None
 
 
-def test_reported_problem_is_the_decisive_one() -> None:
-    # Surrounding prose and fence are tolerated; the reported line has the unreadable value.
+def test_reported_problem_is_the_unreadable_value() -> None:
+    # Prose and a code fence are tolerated, so the reported line is that of the unreadable value.
     skn = build_example(PIPELINES["skn"]).replace("[0.7]", "[eight]")
-    typed = build_example(PIPELINES["json_meta"]).replace("0.7", '"eight"')
-    for name, text in (("skn", skn), ("json_meta", typed)):
-        around = f"Here they are:\n```\n{text}\n```\n"
-        problem = parse_content(around, PIPELINES[name], strict=False).problem
+    json_text = build_example(PIPELINES["json_meta"]).replace("0.7", '"eight"')
+    for name, text in (("skn", skn), ("json_meta", json_text)):
+        reply = f"Here they are:\n```\n{text}\n```\n"
+        problem = parse_content(reply, PIPELINES[name], strict=False).problem
         assert problem is not None
-        assert "eight" in around.split("\n")[problem.line - 1], name
+        assert "eight" in reply.split("\n")[problem.line - 1], name
 
 
 def test_ambiguous_keys_are_refused() -> None:
@@ -315,20 +320,20 @@ def test_ambiguous_keys_are_refused() -> None:
 def test_valid_json_is_parsed_equally_in_both_modes(value: Any) -> None:
     text = json.dumps(value)
     try:
-        exact = parse_value(text)
+        strict_result = parse_value(text)
     except JsonFaultError:
         return
-    assert parse_value(text, tolerant=True) == exact
+    assert parse_value(text, tolerant=True) == strict_result
 
 
 @given(st.text(st.sampled_from("{}[],:\"'“”\\ 01.abTrueNon\n"), max_size=40))
 def test_tolerant_parser_handles_any_text(text: str) -> None:
     try:
-        placed = parse_value(text, tolerant=True)
+        parsed = parse_value(text, tolerant=True)
     except JsonFaultError as error:
-        assert 0 <= error.offset <= len(text)  # noqa: PT017 - both ways out are fine
+        assert 0 <= error.offset <= len(text)  # noqa: PT017 - the text may be valid or not
     else:
-        assert 0 < placed.end <= len(text)
+        assert 0 < parsed.end <= len(text)
 
 
 def test_quotes_within_a_text_do_not_split_it() -> None:
@@ -340,11 +345,11 @@ def test_quotes_within_a_text_do_not_split_it() -> None:
 def test_trailing_comma_is_tolerated() -> None:
     text = '{"claims": [{"statement": "a", "category": "fact",},],}'
     assert parse_content(text, PIPELINES["json"], strict=True).content is None
-    found = parse_content(text, PIPELINES["json"], strict=False).content
-    assert found == FlatExtraction(claims=(FlatClaim("a", "fact"),))
+    result = parse_content(text, PIPELINES["json"], strict=False).content
+    assert result == FlatExtraction(claims=(FlatClaim("a", "fact"),))
 
 
-# The JSON parser with positions, against the standard library.
+# --- the JSON parser compared with the standard library --------------------------------------
 
 
 @given(values, st.sampled_from([None, 2]), st.booleans())
@@ -353,29 +358,29 @@ def test_json_is_parsed_like_the_standard_library(
 ) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     if "\\ud" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        return  # keys of half characters, which are refused
-    placed = parse_value(text)
-    assert placed.value == value
-    assert placed.end == len(text)
-    for path, at in placed.offsets.items():
+        return  # half characters (lone surrogates) in keys are refused
+    parsed = parse_value(text)
+    assert parsed.value == value
+    assert parsed.end == len(text)
+    for path, offset in parsed.offsets.items():
         part = value
         for step in path:
             part = part[step]
-        assert parse_value(text, at).value == part
+        assert parse_value(text, offset).value == part
 
 
 @given(st.text(st.sampled_from('{}[],:"\\ 01.e-+truefalsnu\n'), max_size=40))
 def test_json_refused_by_the_standard_library_is_refused(text: str) -> None:
     try:
-        wanted = json.loads(text, object_pairs_hook=list)
+        expected = json.loads(text, object_pairs_hook=list)
     except ValueError:
-        wanted = None
+        expected = None
     try:
-        placed = parse_value(text)
+        parsed = parse_value(text)
     except JsonFaultError:
         return
-    if not text[placed.end :].strip():
-        assert wanted is not None or text.strip() == "null"
+    if not text[parsed.end :].strip():
+        assert expected is not None or text.strip() == "null"
 
 
 def test_hostile_json_takes_linear_time_and_no_recursion() -> None:

@@ -1,8 +1,8 @@
-"""Import order of ``eval.skn``: each module imports only those listed before it."""
+"""Tests that each module of ``eval.skn`` imports only modules listed before it in ``ORDER``."""
 
 from __future__ import annotations
 
-from import_order import find_upward_imports, list_package_files, top_level_name
+from import_order import find_upward_imports, get_top_level_name, list_package_files
 
 import eval.skn
 
@@ -14,6 +14,6 @@ ORDER = (
 
 
 def test_packages_import_only_earlier_ones() -> None:
-    names = {top_level_name(eval.skn, path) for path in list_package_files(eval.skn)}
+    names = {get_top_level_name(eval.skn, path) for path in list_package_files(eval.skn)}
     assert names == set(ORDER), "every package is listed in ORDER"
     assert not find_upward_imports(eval.skn, ORDER)

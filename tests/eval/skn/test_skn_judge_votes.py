@@ -1,4 +1,4 @@
-"""Combining votes, parsing verdicts; a failed vote never counts."""
+"""Tests that votes are combined and parsed correctly, and that a failed vote never counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VOTES = st.lists(st.one_of(st.none(), st.booleans()), max_size=9)
 
 
 @st.composite
-def generate_counts(draw: st.DrawFn) -> HallucinationVote:
+def generate_hallucination_votes(draw: st.DrawFn) -> HallucinationVote:
     total = draw(st.integers(0, 12))
     claims = tuple(f"claim {n}" for n in range(draw(st.integers(0, total))))
     return HallucinationVote(total, claims, draw(st.floats(0, 1)), bool(claims))
@@ -32,17 +32,19 @@ def generate_counts(draw: st.DrawFn) -> HallucinationVote:
 
 @given(VOTES, st.integers(1, 5))
 def test_majority_decides(votes: list[bool | None], planned: int) -> None:
-    found = majority_vote(votes, planned)
+    verdict = majority_vote(votes, planned)
     yes, no = votes.count(True), votes.count(False)
-    if found is not None:
-        assert (yes > no) == found
+    if verdict is not None:
+        assert (yes > no) == verdict
         assert 2 * (yes + no) >= planned
     else:
         assert yes == no or 2 * (yes + no) < planned
     # Order does not matter, and inverting every vote inverts the verdict.
-    assert majority_vote(votes[::-1], planned) == found
-    turned = majority_vote([None if vote is None else not vote for vote in votes], planned)
-    assert turned == (None if found is None else not found)
+    assert majority_vote(votes[::-1], planned) == verdict
+    inverted_verdict = majority_vote(
+        [None if vote is None else not vote for vote in votes], planned
+    )
+    assert inverted_verdict == (None if verdict is None else not verdict)
 
 
 @given(VOTES, st.integers(1, 5))
@@ -63,36 +65,42 @@ def test_tie_of_two_votes_is_decided_by_a_third() -> None:
     assert majority_vote([True, None, None], 3) is None
 
 
-@given(st.lists(st.one_of(st.none(), generate_counts()), max_size=7), st.integers(1, 4))
+@given(
+    st.lists(st.one_of(st.none(), generate_hallucination_votes()), max_size=7), st.integers(1, 4)
+)
 def test_medians_of_counts_never_contradict_each_other(
     votes: list[HallucinationVote | None], planned: int
 ) -> None:
-    found = combine_hallucination(votes, planned)
-    read = [vote for vote in votes if vote is not None]
-    assert found.votes == tuple(votes)
-    if not has_enough_votes(len(read), planned):
-        assert (found.total_claims, found.fabricated, found.severity) == (None, None, None)
-        assert found.detected is None
+    combined = combine_hallucination(votes, planned)
+    valid_votes = [vote for vote in votes if vote is not None]
+    assert combined.votes == tuple(votes)
+    if not has_enough_votes(len(valid_votes), planned):
+        assert (combined.total_claims, combined.fabricated, combined.severity) == (None, None, None)
+        assert combined.detected is None
         return
-    assert found.total_claims is not None
-    assert found.fabricated is not None
-    assert found.severity is not None
-    assert 0 <= found.fabricated <= found.total_claims
-    assert 0 <= found.severity <= 1
-    assert found.fabricated_claims in [vote.fabricated_claims for vote in read]
+    assert combined.total_claims is not None
+    assert combined.fabricated is not None
+    assert combined.severity is not None
+    assert 0 <= combined.fabricated <= combined.total_claims
+    assert 0 <= combined.severity <= 1
+    assert combined.fabricated_claims in [vote.fabricated_claims for vote in valid_votes]
 
 
 def test_groundedness_without_claims_is_null_and_not_a_failure() -> None:
-    nothing, half = GroundednessVote(None, None), GroundednessVote(0.5, 0.25)
-    assert combine_groundedness([nothing, nothing], 2) == (None, None, True)
-    assert combine_groundedness([nothing, None], 2) == (None, None, True)
+    no_claims, half_grounded = GroundednessVote(None, None), GroundednessVote(0.5, 0.25)
+    assert combine_groundedness([no_claims, no_claims], 2) == (None, None, True)
+    assert combine_groundedness([no_claims, None], 2) == (None, None, True)
     assert combine_groundedness([None, None], 2) == (None, None, False)
-    assert combine_groundedness([half, nothing, nothing], 3) == (None, None, True)
-    assert combine_groundedness([half, None], 2) == (0.5, 0.25, True)
-    assert combine_groundedness([half, GroundednessVote(1.0, 0.0)], 2) == (0.75, 0.125, True)
+    assert combine_groundedness([half_grounded, no_claims, no_claims], 3) == (None, None, True)
+    assert combine_groundedness([half_grounded, None], 2) == (0.5, 0.25, True)
+    assert combine_groundedness([half_grounded, GroundednessVote(1.0, 0.0)], 2) == (
+        0.75,
+        0.125,
+        True,
+    )
 
 
-GOOD = {
+VALID_REPLIES = {
     "accuracy": ('{"correct": true}', '```json\n{"correct": false}\n```', 'So: {"correct": true}.'),
     "hallucination": (
         '{"total_claims": 3, "fabricated_claims": ["one"], "severity": 0.2}',
@@ -104,7 +112,7 @@ GOOD = {
         '{"makes_claims": false, "groundedness": 1, "unsupported_fraction": 0}',
     ),
 }
-BAD = {
+INVALID_REPLIES = {
     "accuracy": (
         '{"correct": "false"}',
         '{"correct": 1}',
@@ -160,25 +168,29 @@ BAD = {
         "0.8",
     ),
 }
-KINDS = {kind.name: kind for kind in (ACCURACY, HALLUCINATION, GROUNDEDNESS)}
+JUDGE_KINDS = {kind.name: kind for kind in (ACCURACY, HALLUCINATION, GROUNDEDNESS)}
 
 
-@pytest.mark.parametrize(("name", "text"), [(n, t) for n, texts in GOOD.items() for t in texts])
+@pytest.mark.parametrize(
+    ("name", "text"), [(n, t) for n, texts in VALID_REPLIES.items() for t in texts]
+)
 def test_valid_verdict_is_parsed(name: str, text: str) -> None:
-    read = get_form(KINDS[name].reply_type).read_reply(text)
-    assert read.problem is None
-    assert read.value is not None
+    reply = get_form(JUDGE_KINDS[name].reply_type).read_reply(text)
+    assert reply.problem is None
+    assert reply.value is not None
 
 
-@pytest.mark.parametrize(("name", "text"), [(n, t) for n, texts in BAD.items() for t in texts])
+@pytest.mark.parametrize(
+    ("name", "text"), [(n, t) for n, texts in INVALID_REPLIES.items() for t in texts]
+)
 def test_invalid_or_contradictory_verdict_is_unreadable(name: str, text: str) -> None:
-    read = get_form(KINDS[name].reply_type).read_reply(text)
-    assert read.value is None
-    assert read.problem
+    reply = get_form(JUDGE_KINDS[name].reply_type).read_reply(text)
+    assert reply.value is None
+    assert reply.problem
 
 
 def test_schema_requires_every_field() -> None:
-    for kind in KINDS.values():
+    for kind in JUDGE_KINDS.values():
         schema = build_strict_schema(kind.reply_type)
         assert schema["required"] == [
             field.name for field in msgspec.structs.fields(kind.reply_type)
@@ -188,21 +200,21 @@ def test_schema_requires_every_field() -> None:
 
 def test_claims_are_cleaned_for_display() -> None:
     text = '{"total_claims": 9, "fabricated_claims": ["a\\u001b[31m\\nb", "%s"], "severity": 1}'
-    read = get_form(HALLUCINATION.reply_type).read_reply(text % ("x" * 5_000))
-    assert read.value is not None
-    first, second = read.value.to_vote().fabricated_claims
+    reply = get_form(HALLUCINATION.reply_type).read_reply(text % ("x" * 5_000))
+    assert reply.value is not None
+    first, second = reply.value.to_vote().fabricated_claims
     assert first == "a[31m b"
     assert len(second) == 500
 
 
 def test_prompts_name_no_format() -> None:
-    for kind in KINDS.values():
+    for kind in JUDGE_KINDS.values():
         words = (kind.prompt.system + " ".join(kind.prompt.blocks)).casefold()
         for name in ("skn", "json", "notation", "pipeline", "extract", "@", "format"):
             assert name not in words, (kind.name, name)
 
 
-def test_every_prompt_contains_the_question() -> None:
-    assert all("question" in kind.prompt.blocks for kind in KINDS.values())
-    for one, other in itertools.combinations(KINDS.values(), 2):
-        assert one.prompt.params() != other.prompt.params()
+def test_every_prompt_contains_the_question_and_is_different() -> None:
+    assert all("question" in kind.prompt.blocks for kind in JUDGE_KINDS.values())
+    for first, second in itertools.combinations(JUDGE_KINDS.values(), 2):
+        assert first.prompt.params() != second.prompt.params()

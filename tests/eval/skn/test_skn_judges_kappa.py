@@ -1,4 +1,4 @@
-"""Kappa against scikit-learn, published examples and manual values."""
+"""Tests Cohen's and Fleiss' kappa against scikit-learn, a published example and manual values."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def test_cohens_kappa_matches_manual_values() -> None:
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=60))
 def test_cohens_kappa_matches_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    ours = cohens_kappa(first, second)
+    kappa = cohens_kappa(first, second)
     if len(set(first) | set(second)) < 2:
-        assert ours is None  # not a number there
+        assert kappa is None  # scikit-learn returns nan in this case
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = cohen_kappa_score(first, second)
-    assert ours == pytest.approx(theirs, abs=1e-12)
+        reference = cohen_kappa_score(first, second)
+    assert kappa == pytest.approx(reference, abs=1e-12)
 
 
 def test_fleiss_kappa_of_the_published_example() -> None:
@@ -57,15 +57,17 @@ def test_fleiss_kappa_of_the_published_example() -> None:
 
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=40))
 def test_fleiss_kappa_matches_its_formula(items: list[list[bool]]) -> None:
-    ours = fleiss_kappa(items)
-    yes = np.array([sum(row) for row in items])
-    p = yes.sum() / (3 * len(items))
-    if p in (0, 1):
-        assert ours is None
+    kappa = fleiss_kappa(items)
+    yes_counts = np.array([sum(row) for row in items])
+    yes_share = yes_counts.sum() / (3 * len(items))
+    if yes_share in (0, 1):
+        assert kappa is None
         return
-    agreed = (yes * (yes - 1) + (3 - yes) * (2 - yes)) / 6
-    expected = p**2 + (1 - p) ** 2
-    assert ours == pytest.approx((agreed.mean() - expected) / (1 - expected), abs=1e-12)
+    agreement = (yes_counts * (yes_counts - 1) + (3 - yes_counts) * (2 - yes_counts)) / 6
+    chance_agreement = yes_share**2 + (1 - yes_share) ** 2
+    assert kappa == pytest.approx(
+        (agreement.mean() - chance_agreement) / (1 - chance_agreement), abs=1e-12
+    )
 
 
 @given(PAIRS)
@@ -73,10 +75,10 @@ def test_kappa_is_symmetric_and_bounded(pairs: list[tuple[bool, bool]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     kappa = cohens_kappa(first, second)
     assert kappa == cohens_kappa(second, first)
-    # Fleiss' κ of two raters is Scott's π: never above Cohen's.
-    pooled = fleiss_kappa([list(pair) for pair in pairs])
-    if kappa is not None and pooled is not None:
-        assert pooled <= kappa + 1e-12
+    # Fleiss' κ of two raters is Scott's π, which is never above Cohen's κ.
+    scotts_pi = fleiss_kappa([list(pair) for pair in pairs])
+    if kappa is not None and scotts_pi is not None:
+        assert scotts_pi <= kappa + 1e-12
         assert kappa <= 1
         assert (kappa == 1) == (first == second)
 
@@ -84,12 +86,12 @@ def test_kappa_is_symmetric_and_bounded(pairs: list[tuple[bool, bool]]) -> None:
 @given(PAIRS)
 def test_phi_equals_the_correlation(pairs: list[tuple[bool, bool]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    ours = phi_coefficient(first, second)
+    phi = phi_coefficient(first, second)
     if len(set(first)) < 2 or len(set(second)) < 2:
-        assert ours is None
+        assert phi is None
         return
-    assert ours == pytest.approx(matthews_corrcoef(first, second), abs=1e-12)
-    assert ours == pytest.approx(float(np.corrcoef(first, second)[0, 1]), abs=1e-9)
+    assert phi == pytest.approx(matthews_corrcoef(first, second), abs=1e-12)
+    assert phi == pytest.approx(float(np.corrcoef(first, second)[0, 1]), abs=1e-9)
 
 
 def test_no_ratings_give_null() -> None:

@@ -1,4 +1,4 @@
-"""The published judges: their prompts and inputs, with strict parsing."""
+"""Tests the published judges: their prompts and inputs, and strict parsing of their replies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eval.skn.judges.published_judges import PublishedJudges
 from eval.skn.judges.record import JUDGES, Verdicts
 from kg.base.errors import ModelAccessError
 
-GOOD = {
+GOOD_REPLIES = {
     "accuracy": {"correct": True},
     "hallucination": {
         "hallucination_detected": True,
@@ -34,16 +34,16 @@ FIRST_WORDS = {
 }
 
 
-def judge_of(request: ChatRequest) -> str:
+def identify_judge(request: ChatRequest) -> str:
     system = request.body["messages"][0]["content"]
     return next(name for name, words in FIRST_WORDS.items() if system.startswith(words))
 
 
-def reply_with(replies: dict[str, Any]) -> Behaviour:
-    told = {**GOOD, **replies}
+def make_behaviour(replies: dict[str, Any]) -> Behaviour:
+    all_replies = {**GOOD_REPLIES, **replies}
 
     def build_reply(request: ChatRequest) -> str:
-        reply = told[judge_of(request)]
+        reply = all_replies[identify_judge(request)]
         return reply if isinstance(reply, str) else json.dumps(reply)
 
     return behaviours.normal_reply(build_reply)
@@ -53,7 +53,7 @@ def reply_with(replies: dict[str, Any]) -> Behaviour:
 def options(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ClientOptions:
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
-    scripted_server.behave(reply_with({}))
+    scripted_server.behave(make_behaviour({}))
     return ClientOptions(
         model="custom/scripted-1", backoff_s=0.005, max_retries=1, timeout_s=10.0, jitter_seed=1
     )
@@ -66,14 +66,14 @@ def judge_answer(
         judges = PublishedJudges.open(options)
         try:
             with record_calls() as log:
-                found = await judges.judge_answer(
+                verdicts = await judges.judge_answer(
                     question="Why does it end?",
                     answer="The memory.",
                     ground_truth=truth,
                     sources="It says so.",
                     seed_key="s1",
                 )
-            return found, log
+            return verdicts, log
         finally:
             await judges.aclose()
 
@@ -83,20 +83,22 @@ def judge_answer(
 def test_published_prompts_show_no_question(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    found, log = judge_answer(options)
-    assert found.correct is True
-    counts = found.hallucination
+    verdicts, log = judge_answer(options)
+    assert verdicts.correct is True
+    counts = verdicts.hallucination
     assert (counts.total_claims, counts.fabricated, counts.severity) == (8, 2, 0.5)
     assert counts.detected is True
-    assert (found.groundedness, found.unsupported_fraction) == (0.8, 0.2)
-    assert found.planned_votes == 1
-    assert found.failed == ()
-    assert found.usage == log.sum_usage()
-    source = "ORIGINAL SOURCE TEXT:\nIt says so.\n\nANSWER TO EVALUATE:\nThe memory."
-    assert {judge_of(r): r.body["messages"][1]["content"] for r in scripted_server.requests} == {
+    assert (verdicts.groundedness, verdicts.unsupported_fraction) == (0.8, 0.2)
+    assert verdicts.planned_votes == 1
+    assert verdicts.failed == ()
+    assert verdicts.usage == log.sum_usage()
+    source_prompt = "ORIGINAL SOURCE TEXT:\nIt says so.\n\nANSWER TO EVALUATE:\nThe memory."
+    assert {
+        identify_judge(r): r.body["messages"][1]["content"] for r in scripted_server.requests
+    } == {
         "accuracy": "Ground truth: The limit.\n\nPrediction: The memory.",
-        "hallucination": source,
-        "groundedness": source,
+        "hallucination": source_prompt,
+        "groundedness": source_prompt,
     }
     for request in scripted_server.requests:
         assert request.response_format == "json_object"
@@ -112,13 +114,16 @@ def test_published_prompts_show_no_question(
         ("accuracy", '{"correct": "false"}'),
         ("accuracy", "{}"),
         ("accuracy", '[{"correct": true}]'),
-        ("hallucination", {**GOOD["hallucination"], "total_claims": None}),
-        ("hallucination", {**GOOD["hallucination"], "total_claims": "eight"}),
-        ("hallucination", {**GOOD["hallucination"], "total_claims": 1}),
-        ("hallucination", {**GOOD["hallucination"], "hallucination_severity": 1.5}),
-        ("hallucination", {**GOOD["hallucination"], "hallucination_severity": float("nan")}),
-        ("hallucination", {**GOOD["hallucination"], "fabricated_claims": "claim1"}),
-        ("hallucination", {**GOOD["hallucination"], "hallucination_detected": "no"}),
+        ("hallucination", {**GOOD_REPLIES["hallucination"], "total_claims": None}),
+        ("hallucination", {**GOOD_REPLIES["hallucination"], "total_claims": "eight"}),
+        ("hallucination", {**GOOD_REPLIES["hallucination"], "total_claims": 1}),
+        ("hallucination", {**GOOD_REPLIES["hallucination"], "hallucination_severity": 1.5}),
+        (
+            "hallucination",
+            {**GOOD_REPLIES["hallucination"], "hallucination_severity": float("nan")},
+        ),
+        ("hallucination", {**GOOD_REPLIES["hallucination"], "fabricated_claims": "claim1"}),
+        ("hallucination", {**GOOD_REPLIES["hallucination"], "hallucination_detected": "no"}),
         ("groundedness", {"groundedness_score": 8, "unsupported_fraction": 0.2}),
         ("groundedness", {"groundedness_score": 0.8}),
         ("groundedness", "0.8"),
@@ -127,15 +132,15 @@ def test_published_prompts_show_no_question(
 def test_loosely_typed_verdict_fails_and_names_the_judge(
     options: ClientOptions, scripted_server: ScriptedServer, name: str, reply: object
 ) -> None:
-    scripted_server.behave(reply_with({name: reply}))
-    found, log = judge_answer(options)
-    assert found.failures == {name: 1}
-    assert found.failed == (name,)
+    scripted_server.behave(make_behaviour({name: reply}))
+    verdicts, log = judge_answer(options)
+    assert verdicts.failures == {name: 1}
+    assert verdicts.failed == (name,)
     # As published, there is no repair turn.
     assert log.calls == 3
-    assert (found.correct is None) == (name == "accuracy")
-    assert (found.hallucination.total_claims is None) == (name == "hallucination")
-    assert (found.groundedness is None) == (name == "groundedness")
+    assert (verdicts.correct is None) == (name == "accuracy")
+    assert (verdicts.hallucination.total_claims is None) == (name == "hallucination")
+    assert (verdicts.groundedness is None) == (name == "groundedness")
 
 
 @pytest.mark.parametrize("fault", ["500", "refusal", "null text", "cut off", "prose", "401"])
@@ -147,30 +152,30 @@ def test_failures_keep_their_kind(
         with pytest.raises(ModelAccessError):
             judge_answer(options)
         return
-    found, _ = judge_answer(options)
-    assert found.failed == JUDGES
+    verdicts, _ = judge_answer(options)
+    assert verdicts.failed == JUDGES
     kinds = {"500": {"call"}, "refusal": {"refused"}}
-    assert {problem.kind for problem in found.problems} == kinds.get(fault, {"unreadable"})
+    assert {problem.kind for problem in verdicts.problems} == kinds.get(fault, {"unreadable"})
 
 
 def test_accuracy_is_not_judged_without_ground_truth(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    found, _ = judge_answer(options, truth=None)
-    assert found.correct is None
-    assert found.failed == ()
+    verdicts, _ = judge_answer(options, truth=None)
+    assert verdicts.correct is None
+    assert verdicts.failed == ()
     assert len(scripted_server.requests) == 2
 
 
 def test_published_judges_can_judge_anchors(options: ClientOptions) -> None:
     async def run_client() -> Verdicts:
         judges = PublishedJudges.open(options)
-        found = await judges.judge_correctness(
+        verdicts = await judges.judge_correctness(
             question="?", answer="The limit.", ground_truth="The limit.", seed_key="s"
         )
         assert judges.params()["repeats"] == 1
         await judges.aclose()
-        return found
+        return verdicts
 
-    found = asyncio.run(run_client())
-    assert (found.correct, found.correct_votes, found.failed) == (True, (True,), ())
+    verdicts = asyncio.run(run_client())
+    assert (verdicts.correct, verdicts.correct_votes, verdicts.failed) == (True, (True,), ())

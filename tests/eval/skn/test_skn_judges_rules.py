@@ -1,4 +1,4 @@
-"""Rule-based judges: what they can and cannot decide, and that they are deterministic."""
+"""Tests what rule-based judges can and cannot decide, and that they are deterministic."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ def judge_answer(answer: str, truth: str | None = TRUTH, key: str = "k") -> Verd
 
 
 def test_answer_from_the_sources_is_grounded() -> None:
-    found = judge_answer("The OOM killer ended the container. It exceeded its memory limit.")
-    assert found.correct is True
-    assert found.correct_votes == (True,)
-    assert (found.hallucination.total_claims, found.hallucination.fabricated) == (2, 0)
-    assert found.hallucination.severity == 0
-    assert found.unsupported_fraction == 0
-    assert found.failures == {}
-    assert found.failed == ()
-    assert found.usage is None
+    verdicts = judge_answer("The OOM killer ended the container. It exceeded its memory limit.")
+    assert verdicts.correct is True
+    assert verdicts.correct_votes == (True,)
+    assert (verdicts.hallucination.total_claims, verdicts.hallucination.fabricated) == (2, 0)
+    assert verdicts.hallucination.severity == 0
+    assert verdicts.unsupported_fraction == 0
+    assert verdicts.failures == {}
+    assert verdicts.failed == ()
+    assert verdicts.usage is None
 
 
 def test_invented_answer_is_hallucinated() -> None:
-    found = judge_answer("Zebras stampeded through the datacentre. They chewed the cables.")
-    assert found.correct is False
-    assert found.hallucination.fabricated == found.hallucination.total_claims == 2
-    assert found.hallucination.fabricated_claims[0] == "Zebras stampeded through the datacentre."
-    assert found.hallucination.severity == 1
-    assert (found.groundedness, found.unsupported_fraction) == (0, 1)
+    verdicts = judge_answer("Zebras stampeded through the datacentre. They chewed the cables.")
+    assert verdicts.correct is False
+    assert verdicts.hallucination.fabricated == verdicts.hallucination.total_claims == 2
+    assert verdicts.hallucination.fabricated_claims[0] == "Zebras stampeded through the datacentre."
+    assert verdicts.hallucination.severity == 1
+    assert (verdicts.groundedness, verdicts.unsupported_fraction) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -71,83 +71,85 @@ def test_invented_answer_is_hallucinated() -> None:
         ("The OOM killer did not end it.", False),
     ],
 )
-def test_numbers_and_negations_count(claim: str, supported: bool) -> None:
-    counts, grounds = judge_claims(QUESTION, claim, SOURCES)
+def test_numbers_and_negations_decide_support(claim: str, supported: bool) -> None:
+    counts, groundedness = judge_claims(QUESTION, claim, SOURCES)
     assert counts.total_claims == 1
     assert counts.detected is not supported
-    assert grounds.unsupported_fraction == (0 if supported else 1)
+    assert groundedness.unsupported_fraction == (0 if supported else 1)
 
 
 @pytest.mark.parametrize(
     "answer", ["", "I cannot tell.", "Exit code 137?", "The pod ends with 137."]
 )
 def test_answer_without_claims_has_no_groundedness(answer: str) -> None:
-    found = judge_answer(answer)
-    assert found.hallucination.total_claims == 0
-    assert found.groundedness is None
-    assert found.unsupported_fraction is None
-    assert found.failed == ()
+    verdicts = judge_answer(answer)
+    assert verdicts.hallucination.total_claims == 0
+    assert verdicts.groundedness is None
+    assert verdicts.unsupported_fraction is None
+    assert verdicts.failed == ()
 
 
-def test_repeating_the_question_is_not_right() -> None:
+def test_repeating_the_question_is_not_correct() -> None:
     assert not is_correct(QUESTION, QUESTION, TRUTH)
-    # Unless the right answer has no other words.
+    # It is correct if the right answer has no other words.
     assert is_correct("Is it the memory limit?", "The memory limit.", "The memory limit.")
     assert not is_correct("", "", "")
 
 
 def test_without_sources_nothing_is_supported() -> None:
-    counts, grounds = judge_claims(QUESTION, "It exceeded its memory limit.", "")
+    counts, groundedness = judge_claims(QUESTION, "It exceeded its memory limit.", "")
     assert counts.fabricated_claims == ("It exceeded its memory limit.",)
-    assert grounds.groundedness == 0
+    assert groundedness.groundedness == 0
 
 
 def test_accuracy_is_not_judged_without_ground_truth() -> None:
-    found = judge_answer("It exceeded its memory limit.", truth=None)
-    assert found.correct is None
-    assert found.correct_votes == ()
+    verdicts = judge_answer("It exceeded its memory limit.", truth=None)
+    assert verdicts.correct is None
+    assert verdicts.correct_votes == ()
 
 
 def test_verdicts_do_not_depend_on_the_format() -> None:
-    plain = judge_answer("The OOM killer ended it, notes say.")
-    assert judge_answer("The OOM killer ended it, @facts say.") == plain
-    assert judge_answer("[SKN] The OOM killer ended it, @gaps say.") == plain
+    expected = judge_answer("The OOM killer ended it, notes say.")
+    assert judge_answer("The OOM killer ended it, @facts say.") == expected
+    assert judge_answer("[SKN] The OOM killer ended it, @gaps say.") == expected
 
 
 @given(TEXT)
 def test_verdicts_are_consistent_and_deterministic(answer: str) -> None:
-    found = judge_answer(answer)
-    assert found == judge_answer(answer, key="another")
-    counts = found.hallucination
+    verdicts = judge_answer(answer)
+    assert verdicts == judge_answer(answer, key="another")
+    counts = verdicts.hallucination
     assert counts.total_claims is not None
     assert counts.fabricated is not None
     assert counts.severity is not None
     assert 0 <= counts.fabricated <= counts.total_claims
     assert (counts.severity == 0) == (counts.fabricated == 0)
-    assert (found.groundedness is None) == (counts.total_claims == 0)
-    if found.groundedness is not None:
-        assert 0 <= found.groundedness <= 1
-        assert found.unsupported_fraction == counts.severity
+    assert (verdicts.groundedness is None) == (counts.total_claims == 0)
+    if verdicts.groundedness is not None:
+        assert 0 <= verdicts.groundedness <= 1
+        assert verdicts.unsupported_fraction == counts.severity
 
 
 @given(TEXT, TEXT)
-def test_added_text_never_makes_an_answer_wrong(answer: str, more: str) -> None:
+def test_added_text_never_makes_an_answer_wrong(answer: str, addition: str) -> None:
     if is_correct(QUESTION, answer, TRUTH):
-        assert is_correct(QUESTION, f"{answer}\n{more}", TRUTH)
+        assert is_correct(QUESTION, f"{answer}\n{addition}", TRUTH)
 
 
 def test_rule_judges_describe_themselves() -> None:
-    told = RuleJudges().params()
-    assert told["by"] == "rules"
-    assert "overlap" in str(told)
+    params = RuleJudges().params()
+    assert params["by"] == "rules"
+    assert "overlap" in str(params)
 
 
 def test_shipped_answers_are_wrong_for_other_samples() -> None:
     samples = [sample for sample in read_samples(SHIPPED / "samples.json") if sample.answerable]
-    taken = [
-        (one.id, other.id)
-        for one in samples
-        for other in samples
-        if is_correct(one.question, other.ground_truth, one.ground_truth)
+    accepted_pairs = [
+        (question_sample.id, answer_sample.id)
+        for question_sample in samples
+        for answer_sample in samples
+        if is_correct(
+            question_sample.question, answer_sample.ground_truth, question_sample.ground_truth
+        )
     ]
-    assert taken == [(sample.id, sample.id) for sample in samples]
+    assert accepted_pairs == [(sample.id, sample.id) for sample in samples]

@@ -1,4 +1,4 @@
-"""Abstention detection by phrases, on labelled answers and on hostile text."""
+"""Tests abstention detection by phrases, on labelled answers and on hostile text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def test_development_answers_are_all_classified_correctly(row: dict[str, Any]) -
 
 
 def test_held_out_results_match_the_documentation() -> None:
-    # docs/metrics.md quotes these counts; change them together.
+    # docs/metrics.md quotes these counts (true positives, false positives, false negatives);
+    # change them together.
     assert count_outcomes(is_abstention, "held out") == (31, 0, 2)
     assert count_outcomes(has_published_phrase, "held out") == (1, 10, 32)
     assert count_outcomes(has_published_phrase, "develop") == (15, 28, 59)
@@ -68,7 +69,7 @@ def test_published_rule_uses_31_substrings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "declines"),
+    ("answer", "abstains"),
     [
         ("", False),
         ("   \n", False),
@@ -84,8 +85,8 @@ def test_published_rule_uses_31_substrings() -> None:
         ("I don\u2019t know.", True),
     ],
 )
-def test_quotations_reasoning_and_other_languages(answer: str, declines: bool) -> None:
-    assert is_abstention(answer) is declines
+def test_quotations_reasoning_and_other_languages_are_handled(answer: str, abstains: bool) -> None:
+    assert is_abstention(answer) is abstains
 
 
 @given(st.text(max_size=300))
@@ -111,10 +112,11 @@ def test_run_time_on_hostile_text_is_limited(piece: str) -> None:
         is_abstention(text)
         return time.process_time() - start
 
-    # Tests growth, not speed: 4 times the text may take about 4 times as long, not 16.
-    small = max(min(measure_seconds(MAX_CHARS_READ // 4) for _ in range(3)), 2e-3)
-    assert min(measure_seconds(MAX_CHARS_READ) for _ in range(3)) < 10 * small
-    assert measure_seconds(50 * MAX_CHARS_READ) < 60 * small
+    # The growth is tested, not the speed: 4 times the text may take about 4 times as long, but not
+    # 16 times. Of 50 times the longest text, only the start is read.
+    short_seconds = max(min(measure_seconds(MAX_CHARS_READ // 4) for _ in range(3)), 2e-3)
+    assert min(measure_seconds(MAX_CHARS_READ) for _ in range(3)) < 10 * short_seconds
+    assert measure_seconds(50 * MAX_CHARS_READ) < 60 * short_seconds
 
 
 @pytest.mark.parametrize("text", ["The notes do not say.", "The notes lack any mention of it."])

@@ -1,4 +1,4 @@
-"""``calculate_metrics`` judges rows without verdicts, like the published function."""
+"""Tests that ``calculate_metrics`` judges rows without verdicts, like the published function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eval.skn.metrics import MeasurementPlan, calculate_metrics
 from kg.base.errors import SettingError
 
 PLAN = MeasurementPlan(resamples=50)
-OURS = {
+VERDICT_REPLY = {
     "correct": True,
     "total_claims": 4,
     "fabricated_claims": ["one"],
@@ -23,7 +23,7 @@ OURS = {
     "groundedness": 0.75,
     "unsupported_fraction": 0.25,
 }
-PUBLISHED = {
+PUBLISHED_REPLY = {
     "correct": True,
     "hallucination_detected": True,
     "hallucination_severity": 0.5,
@@ -44,59 +44,59 @@ def make_rows() -> list[dict[str, Any]]:
 
 
 def script_verdicts(server: ScriptedServer, reply: dict[str, Any]) -> None:
-    """Scripts one reply from which every judge reads its own fields."""
+    """Makes the server send one reply to all judges, each of which reads only its fields."""
     server.behave(behaviours.normal_reply(lambda request: json.dumps(reply)))
 
 
-def list_prompts(server: ScriptedServer) -> list[ChatRequest]:
+def list_requests(server: ScriptedServer) -> list[ChatRequest]:
     return list(server.requests)
 
 
 def test_missing_verdicts_are_judged_once(
     scripted_server: ScriptedServer, scripted_model: str
 ) -> None:
-    script_verdicts(scripted_server, OURS)
-    asked = make_rows()
-    found = calculate_metrics(asked, ["skn"], scripted_model, plan=PLAN)["skn"]
-    assert found["accuracy"] == 0.5  # the empty answer is a failure, and not correct
-    assert found["hallucination_rate"] == 1.0
-    assert found["normalized_hallucination"] == 0.25
-    assert found["groundedness"] == 0.75
-    assert found["abstention_recall"] == 1.0
-    assert asked[0]["skn_correct"] is True
-    assert asked[1]["skn_correct"] is None
-    assert asked[1]["skn_groundedness"]["groundedness_score"] == 0.75
-    assert "skn_correct" not in asked[2]
-    # Two votes each: of three judges on the answer, of two on the abstention.
-    assert len(list_prompts(scripted_server)) == 6 + 4
-    calculate_metrics(asked, ["skn"], scripted_model, plan=PLAN)
-    assert len(list_prompts(scripted_server)) == 6 + 4
+    script_verdicts(scripted_server, VERDICT_REPLY)
+    rows = make_rows()
+    metrics = calculate_metrics(rows, ["skn"], scripted_model, plan=PLAN)["skn"]
+    assert metrics["accuracy"] == 0.5  # the empty answer is a failure, and not correct
+    assert metrics["hallucination_rate"] == 1.0
+    assert metrics["normalized_hallucination"] == 0.25
+    assert metrics["groundedness"] == 0.75
+    assert metrics["abstention_recall"] == 1.0
+    assert rows[0]["skn_correct"] is True
+    assert rows[1]["skn_correct"] is None
+    assert rows[1]["skn_groundedness"]["groundedness_score"] == 0.75
+    assert "skn_correct" not in rows[2]
+    # Three judges vote twice on the answer, and two vote twice on the abstention.
+    assert len(list_requests(scripted_server)) == 6 + 4
+    calculate_metrics(rows, ["skn"], scripted_model, plan=PLAN)
+    assert len(list_requests(scripted_server)) == 6 + 4
 
 
 def test_published_mode_uses_the_published_judges(
     scripted_server: ScriptedServer, scripted_model: str
 ) -> None:
-    script_verdicts(scripted_server, PUBLISHED)
-    found = calculate_metrics(make_rows(), ["skn"], scripted_model, mode="published")["skn"]
-    assert found["accuracy"] == 0.5
-    assert found["hallucination_rate"] == pytest.approx(0.6667)
-    assert found["normalized_hallucination"] == pytest.approx(0.1667)
-    assert found["groundedness"] == pytest.approx(0.5333)
-    assert len(list_prompts(scripted_server)) == 3 + 2
+    script_verdicts(scripted_server, PUBLISHED_REPLY)
+    metrics = calculate_metrics(make_rows(), ["skn"], scripted_model, mode="published")["skn"]
+    assert metrics["accuracy"] == 0.5
+    assert metrics["hallucination_rate"] == pytest.approx(0.6667)
+    assert metrics["normalized_hallucination"] == pytest.approx(0.1667)
+    assert metrics["groundedness"] == pytest.approx(0.5333)
+    assert len(list_requests(scripted_server)) == 3 + 2
 
 
-def test_failed_judges_leave_null_and_bounds(
+def test_metrics_are_null_if_judges_fail(
     scripted_server: ScriptedServer, scripted_model: str
 ) -> None:
     script_verdicts(
         scripted_server, {"correct": "false", "total_claims": None, "groundedness": "eight"}
     )
-    asked = make_rows()
-    found = calculate_metrics(asked, ["skn"], scripted_model, plan=PLAN)["skn"]
-    assert asked[0]["skn_correct"] is None
-    assert found["accuracy"] == 0.0  # of the empty answer alone
-    assert found["groundedness"] is None
-    assert found["hallucination_rate"] is None
+    rows = make_rows()
+    metrics = calculate_metrics(rows, ["skn"], scripted_model, plan=PLAN)["skn"]
+    assert rows[0]["skn_correct"] is None
+    assert metrics["accuracy"] == 0.0  # only the empty answer counts, and it is not correct
+    assert metrics["groundedness"] is None
+    assert metrics["hallucination_rate"] is None
 
 
 def test_missing_judge_is_reported(scripted_model: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
-"""Properties of the metrics of any run: bounds, order, self-comparison, failures."""
+"""Tests properties that the metrics of any run must have, for example that bounds are in order."""
 
 from __future__ import annotations
+
+from itertools import chain
 
 import msgspec
 from hypothesis import given, settings
@@ -12,34 +14,34 @@ from eval.skn.scoring.observation import Observation
 from eval.stats.estimates import Estimate
 
 PLAN = MeasurementPlan(resamples=20)
-SLACK = 1e-9
+TOLERANCE = 1e-9
 PIPELINES = ("json", "skn")
-ENDED: tuple[Outcome, ...] = ("ANSWERED", "ANSWERED", "ANSWERED", *OUTCOMES)
+OUTCOME_CHOICES: tuple[Outcome, ...] = ("ANSWERED", "ANSWERED", "ANSWERED", *OUTCOMES)
 CATEGORIES = ("diagnostic", "misleading")
 
 
 @st.composite
 def generate_answers(draw: st.DrawFn, sample: int, pipeline: str, answerable: bool) -> Observation:
     """Generates any possible row, including partly judged ones."""
-    outcome = draw(st.sampled_from(ENDED))
-    about = Observation(
+    outcome = draw(st.sampled_from(OUTCOME_CHOICES))
+    base = Observation(
         sample=f"s{sample}",
         category=CATEGORIES[sample % 2],
         pipeline=pipeline,
         answerable=answerable,
         outcome=outcome,
-        to_judge=False,
+        has_answer_text=False,
         tokens=draw(st.none() | st.integers(1, 900)),
         latency_s=draw(st.none() | st.sampled_from([0.5, 1.0, 2.0])),
     )
-    if about.failed:
-        return about
+    if base.failed:
+        return base
     share = st.none() | st.sampled_from([0.0, 0.25, 0.7, 1.0])
     claims = draw(st.none() | st.integers(0, 5))
     return msgspec.structs.replace(
-        about,
-        to_judge=draw(st.sampled_from([True, True, True, False])),
-        read_by=draw(st.sampled_from(["field", "text"])),
+        base,
+        has_answer_text=draw(st.sampled_from([True, True, True, False])),
+        abstention_source=draw(st.sampled_from(["field", "text"])),
         correct=draw(st.none() | st.booleans()),
         confidence=draw(st.none() | st.sampled_from([0.0, 0.3, 0.65, 0.7, 1.0])),
         detected=draw(st.none() | st.booleans()),
@@ -48,7 +50,7 @@ def generate_answers(draw: st.DrawFn, sample: int, pipeline: str, answerable: bo
         severity=draw(share),
         groundedness=None if claims == 0 else draw(share),
         unsupported=None if claims == 0 else draw(share),
-        claims_nothing=claims == 0,
+        makes_no_claims=claims == 0,
     )
 
 
@@ -62,8 +64,8 @@ def generate_runs(draw: st.DrawFn) -> list[Observation]:
     return rows
 
 
-def bounds_of(value: Estimate) -> tuple[float, float] | None:
-    """The lower and the upper bound."""
+def get_bounds(value: Estimate) -> tuple[float, float] | None:
+    """Returns the lower and the upper bound, or None if the metric has no bounds."""
     if value.worst is None or value.best is None:
         return None
     return min(value.worst, value.best), max(value.worst, value.best)
@@ -73,15 +75,21 @@ def bounds_of(value: Estimate) -> tuple[float, float] | None:
 @settings(deadline=None, max_examples=50)
 def test_bounds_contain_the_value_and_intervals_are_in_order(rows: list[Observation]) -> None:
     report = measure_observations(rows, PLAN)
-    for one in report.pipelines.values():
-        everywhere = [one.metrics, *one.per_category.values(), one.validity]
-        for name, value in ((n, v) for values in everywhere for n, v in values.items()):
-            bounds = bounds_of(value)
+    for pipeline_report in report.pipelines.values():
+        estimates = [
+            *pipeline_report.metrics.items(),
+            *chain.from_iterable(
+                metrics.items() for metrics in pipeline_report.per_category.values()
+            ),
+            *pipeline_report.validity.items(),
+        ]
+        for name, value in estimates:
+            bounds = get_bounds(value)
             if value.value is not None and bounds is not None:
-                assert bounds[0] - SLACK <= value.value <= bounds[1] + SLACK, name
+                assert bounds[0] - TOLERANCE <= value.value <= bounds[1] + TOLERANCE, name
             if bounds is not None and value.higher_is_better is not None:
-                worst_first = value.worst <= value.best  # type: ignore[operator]
-                assert worst_first is value.higher_is_better or bounds[0] == bounds[1], name
+                worst_is_lower = value.worst <= value.best  # type: ignore[operator]
+                assert worst_is_lower is value.higher_is_better or bounds[0] == bounds[1], name
             assert (value.low is None) is (value.high is None)
             if value.low is not None and value.high is not None:
                 assert value.low <= value.high, name
@@ -99,17 +107,17 @@ def test_row_order_does_not_matter(rows: list[Observation], rng: object) -> None
 @given(generate_runs())
 @settings(deadline=None, max_examples=40)
 def test_identical_pipelines_show_no_difference(rows: list[Observation]) -> None:
-    mine = [row for row in rows if row.pipeline == "skn"]
-    twin = [msgspec.structs.replace(row, pipeline="json") for row in mine]
-    for one in measure_observations([*mine, *twin], PLAN).comparisons:
-        assert one.value_first == one.value_second
-        assert one.better is None
-        if one.difference is None:
-            assert one.p is None
+    skn_rows = [row for row in rows if row.pipeline == "skn"]
+    json_rows = [msgspec.structs.replace(row, pipeline="json") for row in skn_rows]
+    for comparison in measure_observations([*skn_rows, *json_rows], PLAN).comparisons:
+        assert comparison.value_first == comparison.value_second
+        assert comparison.better is None
+        if comparison.difference is None:
+            assert comparison.p is None
         else:
-            assert one.difference == 0.0
-            assert one.p == one.p_holm == 1.0
-            assert one.n_differ == 0
+            assert comparison.difference == 0.0
+            assert comparison.p == comparison.p_holm == 1.0
+            assert comparison.n_differ == 0
 
 
 @given(generate_runs(), st.data())
@@ -118,17 +126,17 @@ def test_more_failures_never_narrow_the_bounds(
     rows: list[Observation], data: st.DataObject
 ) -> None:
     before = measure_observations(rows, PLAN).pipelines
-    place = data.draw(st.integers(0, len(rows) - 1))
-    row = rows[place]
-    lost = Observation(
+    index = data.draw(st.integers(0, len(rows) - 1))
+    row = rows[index]
+    failed_row = Observation(
         sample=row.sample,
         category=row.category,
         pipeline=row.pipeline,
         answerable=row.answerable,
         outcome=data.draw(st.sampled_from(["INVALID", "ERROR"])),
-        to_judge=False,
+        has_answer_text=False,
     )
-    unjudged = msgspec.structs.replace(
+    unjudged_row = msgspec.structs.replace(
         row,
         correct=None,
         detected=None,
@@ -137,15 +145,15 @@ def test_more_failures_never_narrow_the_bounds(
         severity=None,
         groundedness=None,
         unsupported=None,
-        claims_nothing=False,
+        makes_no_claims=False,
     )
-    rows[place] = data.draw(st.sampled_from([lost, unjudged]))
+    rows[index] = data.draw(st.sampled_from([failed_row, unjudged_row]))
     after = measure_observations(rows, PLAN).pipelines
-    for pipeline, one in after.items():
-        for name, value in one.metrics.items():
-            old, new = bounds_of(before[pipeline].metrics[name]), bounds_of(value)
-            if old is None:
+    for pipeline, pipeline_report in after.items():
+        for name, value in pipeline_report.metrics.items():
+            old_bounds, new_bounds = get_bounds(before[pipeline].metrics[name]), get_bounds(value)
+            if old_bounds is None:
                 continue
-            assert new is not None, name
-            assert new[0] <= old[0] + SLACK, name
-            assert new[1] >= old[1] - SLACK, name
+            assert new_bounds is not None, name
+            assert new_bounds[0] <= old_bounds[0] + TOLERANCE, name
+            assert new_bounds[1] >= old_bounds[1] - TOLERANCE, name

@@ -1,4 +1,4 @@
-"""The published metrics, against manual values and a reference implementation in this module."""
+"""Tests the published metrics against manual values and a reference implementation written here."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from eval.skn.metrics import bootstrap_ci, calculate_metrics
 from eval.skn.published.published_metrics import (
+    compute_published_ece,
     compute_published_keys,
     convert_published_confidence,
-    published_ece,
 )
 
-KEYS = [
+METRIC_KEYS = [
     *("accuracy", "accuracy_ci", "ece", "avg_confidence", "confidence_when_correct"),
     *("confidence_when_wrong", "hallucination_rate", "hallucination_severity"),
     *("normalized_hallucination", "normalized_hallucination_ci", "groundedness"),
@@ -26,7 +26,7 @@ KEYS = [
     "abstention_f1",
 ]
 
-PHRASES = (
+ABSTENTION_PHRASES = (
     *("insufficient information", "not enough information", "cannot determine"),
     *("cannot be determined", "unable to determine", "not specified", "not provided"),
     *("not enough data", "insufficient data", "no information", "cannot answer"),
@@ -39,31 +39,32 @@ PHRASES = (
 )
 
 
-def reference_interval(
+def compute_reference_interval(
     values: list[float], resamples: int = 1000, level: float = 0.95
 ) -> list[float]:
     """Resamples one at a time with ``choice``, like the published code."""
     rng = np.random.default_rng(42)
-    known = np.array(values)
-    means = [rng.choice(known, size=len(known), replace=True).mean() for _ in range(resamples)]
+    array = np.array(values)
+    means = [rng.choice(array, size=len(array), replace=True).mean() for _ in range(resamples)]
     tail = (1 - level) / 2
-    ends = np.percentile(means, 100 * tail), np.percentile(means, 100 * (1 - tail))
-    return [round(float(x), 4) for x in (known.mean(), *ends, np.std(means))]
+    limits = np.percentile(means, 100 * tail), np.percentile(means, 100 * (1 - tail))
+    return [round(float(x), 4) for x in (array.mean(), *limits, np.std(means))]
 
 
-def reference_ece(sure: list[float], right: list[float]) -> float:
+def compute_reference_ece(confidences: list[float], correct: list[float]) -> float:
     """Computes the error bin by bin, reply by reply."""
     edges = np.linspace(0.0, 1.0, 11)
     error: float = 0.0
-    for place in range(10):
-        inside = [
+    for bin_index in range(10):
+        bin_pairs = [
             (c, r)
-            for c, r in zip(sure, right, strict=True)
-            if edges[place] <= c and (c < edges[place + 1] or (place == 9 and c <= edges[10]))
+            for c, r in zip(confidences, correct, strict=True)
+            if edges[bin_index] <= c
+            and (c < edges[bin_index + 1] or (bin_index == 9 and c <= edges[10]))
         ]
-        if inside:
-            gap = np.mean([r for _, r in inside]) - np.mean([c for c, _ in inside])
-            error += float(len(inside) / len(sure) * abs(gap))
+        if bin_pairs:
+            gap = np.mean([r for _, r in bin_pairs]) - np.mean([c for c, _ in bin_pairs])
+            error += float(len(bin_pairs) / len(confidences) * abs(gap))
     return error
 
 
@@ -76,37 +77,39 @@ def reference_ece(sure: list[float], right: list[float]) -> float:
 def test_interval_matches_the_published_one(
     values: list[float], resamples: int, level: float
 ) -> None:
-    found = bootstrap_ci(values, resamples, level)
-    assert list(found.values()) == reference_interval(values, resamples, level)
-    assert list(found) == ["mean", "ci_low", "ci_high", "std"]
+    interval = bootstrap_ci(values, resamples, level)
+    assert list(interval.values()) == compute_reference_interval(values, resamples, level)
+    assert list(interval) == ["mean", "ci_low", "ci_high", "std"]
 
 
 def test_resamples_use_one_random_stream() -> None:
     rng = random.Random(3)
-    values = [rng.random() for _ in range(9001)]  # several pieces of the stream
-    assert list(bootstrap_ci(values).values()) == reference_interval(values)
+    # The random numbers for so many values are drawn in several batches.
+    values = [rng.random() for _ in range(9001)]
+    assert list(bootstrap_ci(values).values()) == compute_reference_interval(values)
 
 
 def test_intervals_match_manual_values() -> None:
     assert bootstrap_ci([]) == {"mean": 0.0, "ci_low": 0.0, "ci_high": 0.0, "std": 0.0}
     assert bootstrap_ci([0.5]) == {"mean": 0.5, "ci_low": 0.5, "ci_high": 0.5, "std": 0.0}
-    certain = bootstrap_ci([1.0] * 42)
-    assert (certain["ci_low"], certain["ci_high"]) == (1.0, 1.0)
+    interval = bootstrap_ci([1.0] * 42)
+    assert (interval["ci_low"], interval["ci_high"]) == (1.0, 1.0)
 
 
 def test_three_edge_confidences_fall_one_bin_low() -> None:
-    sure = np.array([0.7] * 10 + [0.65] * 10)
-    right = np.array([1.0] * 10 + [0.0] * 10)
-    # One bin holds all twenty: |10·(1 - .7) - 10·.65| / 20.
-    assert published_ece(sure, right) == pytest.approx(0.175)
+    # ``np.linspace`` rounds the edges .3, .6 and .7 up, so these confidences are below them.
+    confidences = np.array([0.7] * 10 + [0.65] * 10)
+    correct = np.array([1.0] * 10 + [0.0] * 10)
+    # All twenty fall into one bin: |10·(1 - .7) - 10·.65| / 20.
+    assert compute_published_ece(confidences, correct) == pytest.approx(0.175)
     for edge in (0.3, 0.6, 0.7):
-        below = np.array([edge, edge - 0.05])
-        assert published_ece(below, np.array([1.0, 0.0])) == pytest.approx(
+        same_bin = np.array([edge, edge - 0.05])
+        assert compute_published_ece(same_bin, np.array([1.0, 0.0])) == pytest.approx(
             abs(1 - edge - (edge - 0.05)) / 2
         )
     for edge in (0.1, 0.2, 0.4, 0.5, 0.8, 0.9):
-        apart = np.array([edge, edge - 0.05])
-        assert published_ece(apart, np.array([1.0, 0.0])) == pytest.approx(
+        separate_bins = np.array([edge, edge - 0.05])
+        assert compute_published_ece(separate_bins, np.array([1.0, 0.0])) == pytest.approx(
             (1 - edge + edge - 0.05) / 2
         )
 
@@ -120,9 +123,9 @@ def test_three_edge_confidences_fall_one_bin_low() -> None:
 )
 @settings(deadline=None, max_examples=100)
 def test_calibration_error_matches_the_published_one(replies: list[tuple[float, bool]]) -> None:
-    sure, right = [c for c, _ in replies], [float(r) for _, r in replies]
-    assert published_ece(np.array(sure), np.array(right)) == pytest.approx(
-        reference_ece(sure, right), abs=1e-12
+    confidences, correct = [c for c, _ in replies], [float(r) for _, r in replies]
+    assert compute_published_ece(np.array(confidences), np.array(correct)) == pytest.approx(
+        compute_reference_ece(confidences, correct), abs=1e-12
     )
 
 
@@ -140,7 +143,7 @@ def make_wide_row(
     *,
     answerable: bool = True,
     answer: str = "A full disk.",
-    sure: object = 0.9,
+    confidence: object = 0.9,
     correct: bool | None = True,
     detected: bool | None = False,
     severity: float | None = 0.0,
@@ -157,7 +160,7 @@ def make_wide_row(
         "ground_truth": "A full disk.",
         "raw_text": "The disk is full.",
         "skn_answer": answer,
-        "skn_confidence": sure,
+        "skn_confidence": confidence,
         "skn_correct": correct if answerable else None,
         "skn_hallucination": {
             "hallucination_detected": detected,
@@ -171,31 +174,33 @@ def make_wide_row(
 
 def test_every_key_matches_manual_values() -> None:
     rows = [
-        make_wide_row(1, sure=0.9, detected=True, severity=0.5, total=4, fabricated=1, score=0.8),
         make_wide_row(
-            2, sure=0.7, correct=False, total=2, fabricated=1, unsupported=0.5, score=0.5
+            1, confidence=0.9, detected=True, severity=0.5, total=4, fabricated=1, score=0.8
         ),
-        make_wide_row(3, sure=0.8, answer="It is not available."),
-        make_wide_row(4, answerable=False, answer="It cannot be determined.", sure=0.1),
-        make_wide_row(5, answerable=False, answer="I don't know.", sure=0.2),
+        make_wide_row(
+            2, confidence=0.7, correct=False, total=2, fabricated=1, unsupported=0.5, score=0.5
+        ),
+        make_wide_row(3, confidence=0.8, answer="It is not available."),
+        make_wide_row(4, answerable=False, answer="It cannot be determined.", confidence=0.1),
+        make_wide_row(5, answerable=False, answer="I don't know.", confidence=0.2),
     ]
-    found = calculate_metrics(rows, ["skn"], mode="published")["skn"]
-    assert list(found) == KEYS
-    assert found["accuracy"] == 0.6667
-    # Bins [.6, .7) with the .7 in it, [.8, .9), [.9, 1]: (.7 + .2 + .1) / 3.
-    assert found["ece"] == 0.3333
-    assert found["avg_confidence"] == 0.8
-    assert found["confidence_when_correct"] == 0.85
-    assert found["confidence_when_wrong"] == 0.7
-    assert found["hallucination_rate"] == 0.2
-    assert found["hallucination_severity"] == 0.1
-    assert found["normalized_hallucination"] == 0.15
-    assert found["groundedness"] == 0.86
-    assert found["unsupported_fraction"] == 0.1
+    metrics = calculate_metrics(rows, ["skn"], mode="published")["skn"]
+    assert list(metrics) == METRIC_KEYS
+    assert metrics["accuracy"] == 0.6667
+    # The confidences fall into the bins [.6, .7), [.8, .9) and [.9, 1]: (.7 + .2 + .1) / 3.
+    assert metrics["ece"] == 0.3333
+    assert metrics["avg_confidence"] == 0.8
+    assert metrics["confidence_when_correct"] == 0.85
+    assert metrics["confidence_when_wrong"] == 0.7
+    assert metrics["hallucination_rate"] == 0.2
+    assert metrics["hallucination_severity"] == 0.1
+    assert metrics["normalized_hallucination"] == 0.15
+    assert metrics["groundedness"] == 0.86
+    assert metrics["unsupported_fraction"] == 0.1
     # "I don't know." is not among the 31 substrings; "not available" is.
-    assert found["abstention_precision"] == 0.5
-    assert found["abstention_recall"] == 0.5
-    assert found["abstention_f1"] == 0.5
+    assert metrics["abstention_precision"] == 0.5
+    assert metrics["abstention_recall"] == 0.5
+    assert metrics["abstention_f1"] == 0.5
 
 
 def test_unreadable_rows_count_as_published() -> None:
@@ -205,41 +210,43 @@ def test_unreadable_rows_count_as_published() -> None:
     ]
     rows[0]["skn_groundedness"] = None
     rows[0]["skn_hallucination"] = None
-    found = compute_published_keys(rows, "skn")
-    assert found["accuracy"] == 0.5  # wrong
-    assert found["hallucination_rate"] == 0.0  # favourable
-    assert found["normalized_hallucination"] == 0.0
-    assert found["groundedness"] == 0.5  # unfavourable
-    assert found["unsupported_fraction"] == 0.5
-    ours = calculate_metrics(rows, ["skn"])["skn"]
-    assert ours["accuracy"] == 1.0
-    assert ours["groundedness"] == 1.0
-    assert ours["unsupported_fraction"] == 0.0
+    published_metrics = compute_published_keys(rows, "skn")
+    assert published_metrics["accuracy"] == 0.5  # wrong
+    assert published_metrics["hallucination_rate"] == 0.0  # favourable
+    assert published_metrics["normalized_hallucination"] == 0.0
+    assert published_metrics["groundedness"] == 0.5  # unfavourable
+    assert published_metrics["unsupported_fraction"] == 0.5
+    default_metrics = calculate_metrics(rows, ["skn"])["skn"]
+    assert default_metrics["accuracy"] == 1.0
+    assert default_metrics["groundedness"] == 1.0
+    assert default_metrics["unsupported_fraction"] == 0.0
 
 
 def test_no_rows_give_zeros_as_published() -> None:
-    found = compute_published_keys([], "skn")
-    numbers = {key: value for key, value in found.items() if not key.endswith("_ci")}
+    metrics = compute_published_keys([], "skn")
+    numbers = {key: value for key, value in metrics.items() if not key.endswith("_ci")}
     assert set(numbers.values()) == {0.0}
 
 
-def reference_keys(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def compute_reference_metrics(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Computes the published numbers independently of the product code."""
-    known = [row for row in rows if row["answerable"]]
-    right = [1.0 if row["skn_correct"] else 0.0 for row in known]
-    sure = [row["skn_confidence"] for row in known]
+    answerable_rows = [row for row in rows if row["answerable"]]
+    correct = [1.0 if row["skn_correct"] else 0.0 for row in answerable_rows]
+    confidences = [row["skn_confidence"] for row in answerable_rows]
     shares = [
         len(row["skn_hallucination"]["fabricated_claims"])
         / max(row["skn_hallucination"]["total_claims"], 1)
         for row in rows
     ]
     scores = [row["skn_groundedness"]["groundedness_score"] for row in rows]
-    said = [any(phrase in row["skn_answer"].lower() for phrase in PHRASES) for row in rows]
-    hits = sum(s and not row["answerable"] for s, row in zip(said, rows, strict=True))
-    unanswerable = len(rows) - len(known)
-    precision = hits / sum(said) if sum(said) else 0.0
+    has_phrase = [
+        any(phrase in row["skn_answer"].lower() for phrase in ABSTENTION_PHRASES) for row in rows
+    ]
+    hits = sum(s and not row["answerable"] for s, row in zip(has_phrase, rows, strict=True))
+    unanswerable = len(rows) - len(answerable_rows)
+    precision = hits / sum(has_phrase) if sum(has_phrase) else 0.0
     recall = hits / unanswerable if unanswerable else 0.0
-    of = precision + recall
+    precision_plus_recall = precision + recall
 
     def mean_or_zero(values: list[float]) -> float:
         return round(float(np.mean(values)), 4) if values else 0.0
@@ -248,17 +255,23 @@ def reference_keys(rows: list[dict[str, Any]]) -> dict[str, Any]:
         if not values:
             return dict.fromkeys(("mean", "ci_low", "ci_high", "std"), 0.0)
         return dict(
-            zip(("mean", "ci_low", "ci_high", "std"), reference_interval(values), strict=True)
+            zip(
+                ("mean", "ci_low", "ci_high", "std"),
+                compute_reference_interval(values),
+                strict=True,
+            )
         )
 
     return {
-        "accuracy": mean_or_zero(right),
-        "accuracy_ci": interval_or_zero(right),
-        "ece": round(reference_ece(sure, right), 4) if sure else 0.0,
-        "avg_confidence": mean_or_zero(sure),
-        "confidence_when_correct": mean_or_zero([c for c, r in zip(sure, right, strict=True) if r]),
+        "accuracy": mean_or_zero(correct),
+        "accuracy_ci": interval_or_zero(correct),
+        "ece": round(compute_reference_ece(confidences, correct), 4) if confidences else 0.0,
+        "avg_confidence": mean_or_zero(confidences),
+        "confidence_when_correct": mean_or_zero(
+            [c for c, r in zip(confidences, correct, strict=True) if r]
+        ),
         "confidence_when_wrong": mean_or_zero(
-            [c for c, r in zip(sure, right, strict=True) if not r]
+            [c for c, r in zip(confidences, correct, strict=True) if not r]
         ),
         "hallucination_rate": mean_or_zero(
             [float(row["skn_hallucination"]["hallucination_detected"]) for row in rows]
@@ -275,7 +288,9 @@ def reference_keys(rows: list[dict[str, Any]]) -> dict[str, Any]:
         ),
         "abstention_precision": round(precision, 4),
         "abstention_recall": round(recall, 4),
-        "abstention_f1": round(2 * precision * recall / of, 4) if of else 0.0,
+        "abstention_f1": round(2 * precision * recall / precision_plus_recall, 4)
+        if precision_plus_recall
+        else 0.0,
     }
 
 
@@ -288,7 +303,7 @@ def test_all_published_keys_match_a_reference_implementation(seed: int) -> None:
             number,
             answerable=rng.random() < 0.8,
             answer=rng.choice(answers),
-            sure=rng.choice([0.3, 0.6, 0.65, 0.7, 0.95, 1.0]),
+            confidence=rng.choice([0.3, 0.6, 0.65, 0.7, 0.95, 1.0]),
             correct=rng.random() < 0.7,
             detected=rng.random() < 0.4,
             severity=round(rng.random(), 1),
@@ -299,4 +314,4 @@ def test_all_published_keys_match_a_reference_implementation(seed: int) -> None:
         )
         for number in range(rng.randint(1, 50))
     ]
-    assert compute_published_keys(rows, "skn") == reference_keys(rows)
+    assert compute_published_keys(rows, "skn") == compute_reference_metrics(rows)

@@ -1,4 +1,4 @@
-"""The SKN notation and its grammar: parsing, error positions and writing."""
+"""Tests that SKN documents are parsed and written, and errors are reported with positions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_documented_skn_block_is_valid() -> None:
         SMALL.replace("web", '"w\\u0065b"'),
     ],
 )
-def test_other_spellings_of_the_same_document(text: str) -> None:
+def test_other_spellings_give_the_same_document(text: str) -> None:
     assert parse(text) == make_document()
     assert serialize(parse(text)) == SMALL
 
@@ -84,7 +84,7 @@ def test_sections_are_optional(section: str, field: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "written"),
+    ("element", "expected_line"),
     [
         (Fact("!", "two\nlines", 1), '  ! "two\\nlines" [1.0]'),
         (
@@ -99,15 +99,17 @@ def test_sections_are_optional(section: str, field: str, value: object) -> None:
         ('"x" said', '  - "\\"x\\" said"'),
     ],
 )
-def test_text_is_quoted_only_where_necessary(line: Fact | CausalLink | str, written: str) -> None:
-    field = {Fact: "facts", CausalLink: "causal", str: "gaps"}[type(line)]
-    document = make_document(**{field: (line,)})
-    assert written in serialize(document).split("\n")
+def test_text_is_quoted_only_where_necessary(
+    element: Fact | CausalLink | str, expected_line: str
+) -> None:
+    field = {Fact: "facts", CausalLink: "causal", str: "gaps"}[type(element)]
+    document = make_document(**{field: (element,)})
+    assert expected_line in serialize(document).split("\n")
     assert parse(serialize(document)) == document
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "column", "what"),
+    ("old", "new", "line", "column", "message"),
     [
         ("[SKN]\n", "", 1, 1, "first line"),
         ("[SKN]", "\ufeff[SKN]", 1, 1, "byte order mark"),
@@ -151,13 +153,13 @@ def test_text_is_quoted_only_where_necessary(line: Fact | CausalLink | str, writ
     ],
 )
 def test_grammar_errors_are_refused_with_their_position(
-    old: str, new: str, line: int, column: int, what: str
+    old: str, new: str, line: int, column: int, message: str
 ) -> None:
     assert old in CANONICAL
     text = CANONICAL.replace(old, new, 1)
-    first = try_parse(text).problems[0]
-    assert (first.line, first.column) == (line, column)
-    assert re.search(what, first.what)
+    problem = try_parse(text).problems[0]
+    assert (problem.line, problem.column) == (line, column)
+    assert re.search(message, problem.what)
     with pytest.raises(NotationError, match=rf"line {line}, column {column}") as caught:
         parse(text)
     assert caught.value.exit_code == 36
@@ -168,41 +170,41 @@ def test_section_order_is_fixed(order: str) -> None:
     first, second = order.split()
     blocks = re.split(r"\n(?=@|\[/)", CANONICAL)
     names = [block.split()[0].split("\n")[0] for block in blocks]
-    at, to = names.index(second), names.index(first)
-    blocks[at], blocks[to] = blocks[to], blocks[at]
+    second_index, first_index = names.index(second), names.index(first)
+    blocks[second_index], blocks[first_index] = blocks[first_index], blocks[second_index]
     problems = try_parse("\n".join(blocks)).problems
     assert any(f"{second} must stand before" in problem.what for problem in problems)
 
 
 def test_number_of_reported_problems_is_limited() -> None:
-    bad = CANONICAL.replace("[0.95]", "[2]").replace("[0.6]", "[x]").replace("- how", "how")
-    assert [problem.line for problem in try_parse(bad).problems] == [4, 6, 10]
-    noise = CANONICAL.replace("@causal", "x\n" * 5000 + "@causal")
-    problems = try_parse(noise).problems
+    faulty = CANONICAL.replace("[0.95]", "[2]").replace("[0.6]", "[x]").replace("- how", "how")
+    assert [problem.line for problem in try_parse(faulty).problems] == [4, 6, 10]
+    noisy = CANONICAL.replace("@causal", "x\n" * 5000 + "@causal")
+    problems = try_parse(noisy).problems
     assert len(problems) == MAX_PROBLEMS + 1
     assert problems[-1].what == f"and {5000 - MAX_PROBLEMS} more problems"
 
 
 def test_too_long_text_is_not_read_or_written() -> None:
-    long = "x" * (lexical.MAX_CHARACTERS + 1)
+    long_text = "x" * (lexical.MAX_CHARACTERS + 1)
     for strict in (True, False):
-        assert try_parse(long, strict=strict).document is None
-        assert "not read" in try_parse(long, strict=strict).problems[0].what
+        assert try_parse(long_text, strict=strict).document is None
+        assert "not read" in try_parse(long_text, strict=strict).problems[0].what
     with pytest.raises(NotationError, match="too many to be parsed again"):
-        serialize(make_document(gaps=(long,)))
+        serialize(make_document(gaps=(long_text,)))
 
 
 def test_sections_can_be_removed() -> None:
     assert drop_sections(REDIS) == REDIS
-    bare = drop_sections(REDIS, "causal", "gaps", "risk")
-    assert bare == Document(REDIS.source, REDIS.facts)
+    reduced = drop_sections(REDIS, "causal", "gaps", "risk")
+    assert reduced == Document(REDIS.source, REDIS.facts)
     assert "@gaps" not in serialize(drop_sections(REDIS, "gaps"))
     assert "@causal" in serialize(drop_sections(REDIS, "gaps"))
     assert drop_sections(make_document(gaps=()), "gaps") == make_document()
 
 
 @pytest.mark.parametrize(
-    "make",
+    "make_invalid",
     [
         lambda: Source(" ", "low", 0.5),
         lambda: Source("web", "none", 0.5),  # type: ignore[arg-type]
@@ -218,6 +220,6 @@ def test_sections_can_be_removed() -> None:
         lambda: Risk("low", "HIGH"),  # type: ignore[arg-type]
     ],
 )
-def test_every_document_can_be_written(make: object) -> None:
+def test_values_that_cannot_be_written_are_refused(make_invalid: object) -> None:
     with pytest.raises(ValueError, match=r"must be|half a character"):
-        make()  # type: ignore[operator]
+        make_invalid()  # type: ignore[operator]

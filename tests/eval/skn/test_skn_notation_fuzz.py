@@ -1,4 +1,4 @@
-"""Fuzz tests of the notation: any document, any text, damaged documents."""
+"""Fuzz tests of the notation with random documents, random texts and damaged documents."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from eval.skn.notation import parse, serialize, try_parse
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import escape_json_for_terminal
 
-# The grammar of docs/skn.md as one independent regular expression.
-BAD = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
-NL = r"\r?\n"
+# The grammar of docs/skn.md as one regular expression, independent of the parser.
+FORBIDDEN = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+NEWLINE = r"\r?\n"
 HEX = "[0-9a-fA-F]"
 ESCAPE = (
     rf'\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F]){HEX}{{4}}'
@@ -29,32 +29,37 @@ SPACE = (
     r"(?:\s|\\(?:[fnrt]|u(?:00(?:09|0[a-dA-D]|1[c-fC-F]|20|85|[aA]0)|1680"
     r"|20(?:0[0-9aA]|2[89fF]|5[fF])|3000)))"
 )
-STRING = rf'"(?!{SPACE}*")(?:[^"\\{BAD}]|{ESCAPE})+"'
-UNIT = r"(?:0(?:\.[0-9]{1,400})?|1(?:\.0{1,400})?)"
+STRING = rf'"(?!{SPACE}*")(?:[^"\\{FORBIDDEN}]|{ESCAPE})+"'
+SCORE = r"(?:0(?:\.[0-9]{1,400})?|1(?:\.0{1,400})?)"
 LEVEL = "(?:high|medium|low)"
 
 
-def bare_pattern(never: str) -> str:
-    """Returns a pattern for unquoted words without ``never`` and without surrounding space."""
-    plain = rf"(?!{never})[^{BAD}]"
-    return rf'(?![" ])(?=(?:{plain})*?(?!{never})\S)(?:{plain})+(?<! )'
+def build_unquoted_pattern(excluded: str) -> str:
+    """Returns a pattern for unquoted text without ``excluded`` and without surrounding space."""
+    allowed = rf"(?!{excluded})[^{FORBIDDEN}]"
+    return rf'(?![" ])(?=(?:{allowed})*?(?!{excluded})\S)(?:{allowed})+(?<! )'
 
 
-SRC = rf"@src (?:{STRING}|{bare_pattern('[|]')}) \| fresh:{LEVEL} \| reliability:{UNIT}{NL}"
-FACTS = rf"@facts{NL}(?:  [!.~] {STRING} \[{UNIT}\]{NL})*"
-TERM = rf"(?:{STRING}|{bare_pattern('->')})"
-CAUSAL = rf"@causal{NL}(?:  {TERM} -> (?!\s+ \[{UNIT}\]{NL}){TERM} \[{UNIT}\]{NL})*"
-GAPS = rf"@gaps{NL}(?:  - (?:{STRING}|{bare_pattern('$^')}){NL})*"
-RISK = rf"@risk misdirection:{LEVEL} \| missing_context:{LEVEL}{NL}"
-BLANK = f"(?:{NL})*"
+SOURCE = (
+    rf"@src (?:{STRING}|{build_unquoted_pattern('[|]')})"
+    rf" \| fresh:{LEVEL} \| reliability:{SCORE}{NEWLINE}"
+)
+FACTS = rf"@facts{NEWLINE}(?:  [!.~] {STRING} \[{SCORE}\]{NEWLINE})*"
+TERM = rf"(?:{STRING}|{build_unquoted_pattern('->')})"
+CAUSAL = (
+    rf"@causal{NEWLINE}(?:  {TERM} -> (?!\s+ \[{SCORE}\]{NEWLINE}){TERM} \[{SCORE}\]{NEWLINE})*"
+)
+GAPS = rf"@gaps{NEWLINE}(?:  - (?:{STRING}|{build_unquoted_pattern('$^')}){NEWLINE})*"
+RISK = rf"@risk misdirection:{LEVEL} \| missing_context:{LEVEL}{NEWLINE}"
+BLANK = f"(?:{NEWLINE})*"
 GRAMMAR = re.compile(
-    rf"\[SKN\]{NL}{SRC}{BLANK}{FACTS}{BLANK}(?:{CAUSAL}{BLANK})?(?:{GAPS}{BLANK})?(?:{RISK}{BLANK})?"
-    rf"\[/SKN\](?:{NL})?"
+    rf"\[SKN\]{NEWLINE}{SOURCE}{BLANK}{FACTS}{BLANK}(?:{CAUSAL}{BLANK})?(?:{GAPS}{BLANK})?(?:{RISK}{BLANK})?"
+    rf"\[/SKN\](?:{NEWLINE})?"
 )
 
 
 def check_parse(text: str, parsed: ParseResult, *, strict: bool) -> None:
-    """Checks what must hold for the parse result of any text."""
+    """Checks conditions that hold for the parse result of any text."""
     document, problems, lossless, loss = parsed
     assert (document is None) <= bool(problems)
     assert lossless <= (document is not None and loss is None)
@@ -124,18 +129,18 @@ def test_any_text_is_read_or_refused_consistently(text: str, strict: bool) -> No
 @settings(max_examples=150)
 def test_damaged_documents_are_handled(data: st.DataObject, document: Document) -> None:
     text = data.draw(mutated_text(serialize(document)))
-    exact = try_parse(text)
-    tolerant = try_parse(text, strict=False)
-    check_parse(text, exact, strict=True)
-    check_parse(text, tolerant, strict=False)
-    if exact.document is not None:
-        assert tolerant == exact
+    strict_result = try_parse(text)
+    tolerant_result = try_parse(text, strict=False)
+    check_parse(text, strict_result, strict=True)
+    check_parse(text, tolerant_result, strict=False)
+    if strict_result.document is not None:
+        assert tolerant_result == strict_result
     else:
-        assert tolerant.problems
-    assert (exact.document is not None) == (GRAMMAR.fullmatch(text) is not None)
+        assert tolerant_result.problems
+    assert (strict_result.document is not None) == (GRAMMAR.fullmatch(text) is not None)
 
 
-# The start of the block if its [SKN] line is missing. Words before it are prose and may be lost.
+# Where a block starts if its [SKN] line is missing. Words before it are prose and may be lost.
 FIRST_SECTION = re.compile(
     r"^[\s*#>`_]*(?:\\?\[\W*)?@\s?(?:src|source|facts?|caus|gaps?|risk)", re.MULTILINE
 )
@@ -147,12 +152,12 @@ FIRST_SECTION = re.compile(
 @example("[@src aa | fresh:high\n@src bb | fresh:high | reliability:0.5\n@facts\n[/SKN]")
 @example("[@notesSKN]\n@src bb | fresh:high | reliability:0.5\n@facts\n[/SKN]")
 def test_lost_words_are_reported(text: str) -> None:
-    tolerant = try_parse(text, strict=False)
-    assume(tolerant.lossless and tolerant.document is not None)
-    assert tolerant.document is not None
-    kept = str(to_json(tolerant.document)).casefold()
-    inside = re.split(r"\[/?skn\]", text, flags=re.IGNORECASE)
-    block = max(inside, key=lambda part: part.count("@")).casefold()
+    tolerant_result = try_parse(text, strict=False)
+    assume(tolerant_result.lossless and tolerant_result.document is not None)
+    assert tolerant_result.document is not None
+    kept_text = str(to_json(tolerant_result.document)).casefold()
+    parts = re.split(r"\[/?skn\]", text, flags=re.IGNORECASE)
+    block = max(parts, key=lambda part: part.count("@")).casefold()
     if "[skn]" not in text.casefold():
         start = FIRST_SECTION.search(block)
         assert start is not None
@@ -161,8 +166,8 @@ def test_lost_words_are_reported(text: str) -> None:
         "src fresh reliability facts fact causal gaps risk misdirection missing context "
         "missing_context skn high medium low"
     )
-    written = set(re.findall(r"[a-z_]{2,}", re.sub(r"\\u[0-9a-f]{4}", " ", block)))
-    missing = {word for word in written - set(structure.split()) if word not in kept}
+    input_words = set(re.findall(r"[a-z_]{2,}", re.sub(r"\\u[0-9a-f]{4}", " ", block)))
+    missing = {word for word in input_words - set(structure.split()) if word not in kept_text}
     assert not missing
 
 
@@ -170,13 +175,13 @@ LAYOUTS = (
     *("reverse", "tabs", "flat", "blank", "crlf", "arrow", "percent", "case", "colon", "bullets"),
     *("curly", "marker", "prose", "fence", "bom"),
 )
-"""Ordered so that each layout can be applied after those before it."""
+"""Layouts in an order in which any of them can be applied one after another."""
 
 
-def change_layout(text: str, how: str) -> str:
+def change_layout(text: str, layout: str) -> str:
     """Returns ``text`` in another layout, as models write it."""
     lines = text.split("\n")
-    match how:
+    match layout:
         case "fence":
             return f"```skn\n{text}\n```\n"
         case "prose":
@@ -196,14 +201,14 @@ def change_layout(text: str, how: str) -> str:
         case "percent":
             return re.sub(r"\[0\.(\d\d)\]", r"[\1%]", text)
         case "case":
-            return re.sub(r"fresh:(\w+)", lambda found: f"fresh:{found[1].upper()}", text)
+            return re.sub(r"fresh:(\w+)", lambda match: f"fresh:{match[1].upper()}", text)
         case "colon":
             return re.sub(r"^@(facts|causal|gaps)", r"@\1:", text, flags=re.MULTILINE)
         case "reverse":
-            first, rest = text.split("\n@facts", 1)
-            body = f"@facts{rest}".removesuffix("\n[/SKN]")
+            source_block, remainder = text.split("\n@facts", 1)
+            body = f"@facts{remainder}".removesuffix("\n[/SKN]")
             sections = re.split(r"\n(?=@)", body)
-            return "\n".join([first, *reversed(sections), "[/SKN]"])
+            return "\n".join([source_block, *reversed(sections), "[/SKN]"])
         case "bullets":
             return re.sub(r"^  (?=[!.~] )", "  - ", text, flags=re.MULTILINE)
         case "curly":
@@ -213,15 +218,15 @@ def change_layout(text: str, how: str) -> str:
 
 @given(plain_documents, st.sets(st.sampled_from(LAYOUTS), min_size=1))
 @settings(max_examples=100)
-def test_other_layouts_lose_nothing(document: Document, hows: set[str]) -> None:
+def test_other_layouts_lose_nothing(document: Document, layouts: set[str]) -> None:
     text = serialize(document)
-    for how in LAYOUTS:
-        text = change_layout(text, how) if how in hows else text
-    tolerant = try_parse(text, strict=False)
-    assert tolerant.document == document, text
-    assert tolerant.lossless, tolerant.problems
+    for layout in LAYOUTS:
+        text = change_layout(text, layout) if layout in layouts else text
+    tolerant_result = try_parse(text, strict=False)
+    assert tolerant_result.document == document, text
+    assert tolerant_result.lossless, tolerant_result.problems
     if try_parse(text).document is None:
-        assert tolerant.problems
+        assert tolerant_result.problems
 
 
 @given(st.one_of(st.text(), st.just(to_json_bytes(REDIS).decode()).flatmap(mutated_text)))

@@ -1,4 +1,4 @@
-"""Tolerant parsing of replies as models write them, and the loss of each deviation."""
+"""Tests that replies as models write them are parsed, and that any loss is reported."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Sure! Here is the extraction:
 Let me know if you need more."""
 
 
-def reply_with_facts(*lines: str, after: str = "") -> str:
+def make_reply_with_facts(*lines: str, after: str = "") -> str:
     body = "\n".join(lines)
     return f"[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n{body}\n{after}[/SKN]"
 
 
-def test_many_deviations_without_a_loss() -> None:
+def test_many_deviations_are_parsed_without_loss() -> None:
     parsed = try_parse(REPLY, strict=False)
     assert parsed.document == Document(
         Source("web search", "high", 0.8),
@@ -61,7 +61,7 @@ def test_many_deviations_without_a_loss() -> None:
     )
     assert parsed.lossless
     assert parsed.loss is None
-    # Exactly the deviating lines are reported.
+    # These are all the lines of ``REPLY`` that deviate from the grammar.
     lines = [1, 5, 7, 8, 9, 10, 11, 12, 15, 16, 18, 19, 20, 21, 22, 23, 25]
     assert sorted({problem.line for problem in parsed.problems}) == lines
     assert parse(REPLY, strict=False) == parsed.document
@@ -99,7 +99,7 @@ def test_many_deviations_without_a_loss() -> None:
     ],
 )
 def test_facts_in_other_spellings_are_lossless(line: str, fact: Fact) -> None:
-    parsed = try_parse(reply_with_facts(line), strict=False)
+    parsed = try_parse(make_reply_with_facts(line), strict=False)
     assert parsed.document is not None
     assert parsed.document.facts == (fact,)
     assert parsed.lossless, parsed.problems
@@ -130,7 +130,7 @@ def test_facts_in_other_spellings_are_lossless(line: str, fact: Fact) -> None:
     ],
 )
 def test_facts_that_need_guessing_are_lossy(line: str, fact: Fact | None, loss: str) -> None:
-    parsed = try_parse(reply_with_facts('  ! "known" [1.0]', line), strict=False)
+    parsed = try_parse(make_reply_with_facts('  ! "known" [1.0]', line), strict=False)
     assert parsed.document is not None
     assert parsed.document.facts[0] == Fact("!", "known", 1.0)
     if fact is not None:
@@ -159,7 +159,7 @@ def test_facts_that_need_guessing_are_lossy(line: str, fact: Fact | None, loss: 
 def test_causal_links_are_parsed_tolerantly(
     line: str, links: list[tuple[str, str, float]], lossless: bool
 ) -> None:
-    parsed = try_parse(reply_with_facts(after=f"@causal\n{line}\n"), strict=False)
+    parsed = try_parse(make_reply_with_facts(after=f"@causal\n{line}\n"), strict=False)
     assert parsed.document is not None
     assert parsed.document.causal == tuple(CausalLink(*link) for link in links)
     assert parsed.lossless == lossless
@@ -178,7 +178,7 @@ def test_causal_links_are_parsed_tolerantly(
     ],
 )
 def test_gaps_are_parsed_tolerantly(line: str, gaps: tuple[str, ...]) -> None:
-    parsed = try_parse(reply_with_facts(after=f"@gaps\n{line}\n"), strict=False)
+    parsed = try_parse(make_reply_with_facts(after=f"@gaps\n{line}\n"), strict=False)
     assert parsed.document is not None
     assert parsed.document.gaps == gaps
     assert parsed.lossless
@@ -227,7 +227,7 @@ def test_sources_are_parsed_tolerantly(line: str, source: Source, lossless: bool
     ],
 )
 def test_risks_are_parsed_tolerantly(line: str, risk: Risk, lossless: bool) -> None:
-    parsed = try_parse(reply_with_facts(after=f"{line}\n"), strict=False)
+    parsed = try_parse(make_reply_with_facts(after=f"{line}\n"), strict=False)
     assert parsed.document is not None
     assert parsed.document.risk == risk
     assert parsed.lossless == lossless, parsed.problems
@@ -263,9 +263,10 @@ def test_blocks_are_found(text: str, lossless: bool) -> None:
     assert parsed.problems
 
 
-@pytest.mark.parametrize("cut", range(1, len(BLOCK.split("\n")) - 1))
-def test_truncated_block_is_never_complete(cut: int) -> None:
-    text = "\n".join(BLOCK.split("\n")[:cut])[:-3]
+@pytest.mark.parametrize("line_count", range(1, len(BLOCK.split("\n")) - 1))
+def test_truncated_block_is_never_complete(line_count: int) -> None:
+    # The last line that is kept loses its last three characters.
+    text = "\n".join(BLOCK.split("\n")[:line_count])[:-3]
     parsed = try_parse(text, strict=False)
     assert not parsed.lossless
     if parsed.document is not None:

@@ -1,4 +1,4 @@
-"""Fairness of the prompts: all are rendered and compared; the published ones are unchanged."""
+"""Tests that the extractor prompts differ only in the format and match the published texts."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from eval.skn.pipelines import (
 from eval.skn.run_settings import Setting
 from kg.base.errors import SettingError
 
-PROMPTED = tuple(PIPELINES.values())
+ALL_PIPELINES = tuple(PIPELINES.values())
 SETTINGS = (Setting(), Setting(show_question=False, words=90, max_tokens=400))
 
 
-def without_form(pipeline: Pipeline, setting: Setting) -> str:
+def build_prompt_without_form(pipeline: Pipeline, setting: Setting) -> str:
     """Returns an extractor's system message without the format description."""
     system = build_extraction_prompt(pipeline, setting).system
-    form = describe_form(pipeline)
-    assert system.count(form) == 1
-    return system.replace(form, "FORM")
+    form_description = describe_form(pipeline)
+    assert system.count(form_description) == 1
+    return system.replace(form_description, "FORM")
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_all_extractor_prompts_differ_only_in_the_form(setting: Setting) -> None:
-    texts = {without_form(pipeline, setting) for pipeline in PROMPTED}
+    texts = {build_prompt_without_form(pipeline, setting) for pipeline in ALL_PIPELINES}
     assert len(texts) == 1
     (text,) = texts
     assert format_rules(setting) in text
@@ -61,49 +61,49 @@ def test_all_extractor_prompts_differ_only_in_the_form(setting: Setting) -> None
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_no_form_adds_its_own_rules(setting: Setting) -> None:
-    # Hints that the published prompts gave to one side only.
-    unfair = re.compile(
+def test_no_form_description_contains_extra_rules(setting: Setting) -> None:
+    # The published prompts gave such instructions to only one of the compared formats.
+    unfair_hints = re.compile(
         r"\b(words|tokens|concise|compact|short|order|first|infer\w*|fabricat\w*|do not|must)\b",
         re.IGNORECASE,
     )
-    for pipeline in PROMPTED:
-        told = describe_form(pipeline).replace(build_example(pipeline), "")
-        assert not unfair.search(told), pipeline.name
+    for pipeline in ALL_PIPELINES:
+        description = describe_form(pipeline).replace(build_example(pipeline), "")
+        assert not unfair_hints.search(description), pipeline.name
 
 
-@pytest.mark.parametrize("shown", [True, False])
-def test_the_question_is_shown_to_all_extractors_or_to_none(shown: bool) -> None:
-    setting = Setting(show_question=shown)
+@pytest.mark.parametrize("show_question", [True, False])
+def test_the_question_is_shown_to_all_extractors_or_to_none(show_question: bool) -> None:
+    setting = Setting(show_question=show_question)
     question, text = "Why does pod <7> & its twin restart?", "A text.\nOf two lines."
     contents = set()
-    for pipeline in PROMPTED:
-        data = {"text": text, **({"question": question} if shown else {})}
+    for pipeline in ALL_PIPELINES:
+        data = {"text": text, **({"question": question} if show_question else {})}
         system, user = build_extraction_prompt(pipeline, setting).build_messages(**data)
-        assert ("<question>" in system["content"].replace(DATA_ONLY, "")) is shown
+        assert ("<question>" in system["content"].replace(DATA_ONLY, "")) is show_question
         contents.add(user["content"])
     (content,) = contents
-    assert ("Why does pod &lt;7> &amp; its twin restart?" in content) is shown
+    assert ("Why does pod &lt;7> &amp; its twin restart?" in content) is show_question
     assert "A text.\nOf two lines." in content
 
 
 def test_shared_elements_are_explained_in_the_same_words() -> None:
-    typed = [pipeline for pipeline in PROMPTED if pipeline.typed]
-    told = {p.name: describe_form(p).split("In it, ")[1] for p in typed}
-    assert told["skn"] == told["json_meta"]
+    typed = [pipeline for pipeline in ALL_PIPELINES if pipeline.typed]
+    descriptions = {p.name: describe_form(p).split("In it, ")[1] for p in typed}
+    assert descriptions["skn"] == descriptions["json_meta"]
     # An ablated form contains only parts of the full one.
-    for name, text in told.items():
+    for name, text in descriptions.items():
         parts = re.split(r"[;.] ", text.removesuffix("."))
-        assert all(part in told["skn"] for part in parts), name
+        assert all(part in descriptions["skn"] for part in parts), name
     for first, second in combinations(typed, 2):
         if first.sections == second.sections:
-            assert told[first.name] == told[second.name]
+            assert descriptions[first.name] == descriptions[second.name]
 
 
-@pytest.mark.parametrize("pipeline", PROMPTED, ids=lambda p: p.name)
+@pytest.mark.parametrize("pipeline", ALL_PIPELINES, ids=lambda p: p.name)
 def test_example_of_each_form_is_parsed(pipeline: Pipeline) -> None:
-    shown = parse_content(build_example(pipeline), pipeline, strict=True)
-    assert shown.problem is None
+    parsed = parse_content(build_example(pipeline), pipeline, strict=True)
+    assert parsed.problem is None
     assert build_example(pipeline) in describe_form(pipeline)
     # The placeholder texts are the same in every form.
     for text in ("the most important thing the text says", "a supporting detail"):
@@ -111,33 +111,34 @@ def test_example_of_each_form_is_parsed(pipeline: Pipeline) -> None:
 
 
 def test_each_example_has_the_sections_of_its_pipeline() -> None:
-    words: dict[Section, str] = {
+    section_phrases: dict[Section, str] = {
         "causal": "its effect",
         "gaps": "something an answer would need",
         "risk": "missing_context",
     }
-    for pipeline in PROMPTED:
-        shown = build_example(pipeline)
+    for pipeline in ALL_PIPELINES:
+        example = build_example(pipeline)
         for section in ALL_SECTIONS:
-            assert (words[section] in shown) is (section in pipeline.sections), pipeline.name
-        numbers = re.findall(r"\b0\.\d\b", shown)
-        assert bool(numbers) is pipeline.confidence
+            assert (section_phrases[section] in example) is (section in pipeline.sections), (
+                pipeline.name
+            )
+        confidences = re.findall(r"\b0\.\d\b", example)
+        assert bool(confidences) is pipeline.confidence
 
 
 def test_the_examples_are_compact() -> None:
-    for pipeline in PROMPTED:
-        shown = build_example(pipeline)
+    for pipeline in ALL_PIPELINES:
+        example = build_example(pipeline)
         if pipeline.notation == "json":
-            assert shown == json.dumps(json.loads(shown), separators=(",", ":"))
+            assert example == json.dumps(json.loads(example), separators=(",", ":"))
         else:
-            assert "\n\n" not in shown
+            assert "\n\n" not in example
 
 
 def test_pipeline_names_and_order() -> None:
     assert DEFAULT_PIPELINES == ("json", "skn")
-    assert (
-        *("json", "json_conf", "skn_no_gaps", "skn_no_causal", "skn_no_risk", "skn"),
-    ) == ABLATION_PIPELINES
+    ablation = ("json", "json_conf", "skn_no_gaps", "skn_no_causal", "skn_no_risk", "skn")
+    assert ablation == ABLATION_PIPELINES
     assert (*ABLATION_PIPELINES, "json_meta", "skn_min") == FAIR_ABLATION_PIPELINES
     assert set(FAIR_ABLATION_PIPELINES) == set(PIPELINES) == set(EXTRACTORS)
     assert all(name == pipeline.name for name, pipeline in PIPELINES.items())
@@ -152,12 +153,12 @@ def test_no_data_can_leave_its_block(notes: str, question: str) -> None:
     content = AGENT_PROMPT.build_messages(notes=notes, question=question)[1]["content"]
     tags = re.findall(r"<[^>\n]*>", content)
     assert tags == ["<notes>", "</notes>", "<question>", "</question>"]
-    content.encode()
+    content.encode()  # must not raise: a request is sent as UTF-8
 
 
 def test_notes_reach_the_agent_unchanged() -> None:
     # Formats differ in line breaks, indentation and arrows; none needs extra escapes.
-    for pipeline in PROMPTED:
+    for pipeline in ALL_PIPELINES:
         notes = build_example(pipeline)
         content = AGENT_PROMPT.build_messages(notes=notes, question="Why?")[1]["content"]
         assert f"<notes>\n{notes}\n</notes>" in content
@@ -180,15 +181,15 @@ def test_documentation_shows_the_current_prompts_and_pipelines() -> None:
 
 
 def test_prompts_change_only_with_the_version() -> None:
-    # After editing a prompt, raise VERSION and put the new hashes here.
-    told = {
+    # After editing a prompt, raise VERSION and update EXPECTED_PROMPT_VERSIONS.
+    versions = {
         prompt.name: (prompt.params()["version"], prompt.params()["sha256"])
         for prompt in (
-            *(build_extraction_prompt(pipeline, Setting()) for pipeline in PROMPTED),
+            *(build_extraction_prompt(pipeline, Setting()) for pipeline in ALL_PIPELINES),
             AGENT_PROMPT,
         )
     }
-    assert told == KNOWN
+    assert versions == EXPECTED_PROMPT_VERSIONS
 
 
 def test_published_setting_matches_the_published_code() -> None:
@@ -199,33 +200,34 @@ def test_published_setting_matches_the_published_code() -> None:
     assert setting.constrained
     assert "words" not in setting.params()
     # Options of the fair setting are refused here.
-    for mixed in ({"show_question": True}, {"max_tokens": 900}, {"constrained": False}):
+    for fair_option in ({"show_question": True}, {"max_tokens": 900}, {"constrained": False}):
         with pytest.raises(SettingError, match="published"):
-            msgspec.structs.replace(setting, **mixed)
+            msgspec.structs.replace(setting, **fair_option)
     with pytest.raises(SettingError, match="budget"):
         Setting(words=5)
 
 
 def test_published_prompts_are_verbatim() -> None:
-    # Lengths and hashes of the texts in src/extractors.py and src/agent.py.
+    # The expected lengths and hashes are those of the texts in the published code
+    # (src/extractors.py and src/agent.py).
     texts = {**PUBLISHED_EXTRACTION, "agent": PUBLISHED_AGENT}
     assert tuple(PUBLISHED_EXTRACTION) == ABLATION_PIPELINES
     assert {
         name: (len(text), hashlib.sha256(text.encode()).hexdigest()[:16])
         for name, text in texts.items()
-    } == PUBLISHED
+    } == PUBLISHED_LENGTHS_AND_HASHES
 
 
 def test_published_prompts_are_unfair_as_documented() -> None:
     for name, text in PUBLISHED_EXTRACTION.items():
-        skn = name.startswith("skn")
-        assert ("under 200 tokens" in text) is skn
-        assert ("Order facts by importance" in text) is skn
-        assert ("Do not infer" in text) is not skn
-        assert ("inferred claim" in text) is skn
+        is_skn = name.startswith("skn")
+        assert ("under 200 tokens" in text) is is_skn
+        assert ("Order facts by importance" in text) is is_skn
+        assert ("Do not infer" in text) is not is_skn
+        assert ("inferred claim" in text) is is_skn
 
 
-KNOWN: dict[str, tuple[int, str]] = {
+EXPECTED_PROMPT_VERSIONS: dict[str, tuple[int, str]] = {
     "skn_extraction_json": (1, "64db5696b05675dc"),
     "skn_extraction_json_conf": (1, "59b78d9a833259d9"),
     "skn_extraction_json_meta": (1, "0d16c4e4c1e4333b"),
@@ -236,7 +238,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "skn_extraction_skn": (1, "1b043366f2ecbf49"),
     "skn_agent": (1, "d207b7581a04a75e"),
 }
-PUBLISHED: dict[str, tuple[int, str]] = {
+PUBLISHED_LENGTHS_AND_HASHES: dict[str, tuple[int, str]] = {
     "json": (830, "e7544e24a5af7628"),
     "json_conf": (917, "c9e3e8c41166722e"),
     "skn_no_gaps": (1320, "1ac2f7d0dd05399f"),

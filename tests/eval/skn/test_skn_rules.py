@@ -1,4 +1,4 @@
-"""Rule-based extraction and answers: deterministic and independent of the format."""
+"""Tests that rule-based extraction and answers are deterministic and independent of the format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kg.text.normaliser import split_words
 
 SOURCE = Source("flow", "medium", 1.0)
 
-RESULT = "[Result 1]\nTitle: T\nURL: u\nContent: Autovacuum may fail. It needs Node.js v1.2!"
+SEARCH_RESULT = "[Result 1]\nTitle: T\nURL: u\nContent: Autovacuum may fail. It needs Node.js v1.2!"
 
 
 def run_extractor(name: str, text: str, question: str, **setting: object) -> Extraction:
@@ -85,32 +85,35 @@ def test_extraction_is_valid_within_budget_and_quotes_the_text(
     )
     content = extraction.to_content()
     if isinstance(content, Document):
-        written = [fact.text for fact in content.facts]
-        written += [side for one in content.causal or () for side in (one.cause, one.effect)]
-        written += content.gaps or ()
-        held = {"causal": content.causal, "gaps": content.gaps, "risk": content.risk}
-        assert {key for key, value in held.items() if value is not None} == pipeline.sections
+        quotes = [fact.text for fact in content.facts]
+        quotes += [side for link in content.causal or () for side in (link.cause, link.effect)]
+        quotes += content.gaps or ()
+        sections = {"causal": content.causal, "gaps": content.gaps, "risk": content.risk}
+        assert {key for key, value in sections.items() if value is not None} == pipeline.sections
         gaps: tuple[str, ...] = content.gaps or ()
     else:
         assert content is not None
-        written = [claim.statement for claim in content.claims]
-        written += [side for one in content.relationships for side in (one.source, one.target)]
-        written += [entity.name for entity in content.entities]
-        assert all((one.confidence is not None) == pipeline.confidence for one in content.claims)
+        quotes = [claim.statement for claim in content.claims]
+        quotes += [side for link in content.relationships for side in (link.source, link.target)]
+        quotes += [entity.name for entity in content.entities]
+        assert all(
+            (claim.confidence is not None) == pipeline.confidence for claim in content.claims
+        )
         gaps = ()
-    assert sum(len(split_words(one)) for one in written) <= budget
-    said = " ".join(split_statements(text))
-    assert all(
-        one in said or one in " ".join(find_written_names(said)) or one in gaps for one in written
-    )
+    assert sum(len(split_words(quote)) for quote in quotes) <= budget
+    statements = " ".join(split_statements(text))
+    names = " ".join(find_written_names(statements))
+    assert all(quote in statements or quote in names or quote in gaps for quote in quotes)
     assert all(gap in " ".join(find_written_names(question)) for gap in gaps)
 
 
 @given(TEXTS, st.sampled_from(sorted(PIPELINES)))
 @settings(deadline=None, max_examples=30)
 def test_hidden_question_does_not_change_the_extraction(text: str, name: str) -> None:
-    one = run_extractor(name, text, "Does the Main flow into the Rhine?", show_question=False)
-    assert one == run_extractor(name, text, "What is Acme?", show_question=False)
+    extraction = run_extractor(
+        name, text, "Does the Main flow into the Rhine?", show_question=False
+    )
+    assert extraction == run_extractor(name, text, "What is Acme?", show_question=False)
 
 
 def test_too_long_statement_is_replaced_by_shorter_ones() -> None:
@@ -123,16 +126,16 @@ def test_too_long_statement_is_replaced_by_shorter_ones() -> None:
 
 def test_flat_json_keeps_whole_statements_causes_and_names() -> None:
     text = "A full disk causes the crash of Acme Zephyr. It may rain. There are 12 pods."
-    value = msgspec.json.decode(run_extractor("json", text, "").context)
-    assert {one["statement"]: one["category"] for one in value["claims"]} == {
+    extraction = msgspec.json.decode(run_extractor("json", text, "").context)
+    assert {claim["statement"]: claim["category"] for claim in extraction["claims"]} == {
         "A full disk causes the crash of Acme Zephyr.": "fact",
         "It may rain.": "opinion",
         "There are 12 pods.": "statistic",
     }
-    assert value["relationships"] == [
+    assert extraction["relationships"] == [
         {"source": "A full disk", "relation": "causes", "target": "the crash of Acme Zephyr"}
     ]
-    assert {entity["name"] for entity in value["entities"]} == {"Acme Zephyr", "12"}
+    assert {entity["name"] for entity in extraction["entities"]} == {"Acme Zephyr", "12"}
 
 
 def test_bytes_do_not_depend_on_the_hash_seed() -> None:
@@ -143,13 +146,14 @@ def test_bytes_do_not_depend_on_the_hash_seed() -> None:
         "from eval.skn.rules.extractor import RuleExtractor\n"
         "from eval.skn.rules.retention import measure_retention\n"
         "from eval.skn.run_settings import Setting\n"
-        f"text, asked = {RESULT!r}, 'Why may Node.js of Acme Zephyr fail?'\n"
-        "for one in PIPELINES.values():\n"
-        "    made = asyncio.run(RuleExtractor(one, Setting()).extract(text, asked))\n"
-        "    print(made, asyncio.run(RuleAgent().answer_question(made.context, asked)))\n"
-        "    print(measure_retention(text, made))\n"
+        f"text, question = {SEARCH_RESULT!r}, 'Why may Node.js of Acme Zephyr fail?'\n"
+        "for pipeline in PIPELINES.values():\n"
+        "    extraction = asyncio.run(RuleExtractor(pipeline, Setting()).extract(text, question))\n"
+        "    print(extraction)\n"
+        "    print(asyncio.run(RuleAgent().answer_question(extraction.context, question)))\n"
+        "    print(measure_retention(text, extraction))\n"
     )
-    runs = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
             capture_output=True,
@@ -158,8 +162,8 @@ def test_bytes_do_not_depend_on_the_hash_seed() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(runs) == 1
-    assert b"Autovacuum" in runs.pop()
+    assert len(outputs) == 1
+    assert b"Autovacuum" in outputs.pop()
 
 
 # --- answers --------------------------------------------------------------------------------
@@ -174,23 +178,26 @@ def test_answers_use_only_the_context(text: str, question: str, name: str) -> No
     if response.abstained:
         assert (response.answer, response.confidence) == (ABSTENTION, None)
     else:
-        told = split_words(response.answer)[1 if is_yes_no_question(question) else 0 :]
-        assert set(told) <= set(split_words(context))
+        answer_words = split_words(response.answer)
+        if is_yes_no_question(question):
+            answer_words = answer_words[1:]  # without the leading Yes or No
+        assert set(answer_words) <= set(split_words(context))
         assert response.confidence is not None
         assert 0.25 <= response.confidence <= 1
 
 
-UNITS = st.sampled_from((0.0, 0.3, 0.5, 0.9, 1.0))
+CONFIDENCES = st.sampled_from((0.0, 0.3, 0.5, 0.9, 1.0))
 LEVELS = st.sampled_from(("low", "medium", "high"))
 DOCUMENTS = st.builds(
     Document,
     source=st.just(SOURCE),
     facts=st.lists(
-        st.builds(Fact, priority=st.sampled_from("!.~"), text=PHRASES, confidence=UNITS), max_size=5
+        st.builds(Fact, priority=st.sampled_from("!.~"), text=PHRASES, confidence=CONFIDENCES),
+        max_size=5,
     ).map(tuple),
     causal=st.none()
     | st.lists(
-        st.builds(CausalLink, cause=PHRASES, effect=PHRASES, strength=UNITS), max_size=2
+        st.builds(CausalLink, cause=PHRASES, effect=PHRASES, strength=CONFIDENCES), max_size=2
     ).map(tuple),
     gaps=st.none() | st.lists(st.sampled_from(NAMES), max_size=2).map(tuple),
     risk=st.none() | st.builds(Risk, misdirection=LEVELS, missing_context=LEVELS),
@@ -208,12 +215,12 @@ def test_notation_does_not_change_the_answer(document: Document, question: str) 
 @given(TEXTS, QUESTIONS, st.sampled_from(("causal", "gaps", "risk")))
 @settings(deadline=None)
 def test_missing_section_has_no_effect(text: str, question: str, section: str) -> None:
-    whole = run_extractor("skn", text, question, words=10_000).to_content()
-    assert isinstance(whole, Document)
-    lacking = drop_sections(whole, section)  # type: ignore[arg-type]
-    made = run_extractor(f"skn_no_{section}", text, question, words=10_000).context
-    assert made == serialize(lacking)
-    assert f"@{section}" not in made
+    content = run_extractor("skn", text, question, words=10_000).to_content()
+    assert isinstance(content, Document)
+    shortened = drop_sections(content, section)  # type: ignore[arg-type]
+    context = run_extractor(f"skn_no_{section}", text, question, words=10_000).context
+    assert context == serialize(shortened)
+    assert f"@{section}" not in context
 
 
 PLAIN_FACTS = st.lists(
@@ -234,59 +241,64 @@ PLAIN_FACTS = st.lists(
 def test_all_formats_agree_without_metadata(facts: list[str]) -> None:
     question = "Does the Main flow into the Rhine?"
     assume(analyse_text("\n".join(facts), question).misdirection != "high")
-    preds = set()
+    predictions = set()
     for name in PIPELINES:
-        known = read_context(run_extractor(name, "\n".join(facts), question).context)
-        preds.add(RuleAgent().answer_yes_no_question(known, question).pred)
-    assert len(preds) == 1
+        context = read_context(run_extractor(name, "\n".join(facts), question).context)
+        predictions.add(RuleAgent().answer_yes_no_question(context, question).pred)
+    assert len(predictions) == 1
 
 
 def serialize_facts(*facts: Fact, **sections: object) -> str:
     return serialize(Document(SOURCE, facts, **sections))  # type: ignore[arg-type]
 
 
-FLOWS = Fact("!", "The Main flows into the Rhine.", 0.9)
-ASKED = "Does the Main flow into the Rhine?"
+FLOW_FACT = Fact("!", "The Main flows into the Rhine.", 0.9)
+QUESTION = "Does the Main flow into the Rhine?"
 
 
 def test_yes_no_and_unknown_answers() -> None:
-    assert run_agent(serialize_facts(FLOWS), ASKED).answer == "Yes. The Main flows into the Rhine."
-    denied = Fact("!", "The Main does not flow into the Rhine.", 0.9)
-    response = run_agent(serialize_facts(denied), ASKED)
-    assert (response.answer, response.abstained) == (f"No. {denied.text}", False)
-    assert run_agent(serialize_facts(), ASKED).abstained
+    assert (
+        run_agent(serialize_facts(FLOW_FACT), QUESTION).answer
+        == "Yes. The Main flows into the Rhine."
+    )
+    denial = Fact("!", "The Main does not flow into the Rhine.", 0.9)
+    response = run_agent(serialize_facts(denial), QUESTION)
+    assert (response.answer, response.abstained) == (f"No. {denial.text}", False)
+    assert run_agent(serialize_facts(), QUESTION).abstained
 
 
 @pytest.mark.parametrize("question", ["Is it A or B?", "It hangs. Is that so?", "Why?", ""])
 def test_not_every_question_is_answered_by_yes_or_no(question: str) -> None:
     assert not is_yes_no_question(question)
-    assert is_yes_no_question(ASKED)
+    assert is_yes_no_question(QUESTION)
 
 
 def test_confidence_decides_if_a_statement_is_certain() -> None:
-    assert run_agent(serialize_facts(FLOWS), ASKED).confidence == pytest.approx(0.9)
+    assert run_agent(serialize_facts(FLOW_FACT), QUESTION).confidence == pytest.approx(0.9)
     assert run_agent(
-        serialize_facts(msgspec.structs.replace(FLOWS, confidence=0.5)), ASKED
+        serialize_facts(msgspec.structs.replace(FLOW_FACT, confidence=0.5)), QUESTION
     ).abstained
-    sure = Fact("!", "The Main may flow into the Rhine.", 1.0)
-    assert run_agent(serialize_facts(sure), ASKED).abstained, (
-        "its own words say that it is not certain"
+    hedged_fact = Fact("!", "The Main may flow into the Rhine.", 1.0)
+    assert run_agent(serialize_facts(hedged_fact), QUESTION).abstained, (
+        "the word “may” makes the fact uncertain whatever its confidence"
     )
 
 
 def test_gap_blocks_only_answers_about_it() -> None:
-    assert run_agent(serialize_facts(FLOWS, gaps=("the length of the Main",)), ASKED).abstained
-    assert not run_agent(serialize_facts(FLOWS, gaps=("Acme",)), ASKED).abstained
+    assert run_agent(
+        serialize_facts(FLOW_FACT, gaps=("the length of the Main",)), QUESTION
+    ).abstained
+    assert not run_agent(serialize_facts(FLOW_FACT, gaps=("Acme",)), QUESTION).abstained
 
 
 def test_high_risk_halves_the_confidence() -> None:
-    sure = [
-        run_agent(serialize_facts(FLOWS, risk=Risk(*levels)), ASKED).confidence
+    confidences = [
+        run_agent(serialize_facts(FLOW_FACT, risk=Risk(*levels)), QUESTION).confidence
         for levels in (("low", "low"), ("medium", "medium"), ("high", "low"), ("low", "high"))
     ]
-    assert sure == pytest.approx([0.9, 0.9, 0.45, 0.45])
-    assert run_agent(serialize_facts(FLOWS, risk=Risk("high", "high")), ASKED).abstained, (
-        "below 0.25"
+    assert confidences == pytest.approx([0.9, 0.9, 0.45, 0.45])
+    assert run_agent(serialize_facts(FLOW_FACT, risk=Risk("high", "high")), QUESTION).abstained, (
+        "two halvings of 0.9 give less than the minimum confidence of 0.25"
     )
 
 
@@ -294,21 +306,25 @@ def test_why_question_is_answered_by_the_cause_first() -> None:
     facts = (Fact("!", "The crash of Acme came at night.", 0.9), Fact("!", "A disk was full.", 0.9))
     link = CausalLink("a full disk", "the crash of Acme", 0.9)
     question = "Why did the crash of Acme come?"
-    first = "a full disk -> the crash of Acme"
-    assert run_agent(serialize_facts(*facts, causal=(link,)), question).answer.startswith(first)
-    assert not run_agent(serialize_facts(*facts), question).answer.startswith(first)
-    other = "When did the crash of Acme come?"
-    assert not run_agent(serialize_facts(*facts, causal=(link,)), other).answer.startswith(first)
+    cause_text = "a full disk -> the crash of Acme"
+    assert run_agent(serialize_facts(*facts, causal=(link,)), question).answer.startswith(
+        cause_text
+    )
+    assert not run_agent(serialize_facts(*facts), question).answer.startswith(cause_text)
+    when_question = "When did the crash of Acme come?"
+    assert not run_agent(serialize_facts(*facts, causal=(link,)), when_question).answer.startswith(
+        cause_text
+    )
 
 
 def test_open_question_quotes_the_best_matching_statements() -> None:
     facts = [Fact(".", f"Number {number} is odd.", 0.9) for number in (1, 3, 5, 7, 9, 11)]
-    response = run_agent(serialize_facts(*facts, FLOWS), "What flows into the Rhine?")
+    response = run_agent(serialize_facts(*facts, FLOW_FACT), "What flows into the Rhine?")
     assert response.answer.startswith("The Main flows into the Rhine. ")
-    assert response.answer.count(".") == 5
+    assert response.answer.count(".") == 5, "the answer quotes five of the seven statements"
 
 
-def test_missing_name_lowers_the_score_in_every_format() -> None:
+def test_missing_name_leads_to_abstention_in_every_format() -> None:
     question = "What does the Zephyr 7000 of Acme Kestrel flow into?"
     text = "The Main flows into the Rhine."
     for name in PIPELINES:
@@ -319,7 +335,7 @@ def test_missing_name_lowers_the_score_in_every_format() -> None:
     "context", ["", "no notation", "[SKN]", "{", "{}", '{"claims": 1}', '{"facts": []}', "[" * 5000]
 )
 def test_unreadable_context_is_not_an_abstention(context: str) -> None:
-    response = run_agent(context, ASKED)
+    response = run_agent(context, QUESTION)
     assert (response.readable, response.abstained, response.answer) == (False, None, "")
     assert response.problem
     with pytest.raises(NotationError):
@@ -327,4 +343,4 @@ def test_unreadable_context_is_not_an_abstention(context: str) -> None:
 
 
 def test_deep_json_is_refused_without_a_crash() -> None:
-    assert not run_agent('{"claims":' + "[" * 100_000, ASKED).readable
+    assert not run_agent('{"claims":' + "[" * 100_000, QUESTION).readable

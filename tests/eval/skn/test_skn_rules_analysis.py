@@ -1,4 +1,4 @@
-"""Text analysis by rules: statements, their importance, certainty and disputes."""
+"""Tests the rule-based text analysis: statements, names, causes, confidence, gaps and risk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from eval.skn.rules.statements import (
 )
 from kg.text.normaliser import split_words
 
-RESULTS = """\
+SEARCH_RESULTS = """\
 [Result 1]
 Title: Why is the cache slow? - Forum
 URL: https://example.org/a?b=1.2
@@ -39,8 +39,8 @@ Content: Redis 7 is fast. Redis 7 is FAST!
 # --- statements -----------------------------------------------------------------------------
 
 
-def test_statements_are_sentences_without_frames_and_questions() -> None:
-    assert split_statements(RESULTS) == [
+def test_statements_exclude_result_headers_and_questions() -> None:
+    assert split_statements(SEARCH_RESULTS) == [
         "Autovacuum, e.g. on big tables, falls behind.",
         "It needs Node.js v1.2 by default!",
         '"Quoted."',
@@ -49,7 +49,7 @@ def test_statements_are_sentences_without_frames_and_questions() -> None:
         "Yes.",
         "Redis 7 is fast.",
     ]
-    assert find_titles(RESULTS) == ["Why is the cache slow? - Forum", "Redis"]
+    assert find_titles(SEARCH_RESULTS) == ["Why is the cache slow? - Forum", "Redis"]
 
 
 def test_plain_text_has_no_search_result_frame() -> None:
@@ -59,20 +59,22 @@ def test_plain_text_has_no_search_result_frame() -> None:
 
 
 def test_number_of_statements_is_limited() -> None:
-    assert len(
-        split_statements("\n".join(f"Number {n} is odd." for n in range(3 * MAX_STATEMENTS)))
-    ) == (MAX_STATEMENTS)
+    text = "\n".join(f"Number {n} is odd." for n in range(3 * MAX_STATEMENTS))
+    assert len(split_statements(text)) == MAX_STATEMENTS
 
 
 @given(st.text(alphabet="aB1 .…;?!\"'\n(", max_size=80))
 @settings(deadline=None)
 def test_statements_contain_only_the_text_in_order(text: str) -> None:
-    every = split_words(text)
+    text_words = split_words(text)
     for statement in split_statements(text):
         assert "\n" not in statement
         assert not statement.endswith("?")
-        run = split_words(statement)
-        assert any(every[at : at + len(run)] == run for at in range(len(every)))
+        statement_words = split_words(statement)
+        assert any(
+            text_words[start : start + len(statement_words)] == statement_words
+            for start in range(len(text_words))
+        )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_question_is_the_sentences_with_a_question_mark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "found"),
+    ("sentence", "expected"),
     [
         ("Long transactions cause table bloat.", Cause("Long transactions", "table bloat")),
         ("A full disk may lead to a crash.", Cause("A full disk", "a crash")),
@@ -116,37 +118,37 @@ def test_question_is_the_sentences_with_a_question_mark() -> None:
         ("Rain leads to " + "very " * 30 + "much water.", None),
     ],
 )
-def test_causes_are_read_from_plain_words(sentence: str, found: Cause | None) -> None:
-    assert find_cause(sentence) == found
+def test_causes_are_read_from_plain_words(sentence: str, expected: Cause | None) -> None:
+    assert find_cause(sentence) == expected
 
 
-def test_hedged_and_disputed_statements_are_less_sure() -> None:
-    found = analyse_text("The gate is open. The gate is not open. It may rain. Ice is cold.", "")
-    sure = {one.text: one.confidence for one in found.statements}
-    assert sure == {
+def test_hedged_and_disputed_statements_have_less_confidence() -> None:
+    analysis = analyse_text("The gate is open. The gate is not open. It may rain. Ice is cold.", "")
+    confidences = {statement.text: statement.confidence for statement in analysis.statements}
+    assert confidences == {
         "The gate is open.": DISPUTED_CONFIDENCE,
         "The gate is not open.": DISPUTED_CONFIDENCE,
         "It may rain.": HEDGED_CONFIDENCE,
         "Ice is cold.": PLAIN_CONFIDENCE,
     }
-    assert found.reliability == 0.25
-    assert found.misdirection == "high"
+    assert analysis.reliability == 0.25, "one of four statements is neither hedged nor disputed"
+    assert analysis.misdirection == "high"
 
 
 def test_gaps_are_question_names_missing_from_the_text() -> None:
     text = "[Result 1]\nTitle: Redis\nURL: u\nContent: The cache is fast.\n"
-    asked = "Acme runs Redis. Is the Zephyr cache of Redis 7 fast?"
-    assert analyse_text(text, asked).gaps == ("Zephyr", "Redis 7")
+    question = "Acme runs Redis. Is the Zephyr cache of Redis 7 fast?"
+    assert analyse_text(text, question).gaps == ("Zephyr", "Redis 7")
     assert analyse_text(text, "").gaps == ()
 
 
 def test_risk_is_derived_from_the_statements() -> None:
-    asked = "Does the Main flow into the Rhine?"
-    assert analyse_text("The Main flows into the Rhine.", asked).misdirection == "low"
-    assert analyse_text("The Main does not flow into the Rhine.", asked).misdirection == "medium"
-    both = "The Main flows into the Rhine. The Main does not flow into the Rhine."
-    assert analyse_text(both, asked).misdirection == "high"
-    apart = "The Main flows into the Rhine. Ice is cold. Ice is never cold."
-    assert analyse_text(apart, asked).misdirection == "medium"
-    assert analyse_text("The Main flows into the Rhine.", asked).missing_context == "low"
-    assert analyse_text("Ice is cold.", asked).missing_context == "high"
+    question = "Does the Main flow into the Rhine?"
+    assert analyse_text("The Main flows into the Rhine.", question).misdirection == "low"
+    assert analyse_text("The Main does not flow into the Rhine.", question).misdirection == "medium"
+    contradiction = "The Main flows into the Rhine. The Main does not flow into the Rhine."
+    assert analyse_text(contradiction, question).misdirection == "high"
+    other_contradiction = "The Main flows into the Rhine. Ice is cold. Ice is never cold."
+    assert analyse_text(other_contradiction, question).misdirection == "medium"
+    assert analyse_text("The Main flows into the Rhine.", question).missing_context == "low"
+    assert analyse_text("Ice is cold.", question).missing_context == "high"

@@ -1,4 +1,4 @@
-"""A whole run through llama.cpp: real requests and structured output, random replies."""
+"""Tests a complete run against a real llama.cpp server, whose model replies at random."""
 
 from __future__ import annotations
 
@@ -12,23 +12,31 @@ from stage_calls import run_epoche
 
 from eval.skn.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
 
-SKN = [name for name, pipeline in PIPELINES.items() if pipeline.notation == "skn"]
+SKN_PIPELINES = [name for name, pipeline in PIPELINES.items() if pipeline.notation == "skn"]
 
 
 def test_random_replies_of_a_real_server_give_metrics_and_a_report(
     llama_server: LlamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = write_inputs(tmp_path, 2)
+    folder = write_inputs(tmp_path, 2)
     monkeypatch.delenv("EPOCHE_JUDGE_MODEL", raising=False)
     monkeypatch.setenv("EPOCHE_BASE_URL", llama_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
-    files = ("--dataset", shop / "samples.json", "--search", shop / "search.jsonl")
-    who = ("--model", f"custom/{llama_server.model}", "--judge-model", "same")
-    how = ("--judge-repeats", 1, "--max-tokens", 60, "--resamples", 100, "--limit", 1)
-    arguments = ("skn", "run", "--ablation", "--constrained", *files, *who, *how)
-    done = run_epoche(*arguments, "--out", shop / "out")
-    assert done.code == 0, done.err
-    rows = {row["pipeline"]: row for row in read_rows(shop / "out")}
+    input_options = ("--dataset", folder / "samples.json", "--search", folder / "search.jsonl")
+    model_options = ("--model", f"custom/{llama_server.model}", "--judge-model", "same")
+    run_options = ("--judge-repeats", 1, "--max-tokens", 60, "--resamples", 100, "--limit", 1)
+    arguments = (
+        "skn",
+        "run",
+        "--ablation",
+        "--constrained",
+        *input_options,
+        *model_options,
+        *run_options,
+    )
+    result = run_epoche(*arguments, "--out", folder / "out")
+    assert result.code == 0, result.err
+    rows = {row["pipeline"]: row for row in read_rows(folder / "out")}
     assert list(rows) == list(FAIR_ABLATION_PIPELINES)
     for name, row in rows.items():
         assert row["outcome"] != "ERROR", "no call may fail"
@@ -38,17 +46,21 @@ def test_random_replies_of_a_real_server_give_metrics_and_a_report(
             # Random replies are neither answers nor abstentions.
             assert (row["outcome"], row["extraction"]["validity"]) == ("INVALID", "unreadable")
     # Constrained decoding gives valid JSON even from random output; SKN has no such mode.
-    read = {row["extraction"]["validity"] for name, row in rows.items() if name not in SKN}
-    assert "strict" in read
-    assert "cannot do for SKN" in (shop / "out" / "summary.txt").read_text()
-    (anchor,) = map(json.loads, (shop / "out" / "anchors.jsonl").read_bytes().splitlines())
+    json_validities = {
+        row["extraction"]["validity"] for name, row in rows.items() if name not in SKN_PIPELINES
+    }
+    assert "strict" in json_validities
+    assert "cannot do for SKN" in (folder / "out" / "summary.txt").read_text()
+    (anchor,) = map(json.loads, (folder / "out" / "anchors.jsonl").read_bytes().splitlines())
     assert (anchor["id"], anchor["asked_wrong"]) == ("q00", True)
-    manifest = json.loads((shop / "out" / "manifest.json").read_bytes())
-    assert manifest["calls"]["repairs"] >= len(SKN)
+    manifest = json.loads((folder / "out" / "manifest.json").read_bytes())
+    assert manifest["calls"]["repairs"] >= len(SKN_PIPELINES)
     assert manifest["setting"]["constrained"] is True
-    before = (shop / "out" / "metrics.json").read_bytes()
-    accuracy = json.loads(before)["report"]["pipelines"]["skn"]["metrics"]["accuracy"]
-    assert (accuracy["worst"], accuracy["best"]) == (0.0, 1.0), "nothing is known"
-    assert (shop / "out" / "report.html").stat().st_size
-    assert run_epoche(*arguments, "--out", shop / "out").code == 0
-    assert (shop / "out" / "metrics.json").read_bytes() == before
+    metrics_bytes = (folder / "out" / "metrics.json").read_bytes()
+    accuracy = json.loads(metrics_bytes)["report"]["pipelines"]["skn"]["metrics"]["accuracy"]
+    assert (accuracy["worst"], accuracy["best"]) == (0.0, 1.0), (
+        "without a readable answer every accuracy is possible"
+    )
+    assert (folder / "out" / "report.html").stat().st_size
+    assert run_epoche(*arguments, "--out", folder / "out").code == 0
+    assert (folder / "out" / "metrics.json").read_bytes() == metrics_bytes

@@ -1,4 +1,4 @@
-"""A whole run without a model: files, refusals and resuming."""
+"""Tests complete runs without a model: output files, refused commands and resuming."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from eval.skn.benchmark import run_benchmark
 from eval.skn.pipelines import ABLATION_PIPELINES, FAIR_ABLATION_PIPELINES
 from eval.skn.running.run_options import RunOptions
 
-COUNT = 7
-EMPTY, LOST = 3, 4
+SAMPLE_COUNT = 7
+# A run with --ablation has eight formats, so it writes eight rows per sample.
+EMPTY_SEARCH, MISSING_SEARCH = 3, 4
+"""Numbers of the samples whose recorded search has no result, or which have no search."""
 
 
 def read_json(out: Path, name: str) -> Any:
@@ -33,12 +35,15 @@ def read_json(out: Path, name: str) -> Any:
 @pytest.fixture(scope="module")
 def finished_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with a finished run in ``out``."""
-    shop = write_inputs(
-        tmp_path_factory.mktemp("ran"), COUNT, empty_searches=[EMPTY], missing_searches=[LOST]
+    folder = write_inputs(
+        tmp_path_factory.mktemp("ran"),
+        SAMPLE_COUNT,
+        empty_searches=[EMPTY_SEARCH],
+        missing_searches=[MISSING_SEARCH],
     )
-    done = run_epoche(*offline_command(shop))
-    assert done.code == 0, done.err
-    return shop
+    result = run_epoche(*offline_command(folder))
+    assert result.code == 0, result.err
+    return folder
 
 
 @pytest.fixture
@@ -51,61 +56,65 @@ def workspace(finished_workspace: Path, tmp_path: Path) -> Path:
 def test_every_sample_has_a_row_for_every_format(finished_workspace: Path) -> None:
     rows = read_rows(finished_workspace / "out")
     assert [(row["id"], row["pipeline"]) for row in rows] == [
-        (f"q{number:02}", name) for number in range(COUNT) for name in FAIR_ABLATION_PIPELINES
+        (f"q{number:02}", name)
+        for number in range(SAMPLE_COUNT)
+        for name in FAIR_ABLATION_PIPELINES
     ]
-    lost = [row for row in rows if row["id"] == f"q{LOST:02}"]
-    assert {(row["outcome"], row["stage"]) for row in lost} == {("ERROR", "search")}
-    assert all("no search for" in row["error"] for row in lost)
-    assert not any(str(finished_workspace) in row["error"] for row in lost), (
+    rows_without_search = [row for row in rows if row["id"] == f"q{MISSING_SEARCH:02}"]
+    assert {(row["outcome"], row["stage"]) for row in rows_without_search} == {("ERROR", "search")}
+    assert all("no search for" in row["error"] for row in rows_without_search)
+    assert not any(str(finished_workspace) in row["error"] for row in rows_without_search), (
         "errors must not contain local paths"
     )
-    empty = [row for row in rows if row["id"] == f"q{EMPTY:02}"]
-    assert {row["error"] for row in empty} == {None}, "an empty search result is not an error"
+    rows_with_empty_search = [row for row in rows if row["id"] == f"q{EMPTY_SEARCH:02}"]
+    assert {row["error"] for row in rows_with_empty_search} == {None}, (
+        "an empty search result is not an error"
+    )
     assert {row["latency_s"] for row in rows} == {None}
     assert {row["outcome"] for row in rows} > {"ERROR"}
 
 
 def test_six_files_have_the_published_format(finished_workspace: Path) -> None:
     out, names = finished_workspace / "out", FAIR_ABLATION_PIPELINES
-    ids = [f"q{number:02}" for number in range(COUNT)]
+    ids = [f"q{number:02}" for number in range(SAMPLE_COUNT)]
     searches = read_json(out, "search_results.json")
-    assert [one["id"] for one in searches] == ids
-    assert all(one["raw_text_chars"] == len(one["raw_text"]) for one in searches)
+    assert [search["id"] for search in searches] == ids
+    assert all(search["raw_text_chars"] == len(search["raw_text"]) for search in searches)
     assert searches[0]["raw_text"].startswith("[Result 1]\nTitle: Report 0\nURL: https://")
-    assert searches[EMPTY] | {"question": ""} == {
-        "id": f"q{EMPTY:02}",
+    assert searches[EMPTY_SEARCH] | {"question": ""} == {
+        "id": f"q{EMPTY_SEARCH:02}",
         "question": "",
         "raw_text": "",
         "raw_text_chars": 0,
         "results": [],
         "error": None,
     }
-    assert searches[LOST]["error"]
+    assert searches[MISSING_SEARCH]["error"]
     extractions = read_json(out, "extractions.json")
-    assert [one["id"] for one in extractions] == ids
+    assert [sample["id"] for sample in extractions] == ids
     for name in names:
-        given = extractions[0][f"{name}_extraction"]
-        assert isinstance(given, dict if name.startswith("json") else str)
+        extraction = extractions[0][f"{name}_extraction"]
+        assert isinstance(extraction, dict if name.startswith("json") else str)
         assert extractions[0][f"{name}_tokens_est"] > 0
-        assert extractions[LOST][f"{name}_extraction"] is None
+        assert extractions[MISSING_SEARCH][f"{name}_extraction"] is None
     responses = read_json(out, "agent_responses.json")
     assert set(responses[0]) == {"id", "question", *(f"{name}_response" for name in names)}
     assert set(responses[0]["skn_response"]) == {"answer", "confidence", "reasoning", "abstained"}
     details = read_json(out, "detailed_results.json")
     keys = {"id", "category", "question", "raw_text", "ground_truth", "answerable"}
-    parts = (
+    fields = (
         *("answer", "confidence", "reasoning", "correct", "hallucination", "groundedness"),
         *("abstained", "outcome", "stage", "error"),
     )
-    assert set(details[0]) == keys | {f"{name}_{part}" for name in names for part in parts}
-    assert {one["skn_correct"] for one in details if not one["answerable"]} == {None}
-    judged = [one["json_hallucination"] for one in details if one["json_hallucination"]]
-    assert set(judged[0]) == {
+    assert set(details[0]) == keys | {f"{name}_{field}" for name in names for field in fields}
+    assert {row["skn_correct"] for row in details if not row["answerable"]} == {None}
+    hallucinations = [row["json_hallucination"] for row in details if row["json_hallucination"]]
+    assert set(hallucinations[0]) == {
         *("hallucination_detected", "hallucination_severity", "total_claims"),
         *("fabricated_claims", "normalized_hallucination"),
     }
-    grounds = [one["json_groundedness"] for one in details if one["json_groundedness"]]
-    assert set(grounds[0]) == {"groundedness_score", "unsupported_fraction"}
+    groundedness = [row["json_groundedness"] for row in details if row["json_groundedness"]]
+    assert set(groundedness[0]) == {"groundedness_score", "unsupported_fraction"}
 
 
 PUBLISHED_KEYS = {
@@ -126,16 +135,16 @@ def test_metrics_contain_the_published_keys_and_the_report(finished_workspace: P
         assert set(metrics[name]["accuracy_ci"]) >= {"mean", "ci_low", "ci_high", "std"}
     assert "token_ratio_skn_vs_json" in metrics["efficiency"]
     report = metrics["report"]["pipelines"]["skn"]
-    assert report["outcomes"]["rows"] == COUNT
+    assert report["outcomes"]["rows"] == SAMPLE_COUNT
     assert report["outcomes"]["stages"] == {"search": 1}
 
 
 def test_summary_and_terminal_explain_offline(workspace: Path) -> None:
-    done = run_epoche(*offline_command(workspace))
-    assert done.code == 0
-    assert f"0 rows ({COUNT * 8} were there already)" in done.out
+    result = run_epoche(*offline_command(workspace))
+    assert result.code == 0
+    assert f"0 rows ({SAMPLE_COUNT * 8} were there already)" in result.out
     for name in FAIR_ABLATION_PIPELINES:
-        assert f"\n{name} " in done.out
+        assert f"\n{name} " in result.out
     summary = (workspace / "out" / "summary.txt").read_text()
     for name in ("summary.txt", "metrics.json", "report.html", "report.json"):
         assert "keeps or drops" in (workspace / "out" / name).read_text()
@@ -146,9 +155,11 @@ def test_every_category_has_a_line(finished_workspace: Path) -> None:
     lines = list(
         csv.DictReader((finished_workspace / "out" / "categories.csv").read_text().splitlines())
     )
-    told = {(line["category"], line["pipeline"]) for line in lines}
+    categories_and_formats = {(line["category"], line["pipeline"]) for line in lines}
     categories = {"diagnostic", "optimization", "insufficient_info"}
-    assert told == {(one, name) for one in categories for name in FAIR_ABLATION_PIPELINES}
+    assert categories_and_formats == {
+        (category, name) for category in categories for name in FAIR_ABLATION_PIPELINES
+    }
     assert {"accuracy", "hallucination_rate"} <= {line["metric"] for line in lines}
 
 
@@ -160,7 +171,7 @@ def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Pat
     assert (manifest["offline"], manifest["mode"]) == (True, "fair")
     assert manifest["dataset"] == "../samples.json"
     assert manifest["search_file"] == "../search.jsonl"
-    assert sum(manifest["counts"].values()) == COUNT * 8
+    assert sum(manifest["counts"].values()) == SAMPLE_COUNT * 8
     assert manifest["counts"]["ERROR"] == 8
     assert str(finished_workspace) not in text
 
@@ -168,19 +179,19 @@ def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Pat
 def test_two_runs_give_the_same_bytes(finished_workspace: Path, tmp_path: Path) -> None:
     shutil.copy(finished_workspace / "samples.json", tmp_path)
     shutil.copy(finished_workspace / "search.jsonl", tmp_path)
-    done = run_process(command_line(*offline_command(tmp_path)), tmp_path, PYTHONHASHSEED="7")
-    assert done.code == 0, done.err
+    result = run_process(command_line(*offline_command(tmp_path)), tmp_path, PYTHONHASHSEED="7")
+    assert result.code == 0, result.err
     assert read_output_files(tmp_path / "out") == read_output_files(finished_workspace / "out")
 
 
-def test_raised_limit_and_repeats_give_identical_bytes(
+def test_raised_limit_gives_the_same_bytes_and_repeats_add_rows(
     finished_workspace: Path, workspace: Path
 ) -> None:
     shutil.rmtree(workspace / "out")
     for limit in (3, None):
         assert run_epoche(*offline_command(workspace, limit=limit)).code == 0
-        wanted = limit or COUNT
-        assert len(read_json(workspace / "out", "detailed_results.json")) == wanted
+        expected_count = limit or SAMPLE_COUNT
+        assert len(read_json(workspace / "out", "detailed_results.json")) == expected_count
     assert read_output_files(workspace / "out") == read_output_files(finished_workspace / "out")
     assert run_epoche(*offline_command(workspace, "--repeat", 2)).code == 0
     assert (
@@ -188,16 +199,16 @@ def test_raised_limit_and_repeats_give_identical_bytes(
         != read_output_files(finished_workspace / "out")["rows.jsonl"]
     )
     details = read_json(workspace / "out", "detailed_results.json")
-    assert [one["repeat"] for one in details[:2]] == [0, 1]
-    assert len(read_rows(workspace / "out")) == 2 * COUNT * 8
+    assert [detail["repeat"] for detail in details[:2]] == [0, 1]
+    assert len(read_rows(workspace / "out")) == 2 * SAMPLE_COUNT * 8
 
 
 def test_moved_folder_can_be_resumed(workspace: Path) -> None:
     (workspace / "deep" / "down").mkdir(parents=True)
     shutil.move(workspace / "out", workspace / "deep" / "down" / "moved")
-    done = run_epoche(*offline_command(workspace, out="deep/down/moved"))
-    assert done.code == 0, done.err
-    assert "0 rows" in done.out
+    result = run_epoche(*offline_command(workspace, out="deep/down/moved"))
+    assert result.code == 0, result.err
+    assert "0 rows" in result.out
 
 
 def test_a_lower_limit_is_refused(workspace: Path) -> None:
@@ -207,49 +218,49 @@ def test_a_lower_limit_is_refused(workspace: Path) -> None:
     assert read_output_files(workspace / "out") == before
 
 
-def drop_an_answer(workspace: Path) -> None:
+def remove_last_sample(workspace: Path) -> None:
     rows = json.loads((workspace / "samples.json").read_bytes())
     (workspace / "samples.json").write_text(json.dumps(rows[:-1]))
 
 
-def change_a_search(workspace: Path) -> None:
+def change_search_text(workspace: Path) -> None:
     text = (workspace / "search.jsonl").read_text()
     (workspace / "search.jsonl").write_text(text.replace("Restarting", "Rebooting"))
 
 
 @pytest.mark.parametrize(
-    ("change", "more", "said"),
+    ("change", "options", "message"),
     [
-        (drop_an_answer, (), "other samples"),
-        (change_a_search, (), "sha256"),
+        (remove_last_sample, (), "other samples"),
+        (change_search_text, (), "sha256"),
         (None, ("--hide-question",), "show_question"),
         (None, ("--words", 50), "words"),
         (None, ("--seed", 1), "seed"),
     ],
     ids=["samples", "searches", "question", "words", "seed"],
 )
-def test_another_run_is_refused(
-    workspace: Path, change: Any, more: tuple[Any, ...], said: str
+def test_changed_inputs_or_settings_are_refused_on_resume(
+    workspace: Path, change: Any, options: tuple[Any, ...], message: str
 ) -> None:
     before = read_output_files(workspace / "out")
     if change is not None:
         change(workspace)
-    line = check_error_line(run_epoche(*offline_command(workspace, *more)), 14)
-    assert said in line
+    line = check_error_line(run_epoche(*offline_command(workspace, *options)), 14)
+    assert message in line
     assert "--overwrite" in line
     assert read_output_files(workspace / "out") == before
-    if change is change_a_search:
-        assert run_epoche(*offline_command(workspace, *more, "--overwrite")).code == 0
+    if change is change_search_text:
+        assert run_epoche(*offline_command(workspace, *options, "--overwrite")).code == 0
         assert b"Rebooting" in (workspace / "out" / "rows.jsonl").read_bytes()
 
 
 def test_different_formats_are_refused_on_resume(workspace: Path) -> None:
-    arguments = [one for one in offline_command(workspace) if one != "--ablation"]
+    arguments = [argument for argument in offline_command(workspace) if argument != "--ablation"]
     assert "pipelines" in check_error_line(run_epoche(*arguments), 14)
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "said"),
+    ("options", "code", "message"),
     [
         (("--no-resume",), 15, "--no-resume"),
         (("--live",), 19, "either replayed or made"),
@@ -265,23 +276,23 @@ def test_different_formats_are_refused_on_resume(workspace: Path) -> None:
     ],
 )
 def test_invalid_flags_are_refused(
-    workspace: Path, more: tuple[Any, ...], code: int, said: str
+    workspace: Path, options: tuple[Any, ...], code: int, message: str
 ) -> None:
     before = read_folder_bytes(workspace)
-    assert said in check_error_line(run_epoche(*offline_command(workspace, *more)), code)
+    assert message in check_error_line(run_epoche(*offline_command(workspace, *options)), code)
     assert read_folder_bytes(workspace) == before
 
 
 def test_searches_for_other_questions_are_refused_at_the_start(workspace: Path) -> None:
-    others = workspace / "others.jsonl"
-    others.write_bytes(b"")
+    empty_search_file = workspace / "others.jsonl"
+    empty_search_file.write_bytes(b"")
     line = check_error_line(
-        run_epoche(*offline_command(workspace, "--search", others, out="new")), 34
+        run_epoche(*offline_command(workspace, "--search", empty_search_file, out="new")), 34
     )
     assert "--live" in line
     assert not (workspace / "new").exists()
-    # The shipped searches only fit the shipped samples.
-    own = (
+    # Without --search, the shipped searches are used; they only fit the shipped samples.
+    arguments = (
         "skn",
         "run",
         "--offline",
@@ -290,7 +301,7 @@ def test_searches_for_other_questions_are_refused_at_the_start(workspace: Path) 
         "--out",
         workspace / "new",
     )
-    assert "any of the 7 questions" in check_error_line(run_epoche(*own), 34)
+    assert "any of the 7 questions" in check_error_line(run_epoche(*arguments), 34)
     assert not (workspace / "new").exists()
 
 
@@ -304,24 +315,26 @@ def test_run_does_not_overwrite_its_inputs(workspace: Path) -> None:
 
 def test_damaged_rows_are_named_and_files_unchanged(workspace: Path) -> None:
     rows = workspace / "out" / "rows.jsonl"
-    whole = rows.read_bytes().splitlines(keepends=True)
-    strange = whole[0].replace(b'"pipeline":"json"', b'"pipeline":"xml"')
-    for lines, code, said in (
-        ([*whole[:3], b"{nonsense}\n"], 12, "rows.jsonl:4"),
-        ([strange], 12, "'xml' does not belong to this run"),
-        ([whole[0], whole[0]], 13, "answered twice"),
+    original_lines = rows.read_bytes().splitlines(keepends=True)
+    unknown_format_line = original_lines[0].replace(b'"pipeline":"json"', b'"pipeline":"xml"')
+    for lines, code, message in (
+        ([*original_lines[:3], b"{nonsense}\n"], 12, "rows.jsonl:4"),
+        ([unknown_format_line], 12, "'xml' does not belong to this run"),
+        ([original_lines[0], original_lines[0]], 13, "answered twice"),
     ):
         rows.write_bytes(b"".join(lines))
-        assert said in check_error_line(run_epoche(*offline_command(workspace)), code)
+        assert message in check_error_line(run_epoche(*offline_command(workspace)), code)
         assert rows.read_bytes() == b"".join(lines)
-    rows.write_bytes(b"".join(whole))
+    rows.write_bytes(b"".join(original_lines))
     (workspace / "out" / "manifest.json").unlink()
     assert "manifest.json is missing" in check_error_line(
         run_epoche(*offline_command(workspace)), 12
     )
 
 
-def test_published_command_name_works(finished_workspace: Path, tmp_path: Path) -> None:
+def test_run_benchmark_gives_the_same_files_as_the_command(
+    finished_workspace: Path, tmp_path: Path
+) -> None:
     metrics = run_benchmark(
         finished_workspace / "samples.json",
         tmp_path / "out",
@@ -342,8 +355,8 @@ def test_published_command_name_works(finished_workspace: Path, tmp_path: Path) 
 
 
 def test_formats_follow_the_options(tmp_path: Path) -> None:
-    plain = RunOptions(dataset=tmp_path, out=tmp_path)
-    assert plain.pipelines == ("json", "skn")
+    default_options = RunOptions(dataset=tmp_path, out=tmp_path)
+    assert default_options.pipelines == ("json", "skn")
     assert RunOptions(dataset=tmp_path, out=tmp_path, ablation=True).pipelines == (
         FAIR_ABLATION_PIPELINES
     )
@@ -351,10 +364,10 @@ def test_formats_follow_the_options(tmp_path: Path) -> None:
 
 
 def test_run_over_the_shipped_samples(tmp_path: Path) -> None:
-    done = run_epoche(
+    result = run_epoche(
         "skn", "run", "--offline", "--limit", 6, "--resamples", 100, "--out", tmp_path
     )
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     assert {row["outcome"] for row in read_rows(tmp_path)} <= {"ANSWERED", "ABSTAINED"}
     for name in (*PUBLISHED_FILES, "manifest.json", "rows.jsonl", "categories.csv", "report.html"):
         assert (tmp_path / name).stat().st_size

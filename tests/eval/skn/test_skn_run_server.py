@@ -1,4 +1,4 @@
-"""A run through a server: requests and their order, and every kind of faulty reply."""
+"""Tests runs against a scripted server: requests, their order, and every kind of faulty reply."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from skn_run_parts import (
     REPLIES,
     SKN_REPLY,
     check_finished,
-    failing_model,
     find_request_role,
+    make_failing_model,
     make_scripted_model,
     online_command,
     read_rows,
@@ -28,21 +28,24 @@ from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.skn.pipelines import ABLATION_PIPELINES
 
-COUNT = 4
-JUDGE = "custom/judge-1"
+SAMPLE_COUNT = 4
+# A run with --ablation has eight formats, so it writes eight rows per sample.
+JUDGE_MODEL = "custom/judge-1"
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    return write_inputs(tmp_path, COUNT)
+    return write_inputs(tmp_path, SAMPLE_COUNT)
 
 
 @pytest.fixture
 def run_arguments(workspace: Path, scripted_model: str) -> Callable[..., list[object]]:
     """Returns the command with a judge other than the answering model."""
 
-    def build_arguments(*more: object, out: str = "out", judge: str = JUDGE) -> list[object]:
-        return online_command(workspace, scripted_model, *more, out=out, judge=judge)
+    def build_arguments(
+        *options: object, out: str = "out", judge: str = JUDGE_MODEL
+    ) -> list[object]:
+        return online_command(workspace, scripted_model, *options, out=out, judge=judge)
 
     return build_arguments
 
@@ -54,69 +57,72 @@ def test_requests_and_their_order(
     rows = check_finished(
         run_epoche(*run_arguments("--ablation", "--concurrency", 1)), workspace / "out"
     )
-    assert len(rows) == COUNT * 8
+    assert len(rows) == SAMPLE_COUNT * 8
     assert {row["outcome"] for row in rows} == {"ANSWERED", "ABSTAINED"}
-    parts = [find_request_role(asked) for asked in scripted_server.requests]
-    assert parts[:2] == ["warm-up"] * 2, "both models are warmed up before the first sample"
-    assert parts.count("warm-up") == 2
+    roles = [find_request_role(request) for request in scripted_server.requests]
+    assert roles[:2] == ["warm-up"] * 2, "both models are warmed up before the first sample"
+    assert roles.count("warm-up") == 2
     models = {
-        (find_request_role(asked), str(asked.body["model"]))
-        for asked in scripted_server.requests[2:]
+        (find_request_role(request), str(request.body["model"]))
+        for request in scripted_server.requests[2:]
     }
     judges = {"accuracy", "hallucination", "groundedness"}
-    assert {name for part, name in models if part in judges} == {"judge-1"}
-    assert {name for part, name in models if part not in judges} == {scripted_server.model}
-    extracted = [
+    assert {name for role, name in models if role in judges} == {"judge-1"}
+    assert {name for role, name in models if role not in judges} == {scripted_server.model}
+    extraction_requests = [
         (
-            str(asked.body["messages"][1]["content"]).split("service ")[1][0],
-            find_request_role(asked),
+            str(request.body["messages"][1]["content"]).split("service ")[1][0],
+            find_request_role(request),
         )
-        for asked in scripted_server.requests
-        if find_request_role(asked) not in {*judges, "agent", "warm-up"}
+        for request in scripted_server.requests
+        if find_request_role(request) not in {*judges, "agent", "warm-up"}
     ]
-    assert len(extracted) == COUNT * 8
-    assert extracted != sorted(extracted, key=lambda pair: pair[0]), "samples must be shuffled"
+    assert len(extraction_requests) == SAMPLE_COUNT * 8
+    assert extraction_requests != sorted(extraction_requests, key=lambda pair: pair[0]), (
+        "samples must be shuffled"
+    )
     scripted_server.clear_log()
-    again = check_finished(
+    concurrent_rows = check_finished(
         run_epoche(*run_arguments("--ablation", "--concurrency", 16, out="b")), workspace / "b"
     )
-    assert remove_latency(again) == remove_latency(rows)
+    assert remove_latency(concurrent_rows) == remove_latency(rows)
     manifest = json.loads((workspace / "out" / "manifest.json").read_bytes())
-    assert (manifest["model"], manifest["judge_model"]) == ("custom/scripted-1", JUDGE)
+    assert (manifest["model"], manifest["judge_model"]) == ("custom/scripted-1", JUDGE_MODEL)
     assert manifest["same_judge"] is False
     tokens = sum(count_prompt_tokens(row) for row in rows)
     anchors = [
         json.loads(line) for line in (workspace / "out/anchors.jsonl").read_bytes().splitlines()
     ]
-    assert len(anchors) == sum(1 for number in range(COUNT) if number % 3 != 2)
+    # Every third sample has no answer, so it has no anchor.
+    assert len(anchors) == sum(1 for number in range(SAMPLE_COUNT) if number % 3 != 2)
     tokens += sum(anchor["usage"]["prompt_tokens"] for anchor in anchors)
     assert manifest["calls"]["prompt_tokens"] == tokens, "warm-up calls are not counted"
     assert manifest["calls"]["replies"] == len(scripted_server.requests)
 
 
 def count_prompt_tokens(row: dict[str, Any]) -> int:
-    judged = (row["verdicts"] or {}).get("usage") or {"prompt_tokens": 0}
-    return int(row["usage"]["prompt_tokens"]) + int(judged["prompt_tokens"])
+    judge_usage = (row["verdicts"] or {}).get("usage") or {"prompt_tokens": 0}
+    return int(row["usage"]["prompt_tokens"]) + int(judge_usage["prompt_tokens"])
 
 
 def test_the_question_is_shown_to_all_extractors_or_none(
     scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
     scripted_server.behave_with(make_scripted_model())
-    for flags, out, shown in (((), "a", True), (("--hide-question",), "b", False)):
+    for flags, out, question_shown in (((), "a", True), (("--hide-question",), "b", False)):
         scripted_server.clear_log()
         check_finished(
             run_epoche(*run_arguments("--ablation", "--limit", 1, *flags, out=out)), workspace / out
         )
         extractors = [
-            asked
-            for asked in scripted_server.requests
-            if find_request_role(asked) in {"skn", "json", "json_conf", "json_meta"}
+            request
+            for request in scripted_server.requests
+            if find_request_role(request) in {"skn", "json", "json_conf", "json_meta"}
         ]
         assert len(extractors) == 8
-        assert {"<question>\nWhy" in asked.prompt for asked in extractors} == {shown}
-        assert {asked.body["max_tokens"] for asked in extractors} == {900}
-        assert {asked.response_format for asked in extractors} == {"text"}
+        assert {"<question>\nWhy" in request.prompt for request in extractors} == {question_shown}
+        assert {request.body["max_tokens"] for request in extractors} == {900}
+        assert {request.response_format for request in extractors} == {"text"}
 
 
 def test_as_published_run(
@@ -124,9 +130,9 @@ def test_as_published_run(
 ) -> None:
     scripted_server.behave(behaviours.normal_reply(reply_in_published_form))
     arguments = run_arguments("--ablation", "--as-published")
-    judge = arguments.index("--judge-model")
+    judge_position = arguments.index("--judge-model")
     rows = check_finished(
-        run_epoche(*arguments[:judge], *arguments[judge + 2 :]), workspace / "out"
+        run_epoche(*arguments[:judge_position], *arguments[judge_position + 2 :]), workspace / "out"
     )
     assert {row["pipeline"] for row in rows} == set(ABLATION_PIPELINES)
     assert {row["outcome"] for row in rows} == {"ANSWERED"}
@@ -144,17 +150,17 @@ def test_as_published_run(
     assert "judges its own answers" in (workspace / "out" / "summary.txt").read_text()
 
 
-@pytest.mark.parametrize("more", [("--judge-model", "custom/other"), ("--judge-repeats", 3)])
+@pytest.mark.parametrize("options", [("--judge-model", "custom/other"), ("--judge-repeats", 3)])
 def test_as_published_refuses_other_judges(
     scripted_server: ScriptedServer,
     workspace: Path,
     run_arguments: Callable[..., list[object]],
-    more: tuple[object, ...],
+    options: tuple[object, ...],
 ) -> None:
     arguments = run_arguments("--as-published")
-    judge = arguments.index("--judge-model")
-    plain = [*arguments[:judge], *arguments[judge + 2 :]]
-    line = check_error_line(run_epoche(*plain, *more), 19)
+    judge_position = arguments.index("--judge-model")
+    arguments_without_judge = [*arguments[:judge_position], *arguments[judge_position + 2 :]]
+    line = check_error_line(run_epoche(*arguments_without_judge, *options), 19)
     assert "--as-published" in line
     assert not scripted_server.requests
     assert not (workspace / "out").exists()
@@ -165,22 +171,24 @@ def reply_in_published_form(request: ChatRequest) -> str:
     system = str(request.body["messages"][0]["content"])
     if "[SKN]" in system:
         return SKN_REPLY
-    everything = {
+    fields = {
         **{"entities": [], "relationships": [], "claims": []},
         **{"answer": "An open cursor.", "confidence": 0.9, "reasoning": "r"},
         **{"correct": True, "hallucination_detected": False, "hallucination_severity": 0.0},
         **{"total_claims": 1, "fabricated_claims": []},
         **{"groundedness_score": 1.0, "unsupported_fraction": 0.0},
     }
-    return json.dumps(everything)
+    return json.dumps(fields)
 
 
 def test_missing_judge_is_refused_before_any_request(
     scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
     arguments = run_arguments()
-    judge = arguments.index("--judge-model")
-    line = check_error_line(run_epoche(*arguments[:judge], *arguments[judge + 2 :]), 19)
+    judge_position = arguments.index("--judge-model")
+    line = check_error_line(
+        run_epoche(*arguments[:judge_position], *arguments[judge_position + 2 :]), 19
+    )
     assert "--judge-model same" in line
     assert not scripted_server.requests
     assert not (workspace / "out").exists()
@@ -190,16 +198,15 @@ def test_self_judging_is_allowed_and_marked_in_every_output(
     scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
     scripted_server.behave_with(make_scripted_model())
-    done = run_epoche(*run_arguments(judge="same"))
-    check_finished(done, workspace / "out")
-    assert "The same model answered and judged" in done.out
+    result = run_epoche(*run_arguments(judge="same"))
+    check_finished(result, workspace / "out")
+    assert "The same model answered and judged" in result.out
     for name in ("summary.txt", "metrics.json", "report.html", "report.md"):
         assert "The same model answered and judged" in (workspace / "out" / name).read_text(), name
     assert json.loads((workspace / "out" / "manifest.json").read_bytes())["same_judge"] is True
 
 
 HALF_SKN_REPLY = SKN_REPLY[: len(SKN_REPLY) // 2]
-GOOD_SKN = REPLIES["skn"]
 
 
 def reply_after_repair(request: ChatRequest) -> str:
@@ -208,7 +215,7 @@ def reply_after_repair(request: ChatRequest) -> str:
 
 
 Fault = tuple[dict[str, Any], dict[str, Any]]
-"""The faulty reply of a role, and the fields that the rows of ``json`` or ``skn`` then have."""
+"""The faulty reply of a role, and the fields that the affected rows then have."""
 
 INVALID_AGENT = {"outcome": "INVALID", "stage": "agent", "verdicts": None}
 INVALID_SKN = {"outcome": "INVALID", "stage": "extraction", "response": None}
@@ -263,15 +270,13 @@ FAULTY_SAMPLES = [number for number in range(3 * len(FAULTY_REPLIES)) if number 
 
 def reply_with_faults(request: ChatRequest) -> behaviours.Behaviour:
     """Replies correctly, except for the fault assigned to the sample."""
-    named = re.search(r"Why does service (\d+) stall", request.prompt)
-    number = (
-        FAULTY_SAMPLES.index(int(named[1]))
-        if named and int(named[1]) in FAULTY_SAMPLES
-        else len(FAULTY_REPLIES)
-    )
-    faults = [instead for instead, _ in FAULTY_REPLIES.values()]
-    instead = faults[number] if number < len(faults) else {}
-    return make_scripted_model(**{**CORRECT_REPLIES, **instead})(request)
+    match = re.search(r"Why does service (\d+) stall", request.prompt)
+    faulty_replies: dict[str, Any] = {}
+    if match and int(match[1]) in FAULTY_SAMPLES:
+        position = FAULTY_SAMPLES.index(int(match[1]))
+        if position < len(FAULTY_REPLIES):
+            faulty_replies, _ = list(FAULTY_REPLIES.values())[position]
+    return make_scripted_model(**{**CORRECT_REPLIES, **faulty_replies})(request)
 
 
 def test_bad_replies_do_not_end_a_run(
@@ -281,23 +286,27 @@ def test_bad_replies_do_not_end_a_run(
     write_inputs(tmp_path, count)
     scripted_server.behave_with(reply_with_faults)
     rows = check_finished(run_epoche(*run_arguments()), tmp_path / "out")
-    by_id: dict[str, list[dict[str, Any]]] = {}
+    rows_by_id: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        by_id.setdefault(row["id"], []).append(row)
-    assert len(by_id) == count
-    for number, (fault, (instead, wanted)) in zip(
+        rows_by_id.setdefault(row["id"], []).append(row)
+    assert len(rows_by_id) == count
+    for number, (fault, (faulty_replies, expected)) in zip(
         FAULTY_SAMPLES, FAULTY_REPLIES.items(), strict=False
     ):
-        (part,) = instead
-        for row in by_id.pop(f"q{number:02}"):
-            if part in {"skn", "json"} and row["pipeline"] != part:
-                assert row["outcome"] == "ANSWERED", f"{fault}: affects only {part}"
+        (role,) = faulty_replies
+        for row in rows_by_id.pop(f"q{number:02}"):
+            if role in {"skn", "json"} and row["pipeline"] != role:
+                assert row["outcome"] == "ANSWERED", f"{fault}: affects only {role}"
             else:
-                check_row(row, wanted, fault)
-    others = [row for some in by_id.values() for row in some]
-    assert {row["outcome"] for row in others} == {"ANSWERED"}, "a fault affects only its own sample"
+                check_row(row, expected, fault)
+    other_rows = [row for sample_rows in rows_by_id.values() for row in sample_rows]
+    assert {row["outcome"] for row in other_rows} == {"ANSWERED"}, (
+        "a fault affects only its own sample"
+    )
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_bytes())
     outcomes = metrics["report"]["pipelines"]["skn"]["outcomes"]
+    # Of the FAULTY_REPLIES, seven make an SKN row invalid and five are replies of a judge. Each
+    # judge votes twice, so one such reply means two failures.
     assert outcomes["invalid"] == 7
     assert outcomes["unjudged"] == 5
     assert outcomes["answered"] == count - 7
@@ -306,42 +315,42 @@ def test_bad_replies_do_not_end_a_run(
     assert accuracy["worst"] < accuracy["value"] < accuracy["best"]
 
 
-def check_row(row: dict[str, Any], wanted: dict[str, Any], fault: str) -> None:
+def check_row(row: dict[str, Any], expected: dict[str, Any], fault: str) -> None:
     """Checks that a row has the outcome of a fault."""
-    if "failed" in wanted:
+    if "failed" in expected:
         assert row["outcome"] == "ANSWERED", fault
-        assert row["verdicts"]["failed"] == wanted["failed"], fault
-        (judge,) = wanted["failed"]
-        name = {"accuracy": "correct", "groundedness": "groundedness"}.get(judge)
-        verdict = row["verdicts"] if name else row["verdicts"]["hallucination"]
-        assert verdict[name or "total_claims"] is None, fault
-    elif "validity" in wanted:
-        read = (row["outcome"], row["extraction"]["validity"])
-        assert read == ("ANSWERED", wanted["validity"]), fault
+        assert row["verdicts"]["failed"] == expected["failed"], fault
+        (judge,) = expected["failed"]
+        verdict_field = {"accuracy": "correct", "groundedness": "groundedness"}.get(judge)
+        verdict = row["verdicts"] if verdict_field else row["verdicts"]["hallucination"]
+        assert verdict[verdict_field or "total_claims"] is None, fault
+    elif "validity" in expected:
+        outcome_and_validity = (row["outcome"], row["extraction"]["validity"])
+        assert outcome_and_validity == ("ANSWERED", expected["validity"]), fault
     else:
-        assert {key: row[key] for key in wanted} == wanted, fault
+        assert {key: row[key] for key in expected} == expected, fault
 
 
-@pytest.mark.parametrize(("part", "stage"), [("skn", "extraction"), ("agent", "agent")])
+@pytest.mark.parametrize(("role", "stage"), [("skn", "extraction"), ("agent", "agent")])
 def test_failed_call_is_an_error_and_repeated_on_request(
     scripted_server: ScriptedServer,
     workspace: Path,
     run_arguments: Callable[..., list[object]],
-    part: str,
+    role: str,
     stage: str,
 ) -> None:
-    scripted_server.behave_with(failing_model(part, behaviours.http_error(500)))
-    done = run_epoche(*run_arguments("--limit", 2))
+    scripted_server.behave_with(make_failing_model(role, behaviours.http_error(500)))
+    result = run_epoche(*run_arguments("--limit", 2))
     # If the agent fails, all rows are errors and the run fails, but all files are written.
-    rows = check_finished(done, workspace / "out", code=27 if part == "agent" else 0)
+    rows = check_finished(result, workspace / "out", code=27 if role == "agent" else 0)
     failed = [row for row in rows if row["outcome"] == "ERROR"]
-    assert len(failed) == (2 if part == "skn" else 4)
+    assert len(failed) == (2 if role == "skn" else 4)
     assert {row["stage"] for row in failed} == {stage}
     assert all("the server cannot answer" in row["error"] for row in failed)
-    assert "--retry-errors" in done.err
+    assert "--retry-errors" in result.err
     scripted_server.behave_with(make_scripted_model())
     scripted_server.clear_log()
-    if part == "skn":
+    if role == "skn":
         assert check_and_read_rows(run_epoche(*run_arguments("--limit", 2)), workspace) == rows
         assert not scripted_server.requests, "errors are retried only with --retry-errors"
     retried = check_and_read_rows(
@@ -352,27 +361,27 @@ def test_failed_call_is_an_error_and_repeated_on_request(
     assert all(row in retried for row in answered), "answered questions are not asked again"
 
 
-def check_and_read_rows(done: CommandResult, workspace: Path) -> list[dict[str, Any]]:
-    return check_finished(done, workspace / "out")
+def check_and_read_rows(result: CommandResult, workspace: Path) -> list[dict[str, Any]]:
+    return check_finished(result, workspace / "out")
 
 
 def test_failed_judge_is_asked_again_on_request(
     scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    scripted_server.behave_with(failing_model("accuracy", behaviours.http_error(500)))
-    done = run_epoche(*run_arguments())
-    rows = check_finished(done, workspace / "out")
+    scripted_server.behave_with(make_failing_model("accuracy", behaviours.http_error(500)))
+    result = run_epoche(*run_arguments())
+    rows = check_finished(result, workspace / "out")
     unjudged = [row for row in rows if "accuracy" in ((row["verdicts"] or {}).get("failed") or ())]
     assert unjudged
     assert {row["outcome"] for row in unjudged} == {"ANSWERED"}
     assert all(row["verdicts"]["correct"] is None for row in unjudged)
     counts = json.loads((workspace / "out" / "manifest.json").read_bytes())["counts"]
     assert counts["unjudged"] == len(unjudged)
-    assert "lack a judge's vote" in done.err
+    assert "lack a judge's vote" in result.err
     scripted_server.behave_with(make_scripted_model())
-    done = run_epoche(*run_arguments("--retry-errors"))
-    retried = check_finished(done, workspace / "out")
-    assert f"{len(unjudged)} rows ({len(rows) - len(unjudged)} were there already)" in done.out
+    result = run_epoche(*run_arguments("--retry-errors"))
+    retried = check_finished(result, workspace / "out")
+    assert f"{len(unjudged)} rows ({len(rows) - len(unjudged)} were there already)" in result.out
     assert not any((row["verdicts"] or {}).get("failed") for row in retried)
     anchors = [
         json.loads(line) for line in (workspace / "out/anchors.jsonl").read_bytes().splitlines()
@@ -385,8 +394,8 @@ def test_every_repeat_is_asked_separately(
     scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
     scripted_server.behave_with(make_scripted_model())
-    done = run_epoche(*run_arguments("--repeat", 2))
-    assert done.code == 0, done.err
+    result = run_epoche(*run_arguments("--repeat", 2))
+    assert result.code == 0, result.err
     rows = read_rows(workspace / "out")
     assert [(row["id"], row["repeat"]) for row in rows[:4]] == [
         ("q00", 0),
@@ -394,4 +403,4 @@ def test_every_repeat_is_asked_separately(
         ("q00", 1),
         ("q00", 1),
     ]
-    assert len(rows) == 4 * COUNT
+    assert len(rows) == 4 * SAMPLE_COUNT

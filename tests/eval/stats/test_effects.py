@@ -1,3 +1,5 @@
+"""Tests Wilcoxon's test, the paired t-test and effect sizes against enumeration and SciPy."""
+
 from __future__ import annotations
 
 from itertools import product
@@ -16,44 +18,51 @@ from eval.stats.effects import (
     wilcoxon_test,
 )
 
-SMALL = st.lists(st.integers(-4, 4), min_size=1, max_size=9).map(lambda d: np.array(d, float))
+SMALL_DIFFERENCES = st.lists(st.integers(-4, 4), min_size=1, max_size=9).map(
+    lambda d: np.array(d, float)
+)
 
 
-def wilcoxon_by_enumeration(differences: np.ndarray) -> float:
-    """Two-sided p over all signs of the ranks; zeros are ranked and then left out (Pratt)."""
+def compute_wilcoxon_p_by_enumeration(differences: np.ndarray) -> float:
+    """Returns the two-sided p over all signs of the ranks; zeros are left out after ranking."""
     ranks = stats.rankdata(np.abs(differences))[differences != 0]
-    seen = ranks[differences[differences != 0] > 0].sum()
+    positive_rank_sum = ranks[differences[differences != 0] > 0].sum()
     sums = [np.dot(signs, ranks) for signs in product((0, 1), repeat=len(ranks))]
-    low, high = np.mean(np.array(sums) <= seen), np.mean(np.array(sums) >= seen)
-    return min(1.0, 2 * min(low, high))
+    lower_tail, upper_tail = (
+        np.mean(np.array(sums) <= positive_rank_sum),
+        np.mean(np.array(sums) >= positive_rank_sum),
+    )
+    return min(1.0, 2 * min(lower_tail, upper_tail))
 
 
 @settings(deadline=None)
-@given(SMALL)
+@given(SMALL_DIFFERENCES)
 def test_wilcoxon_is_exact_with_ties_and_zeros(differences: np.ndarray) -> None:
-    found = wilcoxon_test(differences)
-    assert found.is_exact
-    assert found.n_zero == int((differences == 0).sum())
-    assert found.p_value == pytest.approx(wilcoxon_by_enumeration(differences))
-    assert wilcoxon_test(-differences).p_value == pytest.approx(found.p_value)
+    result = wilcoxon_test(differences)
+    assert result.is_exact
+    assert result.n_zero == int((differences == 0).sum())
+    assert result.p_value == pytest.approx(compute_wilcoxon_p_by_enumeration(differences))
+    assert wilcoxon_test(-differences).p_value == pytest.approx(result.p_value)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_wilcoxon_matches_scipy_without_ties(seed: int) -> None:
     differences = np.random.default_rng(seed).normal(0.2, 1, 40)
-    theirs = stats.wilcoxon(differences, method="exact")
-    found = wilcoxon_test(differences)
-    assert found.p_value == pytest.approx(theirs.pvalue)
-    assert min(found.statistic, 40 * 41 / 2 - found.statistic) == pytest.approx(theirs.statistic)
+    expected = stats.wilcoxon(differences, method="exact")
+    result = wilcoxon_test(differences)
+    assert result.p_value == pytest.approx(expected.pvalue)
+    assert min(result.statistic, 40 * 41 / 2 - result.statistic) == pytest.approx(
+        expected.statistic
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_large_samples_use_the_normal_approximation_of_scipy(seed: int) -> None:
     differences = np.random.default_rng(seed).integers(-3, 5, 900).astype(float)
-    theirs = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
-    found = wilcoxon_test(differences)
-    assert not found.is_exact
-    assert found.p_value == pytest.approx(theirs.pvalue, rel=1e-9)
+    expected = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
+    result = wilcoxon_test(differences)
+    assert not result.is_exact
+    assert result.p_value == pytest.approx(expected.pvalue, rel=1e-9)
 
 
 def test_normal_approximation_and_exact_test_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,16 +80,18 @@ def test_all_zero_differences_give_p_1() -> None:
 def test_t_test_and_cohens_d_match_scipy(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first, second = rng.normal(0.3, 1, 25), rng.normal(0, 1, 25)
-    theirs = stats.ttest_rel(first, second)
-    found = paired_t_test(first - second)
-    assert found is not None
-    assert (found.statistic, found.p_value) == pytest.approx((theirs.statistic, theirs.pvalue))
-    assert found.degrees_of_freedom == theirs.df
-    d = cohens_d_paired(first - second)
-    assert d == pytest.approx(theirs.statistic / 5)
-    pooled = cohens_d_pooled(first, second)
+    expected = stats.ttest_rel(first, second)
+    result = paired_t_test(first - second)
+    assert result is not None
+    assert (result.statistic, result.p_value) == pytest.approx(
+        (expected.statistic, expected.pvalue)
+    )
+    assert result.degrees_of_freedom == expected.df
+    effect_size = cohens_d_paired(first - second)
+    assert effect_size == pytest.approx(expected.statistic / 5)  # 5 is the root of the 25 pairs
+    pooled_effect_size = cohens_d_pooled(first, second)
     independent = stats.ttest_ind(first, second)
-    assert pooled == pytest.approx(independent.statistic * np.sqrt(2 / 25))
+    assert pooled_effect_size == pytest.approx(independent.statistic * np.sqrt(2 / 25))
 
 
 def test_no_variation_gives_no_effect_size() -> None:
@@ -98,17 +109,26 @@ def test_hedges_correction_removes_the_bias() -> None:
     with pytest.raises(ValueError, match="degrees"):
         hedges_correction(1)
     draws = np.random.default_rng(0).normal(0.5, 1, (20_000, 8))
-    plain = (draws.mean(axis=1) / draws.std(axis=1, ddof=1)).mean()
-    assert plain > 0.54
-    assert plain * hedges_correction(7) == pytest.approx(0.5, abs=0.01)
+    uncorrected = (draws.mean(axis=1) / draws.std(axis=1, ddof=1)).mean()
+    assert uncorrected > 0.54, "in samples of eight, the uncorrected mean overestimates 0.5"
+    assert uncorrected * hedges_correction(7) == pytest.approx(0.5, abs=0.01)
 
 
 def test_rounding_errors_of_means_have_no_effect() -> None:
     thirds = np.array([0, 1, 2, 3]) / 3
     first, second = np.meshgrid(thirds, thirds)
-    right = np.concatenate([(first - second).ravel(), np.array([1 / 3, 2 / 3, 2 / 3])])
-    wrong = np.concatenate([((1 - second) - (1 - first)).ravel(), np.array([1 / 3, 2 / 3, 2 / 3])])
-    whole = np.round(3 * right)
-    assert len(np.unique(np.abs(wrong))) > len(np.unique(np.abs(whole)))
-    assert wilcoxon_test(right) == wilcoxon_test(wrong) == wilcoxon_test(whole)
+    differences = np.concatenate([(first - second).ravel(), np.array([1 / 3, 2 / 3, 2 / 3])])
+    differences_of_complements = np.concatenate(
+        [((1 - second) - (1 - first)).ravel(), np.array([1 / 3, 2 / 3, 2 / 3])]
+    )
+    integer_differences = np.round(3 * differences)
+    # The differences of the complements are the same except for rounding errors, which break ties.
+    assert len(np.unique(np.abs(differences_of_complements))) > len(
+        np.unique(np.abs(integer_differences))
+    )
+    assert (
+        wilcoxon_test(differences)
+        == wilcoxon_test(differences_of_complements)
+        == wilcoxon_test(integer_differences)
+    )
     assert wilcoxon_test(np.array([(1 - 1 / 3) - 2 / 3, 1.0])).n_zero == 1

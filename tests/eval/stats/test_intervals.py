@@ -1,3 +1,5 @@
+"""Tests Wilson, percentile and BCa intervals against SciPy, and bootstrap resampling."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -26,10 +28,10 @@ DENOMINATORS = np.array([[1.0, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]])
 )
 def test_wilson_matches_scipy(case: tuple[int, int], confidence: float) -> None:
     successes, trials = case
-    theirs = stats.binomtest(successes, trials).proportion_ci(confidence, method="wilson")
+    expected = stats.binomtest(successes, trials).proportion_ci(confidence, method="wilson")
     low, high = wilson_interval(successes, trials, confidence)
-    assert low == pytest.approx(theirs.low, abs=1e-12)
-    assert high == pytest.approx(theirs.high, abs=1e-12)
+    assert low == pytest.approx(expected.low, abs=1e-12)
+    assert high == pytest.approx(expected.high, abs=1e-12)
     assert 0 <= low <= successes / trials <= high <= 1
 
 
@@ -53,23 +55,25 @@ def make_clusters(seed: int, count: int) -> np.ndarray:
 @pytest.mark.parametrize("count", [30, 173])
 def test_percentile_and_bca_match_scipy(seed: int, count: int) -> None:
     data = make_clusters(seed + count, count)
-    ours = compute_ratio_distribution(
+    distribution = compute_ratio_distribution(
         ResampledCounts(
             data, compute_resampled_sums(data, ClusterResamples(len(data), 1000, seed))
         ),
         NUMERATORS,
         DENOMINATORS,
     )
-    found = ours.compute_intervals(0.95)
+    intervals = distribution.compute_intervals(0.95)
     for column in range(3):
 
-        def compute_ratio(drawn: np.ndarray, axis: int = -1, column: int = column) -> np.ndarray:
-            rows = data[np.asarray(drawn, dtype=int)]
-            tops = (rows @ NUMERATORS[column]).sum(axis=axis)
-            return tops / (rows @ DENOMINATORS[column]).sum(axis=axis)
+        def compute_ratio(
+            positions: np.ndarray, axis: int = -1, column: int = column
+        ) -> np.ndarray:
+            rows = data[np.asarray(positions, dtype=int)]
+            numerators = (rows @ NUMERATORS[column]).sum(axis=axis)
+            return numerators / (rows @ DENOMINATORS[column]).sum(axis=axis)
 
-        for method, bounds in (("percentile", found.percentile), ("BCa", found.bca)):
-            theirs = stats.bootstrap(
+        for method, bounds in (("percentile", intervals.percentile), ("BCa", intervals.bca)):
+            scipy_result = stats.bootstrap(
                 (np.arange(count),),
                 compute_ratio,
                 n_resamples=1000,
@@ -77,9 +81,11 @@ def test_percentile_and_bca_match_scipy(seed: int, count: int) -> None:
                 rng=np.random.default_rng(seed),
                 vectorized=True,
             )
-            expected = tuple(theirs.confidence_interval)
+            expected = tuple(scipy_result.confidence_interval)
             assert tuple(bounds[:, column]) == pytest.approx(expected, abs=1e-10)
-        assert ours.compute_standard_errors()[column] == pytest.approx(theirs.standard_error)
+        assert distribution.compute_standard_errors()[column] == pytest.approx(
+            scipy_result.standard_error
+        )
 
 
 def test_random_stream_does_not_depend_on_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,9 +96,9 @@ def test_random_stream_does_not_depend_on_batch_size(monkeypatch: pytest.MonkeyP
         compute_resampled_sums(data, ClusterResamples(len(data), 250, 42)), expected
     )
     # Batches of one row, of some rows, and rows longer than a batch.
-    for at_once in (1, 37, 37 * 7):
-        monkeypatch.setattr("eval.stats.bootstrap._MAX_WEIGHTS_PER_BATCH", at_once)
-        monkeypatch.setattr("eval.stats.bootstrap._MAX_DRAWS_PER_STEP", max(1, at_once // 3))
+    for batch_size in (1, 37, 37 * 7):
+        monkeypatch.setattr("eval.stats.bootstrap._MAX_WEIGHTS_PER_BATCH", batch_size)
+        monkeypatch.setattr("eval.stats.bootstrap._MAX_DRAWS_PER_STEP", max(1, batch_size // 3))
         assert np.array_equal(
             compute_resampled_sums(data, ClusterResamples(len(data), 250, 42)), expected
         )
@@ -109,37 +115,37 @@ def test_large_sums_stay_exact() -> None:
 def test_blocks_share_one_random_stream() -> None:
     first, second = make_clusters(5, 20), make_clusters(6, 20)
     second[:, 2] = 0
-    together = resample_blocks([first, second], ClusterResamples(20, 100, 9))
+    blocks = resample_blocks([first, second], ClusterResamples(20, 100, 9))
     assert np.array_equal(
-        together[0].sums, compute_resampled_sums(first, ClusterResamples(len(first), 100, 9))
+        blocks[0].sums, compute_resampled_sums(first, ClusterResamples(len(first), 100, 9))
     )
     assert np.array_equal(
-        together[1].sums, compute_resampled_sums(second, ClusterResamples(len(second), 100, 9))
+        blocks[1].sums, compute_resampled_sums(second, ClusterResamples(len(second), 100, 9))
     )
     assert resample_blocks([], ClusterResamples(20, 100, 9)) == []
 
 
 def test_no_clusters_give_no_values_and_no_warning() -> None:
     empty = np.zeros((0, 4))
-    found = compute_ratio_distribution(
+    distribution = compute_ratio_distribution(
         ResampledCounts(empty, compute_resampled_sums(empty, ClusterResamples(len(empty), 10, 1))),
         NUMERATORS,
         DENOMINATORS,
     )
-    assert np.isnan(found.values).all()
-    assert found.degenerate.all()
-    assert np.isnan(found.compute_standard_errors()).all()
+    assert np.isnan(distribution.values).all()
+    assert distribution.degenerate.all()
+    assert np.isnan(distribution.compute_standard_errors()).all()
 
 
 def test_all_successes_are_marked_degenerate() -> None:
     data = np.tile([2.0, 0, 0, 0], (12, 1))
-    found = compute_ratio_distribution(
+    distribution = compute_ratio_distribution(
         ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 200, 1))),
         NUMERATORS,
         DENOMINATORS,
     )
-    intervals = found.compute_intervals()
-    assert found.values[0] == 1
+    intervals = distribution.compute_intervals()
+    assert distribution.values[0] == 1
     assert intervals.degenerate[0]
     assert intervals.support[0] == 12
     assert np.isnan(intervals.bca[:, 0]).all()
@@ -148,19 +154,19 @@ def test_all_successes_are_marked_degenerate() -> None:
 def test_resamples_with_denominator_zero_are_left_out() -> None:
     data = np.zeros((6, 4))
     data[0], data[1] = [1, 0, 0, 0], [1, 1, 0, 0]
-    found = compute_ratio_distribution(
+    distribution = compute_ratio_distribution(
         ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 400, 7))),
         NUMERATORS,
         DENOMINATORS,
     )
-    share = found.undefined_share[0]
+    undefined_share = distribution.undefined_share[0]
     # Neither of the two clusters is drawn in (4/6)^6 of the resamples.
-    assert share == pytest.approx((4 / 6) ** 6, abs=0.05)
+    assert undefined_share == pytest.approx((4 / 6) ** 6, abs=0.05)
     # Two clusters are too few for the bootstrap, though its resamples do vary.
-    assert found.degenerate[0]
-    known = found.replicates[:, 0][~np.isnan(found.replicates[:, 0])]
-    assert found.compute_intervals().percentile[:, 0] == pytest.approx(
-        np.quantile(known, [0.025, 0.975])
+    assert distribution.degenerate[0]
+    defined = distribution.replicates[:, 0][~np.isnan(distribution.replicates[:, 0])]
+    assert distribution.compute_intervals().percentile[:, 0] == pytest.approx(
+        np.quantile(defined, [0.025, 0.975])
     )
 
 
@@ -168,18 +174,20 @@ def test_resamples_with_denominator_zero_are_left_out() -> None:
 @given(st.integers(0, 10_000), st.sampled_from([0.8, 0.95]))
 def test_quantiles_match_numpy(seed: int, confidence: float) -> None:
     data = make_clusters(seed, 9)
-    found = compute_ratio_distribution(
+    distribution = compute_ratio_distribution(
         ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 101, seed))),
         NUMERATORS,
         DENOMINATORS,
     )
     tails = [0.5 - confidence / 2, 0.5 + confidence / 2]
     for column in range(3):
-        replicates = found.replicates[:, column]
+        replicates = distribution.replicates[:, column]
         if np.isnan(replicates).any():
             continue
         expected = np.quantile(replicates, tails)
-        assert found.compute_intervals(confidence).percentile[:, column] == pytest.approx(expected)
+        assert distribution.compute_intervals(confidence).percentile[:, column] == pytest.approx(
+            expected
+        )
 
 
 def test_values_are_rounded_to_twelve_digits() -> None:
@@ -188,10 +196,11 @@ def test_values_are_rounded_to_twelve_digits() -> None:
 
 
 def test_underflowing_values_have_no_bca_interval() -> None:
-    # Squares of such deviations are above zero, but cubes underflow: 0/0 would warn.
+    # The squares of such small deviations are above zero, but their cubes underflow to zero, so
+    # BCa would divide zero by zero.
     tiny = np.column_stack([np.array([0.0, 1e-120, 3e-120, 2e-120]), np.ones(4)])
     data = ResampledCounts(tiny, compute_resampled_sums(tiny, ClusterResamples(4, 200, 1)))
-    found = compute_ratio_distribution(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-    intervals = found.compute_intervals(0.95)
+    distribution = compute_ratio_distribution(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    intervals = distribution.compute_intervals(0.95)
     assert np.isnan(intervals.bca).all()
     assert np.isfinite(intervals.percentile).all()

@@ -1,3 +1,5 @@
+"""Tests McNemar, Holm, Newcombe and bootstrap p-values against SciPy and manual values."""
+
 from __future__ import annotations
 
 import math
@@ -55,18 +57,18 @@ def test_mcnemar_refuses_negative_counts() -> None:
         mcnemar_exact(-1, 2)
 
 
-def holm_by_definition(values: list[float | None]) -> list[float | None]:
-    """Holm by its definition: the smallest level at which each hypothesis is still rejected."""
-    known = sorted(value for value in values if value is not None)
-    m = len(known)
+def adjust_holm_by_definition(values: list[float | None]) -> list[float | None]:
+    """Returns the smallest level at which Holm's procedure still rejects each hypothesis."""
+    known_values = sorted(value for value in values if value is not None)
+    count = len(known_values)
 
     def is_rejected(value: float, alpha: float) -> bool:
-        for rank, other in enumerate(known):
-            if other * (m - rank) > alpha:
+        for rank, other in enumerate(known_values):
+            if other * (count - rank) > alpha:
                 return value < other
         return True
 
-    levels = sorted({v * (m - r) for r, v in enumerate(known)})
+    levels = sorted({v * (count - r) for r, v in enumerate(known_values)})
     return [
         None if value is None else next(level for level in levels if is_rejected(value, level))
         for value in values
@@ -76,14 +78,16 @@ def holm_by_definition(values: list[float | None]) -> list[float | None]:
 @given(PROBABILITIES)
 def test_holm_matches_its_definition(values: list[float | None]) -> None:
     adjusted = adjust_holm(values)
-    for ours, theirs, raw in zip(adjusted, holm_by_definition(values), values, strict=True):
-        if raw is None:
-            assert ours is None
+    for adjusted_p, expected_p, p_value in zip(
+        adjusted, adjust_holm_by_definition(values), values, strict=True
+    ):
+        if p_value is None:
+            assert adjusted_p is None
         else:
-            assert ours is not None
-            assert theirs is not None
-            assert ours == min(1.0, theirs)
-            assert raw <= ours <= 1
+            assert adjusted_p is not None
+            assert expected_p is not None
+            assert adjusted_p == min(1.0, expected_p)
+            assert p_value <= adjusted_p <= 1
 
 
 @given(PROBABILITIES)
@@ -129,20 +133,27 @@ def test_newcombe_of_two_perfect_systems_has_positive_width() -> None:
 
 
 def test_newcombe_matches_manual_values() -> None:
-    # n = 50, 20 + 12 against 20 + 2: Wilson limits by scipy, phi with the continuity correction.
+    # Of 50 pairs, 20 + 12 are right for the first system and 20 + 2 for the second. The limits are
+    # Wilson's by SciPy, and phi has the continuity correction.
     a, b, c, d = 20, 12, 2, 16
-    one, two = (stats.binomtest(k, 50).proportion_ci(method="wilson") for k in (a + b, a + c))
+    first, second = (stats.binomtest(k, 50).proportion_ci(method="wilson") for k in (a + b, a + c))
     phi = (a * d - b * c - 25) / math.sqrt(32 * 18 * 22 * 28)
-    down = (32 / 50 - one.low, two.high - 22 / 50)
-    up = (one.high - 32 / 50, 22 / 50 - two.low)
+    lower_parts = (32 / 50 - first.low, second.high - 22 / 50)
+    upper_parts = (first.high - 32 / 50, 22 / 50 - second.low)
     expected = (
-        0.2 - math.sqrt(down[0] ** 2 - 2 * phi * down[0] * down[1] + down[1] ** 2),
-        0.2 + math.sqrt(up[0] ** 2 - 2 * phi * up[0] * up[1] + up[1] ** 2),
+        0.2
+        - math.sqrt(
+            lower_parts[0] ** 2 - 2 * phi * lower_parts[0] * lower_parts[1] + lower_parts[1] ** 2
+        ),
+        0.2
+        + math.sqrt(
+            upper_parts[0] ** 2 - 2 * phi * upper_parts[0] * upper_parts[1] + upper_parts[1] ** 2
+        ),
     )
     assert newcombe_paired_interval(Discordant(a, b, c, d)) == pytest.approx(expected)
-    # Weak agreement does not survive the correction: as if independent.
-    weak = newcombe_paired_interval(Discordant(3, 2, 2, 3))
-    assert weak == pytest.approx(
+    # The correction sets a weak phi to zero, as if the systems were independent.
+    weak_interval = newcombe_paired_interval(Discordant(3, 2, 2, 3))
+    assert weak_interval == pytest.approx(
         square_and_add((0.5, wilson_interval(5, 10)), (0.5, wilson_interval(5, 10)))
     )
 
@@ -150,11 +161,11 @@ def test_newcombe_matches_manual_values() -> None:
 def test_newcombe_has_nominal_coverage() -> None:
     rng = np.random.default_rng(11)
     shares = (0.85, 0.08, 0.02, 0.05)
-    held = 0
+    covered = 0
     for _ in range(500):
         low, high = newcombe_paired_interval(Discordant(*rng.multinomial(80, shares).tolist()))
-        held += low <= 0.06 <= high
-    assert held / 500 > 0.93
+        covered += low <= 0.06 <= high
+    assert covered / 500 > 0.93
 
 
 def test_square_and_add_of_equal_extremes() -> None:
@@ -165,30 +176,30 @@ def test_square_and_add_of_equal_extremes() -> None:
 
 def make_difference(seed: int, shift: float) -> Distribution:
     rng = np.random.default_rng(seed)
-    right = [(rng.random((80, 1)) < rate).astype(float) for rate in (0.5 + shift, 0.5)]
-    blocks = [np.concatenate([one, 1 - one], axis=1) for one in right]
+    correct = [(rng.random((80, 1)) < rate).astype(float) for rate in (0.5 + shift, 0.5)]
+    blocks = [np.concatenate([column, 1 - column], axis=1) for column in correct]
     first, second = (
         compute_ratio_distribution(
-            ResampledCounts(b.per_cluster, b.sums), np.eye(1, 2), np.ones((1, 2))
+            ResampledCounts(block.per_cluster, block.sums), np.eye(1, 2), np.ones((1, 2))
         )
-        for b in resample_blocks(blocks, ClusterResamples(80, 500, seed))
+        for block in resample_blocks(blocks, ClusterResamples(80, 500, seed))
     )
     return first - second
 
 
 def test_identical_systems_show_no_difference() -> None:
-    data = make_difference(1, 0.2)
-    same = data - data
-    assert same.degenerate[0]
-    assert compute_bootstrap_p(same)[0] == 1.0
+    difference = make_difference(1, 0.2)
+    zero_difference = difference - difference
+    assert zero_difference.degenerate[0]
+    assert compute_bootstrap_p(zero_difference)[0] == 1.0
 
 
 def test_bootstrap_p_value_detects_only_real_differences() -> None:
     assert compute_bootstrap_p(make_difference(1, 0.4))[0] == pytest.approx(2 / 501)
     false_alarms = sum(
-        float(compute_bootstrap_p(make_difference(s, 0.0))[0]) < 0.05 for s in range(200)
+        float(compute_bootstrap_p(make_difference(seed, 0.0))[0]) < 0.05 for seed in range(200)
     )
-    assert 1 <= false_alarms <= 22
+    assert 1 <= false_alarms <= 22, "about 10 of 200 (5 %) are expected"
 
 
 def test_bootstrap_p_without_values_is_nan() -> None:
@@ -211,19 +222,20 @@ def test_minimum_detectable_effect() -> None:
 def test_mcnemar_floor_has_the_requested_power(n_cards: int) -> None:
     floor = mcnemar_minimum_effect(n_cards)
     assert floor is not None
+    # Six discordant cards in one direction are the fewest with p < 0.05.
     assert stats.binom.sf(5, n_cards, floor) == pytest.approx(0.8, abs=1e-6)
     assert mcnemar_exact(0, 6) < 0.05 < mcnemar_exact(0, 5)
 
 
 def test_minimum_detectable_effect_is_found_with_its_power() -> None:
-    # Simulated McNemar at the effect it names: found in about 80 % of samples.
+    # McNemar's test must find the detectable effect in about 80 % of simulated samples.
     rng = np.random.default_rng(5)
-    error = math.sqrt((0.16 - 0.08**2) / 400)
-    effect = minimum_detectable_effect(error, 400)
+    standard_error = math.sqrt((0.16 - 0.08**2) / 400)
+    effect = minimum_detectable_effect(standard_error, 400)
     assert effect is not None
-    tilted = np.array([0.70, 0.08 + effect / 2, 0.08 - effect / 2, 0.14])
-    found = 0
+    probabilities = np.array([0.70, 0.08 + effect / 2, 0.08 - effect / 2, 0.14])
+    detections = 0
     for _ in range(400):
-        _, only_a, only_b, _ = rng.multinomial(400, tilted / tilted.sum()).tolist()
-        found += mcnemar_exact(only_a, only_b) < 0.05
-    assert 0.72 < found / 400 < 0.88
+        _, only_a, only_b, _ = rng.multinomial(400, probabilities / probabilities.sum()).tolist()
+        detections += mcnemar_exact(only_a, only_b) < 0.05
+    assert 0.72 < detections / 400 < 0.88

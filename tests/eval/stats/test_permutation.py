@@ -1,3 +1,5 @@
+"""Tests the sign-flip test against enumeration, SciPy and McNemar's test."""
+
 from __future__ import annotations
 
 from itertools import product
@@ -11,43 +13,45 @@ from scipy import stats
 from eval.stats.paired_tests import mcnemar_exact
 from eval.stats.permutation import sign_flip_test
 
-SMALL = st.lists(st.sampled_from([-1.0, -0.63, -0.5, 0.0, 0.25, 0.5, 0.63, 1.0]), max_size=9)
+SMALL_DIFFERENCES = st.lists(
+    st.sampled_from([-1.0, -0.63, -0.5, 0.0, 0.25, 0.5, 0.63, 1.0]), max_size=9
+)
 
 
-def p_value_by_enumeration(differences: list[float]) -> float:
-    """The definition: the share of all sign patterns whose sum is at least as far from zero."""
-    sizes = [abs(one) for one in differences]
+def compute_p_value_by_enumeration(differences: list[float]) -> float:
+    """Returns the share of all sign patterns whose sum is at least as far from zero."""
+    sizes = [abs(difference) for difference in differences]
     observed = abs(sum(differences)) - 1e-9
     sums = [
         abs(sum(s * size for s, size in zip(signs, sizes, strict=True)))
         for signs in product((-1, 1), repeat=len(sizes))
     ]
-    return sum(one >= observed for one in sums) / len(sums)
+    return sum(total >= observed for total in sums) / len(sums)
 
 
-@given(SMALL)
+@given(SMALL_DIFFERENCES)
 def test_few_differences_are_tested_exactly(differences: list[float]) -> None:
-    found = sign_flip_test(np.array(differences))
-    assert found.is_exact
-    assert found.p_value == pytest.approx(p_value_by_enumeration(differences))
-    assert found.n_differ == sum(one != 0 for one in differences)
+    result = sign_flip_test(np.array(differences))
+    assert result.is_exact
+    assert result.p_value == pytest.approx(compute_p_value_by_enumeration(differences))
+    assert result.n_differ == sum(difference != 0 for difference in differences)
 
 
-@given(SMALL)
-def test_neither_order_nor_direction_nor_scale_nor_zeros_matter(differences: list[float]) -> None:
-    once = sign_flip_test(np.array(differences)).p_value
+@given(SMALL_DIFFERENCES)
+def test_order_direction_scale_and_zeros_do_not_change_p(differences: list[float]) -> None:
+    p_value = sign_flip_test(np.array(differences)).p_value
     shuffled = sorted(differences)
-    assert sign_flip_test(np.array(shuffled)).p_value == pytest.approx(once)
-    assert sign_flip_test(-np.array(differences)).p_value == pytest.approx(once)
-    assert sign_flip_test(np.array([*differences, 0.0, 0.0]) * 7).p_value == pytest.approx(once)
+    assert sign_flip_test(np.array(shuffled)).p_value == pytest.approx(p_value)
+    assert sign_flip_test(-np.array(differences)).p_value == pytest.approx(p_value)
+    assert sign_flip_test(np.array([*differences, 0.0, 0.0]) * 7).p_value == pytest.approx(p_value)
 
 
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_equal_differences_match_mcnemar(up: int, down: int) -> None:
-    found = sign_flip_test(np.array([1 / 3] * up + [2 / 3 - 1] * down))
-    assert found.is_mcnemar
-    assert found.is_exact
-    assert found.p_value == mcnemar_exact(up, down)
+    result = sign_flip_test(np.array([1 / 3] * up + [2 / 3 - 1] * down))
+    assert result.is_mcnemar
+    assert result.is_exact
+    assert result.p_value == mcnemar_exact(up, down)
 
 
 def test_exact_test_matches_scipy() -> None:
@@ -63,10 +67,10 @@ def test_exact_test_matches_scipy() -> None:
 @given(st.integers(0, 100))
 def test_many_differences_agree_with_the_t_test(seed: int) -> None:
     values = np.random.default_rng(seed).normal(0.05, 1, 400)
-    found = sign_flip_test(values, seed=seed)
-    assert not found.is_exact
-    assert found.p_value == pytest.approx(stats.ttest_1samp(values, 0).pvalue, abs=0.02)
-    assert 0 < found.p_value <= 1
+    result = sign_flip_test(values, seed=seed)
+    assert not result.is_exact
+    assert result.p_value == pytest.approx(stats.ttest_1samp(values, 0).pvalue, abs=0.02)
+    assert 0 < result.p_value <= 1
 
 
 def test_random_signs_never_give_p_zero() -> None:
@@ -81,11 +85,11 @@ def test_random_signs_come_from_the_seed() -> None:
 
 
 def test_batched_sign_flips_are_all_counted_once() -> None:
-    # 20,000 flips of 1,500 signs are drawn in many pieces.
+    # 20,000 flips of 1,500 signs are drawn in many batches; p is (count + 1) / 20,001.
     values = np.random.default_rng(2).normal(0.02, 1, 1500)
-    p = sign_flip_test(values).p_value
-    assert p == pytest.approx(stats.ttest_1samp(values, 0).pvalue, abs=0.02)
-    assert p * 20_001 == pytest.approx(round(p * 20_001))
+    p_value = sign_flip_test(values).p_value
+    assert p_value == pytest.approx(stats.ttest_1samp(values, 0).pvalue, abs=0.02)
+    assert p_value * 20_001 == pytest.approx(round(p_value * 20_001))
 
 
 def test_no_differences_give_p_1() -> None:

@@ -1,3 +1,5 @@
+"""Tests power and sample sizes against sums over all outcomes."""
+
 from __future__ import annotations
 
 from functools import cache
@@ -29,8 +31,8 @@ cached_mcnemar = cache(mcnemar_exact)
 def test_power_matches_the_sum_over_all_tables(
     n: int, effect: float, discordant: float, alpha: float
 ) -> None:
-    one, other = (discordant + effect) / 2, (discordant - effect) / 2
-    table = multinomial(n, [one, other, 1 - one - other])
+    first_only, second_only = (discordant + effect) / 2, (discordant - effect) / 2
+    table = multinomial(n, [first_only, second_only, 1 - first_only - second_only])
     expected = sum(
         table.pmf([a, b, n - a - b])
         for a in range(n + 1)
@@ -49,20 +51,22 @@ def test_power_matches_the_sum_over_all_tables(
 )
 def test_power_rises_with_the_effect(n: int, discordant: float, small: float, large: float) -> None:
     small, large = sorted((small * discordant, large * discordant))
-    weak, strong = (mcnemar_power(n, effect, discordant) for effect in (small, large))
-    assert 0 <= weak <= strong + 1e-9 <= 1 + 2e-9
-    assert mcnemar_power(n, -large, discordant) == pytest.approx(strong, abs=1e-9)
+    lower_power, higher_power = (mcnemar_power(n, effect, discordant) for effect in (small, large))
+    assert 0 <= lower_power <= higher_power + 1e-9 <= 1 + 2e-9
+    assert mcnemar_power(n, -large, discordant) == pytest.approx(higher_power, abs=1e-9)
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(8, 800), st.floats(0.05, 0.6), st.floats(0.2, 1))
-def test_power_rises_with_the_number_of_cards(n: int, discordant: float, part: float) -> None:
-    effect = part * discordant
-    weak, strong = (mcnemar_power(cards, effect, discordant) for cards in (n, 2 * n))
-    assert strong >= weak - 1e-9
+def test_power_rises_with_the_number_of_cards(
+    n: int, discordant: float, effect_share: float
+) -> None:
+    effect = effect_share * discordant
+    lower_power, higher_power = (mcnemar_power(cards, effect, discordant) for cards in (n, 2 * n))
+    assert higher_power >= lower_power - 1e-9
 
 
-def test_mcnemar_keeps_its_level() -> None:
+def test_mcnemar_false_positive_rate_is_at_most_alpha() -> None:
     for n in (10, 42, 300):
         for discordant in (0.05, 0.2, 1.0):
             assert mcnemar_power(n, 0.0, discordant) <= 0.05
@@ -76,10 +80,10 @@ def test_required_cards_are_the_smallest_sufficient_number(
     needed = compute_cards_needed(effect, discordant)
     assert all(mcnemar_power(needed + k, effect, discordant) >= 0.8 for k in range(50))
     assert mcnemar_power(needed - 1, effect, discordant) < 0.8
-    found = compute_detectable_effect(needed, discordant)
-    assert found is not None
-    assert found <= effect
-    assert mcnemar_power(needed, found, discordant) == pytest.approx(0.8, abs=1e-6)
+    detectable = compute_detectable_effect(needed, discordant)
+    assert detectable is not None
+    assert detectable <= effect
+    assert mcnemar_power(needed, detectable, discordant) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_one_sided_discordance_gives_the_mcnemar_floor() -> None:
@@ -96,10 +100,12 @@ def test_too_few_cards_have_no_power() -> None:
         compute_cards_needed(0.0001, 1.0)
 
 
-@pytest.mark.parametrize("wrong", [(0, 0.1, 0.2), (10, 0.3, 0.2), (10, 0.1, 0.0), (10, 0.1, 1.5)])
-def test_impossible_effects_are_refused(wrong: tuple[int, float, float]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [(0, 0.1, 0.2), (10, 0.3, 0.2), (10, 0.1, 0.0), (10, 0.1, 1.5)]
+)
+def test_impossible_effects_are_refused(arguments: tuple[int, float, float]) -> None:
     with pytest.raises(ValueError, match="impossible comparison"):
-        mcnemar_power(*wrong)
+        mcnemar_power(*arguments)
     with pytest.raises(ValueError, match="impossible effect"):
         compute_cards_needed(0.3, 0.2)
 
@@ -118,7 +124,7 @@ def test_cards_for_half_width_are_the_smallest_sufficient_number(
 
 def test_known_sample_sizes_are_reproduced() -> None:
     assert compute_cards_for_half_width(0.05) == 381
-    # All discord one-sided, ten in a hundred: McNemar needs six of them.
+    # If all discordant cards favour one system, McNemar's test needs six of them for p < 0.05.
     assert mcnemar_power(100, 0.1, 0.1) == pytest.approx(binom.sf(5, 100, 0.1), abs=1e-9)
     assert design_effect(3, 0.5) == 2.0
     with pytest.raises(ValueError, match="width"):

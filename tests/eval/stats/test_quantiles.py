@@ -1,4 +1,4 @@
-"""Quantiles over rows match NumPy's ``inverted_cdf``, in the sample and in resamples."""
+"""Tests that quantiles match NumPy's ``inverted_cdf``, in the sample and in resamples."""
 
 from __future__ import annotations
 
@@ -25,22 +25,27 @@ def test_quantiles_match_numpy_on_resampled_rows(
     rows = np.array(values)
     clusters = np.arange(len(values)) // repeats
     draws = ClusterResamples(int(clusters.max()) + 1, n_resamples=20, seed=seed)
-    found = bootstrap_quantiles(rows, clusters, draws, LEVELS)
-    assert found.values.tolist() == np.quantile(rows, LEVELS, method="inverted_cdf").tolist()
-    drawn = np.random.default_rng(seed).integers(0, draws.n_clusters, (20, draws.n_clusters))
-    for replicate, of in zip(found.replicates, drawn, strict=True):
-        again = np.concatenate([rows[clusters == cluster] for cluster in of])
-        assert replicate.tolist() == np.quantile(again, LEVELS, method="inverted_cdf").tolist()
-    assert np.isnan(found.jackknife).all(), "BCa intervals are not valid for quantiles"
+    distribution = bootstrap_quantiles(rows, clusters, draws, LEVELS)
+    assert distribution.values.tolist() == np.quantile(rows, LEVELS, method="inverted_cdf").tolist()
+    drawn_clusters = np.random.default_rng(seed).integers(
+        0, draws.n_clusters, (20, draws.n_clusters)
+    )
+    for replicate, resample in zip(distribution.replicates, drawn_clusters, strict=True):
+        resampled_rows = np.concatenate([rows[clusters == cluster] for cluster in resample])
+        assert (
+            replicate.tolist()
+            == np.quantile(resampled_rows, LEVELS, method="inverted_cdf").tolist()
+        )
+    assert np.isnan(distribution.jackknife).all(), "BCa intervals are not valid for quantiles"
 
 
 def test_resample_without_rows_has_no_quantile() -> None:
-    # Two of three samples have no latency: in some resamples only those come up.
-    found = bootstrap_quantiles(
+    # Two of three samples have no latency, so some resamples have no value at all.
+    distribution = bootstrap_quantiles(
         np.array([2.5]), np.array([1]), ClusterResamples(3, n_resamples=200, seed=1), (0.5,)
     )
-    none = np.isnan(found.replicates[:, 0])
-    assert 0 < none.sum() < 200
-    assert set(found.replicates[~none, 0]) == {2.5}
-    assert found.values[0] == pytest.approx(2.5)
-    assert found.support[0] == 1
+    undefined = np.isnan(distribution.replicates[:, 0])
+    assert 0 < undefined.sum() < 200
+    assert set(distribution.replicates[~undefined, 0]) == {2.5}
+    assert distribution.values[0] == pytest.approx(2.5)
+    assert distribution.support[0] == 1

@@ -1,4 +1,4 @@
-"""A small catalogue whose claims are judged by models, and its items to judge."""
+"""Fixtures: a small catalogue, its pages, and the items of it that a model judges."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def pages(workspace: Path) -> SourcePages:
 
 @pytest.fixture
 def all_judge_items(catalog: Catalog, pages: SourcePages) -> list[JudgeItem]:
-    """Six claims and eighteen anchors."""
+    """Returns six claims and eighteen anchors, which are facts with a known verdict."""
     return list_items_to_judge(catalog, pages, range(6))

@@ -1,4 +1,4 @@
-"""The catalogue reader: the public Markdown layout, JSON lines, and refused files."""
+"""Tests the catalogue reader: the public Markdown layout, JSON lines, and refused files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from eval.synthlink.catalog_markdown import LayoutError, read_category, render_c
 from eval.synthlink.question import CATEGORIES, Question, Source, Step
 from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
 
-HEAD = """# SynthLink60 Catalog: Policy and Social Movements
+HEADER = """# SynthLink60 Catalog: Policy and Social Movements
 
 One paragraph.
 
 | Question ID | Question Text | Expected Answer Summary | Traceable Sources | Reasoning Steps |
 |-------------|---------------|-------------------------|-------------------|-----------------|
 """
-ROW = (
+TABLE_ROW = (
     "| PSM-01 | How did #MeToo change *U.S.* law? | Since 2017–18 it’s “harder” to hide. "
     "| Topics: #MeToo movement, Sexual harassment in the United States "
     "| 1. Confirm who began it (U.S., 2006). 2. Research Basel III. 3. Link to laws. "
@@ -30,17 +30,17 @@ ROW = (
 
 
 def test_row_is_parsed_exactly() -> None:
-    ((line, found),) = read_category(HEAD + ROW)
+    ((line, question),) = read_category(HEADER + TABLE_ROW)
     assert line == 7
-    assert found.id == "PSM-01"
-    assert found.category == "PSM"
-    assert found.question == "How did #MeToo change *U.S.* law?"
-    assert found.answer == "Since 2017–18 it’s “harder” to hide."
-    assert [source.title for source in found.sources] == [
+    assert question.id == "PSM-01"
+    assert question.category == "PSM"
+    assert question.question == "How did #MeToo change *U.S.* law?"
+    assert question.answer == "Since 2017–18 it’s “harder” to hide."
+    assert [source.title for source in question.sources] == [
         "#MeToo movement",
         "Sexual harassment in the United States",
     ]
-    assert [step.instruction for step in found.steps] == [
+    assert [step.instruction for step in question.steps] == [
         "Confirm who began it (U.S., 2006).",
         "Research Basel III.",
         "Link to laws.",
@@ -49,44 +49,44 @@ def test_row_is_parsed_exactly() -> None:
 
 
 def test_out_of_order_number_is_part_of_its_step() -> None:
-    row = ROW.replace("Link to laws.", "Link to Title 9. 12. 3. and 1. laws.")
-    ((_, found),) = read_category(HEAD + row)
-    assert [step.instruction for step in found.steps][2] == "Link to Title 9. 12. 3. and 1. laws."
+    row = TABLE_ROW.replace("Link to laws.", "Link to Title 9. 12. 3. and 1. laws.")
+    ((_, question),) = read_category(HEADER + row)
+    assert question.steps[2].instruction == "Link to Title 9. 12. 3. and 1. laws."
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_only_line_feeds_end_lines(end: str) -> None:
-    odd = "How did\u2028#MeToo\x0bchange\x85law?"
-    row = ROW.replace("How did #MeToo change *U.S.* law?", odd)
-    ((line, found),) = read_category((HEAD + row).replace("\n", end))
-    assert (line, found.question) == (7, odd)
-    assert read_category(render_category("PSM", [found], "One paragraph."))[0][1] == found
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_unusual_line_separators_do_not_end_a_row(line_end: str) -> None:
+    unusual_text = "How did\u2028#MeToo\x0bchange\x85law?"
+    row = TABLE_ROW.replace("How did #MeToo change *U.S.* law?", unusual_text)
+    ((line, question),) = read_category((HEADER + row).replace("\n", line_end))
+    assert (line, question.question) == (7, unusual_text)
+    assert read_category(render_category("PSM", [question], "One paragraph."))[0][1] == question
 
 
 @pytest.mark.parametrize(
-    ("text", "says", "line"),
+    ("text", "message", "line"),
     [
         ("", "headings", 1),
-        (HEAD.replace("# S", "S") + ROW, "0 first-level headings", 1),
-        (HEAD + ROW + "\n# Again\n", "2 first-level headings", 9),
-        (HEAD.split("|")[0], "no table", 4),
-        (HEAD.replace("Question Text", "Question"), "columns are not", 5),
-        (HEAD.replace("|---", "| x "), "row of dashes", 6),
-        (HEAD + ROW.replace("PSM-01", "PSM-1"), "not an id", 7),
-        (HEAD + ROW.replace("PSM-01", "XYZ-01"), "not an id", 7),
-        (HEAD + ROW.replace("| Topics:", "Topics:"), "4 columns", 7),
-        (HEAD + ROW.replace("#MeToo change", "#MeToo | change"), "6 columns", 7),
-        (HEAD + ROW.replace("Topics: ", "Pages: "), "do not begin with", 7),
-        (HEAD + ROW.replace(" 1. Confirm", " Confirm"), "do not begin with '1. '", 7),
-        (HEAD + ROW.replace("1. Confirm who began it (U.S., 2006).", "1. "), "empty", 7),
-        (HEAD + ROW.rstrip().rstrip("|"), "end in a pipe", 7),
-        (HEAD + ROW + "\n" + ROW, "a second table", 9),
+        (HEADER.replace("# S", "S") + TABLE_ROW, "0 first-level headings", 1),
+        (HEADER + TABLE_ROW + "\n# Again\n", "2 first-level headings", 9),
+        (HEADER.split("|")[0], "no table", 4),
+        (HEADER.replace("Question Text", "Question"), "columns are not", 5),
+        (HEADER.replace("|---", "| x "), "row of dashes", 6),
+        (HEADER + TABLE_ROW.replace("PSM-01", "PSM-1"), "not an id", 7),
+        (HEADER + TABLE_ROW.replace("PSM-01", "XYZ-01"), "not an id", 7),
+        (HEADER + TABLE_ROW.replace("| Topics:", "Topics:"), "4 columns", 7),
+        (HEADER + TABLE_ROW.replace("#MeToo change", "#MeToo | change"), "6 columns", 7),
+        (HEADER + TABLE_ROW.replace("Topics: ", "Pages: "), "do not begin with", 7),
+        (HEADER + TABLE_ROW.replace(" 1. Confirm", " Confirm"), "do not begin with '1. '", 7),
+        (HEADER + TABLE_ROW.replace("1. Confirm who began it (U.S., 2006).", "1. "), "empty", 7),
+        (HEADER + TABLE_ROW.rstrip().rstrip("|"), "end in a pipe", 7),
+        (HEADER + TABLE_ROW + "\n" + TABLE_ROW, "a second table", 9),
     ],
 )  # fmt: skip
-def test_other_layout_is_refused_with_its_line(text: str, says: str, line: int) -> None:
-    with pytest.raises(LayoutError, match=says) as caught:
+def test_other_layout_is_refused_with_its_line(text: str, message: str, line: int) -> None:
+    with pytest.raises(LayoutError, match=message) as error_info:
         read_category(text)
-    assert caught.value.line == line
+    assert error_info.value.line == line
 
 
 _TEXT = st.text(
@@ -99,62 +99,62 @@ _URL = st.from_regex(r"https://[a-z]{1,8}\.example/[A-Za-z_()'%,.-]{0,12}", full
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Question:
-    """Generates questions whose steps do not start with numbers and whose topics have no comma."""
-    plain = _TEXT.filter(lambda text: not text[0].isdigit() and "[" not in text)
-    bare = st.builds(Source, plain.filter(lambda text: "," not in text))
-    linked = st.builds(Source, _WORDS.filter(lambda text: "\\" not in text), _URL)
+def generate_question(draw: st.DrawFn) -> Question:
+    """Generates a question whose steps do not start with a number and whose topics lack commas."""
+    plain_text = _TEXT.filter(lambda text: not text[0].isdigit() and "[" not in text)
+    source_without_url = st.builds(Source, plain_text.filter(lambda text: "," not in text))
+    source_with_url = st.builds(Source, _WORDS.filter(lambda text: "\\" not in text), _URL)
     return Question(
         id="SFT-07",
         category="SFT",
         question=draw(_WORDS),
         answer=draw(_WORDS),
-        sources=tuple(draw(st.lists(bare | linked, min_size=1, max_size=4))),
-        steps=tuple(map(Step, draw(st.lists(plain, min_size=1, max_size=5)))),
+        sources=tuple(draw(st.lists(source_without_url | source_with_url, min_size=1, max_size=4))),
+        steps=tuple(map(Step, draw(st.lists(plain_text, min_size=1, max_size=5)))),
     )
 
 
 @settings(deadline=None, max_examples=200)
-@given(questions())
+@given(generate_question())
 def test_rendered_catalogue_is_read_back(question: Question) -> None:
     text = render_category("SFT", [question], "A paragraph.")
-    assert [found for _, found in read_category(text)] == [question]
+    assert [row for _, row in read_category(text)] == [question]
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for whole in (text, HEAD + text, HEAD + ROW + text):
+    for document in (text, HEADER + text, HEADER + TABLE_ROW + text):
         line = 1
         try:
-            read_category(whole)
+            read_category(document)
         except LayoutError as error:
             line = error.line
-        assert 1 <= line <= len(whole.splitlines()) + 1
+        assert 1 <= line <= len(document.splitlines()) + 1
 
 
 def test_content_unsupported_by_the_layout_is_not_written() -> None:
-    question = read_category(HEAD + ROW)[0][1]
-    for fault in (
+    question = read_category(HEADER + TABLE_ROW)[0][1]
+    for change in (
         {"question": "two\nlines"},
         {"sources": (Source("Paris, Texas"),)},
         {"sources": (Source("Paris", "https://a.example/ b"),)},
     ):
         with pytest.raises(ValueError, match=r"comma|line break|address"):
-            render_category("PSM", [msgspec.structs.replace(question, **fault)], "x")
+            render_category("PSM", [msgspec.structs.replace(question, **change)], "x")
 
 
 def test_a_written_catalogue_is_read_back_from_its_folders(tmp_path: Path) -> None:
-    first = read_category(HEAD + ROW)[0][1]
+    first = read_category(HEADER + TABLE_ROW)[0][1]
     second = msgspec.structs.replace(first, id="HIA-01", category="HIA")
     for name, text in render_catalog([first, second]).items():
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text, encoding="utf-8")
-    found = read_catalog(tmp_path)
-    assert found.questions == (second, first)
-    assert found.categories == ("HIA", "PSM")
-    assert "no questions of EIS, EEC, STE, SFT" in found.notes[0]
-    assert "2 of 2 questions state no fact" in found.notes[1]
+    catalog = read_catalog(tmp_path)
+    assert catalog.questions == (second, first)
+    assert catalog.categories == ("HIA", "PSM")
+    assert "no questions of EIS, EEC, STE, SFT" in catalog.notes[0]
+    assert "2 of 2 questions state no fact" in catalog.notes[1]
 
 
 def test_file_names_match_the_specification() -> None:
@@ -174,7 +174,7 @@ def write_lines_file(folder: Path, *rows: object) -> Path:
     return file
 
 
-LINE = {
+JSON_ROW = {
     "id": "STE-01",
     "category": "STE",
     "question": "Who?",
@@ -186,14 +186,14 @@ LINE = {
 
 
 def test_json_lines_keep_fields_missing_from_markdown(tmp_path: Path) -> None:
-    (found,) = read_catalog(write_lines_file(tmp_path, LINE)).questions
-    assert found.hops == 2
-    assert found.triples == (("s:a", "s:b", "s:c"),)
-    assert found.steps[0].fact == "She did."
+    (question,) = read_catalog(write_lines_file(tmp_path, JSON_ROW)).questions
+    assert question.hops == 2
+    assert question.triples == (("s:a", "s:b", "s:c"),)
+    assert question.steps[0].fact == "She did."
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"id": "STE-1"}, "not an id"),
         ({"category": "HIA"}, "has category 'HIA'"),
@@ -208,16 +208,16 @@ def test_json_lines_keep_fields_missing_from_markdown(tmp_path: Path) -> None:
         ({"steps": [{"instruction": "x", "triples": [["a", "b"]]}]}, "triples"),
     ],
 )
-def test_invalid_line_is_named(tmp_path: Path, change: dict[str, object], says: str) -> None:
-    file = write_lines_file(tmp_path, LINE, {**LINE, "id": "STE-02"} | change)
-    with pytest.raises(RecordError, match=says) as caught:
+def test_invalid_line_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    file = write_lines_file(tmp_path, JSON_ROW, {**JSON_ROW, "id": "STE-02"} | change)
+    with pytest.raises(RecordError, match=message) as error_info:
         read_catalog(file)
-    assert f"{file}:2" in str(caught.value)
+    assert f"{file}:2" in str(error_info.value)
 
 
 def test_duplicate_id_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DuplicateIdError, match=r"STE-01 occurs twice, first at .*:1"):
-        read_catalog(write_lines_file(tmp_path, LINE, LINE))
+        read_catalog(write_lines_file(tmp_path, JSON_ROW, JSON_ROW))
 
 
 def test_missing_files_are_reported(tmp_path: Path) -> None:
@@ -227,24 +227,24 @@ def test_missing_files_are_reported(tmp_path: Path) -> None:
         read_catalog(tmp_path)
     (tmp_path / "HIA").mkdir()
     file = tmp_path / "HIA" / "SynthLink_x.md"
-    file.write_text(HEAD + ROW, encoding="utf-8")
+    file.write_text(HEADER + TABLE_ROW, encoding="utf-8")
     with pytest.raises(RecordError, match="PSM-01 is in the folder of HIA"):
         read_catalog(tmp_path)
-    for content in (b"\xff\xfe", b"#" * (5 << 20), HEAD.encode()):
+    for content in (b"\xff\xfe", b"#" * (5 << 20), HEADER.encode()):
         file.write_bytes(content)
         with pytest.raises(EpocheError):
             read_catalog(tmp_path)
 
 
 def test_published_files_are_read_completely(published_data: Path) -> None:
-    found = read_catalog(published_data / "synthlink")
+    catalog = read_catalog(published_data / "synthlink")
     for category in ("HIA", "EIS", "EEC"):
-        ids = [question.id for question in found.questions if question.category == category]
+        ids = [question.id for question in catalog.questions if question.category == category]
         assert ids == [f"{category}-{number:02}" for number in range(1, 11)]
-    assert {len(question.steps) for question in found.questions} == {4}
-    assert {len(question.sources) for question in found.questions} == {1, 2}
-    assert not any(source.url for question in found.questions for source in question.sources)
-    assert sum("’" in question.answer + question.question for question in found.questions)
+    assert {len(question.steps) for question in catalog.questions} == {4}
+    assert {len(question.sources) for question in catalog.questions} == {1, 2}
+    assert not any(source.url for question in catalog.questions for source in question.sources)
+    assert sum("’" in question.answer + question.question for question in catalog.questions)
 
 
 def test_published_tables_are_reproduced_exactly(published_data: Path) -> None:

@@ -1,6 +1,6 @@
-"""The 60 shipped SynthLink questions: their layout, and their paths in the graph.
+"""Tests the 60 shipped SynthLink questions: their layout, and their paths in the graph.
 
-The rules are those of ``eval/synthlink/data/README.md``.
+``eval/synthlink/data/README.md`` states the rules that are tested here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DATA = ROOT / "eval" / "synthlink" / "data"
 LINES = (DATA / "catalog.jsonl").read_text("utf-8").splitlines()
 YEAR = re.compile(r"\b(?:1[0-9]|20)[0-9]{2}\b(?!,|s\b)")
 QUESTIONS = read_catalog().questions
-every_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.id)
+for_every_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.id)
 
 
 @cache
@@ -33,24 +33,28 @@ def open_knowledge() -> KnowledgeBase:
     return KnowledgeBase.open("synthlink")
 
 
-def claim_of(triple: Triple) -> Claim:
+def build_claim(triple: Triple) -> Claim:
     subj, pred, obj = triple
     domain = open_knowledge().domain
     value = write_literal(obj, XSD + "integer") if obj.isdigit() else domain.expand_iri(obj)
     return Claim(domain.expand_iri(subj), domain.expand_iri(pred), value)
 
 
-def longest_chain_length(triples: Iterable[Triple]) -> int:
+def compute_longest_chain(triples: Iterable[Triple]) -> int:
     """Returns the number of triples of the longest path from subject to object."""
-    following: dict[str, list[str]] = {}
+    successors: dict[str, list[str]] = {}
     for subj, _, obj in triples:
-        following.setdefault(subj, []).append(obj)
+        successors.setdefault(subj, []).append(obj)
 
-    def walk_from(node: str, seen: frozenset[str]) -> int:
-        onward = [nxt for nxt in following.get(node, ()) if nxt not in seen]
-        return max((1 + walk_from(nxt, seen | {nxt}) for nxt in onward), default=0)
+    def walk_from(node: str, visited: frozenset[str]) -> int:
+        next_nodes = [
+            successor for successor in successors.get(node, ()) if successor not in visited
+        ]
+        return max(
+            (1 + walk_from(successor, visited | {successor}) for successor in next_nodes), default=0
+        )
 
-    return max(walk_from(node, frozenset({node})) for node in following)
+    return max(walk_from(node, frozenset({node})) for node in successors)
 
 
 def split_words(text: str) -> list[str]:
@@ -84,17 +88,17 @@ def test_markdown_matches_the_json_lines() -> None:
 
 
 def test_markdown_is_read_back() -> None:
-    again = read_catalog(DATA).questions
-    for question, other in zip(QUESTIONS, again, strict=True):
+    read_back = read_catalog(DATA).questions
+    for question, other in zip(QUESTIONS, read_back, strict=True):
         assert (other.id, other.question, other.answer) == (
             question.id, question.question, question.answer,
         )  # fmt: skip
         assert other.sources == question.sources
-        told = [step.instruction for step in question.steps]
-        assert [step.instruction for step in other.steps] == told
+        instructions = [step.instruction for step in question.steps]
+        assert [step.instruction for step in other.steps] == instructions
 
 
-@every_question
+@for_every_question
 def test_questions_and_steps_are_well_formed(question: Question) -> None:
     assert question.question.endswith("?")
     sentences = re.split(r"(?<=\w\w)\. (?=[A-Z])", question.answer.rstrip("."))
@@ -106,39 +110,41 @@ def test_questions_and_steps_are_well_formed(question: Question) -> None:
             assert sentence[0].isupper() or sentence.startswith("CO")
             assert sentence.endswith(".")
             assert "|" not in sentence
-        assert not re.search(r"\d\.", step.instruction), "would read as a step's number"
+        assert not re.search(r"\d\.", step.instruction), "the parser would read it as a step number"
         assert 1 <= len(step.keywords) <= 4
         assert len(set(step.keywords)) == len(step.keywords)
         for keyword in step.keywords:
             assert keyword.casefold() in step.fact.casefold()
 
 
-@every_question
+@for_every_question
 def test_instructions_do_not_reveal_their_fact(question: Question) -> None:
     for step in question.steps:
-        told = [word for word in step.keywords if word.casefold() in step.instruction.casefold()]
-        assert len(told) < len(step.keywords), step.instruction
+        revealed = [
+            word for word in step.keywords if word.casefold() in step.instruction.casefold()
+        ]
+        assert len(revealed) < len(step.keywords), step.instruction
 
 
-@every_question
+@for_every_question
 def test_each_fact_can_be_checked_alone(question: Question) -> None:
-    """Each fact names its subject; "It grew" cannot be checked without the step before."""
+    """Each fact names its subject, because "It grew" could not be checked alone."""
     for step in question.steps:
-        first = split_words(step.fact)[0]
-        assert first not in {"it", "its", "he", "his", "she", "her", "they", "their", "this"}
+        first_word = split_words(step.fact)[0]
+        assert first_word not in {"it", "its", "he", "his", "she", "her", "they", "their", "this"}
         assert not re.search(r"\b(?:it|them|there)\b(?! is safe)", step.fact), step.fact
 
 
-@every_question
+@for_every_question
 def test_answer_covers_every_step(question: Question) -> None:
     """The expected answer contains most words of each fact's keywords."""
     stems = {word[:5] for word in split_words(question.answer + " " + question.question)}
     for step in question.steps:
-        asked = {word[:5] for keyword in step.keywords for word in split_words(keyword)}
-        assert len(asked & stems) >= len(asked) / 2, step.fact
+        keyword_stems = {word[:5] for keyword in step.keywords for word in split_words(keyword)}
+        assert len(keyword_stems & stems) >= len(keyword_stems) / 2, step.fact
 
 
-@every_question
+@for_every_question
 def test_sources_are_pages_with_titles(question: Question) -> None:
     assert 3 <= len(question.sources) <= 5
     assert len({source.url for source in question.sources}) == len(question.sources)
@@ -151,72 +157,75 @@ def test_sources_are_pages_with_titles(question: Question) -> None:
             assert article[0].isupper() or article[0].isdigit()
 
 
-@every_question
+@for_every_question
 def test_every_step_is_licensed(question: Question) -> None:
     oracle = open_knowledge().oracle
     for step in question.steps:
         assert step.triples, step.fact
         for triple in step.triples:
-            assert oracle.license(claim_of(triple)).label == "E", triple
+            assert oracle.license(build_claim(triple)).label == "E", triple
 
 
-@every_question
+@for_every_question
 def test_hops_are_the_longest_chain(question: Question) -> None:
-    assert question.hops == longest_chain_length(question.triples)
+    assert question.hops == compute_longest_chain(question.triples)
     assert question.hops >= 3
 
 
 def test_longest_chain() -> None:
     chain = [("a", "p", "b"), ("b", "p", "c"), ("c", "p", "a"), ("d", "p", "b")]
-    assert longest_chain_length(chain) == 3
-    assert longest_chain_length([("a", "p", "b"), ("c", "p", "b")]) == 1
+    assert compute_longest_chain(chain) == 3
+    assert compute_longest_chain([("a", "p", "b"), ("c", "p", "b")]) == 1
 
 
-@every_question
+@for_every_question
 def test_steps_form_one_connected_graph(question: Question) -> None:
     """Without the years, the triples of a question form one connected graph."""
-    near: dict[str, set[str]] = {}
+    neighbours: dict[str, set[str]] = {}
     for subj, _, obj in question.triples:
         if not obj.isdigit():
-            near.setdefault(subj, set()).add(obj)
-            near.setdefault(obj, set()).add(subj)
+            neighbours.setdefault(subj, set()).add(obj)
+            neighbours.setdefault(obj, set()).add(subj)
         else:
-            near.setdefault(subj, set())
+            neighbours.setdefault(subj, set())
     reached: set[str] = set()
-    todo = [question.triples[0][0]]
-    while todo:
-        node = todo.pop()
+    pending = [question.triples[0][0]]
+    while pending:
+        node = pending.pop()
         if node not in reached:
             reached.add(node)
-            todo += near[node]
-    assert reached == set(near)
+            pending += neighbours[node]
+    assert reached == set(neighbours)
 
 
-@every_question
+@for_every_question
 def test_years_agree_between_graph_and_text(question: Question) -> None:
     """Each year in a triple is given in a fact of the question."""
-    told = {year for step in question.steps for year in YEAR.findall(step.fact)}
-    told |= set(YEAR.findall(question.answer))
+    years = {year for step in question.steps for year in YEAR.findall(step.fact)}
+    years |= set(YEAR.findall(question.answer))
     for _, _, obj in question.triples:
         if obj.isdigit():
-            assert obj in told
+            assert obj in years
 
 
-def test_graph_contains_nothing_else() -> None:
+def test_graph_contains_only_triples_of_questions() -> None:
     """Each triple belongs to a question, whose sources give its origin."""
-    asked = {claim_of(triple) for question in QUESTIONS for triple in question.triples}
+    question_claims = {build_claim(triple) for question in QUESTIONS for triple in question.triples}
     graph = open_knowledge().graph
     assert {
         claim for pred in open_knowledge().domain.predicates for claim in graph.iter_claims(pred)
-    } == asked
+    } == question_claims
 
 
 def test_questions_are_all_different() -> None:
-    sets = [(question.id, set(split_words(question.question))) for question in QUESTIONS]
-    for place, (name, mine) in enumerate(sets):
-        for other, theirs in sets[:place]:
-            assert len(mine & theirs) / len(mine | theirs) < 0.5, (name, other)
-    assert max(Counter(step.fact for one in QUESTIONS for step in one.steps).values()) == 1
+    questions_and_words = [
+        (question.id, set(split_words(question.question))) for question in QUESTIONS
+    ]
+    for position, (name, words) in enumerate(questions_and_words):
+        for other, other_words in questions_and_words[:position]:
+            assert len(words & other_words) / len(words | other_words) < 0.5, (name, other)
+    facts = Counter(step.fact for question in QUESTIONS for step in question.steps)
+    assert max(facts.values()) == 1
 
 
 def test_wording_differs_from_the_published_files(published_data: Path) -> None:
@@ -225,16 +234,19 @@ def test_wording_differs_from_the_published_files(published_data: Path) -> None:
     def word_runs(question: Question) -> set[tuple[str, ...]]:
         texts = [question.question, question.answer]
         texts += [step.instruction for step in question.steps]
-        found: set[tuple[str, ...]] = set()
+        runs: set[tuple[str, ...]] = set()
         for text in texts:
-            told = split_words(text)
-            found |= {tuple(told[place : place + 6]) for place in range(len(told) - 5)}
-        return found
+            words = split_words(text)
+            runs |= {tuple(words[start : start + 6]) for start in range(len(words) - 5)}
+        return runs
 
-    taken = {run for question in public for run in word_runs(question)}
+    public_runs = {run for question in public for run in word_runs(question)}
     for question in QUESTIONS:
-        assert not word_runs(question) & taken, question.id
-        mine = set(split_words(question.question))
+        assert not word_runs(question) & public_runs, question.id
+        question_words = set(split_words(question.question))
         for other in public:
-            theirs = set(split_words(other.question))
-            assert len(mine & theirs) / len(mine | theirs) < 0.45, (question.id, other.id)
+            other_words = set(split_words(other.question))
+            assert len(question_words & other_words) / len(question_words | other_words) < 0.45, (
+                question.id,
+                other.id,
+            )

@@ -1,4 +1,4 @@
-"""Pages as evidence: they license only their own statements and contradict none."""
+"""Tests pages as evidence: they license only their own statements and contradict none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 from synthlink_adaptive_attacks import ADAPTIVE_ATTACKS
-from synthlink_attacks import honest_predictions, make_prediction, predict_with, read_six_questions
+from synthlink_attacks import (
+    honest_predictions,
+    make_prediction,
+    make_predictions,
+    read_six_questions,
+)
 
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.corrected.claims import judge_claims
@@ -22,7 +27,7 @@ from eval.synthlink.scores import score_predictions
 from kg.text.normaliser import extract_content_words
 from retrieval.corpus import Corpus, CorpusPage, read_corpus
 
-BAR = Thresholds()
+THRESHOLDS = Thresholds()
 QUESTIONS = read_catalog().questions
 RHINE = CorpusPage(
     "https://en.wikipedia.org/wiki/Rhine",
@@ -47,7 +52,7 @@ def shipped_pages() -> SourcePages:
 
 
 def judge_answer(answer: str, question: Question = QUESTION) -> list[JudgedClaim]:
-    return list(judge_claims(answer, question, None, BAR, SourcePages(CORPUS)))
+    return list(judge_claims(answer, question, None, THRESHOLDS, SourcePages(CORPUS)))
 
 
 def test_page_is_found_by_any_address_form_or_title() -> None:
@@ -83,13 +88,13 @@ def test_pages_are_found_for_every_shipped_source() -> None:
     ],
 )
 def test_page_licenses_its_own_statements(claim: str, verdict: str, by: str) -> None:
-    assert [(one.verdict, one.by) for one in judge_answer(claim)] == [(verdict, by)]
+    assert [(judged.verdict, judged.by) for judged in judge_answer(claim)] == [(verdict, by)]
 
 
 def test_claims_are_unknown_without_pages() -> None:
     claim = "Barges carry coal and oil to Basel."
-    assert [one.by for one in judge_claims(claim, QUESTION, None, BAR)] == ["nothing"]
-    assert {one.kind for one in collect_pieces(QUESTION)} == {"facts"}
+    assert [item.by for item in judge_claims(claim, QUESTION, None, THRESHOLDS)] == ["nothing"]
+    assert {item.kind for item in collect_pieces(QUESTION)} == {"facts"}
 
 
 def test_names_are_numbers_and_capitalised_words_within_the_sentence() -> None:
@@ -97,65 +102,67 @@ def test_names_are_numbers_and_capitalised_words_within_the_sentence() -> None:
     assert names("") == frozenset()
 
 
-def texts_of(question: Question) -> list[str]:
+def list_page_sentences(question: Question) -> list[str]:
     return [
         text for page in shipped_pages().find_pages(question) for _, text in sentences(page.text)
     ]
 
 
-def share_licensed(claims: list[tuple[str, Question]]) -> float:
-    found = [
-        one.verdict == "licensed"
+def compute_licensed_share(claims: list[tuple[str, Question]]) -> float:
+    outcomes = [
+        judged.verdict == "licensed"
         for text, question in claims
-        for one in judge_claims(text, question, None, BAR, shipped_pages())
+        for judged in judge_claims(text, question, None, THRESHOLDS, shipped_pages())
     ]
-    return sum(found) / len(found)
+    return sum(outcomes) / len(outcomes)
 
 
 def test_only_sentences_of_the_sources_are_licensed() -> None:
-    some = QUESTIONS[::7]
-    own = [(text, question) for question in some for text in texts_of(question)]
-    assert share_licensed(own) > 0.98
-    others = [
-        (text, question)
-        for question, other in zip(some, some[1:] + some[:1], strict=True)
-        for text in texts_of(other)
+    questions = QUESTIONS[::7]
+    own_sentences = [
+        (text, question) for question in questions for text in list_page_sentences(question)
     ]
-    assert share_licensed(others) < 0.01
+    assert compute_licensed_share(own_sentences) > 0.98
+    other_sentences = [
+        (text, question)
+        for question, other in zip(questions, questions[1:] + questions[:1], strict=True)
+        for text in list_page_sentences(other)
+    ]
+    assert compute_licensed_share(other_sentences) < 0.01
 
 
 def test_sentences_with_other_numbers_are_not_licensed() -> None:
-    changed = [
-        (re.sub(r"\d{2,}", lambda found: str(int(found[0]) + 7), text), question)
+    changed_sentences = [
+        (re.sub(r"\d{2,}", lambda number: str(int(number[0]) + 7), text), question)
         for question in QUESTIONS[::4]
-        for text in texts_of(question)
+        for text in list_page_sentences(question)
         if re.search(r"(?<![.,\d])\d{2,}", text)
     ]
-    assert len(changed) > 50
-    assert share_licensed(changed) < 0.02
+    assert len(changed_sentences) > 50
+    assert compute_licensed_share(changed_sentences) < 0.02
 
 
-def closest_text(fact: str, texts: list[str]) -> str:
+def find_closest_text(fact: str, texts: list[str]) -> str:
     """Returns the text with the highest word F1 with a fact."""
-    wanted = extract_content_words(fact)
-    return max(
-        texts,
-        key=lambda text: (
-            common(wanted, found := extract_content_words(text)) / (len(wanted) + len(found))
-        ),
-    )
+    fact_words = extract_content_words(fact)
+
+    def compute_half_f1(text: str) -> float:
+        text_words = extract_content_words(text)
+        return common(fact_words, text_words) / (len(fact_words) + len(text_words))
+
+    return max(texts, key=compute_half_f1)
 
 
 def test_copying_pages_scores_less_than_one_sentence_per_fact() -> None:
     catalog = msgspec.structs.replace(read_catalog(), questions=QUESTIONS[::5])
-    copied: list[dict[str, Any]] = []
-    chosen: list[dict[str, Any]] = []
+    copied_rows: list[dict[str, Any]] = []
+    chosen_rows: list[dict[str, Any]] = []
     for question in catalog.questions:
-        texts = [text.strip() for text in texts_of(question)]
-        facts = [closest_text(step.fact, texts) for step in question.steps]
-        for rows, said in ((copied, texts), (chosen, facts)):
+        texts = [text.strip() for text in list_page_sentences(question)]
+        facts = [find_closest_text(step.fact, texts) for step in question.steps]
+        for rows, used_texts in ((copied_rows, texts), (chosen_rows, facts)):
             docs = [source.url for source in question.sources]
-            rows.append(make_prediction(question, " ".join(dict.fromkeys(said)), docs))
+            rows.append(make_prediction(question, " ".join(dict.fromkeys(used_texts)), docs))
     copied_parts, chosen_parts = (
         [
             row.parts
@@ -163,44 +170,43 @@ def test_copying_pages_scores_less_than_one_sentence_per_fact() -> None:
             .modes["corrected"]
             .questions
         ]
-        for rows in (copied, chosen)
+        for rows in (copied_rows, chosen_rows)
     )
     assert all(part.brevity == 1 for part in chosen_parts)
     assert max(part.brevity or 1 for part in copied_parts) < 0.6
-    total, chosen_total = (
+    copied_total, chosen_total = (
         sum(part.aggregate or 0 for part in parts) for parts in (copied_parts, chosen_parts)
     )
-    assert total < 0.75 * chosen_total
+    assert copied_total < 0.75 * chosen_total
 
 
 def test_pages_are_recorded_and_barely_help_attacks() -> None:
-    six = read_six_questions()
+    catalog = read_six_questions()
     corpus = read_corpus()
-    rows = {name: predict_with(make, six) for name, make in ADAPTIVE_ATTACKS.items()} | {
-        "": honest_predictions(six)
-    }
-    for made in rows.values():
-        without, with_pages = (
-            score_predictions(made, six, pages=pages, resamples=10) for pages in (None, corpus)
+    all_predictions = [make_predictions(attack, catalog) for attack in ADAPTIVE_ATTACKS.values()]
+    for predictions in (*all_predictions, honest_predictions(catalog)):
+        without_pages, with_pages = (
+            score_predictions(predictions, catalog, pages=pages, resamples=10)
+            for pages in (None, corpus)
         )
-        assert (without.pages, with_pages.pages) == ("", corpus.name)
-        gain = [
+        assert (without_pages.pages, with_pages.pages) == ("", corpus.name)
+        aggregates = [
             report.modes["corrected"].overall.measures["aggregate"].value or 0
-            for report in (without, with_pages)
+            for report in (without_pages, with_pages)
         ]
-        assert 0 <= gain[1] - gain[0] < 0.03
+        assert 0 <= aggregates[1] - aggregates[0] < 0.03
 
 
 def test_notes_name_the_evidence_for_claims() -> None:
-    six = read_six_questions()
-    few = Corpus((RHINE,), "few")
-    notes = score_predictions([], six, pages=few, resamples=10).notes
-    wanted = len({source for question in six.questions for source in question.sources})
-    assert f"{wanted} sources have no page in the corpus" in notes
+    catalog = read_six_questions()
+    corpus = Corpus((RHINE,), "few")
+    notes = score_predictions([], catalog, pages=corpus, resamples=10).notes
+    source_count = len({source for question in catalog.questions for source in question.sources})
+    assert f"{source_count} sources have no page in the corpus" in notes
     assert any("expected answers and pages of the sources only" in note for note in notes)
 
 
 def test_evidence_is_noted_for_corrected_scores_only() -> None:
-    for mode, said in (("literal", False), ("corrected", True), ("both", True)):
+    for mode, noted in (("literal", False), ("corrected", True), ("both", True)):
         notes = score_predictions([], read_catalog(), mode).notes
-        assert any("claims are checked against" in note for note in notes) is said, mode
+        assert any("claims are checked against" in note for note in notes) is noted, mode

@@ -1,4 +1,4 @@
-"""``extractive``: quotes page sentences found by the question's words and by feedback."""
+"""Tests ``Extractive``, which quotes page sentences found by question words and by feedback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_agent(library: CorpusLibrary, question: str, rounds: int = MAX_ROUNDS) -
 @pytest.fixture(scope="module")
 def answer_trails() -> list[Trail]:
     library = CorpusLibrary(read_corpus())
-    return [run_agent(library, one.question) for one in QUESTIONS]
+    return [run_agent(library, question.question) for question in QUESTIONS]
 
 
 def test_agent_gets_only_the_question_text() -> None:
@@ -36,24 +36,25 @@ def test_agent_gets_only_the_question_text() -> None:
 def test_each_sentence_is_on_its_cited_page(answer_trails: list[Trail]) -> None:
     texts = {page.url: " ".join(page.text.split()) for page in read_corpus().pages}
     for trail in answer_trails:
-        links = [link for one in trail.rounds for link in one.links]
+        links = [link for round_ in trail.rounds for link in round_.links]
         assert links
         assert all(link.text in texts[link.page] and not link.verdict for link in links)
-        said = {link.text for link in links}
-        rest = trail.answer
-        for text in sorted(said, key=len, reverse=True):
-            rest = rest.replace(text, "")
-        assert not rest.strip(), "nothing is said that no page says"
-        assert 0 < sum(text in trail.answer for text in said) <= MAX_SENTENCES
+        quotes = {link.text for link in links}
+        remainder = trail.answer
+        for text in sorted(quotes, key=len, reverse=True):
+            remainder = remainder.replace(text, "")
+        assert not remainder.strip(), "the answer must contain only quotes"
+        assert 0 < sum(text in trail.answer for text in quotes) <= MAX_SENTENCES
 
 
 def test_rounds_and_pages_are_recorded(answer_trails: list[Trail]) -> None:
     assert max(len(trail.rounds) for trail in answer_trails) > 2
     for question, trail in zip(QUESTIONS, answer_trails, strict=True):
         assert trail.rounds[0].query == question.question
-        assert all(one.query.startswith(question.question) for one in trail.rounds)
-        assert len({one.query for one in trail.rounds}) == len(trail.rounds) <= MAX_ROUNDS
-        assert [one.done for one in trail.rounds] == [False] * (len(trail.rounds) - 1) + [True]
+        assert all(round_.query.startswith(question.question) for round_ in trail.rounds)
+        assert len({round_.query for round_ in trail.rounds}) == len(trail.rounds) <= MAX_ROUNDS
+        done = [round_.done for round_ in trail.rounds]
+        assert done == [False] * (len(trail.rounds) - 1) + [True]
         assert trail.answer == trail.rounds[-1].answer
         assert len(set(trail.docs)) == len(trail.docs)
         assert not trail.abstained
@@ -67,13 +68,13 @@ def test_feedback_finds_pages_without_question_words() -> None:
         "Meadows: Where brackwater stands no grass grows.",
         "Tea: Leaves in hot water.",
     )
-    ask = "Why did the storm of Halle ruin the dam?"
-    once = run_agent(library, ask, rounds=1)
-    assert "Meadows" not in {page.title for page in once.docs}
-    more = run_agent(library, ask)
-    assert "brackwater" in more.rounds[1].query
-    assert "Meadows" in {page.title for page in more.docs}
-    assert more.docs[0].title in {"Storm", "Dam"}, "what is answered with comes first"
+    question = "Why did the storm of Halle ruin the dam?"
+    one_round_trail = run_agent(library, question, rounds=1)
+    assert "Meadows" not in {page.title for page in one_round_trail.docs}
+    full_trail = run_agent(library, question)
+    assert "brackwater" in full_trail.rounds[1].query
+    assert "Meadows" in {page.title for page in full_trail.docs}
+    assert full_trail.docs[0].title in {"Storm", "Dam"}, "pages quoted in the answer come first"
 
 
 def test_repeated_words_count_less() -> None:
@@ -109,11 +110,11 @@ class UnavailableLibrary:
     """A library whose searches fail."""
 
     def params(self) -> dict[str, object]:
-        """Returns no params."""
+        """Returns no parameters."""
         return {}
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        """Fails."""
+        """Raises ``SearchError``."""
         raise SearchError("the line is cut")
 
 

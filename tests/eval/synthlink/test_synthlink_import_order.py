@@ -1,12 +1,12 @@
-"""Import order of ``eval.synthlink``: each module imports only those listed before it."""
+"""Tests that each module of ``eval.synthlink`` imports only modules listed before it."""
 
 from __future__ import annotations
 
-from import_order import find_upward_imports, list_package_files, top_level_name
+from import_order import find_upward_imports, get_top_level_name, list_package_files
 
 import eval.synthlink
 
-ORDER = (
+IMPORT_ORDER = (
     *("question", "catalog_markdown", "catalog", "predictions"),
     *("metrics", "corrected", "literal_scores", "verdicts"),
     *("record", "scores", "comparison", "score_options", "tables", "outputs", "manifest"),
@@ -15,6 +15,8 @@ ORDER = (
 
 
 def test_packages_import_only_earlier_ones() -> None:
-    names = {top_level_name(eval.synthlink, path) for path in list_package_files(eval.synthlink)}
-    assert names == set(ORDER), "every package is listed in ORDER"
-    assert not find_upward_imports(eval.synthlink, ORDER)
+    names = {
+        get_top_level_name(eval.synthlink, path) for path in list_package_files(eval.synthlink)
+    }
+    assert names == set(IMPORT_ORDER), "every package is listed in IMPORT_ORDER"
+    assert not find_upward_imports(eval.synthlink, IMPORT_ORDER)

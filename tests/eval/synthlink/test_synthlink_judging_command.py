@@ -1,4 +1,4 @@
-"""``epoche synthlink score`` and ``run`` with a judge: requests, files, interruptions."""
+"""Tests ``epoche synthlink score`` and ``run`` with a judge: requests, files, interruptions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from stage_calls import check_error_line, command_line, limit_file_size, run_epo
 from synthlink_judge_parts import (
     QUESTION_IDS,
     TOPICS,
-    judge_command,
-    judge_model,
+    make_judge_command,
+    make_judge_model,
+    make_score_command,
     read_block,
     read_journal,
-    score_command,
     write_inputs,
 )
 
@@ -41,13 +41,13 @@ def workspace(tmp_path: Path) -> Path:
     return write_inputs(tmp_path)
 
 
-def manifest_of(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "manifest.json").read_bytes())
-    return found
+def read_manifest(folder: Path) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_bytes())
+    return manifest
 
 
-def score_files(folder: Path) -> dict[str, bytes]:
-    """Returns all outputs of predictions and verdicts, without pages and times."""
+def read_score_files(folder: Path) -> dict[str, bytes]:
+    """Returns the score files; reports and the journal are left out because they contain times."""
     return {
         path.name: path.read_bytes()
         for path in sorted(folder.iterdir())
@@ -56,13 +56,13 @@ def score_files(folder: Path) -> dict[str, bytes]:
 
 
 def reply_with_errors(request: ChatRequest) -> Behaviour:
-    """A judge that supports foreign facts, contradicts one claim and fails on another."""
+    """Judges with errors: supports foreign facts, contradicts one claim and fails on another."""
     claim = read_block(request, "claim")
-    if claim == TOPICS[1].said:
+    if claim == TOPICS[1].paraphrase:
         return behaviours.normal_reply(lambda _: '{"verdict": "contradicted"}')
-    if claim == TOPICS[2].said:
+    if claim == TOPICS[2].paraphrase:
         return behaviours.http_error(500)
-    if claim == TOPICS[3].said:
+    if claim == TOPICS[3].paraphrase:
         return behaviours.normal_reply(lambda _: '{"verdict": "not_told"}')
     return behaviours.normal_reply(lambda _: '{"verdict": "supported"}')
 
@@ -70,44 +70,48 @@ def reply_with_errors(request: ChatRequest) -> Behaviour:
 def test_verdicts_and_judge_quality_are_in_every_file(
     scripted_server: ScriptedServer, scripted_model: str, workspace: Path
 ) -> None:
-    assert run_epoche(*score_command(workspace, out="plain")).code == 0
+    assert run_epoche(*make_score_command(workspace, out="plain")).code == 0
     scripted_server.behave_with(reply_with_errors)
-    done = run_epoche(*judge_command(workspace, scripted_model))
-    assert done.code == 0, done.err
+    result = run_epoche(*make_judge_command(workspace, scripted_model))
+    assert result.code == 0, result.err
     out = workspace / "out"
     report = read_scores(out).report
-    told = report.judge
-    assert told is not None
-    assert (told.open, told.asked, told.decided, told.lost, told.split) == (6, 6, 5, 1, 0)
-    assert (told.models, told.planned, told.same) == ((scripted_model,), 2, False)
-    assert (told.own_facts.value, told.own_facts.n) == (1.0, 12)
-    assert (told.other_facts.value, told.other_supported.value) == (0.0, 1.0)
-    assert told.lost_votes == {"call": 2}
-    assert told.unanimous == 1.0
-    assert told.usage is not None
-    assert told.usage.prompt_tokens == sum(
+    summary = report.judge
+    assert summary is not None
+    counts = (summary.open, summary.asked, summary.decided, summary.lost, summary.split)
+    assert counts == (6, 6, 5, 1, 0)
+    assert (summary.models, summary.planned, summary.same) == ((scripted_model,), 2, False)
+    assert (summary.own_facts.value, summary.own_facts.n) == (1.0, 12)
+    assert (summary.other_facts.value, summary.other_supported.value) == (0.0, 1.0)
+    assert summary.lost_votes == {"call": 2}
+    assert summary.unanimous == 1.0
+    assert summary.usage is not None
+    assert summary.usage.prompt_tokens == sum(
         line["usage"]["prompt_tokens"] for line in read_journal(out) if line["usage"]
     )
     rows = {row.question_id: row for row in report.modes["corrected"].questions}
-    found = [rows[id_].parts.claims[0] for id_ in QUESTION_IDS]
-    assert [one.by for one in found] == ["judge", "judge", found[2].by, "judge", "judge", "judge"]
-    assert found[2].by != "judge"
-    assert [one.verdict for one in found[:2]] == ["licensed", "contradicted"]
-    assert found[3].verdict == "unknown"
+    claims = [rows[id_].parts.claims[0] for id_ in QUESTION_IDS]
+    # The third claim has no verdict because the judge's call failed.
+    assert [claim.by == "judge" for claim in claims] == [True, True, False, True, True, True]
+    assert [claim.verdict for claim in claims[:2]] == ["licensed", "contradicted"]
+    assert claims[3].verdict == "unknown"
     # The results without a judge are recorded as well.
-    plain = read_scores(workspace / "plain").report
-    words = {row.question_id: row.parts.claims[0] for row in plain.modes["corrected"].questions}
-    for id_, one in zip(QUESTION_IDS, found, strict=True):
-        if one.by == "judge":
-            assert one.words == words[id_].verdict
+    report_without_judge = read_scores(workspace / "plain").report
+    claims_by_words = {
+        row.question_id: row.parts.claims[0]
+        for row in report_without_judge.modes["corrected"].questions
+    }
+    for id_, claim in zip(QUESTION_IDS, claims, strict=True):
+        if claim.by == "judge":
+            assert claim.words == claims_by_words[id_].verdict
         else:
-            assert one == words[id_]
+            assert claim == claims_by_words[id_]
     with (out / "synthlink_scores.csv").open() as handle:
         table = {r["question_id"]: r for r in csv.DictReader(handle) if r["mode"] == "corrected"}
     assert [int(table[id_]["claims_judged"]) for id_ in QUESTION_IDS] == [1, 1, 0, 1, 1, 1]
     assert table[QUESTION_IDS[1]]["claims_contradicted"] == "1"
     text = (out / "synthlink_overall_score.txt").read_text()
-    for said in (
+    for sentence in (
         f"{scripted_model} judged 5 of 6 claims that the graph left open, "
         "and agreed with word overlap on",
         "the judge called 12 of 12 facts of the questions themselves supported",
@@ -116,24 +120,25 @@ def test_verdicts_and_judge_quality_are_in_every_file(
         "the judge errs often on these known facts",
         "votes of the judge that were lost: 2 call",
     ):
-        assert said in text
-    manifest = manifest_of(out)
-    held = manifest["judge"]
-    assert held["models"][0]["model"] == scripted_model
-    assert held["prompt"]["name"] == "synthlink_claim"
+        assert sentence in text
+    manifest = read_manifest(out)
+    judge_manifest = manifest["judge"]
+    assert judge_manifest["models"][0]["model"] == scripted_model
+    assert judge_manifest["prompt"]["name"] == "synthlink_claim"
     assert (
-        f"|judge:{held['sha256'][:12]}|verdicts:{held['verdicts_sha256'][:12]}"
+        f"|judge:{judge_manifest['sha256'][:12]}|verdicts:{judge_manifest['verdicts_sha256'][:12]}"
         in (manifest["signature"])
     )
-    assert manifest_of(workspace / "plain")["judge"] is None
-    assert "|judge:" not in manifest_of(workspace / "plain")["signature"]
-    assert "1 of 6 claims got no verdict from the judge, so word overlap decided" in done.err
-    assert f"judge: {told.usage.prompt_tokens:,} + {told.usage.completion_tokens:,} tokens" in (
-        done.out
+    assert read_manifest(workspace / "plain")["judge"] is None
+    assert "|judge:" not in read_manifest(workspace / "plain")["signature"]
+    assert "1 of 6 claims got no verdict from the judge, so word overlap decided" in result.err
+    assert (
+        f"judge: {summary.usage.prompt_tokens:,} + {summary.usage.completion_tokens:,} tokens"
+        in (result.out)
     )
-    checker = Draft202012Validator(json.loads(build_schema("synthlink-judged")))
+    validator = Draft202012Validator(json.loads(build_schema("synthlink-judged")))
     for line in read_journal(out):
-        checker.validate(line)
+        validator.validate(line)
     page = (out / "report.html").read_text()
     assert f"{scripted_model} judged what the graph left open: 5 of 6 claims" in page
     assert "It errs so often on what is known" in page
@@ -145,16 +150,17 @@ def test_verdicts_and_judge_quality_are_in_every_file(
 def test_second_scoring_asks_nothing_and_gives_identical_bytes(
     scripted_server: ScriptedServer, scripted_model: str, workspace: Path
 ) -> None:
-    scripted_server.behave_with(judge_model())
-    assert run_epoche(*judge_command(workspace, scripted_model)).code == 0
-    before, journal = score_files(workspace / "out"), (workspace / "out" / JUDGED_FILE).read_bytes()
+    scripted_server.behave_with(make_judge_model())
+    assert run_epoche(*make_judge_command(workspace, scripted_model)).code == 0
+    before = read_score_files(workspace / "out")
+    journal = (workspace / "out" / JUDGED_FILE).read_bytes()
     scripted_server.clear_log()
-    assert run_epoche(*judge_command(workspace, scripted_model)).code == 0
+    assert run_epoche(*make_judge_command(workspace, scripted_model)).code == 0
     assert not scripted_server.requests
-    assert score_files(workspace / "out") == before
+    assert read_score_files(workspace / "out") == before
     assert (workspace / "out" / JUDGED_FILE).read_bytes() == journal
     # Without the judge the journal is kept but not used.
-    assert run_epoche(*score_command(workspace)).code == 0
+    assert run_epoche(*make_score_command(workspace)).code == 0
     assert read_scores(workspace / "out").report.judge is None
     assert (workspace / "out" / JUDGED_FILE).read_bytes() == journal
 
@@ -162,23 +168,23 @@ def test_second_scoring_asks_nothing_and_gives_identical_bytes(
 def test_compared_files_are_also_judged(
     scripted_server: ScriptedServer, scripted_model: str, tmp_path: Path
 ) -> None:
-    shop = write_inputs(tmp_path)
-    other = write_inputs(
-        tmp_path / "other", lambda place: f"They never heard of {TOPICS[place].said}"
+    folder = write_inputs(tmp_path)
+    other_folder = write_inputs(
+        tmp_path / "other", lambda position: f"They never heard of {TOPICS[position].paraphrase}"
     )
-    scripted_server.behave_with(judge_model())
-    compared = ("--compare", other / "predictions.json")
-    done = run_epoche(*judge_command(shop, scripted_model, *compared))
-    assert done.code == 0, done.err
-    claims = [line for line in read_journal(shop / "out") if line["kind"] == "claim"]
+    scripted_server.behave_with(make_judge_model())
+    compare_options = ("--compare", other_folder / "predictions.json")
+    result = run_epoche(*make_judge_command(folder, scripted_model, *compare_options))
+    assert result.code == 0, result.err
+    claims = [line for line in read_journal(folder / "out") if line["kind"] == "claim"]
     assert len(claims) == 12
-    scored = read_scores(shop / "out")
-    assert scored.report.judge is not None
-    assert scored.report.judge.open == 6, "only claims of the first file are counted"
-    fcs = scored.comparisons[0].modes["corrected"].measures["fcs"]
-    assert fcs.value == 0.0, "contradicted, every one"
-    first = scored.report.modes["corrected"].overall.measures["fcs"]
-    assert first.value == 1.0
+    scores = read_scores(folder / "out")
+    assert scores.report.judge is not None
+    assert scores.report.judge.open == 6, "only claims of the first file are counted"
+    fcs = scores.comparisons[0].modes["corrected"].measures["fcs"]
+    assert fcs.value == 0.0, "every claim of the other file is contradicted"
+    first_fcs = scores.report.modes["corrected"].overall.measures["fcs"]
+    assert first_fcs.value == 1.0
 
 
 def test_invalid_flags_are_refused_before_any_request(
@@ -187,26 +193,30 @@ def test_invalid_flags_are_refused_before_any_request(
     workspace: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for more, code, said in (
+    for options, code, message in (
         (("--mode", "literal"), 19, "literal"),
         (("--judge-repeats", 99), 19, "can vote 1 to 25 times"),
         (("--judge-model", scripted_model), 19, "named twice"),
         (("--compare", workspace / "none.json"), 3, "none.json"),
     ):
-        assert said in check_error_line(
-            run_epoche(*judge_command(workspace, scripted_model, *more)), code
-        ), more
-    cached = [one for one in judge_command(workspace, scripted_model) if one != "--no-cache"]
+        assert message in check_error_line(
+            run_epoche(*make_judge_command(workspace, scripted_model, *options)), code
+        ), options
+    arguments = [
+        argument
+        for argument in make_judge_command(workspace, scripted_model)
+        if argument != "--no-cache"
+    ]
     assert "cache" in check_error_line(
-        run_epoche(*cached, "--cache", workspace / "out" / JUDGED_FILE), 15
+        run_epoche(*arguments, "--cache", workspace / "out" / JUDGED_FILE), 15
     )
     assert "--judge-repeats" in check_error_line(
-        run_epoche(*score_command(workspace, "--judge-repeats", 3)), 19
+        run_epoche(*make_score_command(workspace, "--judge-repeats", 3)), 19
     )
-    check_error_line(run_epoche(*judge_command(workspace, "nobody")), 23)
+    check_error_line(run_epoche(*make_judge_command(workspace, "nobody")), 23)
     monkeypatch.setenv("EPOCHE_MODEL", scripted_model)
     assert "is the model that answers" in check_error_line(
-        run_epoche(*judge_command(workspace, scripted_model)), 19
+        run_epoche(*make_judge_command(workspace, scripted_model)), 19
     )
     assert not scripted_server.requests
     assert not (workspace / "out").exists()
@@ -218,7 +228,7 @@ def test_folder_of_another_kind_is_unchanged(
     (workspace / "out").mkdir()
     (workspace / "out" / "manifest.json").write_text('{"kind": "skn"}')
     assert "another kind" in check_error_line(
-        run_epoche(*judge_command(workspace, scripted_model)), 15
+        run_epoche(*make_judge_command(workspace, scripted_model)), 15
     )
     assert not scripted_server.requests
     assert not (workspace / "out" / JUDGED_FILE).exists()
@@ -228,29 +238,29 @@ def test_failing_judge_is_an_error_but_scores_are_written(
     scripted_server: ScriptedServer, scripted_model: str, workspace: Path
 ) -> None:
     scripted_server.behave(behaviours.http_error(500))
-    said = check_error_line(run_epoche(*judge_command(workspace, scripted_model)), 27)
-    assert "6 of 6 claims got no verdict" in said
+    message = check_error_line(run_epoche(*make_judge_command(workspace, scripted_model)), 27)
+    assert "6 of 6 claims got no verdict" in message
     report = read_scores(workspace / "out").report
     assert report.judge is not None
     assert (report.judge.decided, report.judge.own_facts.unjudged) == (0, 12)
     assert report.judge.own_facts.value is None
-    scripted_server.behave_with(judge_model())
-    assert run_epoche(*judge_command(workspace, scripted_model)).code == 0
-    again = read_scores(workspace / "out").report.judge
-    assert again is not None
-    assert (again.decided, again.lost) == (6, 0)
+    scripted_server.behave_with(make_judge_model())
+    assert run_epoche(*make_judge_command(workspace, scripted_model)).code == 0
+    second_summary = read_scores(workspace / "out").report.judge
+    assert second_summary is not None
+    assert (second_summary.decided, second_summary.lost) == (6, 0)
 
 
 # --- run --------------------------------------------------------------------------------------
 
-AGENT = '''
+AGENT_MODULE = '''
 from eval.synthlink.agents.trail import Round, Trail
 
 
-class Sayer:
+class TableAgent:
     """Answers from a table."""
 
-    name = "sayer"
+    name = "table"
 
     def __init__(self, options):
         pass
@@ -264,40 +274,41 @@ class Sayer:
 '''
 
 
-def run_command(workspace: Path, model: str, *more: object) -> list[object]:
-    files = ("--catalog", workspace / "catalog.jsonl", "--pages", workspace / "pages.jsonl")
-    how = ("--retries", 0, "--no-cache", "--resamples", 100, "--out", workspace / "out")
-    judges = ("--judge-model", model)
-    return ["synthlink", "run", "--system", "sayer_agent:Sayer", *files, *how, *judges, *more]
+def make_run_command(workspace: Path, model: str, *options: object) -> list[object]:
+    input_options = ("--catalog", workspace / "catalog.jsonl", "--pages", workspace / "pages.jsonl")
+    run_options = ("--retries", 0, "--no-cache", "--resamples", 100, "--out", workspace / "out")
+    judge_options = ("--judge-model", model)
+    command = ["synthlink", "run", "--system", "table_agent:TableAgent"]
+    return [*command, *input_options, *run_options, *judge_options, *options]
 
 
 @pytest.fixture
 def answering_agent(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    table = {topic.question: topic.said for topic in TOPICS}
-    (workspace / "sayer_agent.py").write_text(f"TABLE = {table!r}\n{AGENT}")
+    table = {topic.question: topic.paraphrase for topic in TOPICS}
+    (workspace / "table_agent.py").write_text(f"TABLE = {table!r}\n{AGENT_MODULE}")
     monkeypatch.syspath_prepend(str(workspace))
     return workspace
 
 
-def test_a_run_is_judged_where_it_is_scored(
+def test_run_command_judges_claims_when_it_scores(
     scripted_server: ScriptedServer, scripted_model: str, answering_agent: Path
 ) -> None:
-    scripted_server.behave_with(judge_model())
-    done = run_epoche(*run_command(answering_agent, scripted_model))
-    assert done.code == 0, done.err
+    scripted_server.behave_with(make_judge_model())
+    result = run_epoche(*make_run_command(answering_agent, scripted_model))
+    assert result.code == 0, result.err
     report = read_scores(answering_agent / "out").report
     assert report.judge is not None
     assert report.judge.decided == 6
     scripted_server.clear_log()
-    assert run_epoche(*run_command(answering_agent, scripted_model)).code == 0
+    assert run_epoche(*make_run_command(answering_agent, scripted_model)).code == 0
     assert not scripted_server.requests
-    # Asking rows again deletes the scores but keeps paid verdicts.
-    assert run_epoche(*run_command(answering_agent, scripted_model, "--overwrite")).code == 0
+    # --overwrite asks all rows again and deletes the scores, but keeps the paid verdicts.
+    assert run_epoche(*make_run_command(answering_agent, scripted_model, "--overwrite")).code == 0
     assert not scripted_server.requests
-    said = check_error_line(
-        run_epoche(*run_command(answering_agent, scripted_model, "--no-score")), 19
+    message = check_error_line(
+        run_epoche(*make_run_command(answering_agent, scripted_model, "--no-score")), 19
     )
-    assert "--judge-model needs scores" in said
+    assert "--judge-model needs scores" in message
 
 
 def test_run_without_a_model_accepts_any_judge(
@@ -307,103 +318,111 @@ def test_run_without_a_model_accepts_any_judge(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("EPOCHE_MODEL", scripted_model)
-    scripted_server.behave_with(judge_model())
-    arguments = run_command(workspace, scripted_model)
+    scripted_server.behave_with(make_judge_model())
+    arguments = make_run_command(workspace, scripted_model)
     arguments[3] = "extractive"
-    done = run_epoche(*arguments)
-    assert done.code == 0, done.err
+    result = run_epoche(*arguments)
+    assert result.code == 0, result.err
     report = read_scores(workspace / "out").report
     assert report.judge is not None
     assert not report.judge.same
-    # The same file scored on its own: its manifest names no answering model.
-    again = judge_command(workspace, scripted_model)
-    again[again.index(workspace / "predictions.json")] = workspace / "out" / "predictions.json"
-    done = run_epoche(*again)
-    assert done.code == 0, done.err
+    # The predictions can be scored with this judge too: the run manifest names no answering model.
+    score_arguments = make_judge_command(workspace, scripted_model)
+    score_arguments[score_arguments.index(workspace / "predictions.json")] = (
+        workspace / "out" / "predictions.json"
+    )
+    result = run_epoche(*score_arguments)
+    assert result.code == 0, result.err
 
 
 def test_invalid_judge_is_refused_before_the_run(
     scripted_server: ScriptedServer, scripted_model: str, workspace: Path
 ) -> None:
-    arguments = run_command(workspace, scripted_model, "--model", scripted_model)
+    arguments = make_run_command(workspace, scripted_model, "--model", scripted_model)
     arguments[3] = "agent"
     assert "is the model that answers" in check_error_line(run_epoche(*arguments), 19)
     assert not scripted_server.requests
     assert not (workspace / "out").exists()
 
 
-# --- stopped ----------------------------------------------------------------------------------
+# --- interruptions ----------------------------------------------------------------------------
 
 
 @pytest.fixture
 def command_forker(
     workspace: Path, scripted_server: ScriptedServer, scripted_model: str
 ) -> Iterator[Forker]:
-    scripted_server.behave_with(judge_model())
+    scripted_server.behave_with(make_judge_model())
     with Forker(workspace) as forker:
-        forker.warm_up(*judge_command(workspace, scripted_model, out="whole"))
+        forker.warm_up(*make_judge_command(workspace, scripted_model, out="whole"))
         yield forker
 
 
-def without_times(folder: Path) -> list[dict[str, Any]]:
-    return [{k: v for k, v in one.items() if k != "latency_s"} for one in read_journal(folder)]
+def read_verdicts_without_times(folder: Path) -> list[dict[str, Any]]:
+    return [{k: v for k, v in line.items() if k != "latency_s"} for line in read_journal(folder)]
 
 
 def test_interrupted_judge_resumes(
     scripted_server: ScriptedServer, scripted_model: str, workspace: Path, command_forker: Forker
 ) -> None:
-    """Kills, interrupts and terminates the run; ``whole`` is uninterrupted."""
+    """Kills, interrupts and terminates runs and compares them with the folder ``whole``.
+
+    A finished journal has 24 lines (6 claims and 18 anchors), each with two votes.
+    """
     codes = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130, signal.SIGTERM: 143}
-    for sent, code in codes.items():
-        out = workspace / sent.name
-        scripted_server.behave_with(judge_model(delay=0.04))
-        slow = judge_command(workspace, scripted_model, "--concurrency", 2, out=sent.name)
-        process = command_forker.start(*slow, folder=workspace)
+    for stop_signal, code in codes.items():
+        out = workspace / stop_signal.name
+        scripted_server.behave_with(make_judge_model(delay=0.04))
+        slow_command = make_judge_command(
+            workspace, scripted_model, "--concurrency", 2, out=stop_signal.name
+        )
+        process = command_forker.start(*slow_command, folder=workspace)
         deadline = time.monotonic() + 30
         while not (
             (out / JUDGED_FILE).exists() and (out / JUDGED_FILE).read_bytes().count(b"\n") >= 5
         ):
             assert time.monotonic() < deadline
             time.sleep(0.002)
-        os.kill(process.pid, sent)
+        os.kill(process.pid, stop_signal)
         assert process.wait() == code
         lines = (out / JUDGED_FILE).read_bytes().splitlines(True)
-        held = sum(line.endswith(b"\n") for line in lines)
-        assert 5 <= held < 24
+        line_count = sum(line.endswith(b"\n") for line in lines)
+        assert 5 <= line_count < 24
         assert not (out / "synthlink_scores.json").exists()
-        if sent == signal.SIGINT:
-            said = (workspace / "stderr").read_text().splitlines()[-1]
-            assert said == "interrupted: what was finished is saved"
+        if stop_signal == signal.SIGINT:
+            last_message = (workspace / "stderr").read_text().splitlines()[-1]
+            assert last_message == "interrupted: what was finished is saved"
         scripted_server.clear_log()
-        scripted_server.behave_with(judge_model())
+        scripted_server.behave_with(make_judge_model())
         assert (
             command_forker.run(
-                *judge_command(workspace, scripted_model, out=sent.name), folder=workspace
+                *make_judge_command(workspace, scripted_model, out=stop_signal.name),
+                folder=workspace,
             )
             == 0
         )
-        assert len(scripted_server.requests) == 2 * (24 - held)
-        assert without_times(out) == without_times(workspace / "whole")
-        assert score_files(out) == score_files(workspace / "whole")
+        assert len(scripted_server.requests) == 2 * (24 - line_count)
+        assert read_verdicts_without_times(out) == read_verdicts_without_times(workspace / "whole")
+        assert read_score_files(out) == read_score_files(workspace / "whole")
 
 
 def test_a_full_disk_loses_no_verdict(
     scripted_server: ScriptedServer, scripted_model: str, workspace: Path
 ) -> None:
-    scripted_server.behave_with(judge_model())
-    arguments = judge_command(workspace, scripted_model, "--concurrency", 1)
-    done = run_process(limit_file_size(command_line(*arguments), 3_000), workspace)
-    assert "cannot write" in check_error_line(done, 15)
-    held = (workspace / "out" / JUDGED_FILE).read_bytes()
-    assert held.endswith(b"\n")
-    assert 0 < held.count(b"\n") < 24
+    scripted_server.behave_with(make_judge_model())
+    arguments = make_judge_command(workspace, scripted_model, "--concurrency", 1)
+    result = run_process(limit_file_size(command_line(*arguments), 3_000), workspace)
+    assert "cannot write" in check_error_line(result, 15)
+    interrupted_journal = (workspace / "out" / JUDGED_FILE).read_bytes()
+    assert interrupted_journal.endswith(b"\n")
+    assert 0 < interrupted_journal.count(b"\n") < 24
     assert not (workspace / "out" / "synthlink_scores.json").exists()
     scripted_server.clear_log()
     assert run_epoche(*arguments).code == 0
-    assert len(scripted_server.requests) == 2 * (24 - held.count(b"\n"))
-    kept = (workspace / "out" / JUDGED_FILE).read_bytes().splitlines()
-    assert len(kept) == 24
-    assert set(held.splitlines()) <= set(kept)
+    assert len(scripted_server.requests) == 2 * (24 - interrupted_journal.count(b"\n"))
+    lines = (workspace / "out" / JUDGED_FILE).read_bytes().splitlines()
+    assert len(lines) == 24
+    assert set(interrupted_journal.splitlines()) <= set(lines)
 
 
 def test_real_server_follows_the_verdict_schema(
@@ -414,17 +433,17 @@ def test_real_server_follows_the_verdict_schema(
     monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
     rows = json.loads((workspace / "predictions.json").read_bytes())[:1]
     (workspace / "predictions.json").write_text(json.dumps(rows))
-    arguments = judge_command(workspace, f"custom/{llama_server.model}")
-    done = run_epoche(*arguments)
-    assert done.code == 0, done.err
+    arguments = make_judge_command(workspace, f"custom/{llama_server.model}")
+    result = run_epoche(*arguments)
+    assert result.code == 0, result.err
     lines = read_journal(workspace / "out")
     assert [line["kind"] for line in lines] == ["claim", "own fact", "own fact", "other fact"]
     for line in lines:
-        assert not line["lost"], "noise, in one of three words"
+        assert not line["lost"], "the grammar allows only the three verdicts"
         assert line["split"] or line["verdict"] in {"supported", "contradicted", "not_told"}
         assert line["usage"]["prompt_tokens"] > 200
-    before = score_files(workspace / "out")
+    before = read_score_files(workspace / "out")
     shutil.copy(workspace / "out" / JUDGED_FILE, workspace / "journal")
     assert run_epoche(*arguments).code == 0
-    assert score_files(workspace / "out") == before
+    assert read_score_files(workspace / "out") == before
     assert (workspace / "out" / JUDGED_FILE).read_bytes() == (workspace / "journal").read_bytes()

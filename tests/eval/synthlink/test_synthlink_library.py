@@ -1,4 +1,4 @@
-"""The libraries of the agents: page search with each retriever, and recorded web searches."""
+"""Tests the agents' libraries: page search with each retriever, and recorded web searches."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def search_library(library: CorpusLibrary | WebLibrary, query: str, k: int) -> l
 @pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
 def test_corpus_search_matches_its_retriever(corpus: Corpus, retriever: str) -> None:
     library = CorpusLibrary(corpus, retriever, embedder="lexical")
-    alone = open_text_retriever(retriever, corpus.list_passages(), embedder="lexical")
+    reference = open_text_retriever(retriever, corpus.list_passages(), embedder="lexical")
     for k in (1, 4, 100):
         hits = search_library(library, "Who founded observatory Alcor3?", k)
         passages = {passage.id: passage.text for passage in corpus.list_passages()}
-        wanted = alone.search("Who founded observatory Alcor3?", k)
+        expected = reference.search("Who founded observatory Alcor3?", k)
         assert [(hit.passage, hit.score) for hit in hits] == [
-            (passages[name], score) for name, score in wanted
+            (passages[name], score) for name, score in expected
         ]
         assert len(hits) <= k
     assert search_library(library, "Who founded observatory Alcor3?", 1)[
@@ -89,19 +89,19 @@ def test_only_recorded_searches_are_replayed(tmp_path: Path) -> None:
 
 
 class CountingReplay(FrozenSearch):
-    """A slow replay that records concurrent requests."""
+    """A slow replay that records how many requests run at the same time."""
 
-    busy = 0
-    most = 0
-    guard = threading.Lock()
+    active_count = 0
+    max_active = 0
+    lock = threading.Lock()
 
     def run_query(self, query: str) -> FrozenQuery:
-        with self.guard:
-            self.busy += 1
-            self.most = max(self.most, self.busy)
+        with self.lock:
+            self.active_count += 1
+            self.max_active = max(self.max_active, self.active_count)
         time.sleep(0.005)
-        with self.guard:
-            self.busy -= 1
+        with self.lock:
+            self.active_count -= 1
         return super().run_query(query)
 
 
@@ -109,16 +109,17 @@ def test_searches_are_sequential_and_do_not_block_the_loop(tmp_path: Path) -> No
     queries = [f"town {number}" for number in range(8)]
     searches = CountingReplay(record_search(tmp_path / "search.jsonl", *queries))
     library = WebLibrary(searches)
-    turns = 0
+    loop_turns = 0
 
     async def search_concurrently() -> None:
-        nonlocal turns
-        asked = asyncio.gather(*(library.search(query, 2) for query in queries))
-        while not asked.done():
+        nonlocal loop_turns
+        pending = asyncio.gather(*(library.search(query, 2) for query in queries))
+        while not pending.done():
             await asyncio.sleep(0.001)
-            turns += 1
-        assert all(len(hits) == 2 for hits in await asked)
+            loop_turns += 1
+        assert all(len(hits) == 2 for hits in await pending)
 
     asyncio.run(search_concurrently())
-    assert searches.most == 1
-    assert turns > 5, "the event loop must not be blocked"
+    assert searches.max_active == 1
+    # Eight searches of 5 ms leave time for many more turns unless they block the loop.
+    assert loop_turns > 5, "the event loop must not be blocked"

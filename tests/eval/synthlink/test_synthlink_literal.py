@@ -1,4 +1,4 @@
-"""The specification's formulas, with each reading of open points, against manual values."""
+"""Tests the specification's formulas, in each reading of its open points, by manual values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eval.synthlink.literal_scores import (
 from eval.synthlink.predictions import Iteration, Prediction
 from eval.synthlink.question import Question, Source, Step
 
-TAKEN = SpecReadings()
+DEFAULT_READINGS = SpecReadings()
 
 SPRING = Question(
     id="PSM-01",
@@ -33,7 +33,7 @@ SPRING = Question(
 
 
 def test_weights_add_up_as_specified() -> None:
-    found = score_literal(
+    scores = score_literal(
         Prediction(
             "PSM-01",
             SPRING.answer,
@@ -43,45 +43,52 @@ def test_weights_add_up_as_specified() -> None:
         ),
         SPRING,
     )
-    assert (found.f1, found.p_at_5, found.fcs, found.ie) == (1, 0.4, 1, 0.5)
-    assert found.rqs == pytest.approx(2 / 5)
+    assert (scores.f1, scores.p_at_5, scores.fcs, scores.ie) == (1, 0.4, 1, 0.5)
+    assert scores.rqs == pytest.approx(2 / 5)
     expected = 0.3 * 1 + 0.2 * 0.4 + 0.3 * 0.4 + 0.1 * 1 + 0.1 * 0.5
-    assert found.aggregate == pytest.approx(expected)
-    assert found.recall_at_5 is None
+    assert scores.aggregate == pytest.approx(expected)
+    assert scores.recall_at_5 is None
 
 
 def test_f1_uses_sets_or_counts() -> None:
-    # {the, cat, sat} against {the, cat}; three of one and two of the other.
-    assert token_f1("The cat the cat sat", "the cat", TAKEN) == pytest.approx(2 * 2 / 5)
-    counting = SpecReadings(tokens="multiset")
-    assert token_f1("The cat the cat sat", "the cat", counting) == pytest.approx(2 * 2 / 7)
-    assert token_f1("", "the cat", TAKEN) == 0
-    assert token_f1("cat the", "The cat!", TAKEN) == 1, "word order does not matter"
+    # Sets: {the, cat, sat} and {the, cat} share two words, of 3 and of 2.
+    assert token_f1("The cat the cat sat", "the cat", DEFAULT_READINGS) == pytest.approx(2 * 2 / 5)
+    multiset_readings = SpecReadings(tokens="multiset")
+    assert token_f1("The cat the cat sat", "the cat", multiset_readings) == pytest.approx(2 * 2 / 7)
+    assert token_f1("", "the cat", DEFAULT_READINGS) == 0
+    assert token_f1("cat the", "The cat!", DEFAULT_READINGS) == 1, "word order does not matter"
 
 
 def test_precision_always_divides_by_five() -> None:
-    both = ("https://en.wikipedia.org/wiki/Silent_Spring", "https://e.example/move")
-    assert precision_at_5(both, SPRING.sources, TAKEN) == pytest.approx(2 / 5)
-    assert precision_at_5(("x",) * 5 + both, SPRING.sources, TAKEN) == 0
-    assert precision_at_5((), SPRING.sources, TAKEN) == 0
-    exact = SpecReadings(relevant="exact")
-    assert precision_at_5(both, SPRING.sources, exact) == pytest.approx(1 / 5)
-    assert precision_at_5(("silent spring",), SPRING.sources, exact) == 0
-    five = ("Silent Spring",) * 5
-    assert precision_at_5(five, SPRING.sources, TAKEN) == pytest.approx(1 / 5)
-    assert precision_at_5(five, SPRING.sources, SpecReadings(documents="list")) == 1
+    documents = ("https://en.wikipedia.org/wiki/Silent_Spring", "https://e.example/move")
+    assert precision_at_5(documents, SPRING.sources, DEFAULT_READINGS) == pytest.approx(2 / 5)
+    assert precision_at_5(("x",) * 5 + documents, SPRING.sources, DEFAULT_READINGS) == 0
+    assert precision_at_5((), SPRING.sources, DEFAULT_READINGS) == 0
+    exact_readings = SpecReadings(relevant="exact")
+    assert precision_at_5(documents, SPRING.sources, exact_readings) == pytest.approx(1 / 5)
+    assert precision_at_5(("silent spring",), SPRING.sources, exact_readings) == 0
+    repeated_document = ("Silent Spring",) * 5
+    assert precision_at_5(repeated_document, SPRING.sources, DEFAULT_READINGS) == pytest.approx(
+        1 / 5
+    )
+    assert precision_at_5(repeated_document, SPRING.sources, SpecReadings(documents="list")) == 1
 
 
 def test_reasoning_score_counts_substrings_of_the_answer() -> None:
-    # Carson, 1962, DDT, and of the step without keywords: impact, law.
-    assert reasoning_quality("Carson on DDT", SPRING, TAKEN) == pytest.approx(2 / 5)
-    assert reasoning_quality("The lawn, an impact crater", SPRING, TAKEN) == pytest.approx(2 / 5)
-    steps = SpecReadings(keywords="steps")
-    assert reasoning_quality("Carson on DDT", SPRING, steps) == pytest.approx(2 / 3)
-    # "1", "Confirm the book", "2", "Research DDT bans", "3", "Synthesize impact on law."
-    split = SpecReadings(keywords="split")
-    assert reasoning_quality("in 1213", SPRING, split) == pytest.approx(3 / 6)
-    assert reasoning_quality("synthesize impact on law", SPRING, split) == 0, "its stop is missing"
+    # Five keywords: Carson, 1962, DDT, and from the step without keywords impact and law.
+    assert reasoning_quality("Carson on DDT", SPRING, DEFAULT_READINGS) == pytest.approx(2 / 5)
+    assert reasoning_quality(
+        "The lawn, an impact crater", SPRING, DEFAULT_READINGS
+    ) == pytest.approx(2 / 5)
+    step_readings = SpecReadings(keywords="steps")
+    assert reasoning_quality("Carson on DDT", SPRING, step_readings) == pytest.approx(2 / 3)
+    # Splitting at full stops gives six keywords: "1", "Confirm the book", "2",
+    # "Research DDT bans", "3", "Synthesize impact on law."
+    split_readings = SpecReadings(keywords="split")
+    assert reasoning_quality("in 1213", SPRING, split_readings) == pytest.approx(3 / 6)
+    assert reasoning_quality("synthesize impact on law", SPRING, split_readings) == 0, (
+        "the keyword ends with a full stop"
+    )
 
 
 def test_specified_three_step_example_is_reproduced() -> None:
@@ -90,15 +97,15 @@ def test_specified_three_step_example_is_reproduced() -> None:
 
 
 def test_answer_given_as_its_own_source_is_checked() -> None:
-    wrong = "Nixon wrote it. Nobody read it."
-    assert fact_checking_score(wrong, (wrong,), TAKEN) == 1
-    assert fact_checking_score(wrong, ("NIXON WROTE IT. So there",), TAKEN) == 0.5
-    assert fact_checking_score(wrong, ("It was Nixon that wrote",), TAKEN) == 0
+    answer = "Nixon wrote it. Nobody read it."
+    assert fact_checking_score(answer, (answer,), DEFAULT_READINGS) == 1
+    assert fact_checking_score(answer, ("NIXON WROTE IT. So there",), DEFAULT_READINGS) == 0.5
+    assert fact_checking_score(answer, ("It was Nixon that wrote",), DEFAULT_READINGS) == 0
     assert (
-        fact_checking_score(wrong, ("It was Nixon that wrote",), SpecReadings(claims="words"))
+        fact_checking_score(answer, ("It was Nixon that wrote",), SpecReadings(claims="words"))
         == 0.5
     )
-    assert fact_checking_score("", (wrong,), TAKEN) == 0
+    assert fact_checking_score("", (answer,), DEFAULT_READINGS) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""The literal scores of whole files against an independent reference implementation.
+"""Tests the literal scores of whole files against an independent reference implementation.
 
-The scorer below was written from the specification's text alone and shares no code with the
-package. Files and catalogues are made at random, of words about which no tokenizer could disagree.
+The scorer below was written only from the specification's text and shares no code with the package.
+The random files and catalogues contain only words that every tokenizer splits in the same way.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ WORDS = (
     "printing", "readers", "letters", "Latin", "market", "learned", "faster", "pages",
 )  # fmt: skip
 TITLES = ("Printing press", "Literacy", "Reformation", "Latin", "Market of ideas", "Johannes")
-ELSEWHERE = ("https://example.org/wiki/Steam", "Steam", "", "https://example.org/")
+OTHER_DOCUMENTS = ("https://example.org/wiki/Steam", "Steam", "", "https://example.org/")
 IDS = ("HIA-01", "HIA-02", "EIS-01", "SFT-10")
 
 
-# -- the second hand -------------------------------------------------------------------------------
+# --- reference implementation -----------------------------------------------------------------
 
 
-def reference_scores(
+def compute_reference_scores(
     rows: list[dict[str, Any]], catalog: Catalog
 ) -> dict[str, dict[str, Fraction]]:
     """Returns question → metric → score by the specification's formulas; unanswered is 0."""
-    given_rows = {row["question_id"]: row for row in rows}
-    found = {}
+    rows_by_id = {row["question_id"]: row for row in rows}
+    scores = {}
     for question in catalog.questions:
-        row = given_rows.get(question.id)
+        row = rows_by_id.get(question.id)
         if row is None or not row["predicted_answer"].strip():
-            found[question.id] = dict.fromkeys(("f1", "p", "rqs", "fcs", "ie", "all"), Fraction(0))
+            scores[question.id] = dict.fromkeys(("f1", "p", "rqs", "fcs", "ie", "all"), Fraction(0))
             continue
         f1 = _f1(row["predicted_answer"], question.answer)
         docs = {_document_key(doc) for doc in row["retrieved_docs"][:5]}
@@ -51,23 +51,26 @@ def reference_scores(
         keywords = [word for step in question.steps for word in step.keywords]
         in_text = sum(word.lower() in row["predicted_answer"].lower() for word in keywords)
         claims = [part for part in row["predicted_answer"].split(". ") if part]
-        whole = [text.lower() for text in row["sources_verified"]]
-        verified = sum(any(_close_claim(claim) in text for text in whole) for claim in claims)
-        ks = [
+        verified_texts = [text.lower() for text in row["sources_verified"]]
+        verified = sum(
+            any(_restore_full_stop(claim) in text for text in verified_texts) for claim in claims
+        )
+        correct_rounds = [
             number
-            for number, one in enumerate(row["iterations"], 1)
-            if any(_f1(text, question.answer) >= Fraction(1, 2) for text in one["answers"])
+            for number, iteration in enumerate(row["iterations"], 1)
+            if any(_f1(text, question.answer) >= Fraction(1, 2) for text in iteration["answers"])
         ]
-        one = {
+        metrics = {
             "f1": f1,
             "p": Fraction(hits, 5),
             "rqs": min(Fraction(in_text, len(keywords)), Fraction(1)) if keywords else Fraction(0),
             "fcs": Fraction(verified, len(claims)),
-            "ie": Fraction(1, min(ks[0], 5)) if ks else Fraction(0),
+            "ie": Fraction(1, min(correct_rounds[0], 5)) if correct_rounds else Fraction(0),
         }
-        total = 3 * one["f1"] + 2 * one["p"] + 3 * one["rqs"] + one["fcs"] + one["ie"]
-        found[question.id] = {**one, "all": total / 10}
-    return found
+        total = 3 * metrics["f1"] + 2 * metrics["p"] + 3 * metrics["rqs"]
+        total += metrics["fcs"] + metrics["ie"]
+        scores[question.id] = {**metrics, "all": total / 10}
+    return scores
 
 
 def _f1(predicted: str, truth: str) -> Fraction:
@@ -87,12 +90,12 @@ def _document_key(doc: str) -> str:
     return doc.rsplit("/", 1)[-1].replace("_", " ").lower()
 
 
-def _close_claim(claim: str) -> str:
+def _restore_full_stop(claim: str) -> str:
     """Restores the full stop that splitting removed from a claim."""
     return f"{claim.rstrip('.')}.".lower()
 
 
-# -- files and catalogues at random ----------------------------------------------------------------
+# --- random files and catalogues --------------------------------------------------------------
 
 SOURCES = tuple(
     Source(title, f"https://en.wikipedia.org/wiki/{title.replace(' ', '_')}") for title in TITLES
@@ -100,10 +103,12 @@ SOURCES = tuple(
 
 
 @st.composite
-def generate_prose(draw: st.DrawFn, least: int = 0) -> str:
+def generate_prose(draw: st.DrawFn, min_sentences: int = 0) -> str:
     sentences = draw(
         st.lists(
-            st.lists(st.sampled_from(WORDS), min_size=2, max_size=6), min_size=least, max_size=4
+            st.lists(st.sampled_from(WORDS), min_size=2, max_size=6),
+            min_size=min_sentences,
+            max_size=4,
         )
     )
     return " ".join(f"{words[0].capitalize()} {' '.join(words[1:])}." for words in sentences)
@@ -118,7 +123,7 @@ def generate_questions(draw: st.DrawFn) -> Catalog:
                 id=id_,
                 category=id_[:3],
                 question=f"What of {draw(st.sampled_from(WORDS))}?",
-                answer=draw(generate_prose(least=1)),
+                answer=draw(generate_prose(min_sentences=1)),
                 sources=tuple(
                     draw(st.lists(st.sampled_from(SOURCES), unique=True, min_size=1, max_size=4))
                 ),
@@ -139,7 +144,7 @@ def generate_questions(draw: st.DrawFn) -> Catalog:
 
 
 DOCS = st.lists(
-    st.sampled_from([*TITLES, *(source.url for source in SOURCES), *ELSEWHERE]), max_size=7
+    st.sampled_from([*TITLES, *(source.url for source in SOURCES), *OTHER_DOCUMENTS]), max_size=7
 )
 
 
@@ -150,7 +155,9 @@ def generate_files(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Catalog]:
     for question in catalog.questions:
         if draw(st.booleans()):
             answer = draw(generate_prose())
-            near = st.sampled_from([answer, question.answer, f"{answer} {question.answer}"])
+            similar_texts = st.sampled_from(
+                [answer, question.answer, f"{answer} {question.answer}"]
+            )
             rows.append(
                 {
                     "question_id": question.id,
@@ -160,14 +167,18 @@ def generate_files(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Catalog]:
                         st.lists(
                             st.fixed_dictionaries(
                                 {
-                                    "answers": st.lists(near | generate_prose(), max_size=2),
+                                    "answers": st.lists(
+                                        similar_texts | generate_prose(), max_size=2
+                                    ),
                                     "docs": DOCS,
                                 }
                             ),
                             max_size=7,
                         )
                     ),
-                    "sources_verified": draw(st.lists(near | generate_prose(), max_size=2)),
+                    "sources_verified": draw(
+                        st.lists(similar_texts | generate_prose(), max_size=2)
+                    ),
                 }
             )
     return draw(st.permutations(rows)), catalog
@@ -176,27 +187,31 @@ def generate_files(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Catalog]:
 @settings(max_examples=80)
 @given(generate_files())
 def test_reference_implementation_gives_the_same_literal_scores(
-    stage_outputs: tuple[list[dict[str, Any]], Catalog],
+    case: tuple[list[dict[str, Any]], Catalog],
 ) -> None:
-    rows, catalog = stage_outputs
-    expected = reference_scores(rows, catalog)
+    rows, catalog = case
+    expected = compute_reference_scores(rows, catalog)
     literal = score_predictions(rows, catalog, "literal", resamples=2).modes["literal"]
-    for found in literal.questions:
-        hand, parts = expected[found.question_id], found.parts
-        assert found.parts.recall_at_5 is None
-        got = (parts.f1, parts.p_at_5, parts.rqs, parts.fcs, parts.ie, parts.aggregate)
-        assert got == pytest.approx(tuple(map(float, hand.values())), abs=1e-9), found.question_id
+    for question_scores in literal.questions:
+        expected_scores, parts = expected[question_scores.question_id], question_scores.parts
+        assert question_scores.parts.recall_at_5 is None
+        actual = (parts.f1, parts.p_at_5, parts.rqs, parts.fcs, parts.ie, parts.aggregate)
+        assert actual == pytest.approx(tuple(map(float, expected_scores.values())), abs=1e-9), (
+            question_scores.question_id
+        )
     total = literal.overall.measures["aggregate"].value
     assert total == pytest.approx(
-        float(sum(one["all"] for one in expected.values()) / len(expected)), abs=1e-9
+        float(sum(scores["all"] for scores in expected.values()) / len(expected)), abs=1e-9
     )
     for category, group in literal.categories.items():
-        held = [one["all"] for id_, one in expected.items() if id_.startswith(category)]
-        assert group.measures["aggregate"].value == pytest.approx(float(sum(held) / len(held)))
+        aggregates = [scores["all"] for id_, scores in expected.items() if id_.startswith(category)]
+        assert group.measures["aggregate"].value == pytest.approx(
+            float(sum(aggregates) / len(aggregates))
+        )
 
 
 def test_reference_implementation_matches_manual_values() -> None:
-    """Guards against trivial agreement: no metric of one row is 0 or 1."""
+    """Excludes trivial agreement: in this row no metric is 0 or 1."""
     question = Question(
         id="HIA-01",
         category="HIA",
@@ -212,8 +227,8 @@ def test_reference_implementation_matches_manual_values() -> None:
         "iterations": [{"answers": ["Pages"]}, {"answers": ["Pages", "Press spread books."]}],
         "sources_verified": ["So: market learned Latin. The end."],
     }
-    hand = reference_scores([row], Catalog((question,)))["HIA-01"]
-    assert hand == {
+    expected = compute_reference_scores([row], Catalog((question,)))["HIA-01"]
+    assert expected == {
         "f1": Fraction(2 * 2, 6 + 3),
         "p": Fraction(1, 5),
         "rqs": Fraction(2, 3),
@@ -226,7 +241,7 @@ def test_reference_implementation_matches_manual_values() -> None:
         .modes["literal"]
         .questions[0]
     )
-    assert parts.parts.aggregate == pytest.approx(float(hand["all"]))
+    assert parts.parts.aggregate == pytest.approx(float(expected["all"]))
 
 
 def test_published_catalogue_is_scored_completely(published_data: Path, tmp_path: Path) -> None:
@@ -236,20 +251,20 @@ def test_published_catalogue_is_scored_completely(published_data: Path, tmp_path
     catalog = read_catalog(published_data / "synthlink")
     rows = [
         {
-            "question_id": one.id,
-            "predicted_answer": one.answer,
-            "retrieved_docs": [one.sources[-1].title, "Steam"],
-            "iterations": [{"answers": ["nothing"]}, {"answers": [one.answer]}],
-            "sources_verified": [one.answer],
+            "question_id": question.id,
+            "predicted_answer": question.answer,
+            "retrieved_docs": [question.sources[-1].title, "Steam"],
+            "iterations": [{"answers": ["nothing"]}, {"answers": [question.answer]}],
+            "sources_verified": [question.answer],
         }
-        for one in catalog.questions[::2]
+        for question in catalog.questions[::2]
     ]
     file = tmp_path / "predictions.json"
     file.write_text(json.dumps(rows))
     table = build_question_rows(score_predictions(file, catalog, "literal", resamples=2))
     assert [row["question_id"] for row in table] == list(catalog.ids)
-    for place, row in enumerate(table):
-        answered = place % 2 == 0
+    for position, row in enumerate(table):
+        answered = position % 2 == 0
         assert row["status"] == ("answered" if answered else "missing")
-        found = (row["f1"], row["p_at_5"], row["fcs"], row["ie"])
-        assert found == ((1, 0.2, 1, 0.5) if answered else (0, 0, 0, 0))
+        actual = (row["f1"], row["p_at_5"], row["fcs"], row["ie"])
+        assert actual == ((1, 0.2, 1, 0.5) if answered else (0, 0, 0, 0))

@@ -1,4 +1,4 @@
-"""The reader of predictions: accepted rows, refused rows, and robustness."""
+"""Tests the reader of predictions: accepted rows, refused rows, and damaged files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kg.base.errors import MissingFileError, RecordError
 
 IDS = ("HIA-01", "HIA-02", "SFT-03")
 
-GOOD: dict[str, Any] = {
+VALID_ROW: dict[str, Any] = {
     "question_id": "HIA-01",
     "predicted_answer": "The printing press made books cheaper, boosting literacy.",
     "retrieved_docs": ["https://en.wikipedia.org/wiki/Printing_press"],
@@ -26,11 +26,11 @@ GOOD: dict[str, Any] = {
 
 def test_specification_example_is_read(tmp_path: Path) -> None:
     file = tmp_path / "predictions.json"
-    file.write_text("\ufeff" + json.dumps([GOOD]), encoding="utf-8")
-    found = read_predictions(file, IDS)
-    assert not found.refused
-    (row,) = found.rows
-    assert row.predicted_answer == GOOD["predicted_answer"]
+    file.write_text("\ufeff" + json.dumps([VALID_ROW]), encoding="utf-8")
+    checked = read_predictions(file, IDS)
+    assert not checked.refused
+    (row,) = checked.rows
+    assert row.predicted_answer == VALID_ROW["predicted_answer"]
     assert row.iterations == (Iteration(("Books cheaper",)),)
     assert row.sources_verified == ("Wikipedia text",)
 
@@ -58,33 +58,41 @@ def test_specification_example_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_row_is_named_and_skipped(change: dict[str, Any], why: str) -> None:
-    found = check_predictions([{**GOOD, "question_id": "HIA-02", **change}, GOOD], IDS)
-    assert [row.question_id for row in found.rows] == ["HIA-01"]
-    (refused,) = found.refused
+    checked = check_predictions([{**VALID_ROW, "question_id": "HIA-02", **change}, VALID_ROW], IDS)
+    assert [row.question_id for row in checked.rows] == ["HIA-01"]
+    (refused,) = checked.refused
     assert refused.row == 1
     assert why in refused.why
-    name = change.get("question_id", "HIA-02")
-    assert refused.question_id == (name if isinstance(name, str) else "")
+    question_id = change.get("question_id", "HIA-02")
+    assert refused.question_id == (question_id if isinstance(question_id, str) else "")
     assert str(refused).startswith("row 1")
 
 
 def test_question_answered_twice_counts_as_unanswered() -> None:
-    rows = [GOOD, {**GOOD, "question_id": "HIA-02"}, {**GOOD, "question_id": " HIA-01 "}]
-    found = check_predictions(rows, IDS)
-    assert [row.question_id for row in found.rows] == ["HIA-02"]
-    refused = [(refusal.row, refusal.question_id) for refusal in found.refused]
+    rows = [
+        VALID_ROW,
+        {**VALID_ROW, "question_id": "HIA-02"},
+        {**VALID_ROW, "question_id": " HIA-01 "},
+    ]
+    checked = check_predictions(rows, IDS)
+    assert [row.question_id for row in checked.rows] == ["HIA-02"]
+    refused = [(refusal.row, refusal.question_id) for refusal in checked.refused]
     assert refused == [(1, "HIA-01"), (3, "HIA-01")]
-    assert all("2 times" in refusal.why for refusal in found.refused)
+    assert all("2 times" in refusal.why for refusal in checked.refused)
 
 
 def test_duplicate_key_refuses_only_its_row(tmp_path: Path) -> None:
     file = tmp_path / "p.json"
-    twice = '{"question_id": "HIA-02", "predicted_answer": "a", "predicted_answer": "b"}'
-    file.write_text(f"[{twice}, {json.dumps(GOOD)}, [NaN, 1e999], null]", encoding="utf-8")
-    found = read_predictions(file, IDS)
-    assert len(found.rows) == 1
-    assert [refusal.row for refusal in found.refused] == [1, 3, 4]
-    assert "twice" in found.refused[0].why
+    row_with_duplicate_key = (
+        '{"question_id": "HIA-02", "predicted_answer": "a", "predicted_answer": "b"}'
+    )
+    file.write_text(
+        f"[{row_with_duplicate_key}, {json.dumps(VALID_ROW)}, [NaN, 1e999], null]", encoding="utf-8"
+    )
+    checked = read_predictions(file, IDS)
+    assert len(checked.rows) == 1
+    assert [refusal.row for refusal in checked.refused] == [1, 3, 4]
+    assert "twice" in checked.refused[0].why
 
 
 @pytest.mark.parametrize(
@@ -94,9 +102,9 @@ def test_duplicate_key_refuses_only_its_row(tmp_path: Path) -> None:
 def test_file_without_a_list_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "p.json"
     file.write_bytes(content)
-    with pytest.raises(RecordError) as caught:
+    with pytest.raises(RecordError) as error_info:
         read_predictions(file, IDS)
-    assert str(file) in str(caught.value)
+    assert str(file) in str(error_info.value)
     with pytest.raises(MissingFileError):
         read_predictions(tmp_path / "none.json", IDS)
 
@@ -115,12 +123,12 @@ _ROW = _ANYTHING | st.fixed_dictionaries(
 @settings(deadline=None, max_examples=200)
 @given(st.lists(_ROW, max_size=6))
 def test_every_row_is_accepted_or_refused(rows: list[Any]) -> None:
-    found = check_predictions([*rows, {**GOOD, "question_id": "SFT-03"}], IDS)
-    assert len(found.rows) + len(found.refused) == len(rows) + 1
-    names = [row.question_id for row in found.rows]
+    checked = check_predictions([*rows, {**VALID_ROW, "question_id": "SFT-03"}], IDS)
+    assert len(checked.rows) + len(checked.refused) == len(rows) + 1
+    names = [row.question_id for row in checked.rows]
     assert len(set(names)) == len(names)
     assert set(names) <= set(IDS)
-    assert "SFT-03" in names or any(refusal.question_id == "SFT-03" for refusal in found.refused)
+    assert "SFT-03" in names or any(refusal.question_id == "SFT-03" for refusal in checked.refused)
 
 
 def test_very_long_number_is_handled(tmp_path: Path) -> None:
@@ -129,9 +137,9 @@ def test_very_long_number_is_handled(tmp_path: Path) -> None:
         f'[{{"question_id": "HIA-01", "predicted_answer": "x", "tokens": {digits}}},'
         f' {{"question_id": {digits}, "predicted_answer": "x"}}]'
     )
-    found = read_predictions(tmp_path / "p.json", {"HIA-01"})
-    assert [row.question_id for row in found.rows] == ["HIA-01"]
-    reasons = [refusal.why for refusal in found.refused]
+    checked = read_predictions(tmp_path / "p.json", {"HIA-01"})
+    assert [row.question_id for row in checked.rows] == ["HIA-01"]
+    reasons = [refusal.why for refusal in checked.refused]
     assert reasons == ["question_id is missing or not a string"]
 
 

@@ -20,6 +20,7 @@ from stage_calls import check_error_line, command_line, limit_file_size, run_epo
 from synthlink_run_parts import (
     check_finished,
     load_predictions,
+    make_run_command,
     make_scripted_model,
     online_command,
     question_id,
@@ -27,33 +28,32 @@ from synthlink_run_parts import (
     read_manifest,
     read_output_files,
     read_rows,
-    run_command,
-    without_latency,
+    remove_latency,
     write_inputs,
 )
 
-COUNT = 6
-LARGE = 40
-SLOW = "own_agents:Slow"
+QUESTION_COUNT = 6
+LARGE_QUESTION_COUNT = 40
+SLOW_AGENT = "own_agents:Slow"
 
 
 @pytest.fixture(scope="module")
 def large_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with a finished run that takes long enough to be interrupted."""
-    shop = write_inputs(tmp_path_factory.mktemp("large"), LARGE)
-    done = run_process(command_line(*slow_run_command(shop)), shop)
-    assert done.code == 0, done.err
-    return shop
+    folder = write_inputs(tmp_path_factory.mktemp("large"), LARGE_QUESTION_COUNT)
+    result = run_process(command_line(*make_slow_run_command(folder)), folder)
+    assert result.code == 0, result.err
+    return folder
 
 
-def slow_run_command(workspace: Path, *more: object) -> list[object]:
-    how = ("--concurrency", 2, "--no-score")
-    return run_command(workspace, *how, *more, system=SLOW)
+def make_slow_run_command(workspace: Path, *options: object) -> list[object]:
+    run_options = ("--concurrency", 2, "--no-score")
+    return make_run_command(workspace, *run_options, *options, system=SLOW_AGENT)
 
 
 @pytest.fixture
 def workspace(large_workspace: Path, tmp_path: Path) -> Path:
-    """A copy without the run."""
+    """A copy of the large workspace without its run."""
     shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "out")
     return tmp_path
@@ -61,9 +61,9 @@ def workspace(large_workspace: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def command_forker(large_workspace: Path) -> Iterator[Forker]:
-    """Starts commands in forks, which saves the import time."""
+    """Returns a starter of commands in forked processes, which saves the import time."""
     with Forker(large_workspace) as forker:
-        forker.warm_up(*slow_run_command(large_workspace))
+        forker.warm_up(*make_slow_run_command(large_workspace))
         yield forker
 
 
@@ -85,34 +85,38 @@ def test_truncated_last_line_is_asked_again(
 ) -> None:
     shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
     truncate_rows(tmp_path / "out")
-    assert command_forker.run(*slow_run_command(tmp_path), folder=tmp_path) == 0
+    assert command_forker.run(*make_slow_run_command(tmp_path), folder=tmp_path) == 0
     assert read_output_files(tmp_path / "out") == read_output_files(large_workspace / "out")
 
 
 @pytest.mark.parametrize(
-    ("sent", "lines"), [(signal.SIGKILL, 7), (signal.SIGKILL, 27), (signal.SIGINT, 15)]
+    ("stop_signal", "row_count"), [(signal.SIGKILL, 7), (signal.SIGKILL, 27), (signal.SIGINT, 15)]
 )
 def test_interrupted_run_resumes_to_the_same_bytes(
-    large_workspace: Path, workspace: Path, command_forker: Forker, sent: signal.Signals, lines: int
+    large_workspace: Path,
+    workspace: Path,
+    command_forker: Forker,
+    stop_signal: signal.Signals,
+    row_count: int,
 ) -> None:
     out = workspace / "out"
-    process = command_forker.start(*slow_run_command(workspace), folder=workspace)
-    wait_for_rows(out, lines)
-    os.kill(process.pid, sent)
+    process = command_forker.start(*make_slow_run_command(workspace), folder=workspace)
+    wait_for_rows(out, row_count)
+    os.kill(process.pid, stop_signal)
     code = process.wait()
-    assert code == (130 if sent == signal.SIGINT else -signal.SIGKILL)
-    kept = [
+    assert code == (130 if stop_signal == signal.SIGINT else -signal.SIGKILL)
+    finished_rows = [
         line for line in (out / "rows.jsonl").read_bytes().splitlines(True) if line.endswith(b"\n")
     ]
-    assert lines <= len(kept) < LARGE
+    assert row_count <= len(finished_rows) < LARGE_QUESTION_COUNT
     assert not (out / "predictions.json").exists(), "an incomplete run has no final outputs"
     manifest = read_manifest(out)
-    if sent == signal.SIGINT:
+    if stop_signal == signal.SIGINT:
         assert manifest["status"] == "interrupted"
-        assert sum(manifest["counts"].values()) == len(kept)
-        said = (workspace / "stderr").read_text().splitlines()[-1]
-        assert said == "interrupted: what was finished is saved"
-    assert command_forker.run(*slow_run_command(workspace), folder=workspace) == 0
+        assert sum(manifest["counts"].values()) == len(finished_rows)
+        last_message = (workspace / "stderr").read_text().splitlines()[-1]
+        assert last_message == "interrupted: what was finished is saved"
+    assert command_forker.run(*make_slow_run_command(workspace), folder=workspace) == 0
     assert read_output_files(out) == read_output_files(large_workspace / "out")
     assert read_manifest(out)["resumed"] == 1
 
@@ -120,11 +124,11 @@ def test_interrupted_run_resumes_to_the_same_bytes(
 def test_a_second_run_on_the_folder_is_refused(
     large_workspace: Path, workspace: Path, command_forker: Forker
 ) -> None:
-    process = command_forker.start(*slow_run_command(workspace), folder=workspace)
+    process = command_forker.start(*make_slow_run_command(workspace), folder=workspace)
     wait_for_rows(workspace / "out", 1)
     os.kill(process.pid, signal.SIGSTOP)
     try:
-        assert command_forker.run(*slow_run_command(workspace), folder=workspace) == 15
+        assert command_forker.run(*make_slow_run_command(workspace), folder=workspace) == 15
         assert "another run" in (workspace / "stderr").read_text()
     finally:
         os.kill(process.pid, signal.SIGCONT)
@@ -135,21 +139,21 @@ def test_a_second_run_on_the_folder_is_refused(
 def test_full_disk_loses_no_row(
     large_workspace: Path, workspace: Path, command_forker: Forker
 ) -> None:
-    done = run_process(
-        limit_file_size(command_line(*slow_run_command(workspace)), 20_000), workspace
+    result = run_process(
+        limit_file_size(command_line(*make_slow_run_command(workspace)), 20_000), workspace
     )
-    assert "cannot write" in check_error_line(done, 15)
+    assert "cannot write" in check_error_line(result, 15)
     rows = workspace / "out" / "rows.jsonl"
-    kept = rows.read_bytes()
-    assert kept.endswith(b"\n")
-    assert 0 < kept.count(b"\n") < LARGE
+    finished_rows = rows.read_bytes()
+    assert finished_rows.endswith(b"\n")
+    assert 0 < finished_rows.count(b"\n") < LARGE_QUESTION_COUNT
     assert read_manifest(workspace / "out")["status"] == "failed"
-    assert command_forker.run(*slow_run_command(workspace), folder=workspace) == 0
+    assert command_forker.run(*make_slow_run_command(workspace), folder=workspace) == 0
     assert read_output_files(workspace / "out") == read_output_files(large_workspace / "out")
 
 
 @pytest.mark.parametrize(
-    ("spoil", "code", "said"),
+    ("damage", "code", "message"),
     [
         (lambda out: (out / "run_manifest.json").unlink(), 12, "is missing"),
         (lambda out: (out / "run_manifest.json").write_text("{"), 12, "not the manifest"),
@@ -169,16 +173,16 @@ def test_damaged_folder_is_refused_and_unchanged(
     large_workspace: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    spoil: Callable[[Path], object],
+    damage: Callable[[Path], object],
     code: int,
-    said: str,
+    message: str,
 ) -> None:
     shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    spoil(tmp_path / "out")
+    damage(tmp_path / "out")
     before = (tmp_path / "out" / "rows.jsonl").read_bytes()
-    assert said in check_error_line(run_epoche(*slow_run_command(tmp_path)), code)
+    assert message in check_error_line(run_epoche(*make_slow_run_command(tmp_path)), code)
     assert (tmp_path / "out" / "rows.jsonl").read_bytes() == before
     assert (tmp_path / "out" / "predictions.json").exists()
 
@@ -197,7 +201,7 @@ def _insert_row(out: Path, line: bytes) -> None:
 
 @pytest.fixture
 def small_workspace(tmp_path: Path) -> Path:
-    return write_inputs(tmp_path, COUNT)
+    return write_inputs(tmp_path, QUESTION_COUNT)
 
 
 def test_unusable_model_ends_the_run_which_can_be_resumed(
@@ -210,65 +214,70 @@ def test_unusable_model_ends_the_run_which_can_be_resumed(
     )
     assert read_rows(out) == []
     assert not (out / "predictions.json").exists()
-    well = make_scripted_model()
-    of_three = iter(range(10_000))
+    working_model = make_scripted_model()
+    request_numbers = iter(range(10_000))
     scripted_server.behave_with(
-        lambda request: well(request) if next(of_three) < 7 else behaviours.expired_key_error()
+        lambda request: (
+            working_model(request) if next(request_numbers) < 7 else behaviours.expired_key_error()
+        )
     )
     assert "key" in check_error_line(
         run_epoche(*online_command(small_workspace, scripted_model, "--concurrency", 1)), 23
     )
-    kept = read_rows(out)
-    assert 0 < len(kept) < COUNT
-    scripted_server.behave_with(well)
+    earlier_rows = read_rows(out)
+    assert 0 < len(earlier_rows) < QUESTION_COUNT
+    scripted_server.behave_with(working_model)
     rows = check_finished(run_epoche(*online_command(small_workspace, scripted_model)), out)
-    assert len(rows) == COUNT
-    assert all(row in rows for row in kept)
+    assert len(rows) == QUESTION_COUNT
+    assert all(row in rows for row in earlier_rows)
 
 
 def test_failed_call_is_an_error_and_repeated_on_request(
     scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
-    out, well = small_workspace / "out", make_scripted_model()
-    second = iter([False])
+    out, working_model = small_workspace / "out", make_scripted_model()
+    # The first request of question 2 must not fail; every later one does.
+    first_round_flags = iter([False])
 
     def fail_one_question(request: ChatRequest) -> Behaviour:
         """Fails one question in its second round."""
-        fails = question_number(request) == 2 and next(second, True)
-        return behaviours.http_error(500) if fails else well(request)
+        fails = question_number(request) == 2 and next(first_round_flags, True)
+        return behaviours.http_error(500) if fails else working_model(request)
 
     scripted_server.behave_with(fail_one_question)
-    done = run_epoche(*online_command(small_workspace, scripted_model))
-    rows = check_finished(done, out)
+    result = run_epoche(*online_command(small_workspace, scripted_model))
+    rows = check_finished(result, out)
     failed = [row for row in rows if row["outcome"] == "ERROR"]
     assert [row["id"] for row in failed] == [question_id(2)]
     assert failed[0]["usage"]["prompt_tokens"] > 0
     assert "the server cannot answer" in failed[0]["error"]
-    assert "--retry-errors" in done.err
-    assert len(load_predictions(out)) == COUNT - 1
-    scripted_server.behave_with(well)
+    assert "--retry-errors" in result.err
+    assert len(load_predictions(out)) == QUESTION_COUNT - 1
+    scripted_server.behave_with(working_model)
     scripted_server.clear_log()
     assert check_finished(run_epoche(*online_command(small_workspace, scripted_model)), out) == rows
     assert not scripted_server.requests, "errors are retried only with --retry-errors"
-    mended = check_finished(
+    retried = check_finished(
         run_epoche(*online_command(small_workspace, scripted_model, "--retry-errors")), out
     )
-    assert {row["outcome"] for row in mended} == {"ANSWERED"}
-    assert [row for row in mended if row["id"] != question_id(2)] == [
+    assert {row["outcome"] for row in retried} == {"ANSWERED"}
+    assert [row for row in retried if row["id"] != question_id(2)] == [
         row for row in rows if row["id"] != question_id(2)
     ]
-    assert len(load_predictions(out)) == COUNT
-    spent = sum(row["usage"]["prompt_tokens"] for row in mended)
-    assert read_manifest(out)["calls"]["prompt_tokens"] == spent, "of the rows that there are"
+    assert len(load_predictions(out)) == QUESTION_COUNT
+    prompt_tokens = sum(row["usage"]["prompt_tokens"] for row in retried)
+    assert read_manifest(out)["calls"]["prompt_tokens"] == prompt_tokens, (
+        "only the calls of the current rows are counted"
+    )
 
 
 def test_too_many_consecutive_errors_end_the_run(
     scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
     scripted_server.behave(behaviours.http_error(500))
-    how = ("--concurrency", 1, "--max-consecutive-errors", 3)
+    run_options = ("--concurrency", 1, "--max-consecutive-errors", 3)
     assert "3 questions in a row" in check_error_line(
-        run_epoche(*online_command(small_workspace, scripted_model, *how)), 27
+        run_epoche(*online_command(small_workspace, scripted_model, *run_options)), 27
     )
     assert len(read_rows(small_workspace / "out")) == 3
 
@@ -279,18 +288,21 @@ def test_run_stops_at_max_cost(
     scripted_server.behave_with(make_scripted_model())
     price = {"prompt": 1_000.0, "completion": 1_000.0}
     (small_workspace / "prices.json").write_text(json.dumps({scripted_model: price}))
-    how = ("--prices", small_workspace / "prices.json", "--concurrency", 1)
+    run_options = ("--prices", small_workspace / "prices.json", "--concurrency", 1)
     line = check_error_line(
-        run_epoche(*online_command(small_workspace, scripted_model, *how, "--max-cost", 2)), 26
+        run_epoche(*online_command(small_workspace, scripted_model, *run_options, "--max-cost", 2)),
+        26,
     )
     assert "--max-cost" in line
-    kept = read_rows(small_workspace / "out")
-    assert 0 < len(kept) < COUNT
-    assert kept[0]["usage"]["cost_usd"] > 0
-    done = run_epoche(*online_command(small_workspace, scripted_model, *how, "--max-cost", 1_000))
-    rows = check_finished(done, small_workspace / "out")
-    assert len(rows) == COUNT
-    assert all(row in rows for row in kept)
+    earlier_rows = read_rows(small_workspace / "out")
+    assert 0 < len(earlier_rows) < QUESTION_COUNT
+    assert earlier_rows[0]["usage"]["cost_usd"] > 0
+    result = run_epoche(
+        *online_command(small_workspace, scripted_model, *run_options, "--max-cost", 1_000)
+    )
+    rows = check_finished(result, small_workspace / "out")
+    assert len(rows) == QUESTION_COUNT
+    assert all(row in rows for row in earlier_rows)
     calls = read_manifest(small_workspace / "out")["calls"]
     assert calls["cost_usd"] == pytest.approx(sum(row["usage"]["cost_usd"] for row in rows))
 
@@ -298,35 +310,39 @@ def test_run_stops_at_max_cost(
 def test_run_killed_at_any_moment_resumes_to_the_same_bytes(
     scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
-    def run_arguments_for(name: str) -> list[object]:
+    def make_arguments(name: str) -> list[object]:
         return [
-            one
-            for one in online_command(small_workspace, scripted_model, out=name)
-            if one != "--no-cache"
+            argument
+            for argument in online_command(small_workspace, scripted_model, out=name)
+            if argument != "--no-cache"
         ]
 
-    keys = {"EPOCHE_BASE_URL": scripted_server.base_url, "EPOCHE_API_KEY": scripted_server.api_key}
+    environment = {
+        "EPOCHE_BASE_URL": scripted_server.base_url,
+        "EPOCHE_API_KEY": scripted_server.api_key,
+    }
     scripted_server.behave_with(make_scripted_model())
-    with Forker(small_workspace, **keys) as forker:
-        forker.warm_up(*run_arguments_for("reference"))
-        right = read_output_files(small_workspace / "reference")
+    with Forker(small_workspace, **environment) as forker:
+        forker.warm_up(*make_arguments("reference"))
+        reference_outputs = read_output_files(small_workspace / "reference")
         scripted_server.behave_with(make_scripted_model(delay=0.003))
-        dice = random.Random(5)
+        rng = random.Random(5)
         for number in range(2):
             out = small_workspace / f"killed-{number}"
             if number % 2:
-                # Cached replies keep their latencies, so even these are equal.
+                # This run uses the cache of the reference run. Cached replies keep their
+                # latencies, so even these are equal.
                 out.mkdir()
                 shutil.copy(small_workspace / "reference" / "responses.sqlite", out)
-            process = forker.start(*run_arguments_for(out.name))
-            wait_for_rows(out, dice.randrange(1, COUNT))
+            process = forker.start(*make_arguments(out.name))
+            wait_for_rows(out, rng.randrange(1, QUESTION_COUNT))
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-            assert forker.run(*run_arguments_for(out.name)) == 0
+            assert forker.run(*make_arguments(out.name)) == 0
             if number % 2:
-                made = read_output_files(out)
-                assert made["rows.jsonl"] == right["rows.jsonl"]
-            assert (out / "predictions.json").read_bytes() == right["predictions.json"]
-            assert list(map(without_latency, read_rows(out))) == list(
-                map(without_latency, read_rows(small_workspace / "reference"))
+                outputs = read_output_files(out)
+                assert outputs["rows.jsonl"] == reference_outputs["rows.jsonl"]
+            assert (out / "predictions.json").read_bytes() == reference_outputs["predictions.json"]
+            assert list(map(remove_latency, read_rows(out))) == list(
+                map(remove_latency, read_rows(small_workspace / "reference"))
             )

@@ -1,4 +1,4 @@
-"""A whole run without a model: files, refusals, and hidden fields of questions."""
+"""Tests ``epoche synthlink run`` without a model: files, refusals, hidden question fields."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from synthlink_run_parts import (
     check_finished,
     load_predictions,
     make_question,
+    make_run_command,
     page_address,
     question_id,
     read_manifest,
     read_output_files,
     read_rows,
-    run_command,
     write_inputs,
 )
 
@@ -28,24 +28,29 @@ from eval.synthlink.predictions import read_predictions
 
 COUNT = 12
 QUICK = ("--resamples", 100)
-QUIET = ("--no-score",)
+NO_SCORE = ("--no-score",)
+
+
+def is_abstained(number: int) -> bool:
+    """Whether the agent ``First`` abstains on a question: on every fifth."""
+    return number % 5 == 4
 
 
 @pytest.fixture(scope="module")
 def finished_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with a finished and scored run in ``out``."""
-    shop = write_inputs(tmp_path_factory.mktemp("ran"), COUNT)
+    folder = write_inputs(tmp_path_factory.mktemp("ran"), COUNT)
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(shop)
-        patch.syspath_prepend(shop)
-        done = run_epoche(*run_command(shop, *QUICK))
-    assert done.code == 0, done.err
-    return shop
+        patch.chdir(folder)
+        patch.syspath_prepend(folder)
+        result = run_epoche(*make_run_command(folder, *QUICK))
+    assert result.code == 0, result.err
+    return folder
 
 
 @pytest.fixture
 def workspace(finished_workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy that a test may change."""
+    """A copy of the finished workspace that a test may change."""
     shutil.copytree(finished_workspace, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -56,32 +61,35 @@ def test_rows_are_in_catalogue_order(finished_workspace: Path) -> None:
     rows = read_rows(finished_workspace / "out")
     assert [row["id"] for row in rows] == [question_id(number) for number in range(COUNT)]
     assert [row["outcome"] for row in rows] == [
-        "ABSTAINED" if number % 5 == 4 else "ANSWERED" for number in range(COUNT)
+        "ABSTAINED" if is_abstained(number) else "ANSWERED" for number in range(COUNT)
     ]
     assert {row["system"] for row in rows} == {"first"}
-    one = rows[0]["trail"]["rounds"][0]
-    assert one["query"] == make_question(0)["question"]
-    assert one["found"][0] == {"url": page_address(0), "title": "Alcor0 observatory"}
+    first_round = rows[0]["trail"]["rounds"][0]
+    assert first_round["query"] == make_question(0)["question"]
+    assert first_round["found"][0] == {"url": page_address(0), "title": "Alcor0 observatory"}
 
 
 def test_predictions_match_the_specification(finished_workspace: Path) -> None:
-    made = load_predictions(finished_workspace / "out")
+    predictions = load_predictions(finished_workspace / "out")
     keys = ["question_id", "predicted_answer", "retrieved_docs", "iterations", "sources_verified"]
-    assert all(list(one) == keys for one in made)
-    assert [one["question_id"] for one in made] == [question_id(number) for number in range(COUNT)]
-    assert [one["predicted_answer"] == "" for one in made] == [
-        number % 5 == 4 for number in range(COUNT)
+    assert all(list(prediction) == keys for prediction in predictions)
+    assert [prediction["question_id"] for prediction in predictions] == [
+        question_id(number) for number in range(COUNT)
     ]
-    told = "Observatory Alcor0 was founded by Mira Voss0."
-    assert made[0]["predicted_answer"] == told
-    assert made[0]["retrieved_docs"][0] == page_address(0)
-    assert made[0]["iterations"][0]["answers"] == [told]
-    assert made[0]["iterations"][0]["docs"] == made[0]["retrieved_docs"]
-    assert made[0]["sources_verified"] == [told]
-    read = read_predictions(
-        finished_workspace / "out" / "predictions.json", {one["question_id"] for one in made}
+    assert [prediction["predicted_answer"] == "" for prediction in predictions] == [
+        is_abstained(number) for number in range(COUNT)
+    ]
+    answer = "Observatory Alcor0 was founded by Mira Voss0."
+    assert predictions[0]["predicted_answer"] == answer
+    assert predictions[0]["retrieved_docs"][0] == page_address(0)
+    assert predictions[0]["iterations"][0]["answers"] == [answer]
+    assert predictions[0]["iterations"][0]["docs"] == predictions[0]["retrieved_docs"]
+    assert predictions[0]["sources_verified"] == [answer]
+    checked_file = read_predictions(
+        finished_workspace / "out" / "predictions.json",
+        {prediction["question_id"] for prediction in predictions},
     )
-    assert not read.refused
+    assert not checked_file.refused
 
 
 def test_run_is_scored_and_has_a_page(finished_workspace: Path) -> None:
@@ -92,7 +100,7 @@ def test_run_is_scored_and_has_a_page(finished_workspace: Path) -> None:
     }
     scores = json.loads((out / "synthlink_scores.json").read_bytes())["report"]
     assert scores["n_questions"] == COUNT
-    assert scores["n_abstained"] == sum(number % 5 == 4 for number in range(COUNT))
+    assert scores["n_abstained"] == sum(map(is_abstained, range(COUNT)))
 
 
 def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Path) -> None:
@@ -108,25 +116,25 @@ def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Pat
         assert str(finished_workspace).encode() not in path.read_bytes(), path.name
 
 
-SPY = '''
+SPY_AGENT = '''
 import gc, inspect, json
 from pathlib import Path
 from eval.synthlink.agents.trail import Trail
 
 class Spy:
-    """Writes down all that it is handed, and all that leads from there."""
+    """Records its arguments and every object that refers to them."""
     name = "spy"
     def __init__(self, options):
         self.seen = [repr(options)]
         self.library = options.library
     def params(self):
         return {}
-    async def answer(self, *handed, **named):
-        assert not named
-        self.seen += [repr(handed)]
-        held = [one for one in gc.get_referrers(handed[0]) if one is not handed]
-        self.seen += [repr(one) for one in held if not inspect.isframe(one)]
-        hits = await self.library.search(handed[0], 50)
+    async def answer(self, *arguments, **keywords):
+        assert not keywords
+        self.seen += [repr(arguments)]
+        referrers = [obj for obj in gc.get_referrers(arguments[0]) if obj is not arguments]
+        self.seen += [repr(obj) for obj in referrers if not inspect.isframe(obj)]
+        hits = await self.library.search(arguments[0], 50)
         self.seen += [repr(hits), repr(self.library.params())]
         Path("seen.json").write_text(json.dumps(self.seen))
         return Trail(answer="I saw it.")
@@ -134,49 +142,53 @@ class Spy:
 
 
 def test_agent_gets_only_the_question_text(workspace: Path) -> None:
-    (workspace / "spy.py").write_text(SPY)
-    done = run_epoche(*run_command(workspace, *QUIET, "--limit", 3, system="spy:Spy", out="spied"))
-    check_finished(done, workspace / "spied")
-    seen = (workspace / "seen.json").read_text()
+    (workspace / "spy.py").write_text(SPY_AGENT)
+    result = run_epoche(
+        *make_run_command(workspace, *NO_SCORE, "--limit", 3, system="spy:Spy", out="spied")
+    )
+    check_finished(result, workspace / "spied")
+    recorded_text = (workspace / "seen.json").read_text()
     for number in range(3):
-        assert str(make_question(number)["question"]) in seen
-        assert question_id(number) not in seen
-    assert not any(mark in seen for mark in SECRET_MARKS)
+        assert str(make_question(number)["question"]) in recorded_text
+        assert question_id(number) not in recorded_text
+    assert not any(mark in recorded_text for mark in SECRET_MARKS)
 
 
 def test_two_runs_give_the_same_bytes(finished_workspace: Path, tmp_path: Path) -> None:
-    shop = write_inputs(tmp_path, COUNT)
-    done = run_process(command_line(*run_command(shop, *QUICK)), shop, PYTHONHASHSEED="7")
-    assert done.code == 0, done.err
-    assert read_output_files(shop / "out") == read_output_files(finished_workspace / "out")
+    folder = write_inputs(tmp_path, COUNT)
+    result = run_process(
+        command_line(*make_run_command(folder, *QUICK)), folder, PYTHONHASHSEED="7"
+    )
+    assert result.code == 0, result.err
+    assert read_output_files(folder / "out") == read_output_files(finished_workspace / "out")
 
 
 def test_raised_limit_gives_identical_bytes(finished_workspace: Path, workspace: Path) -> None:
     shutil.rmtree(workspace / "out")
-    assert run_epoche(*run_command(workspace, *QUICK, "--limit", 5)).code == 0
+    assert run_epoche(*make_run_command(workspace, *QUICK, "--limit", 5)).code == 0
     assert len(load_predictions(workspace / "out")) == 5
-    done = run_epoche(*run_command(workspace, *QUICK))
-    assert "7 questions (5 were there already)" in done.out
+    result = run_epoche(*make_run_command(workspace, *QUICK))
+    assert "7 questions (5 were there already)" in result.out
     assert read_output_files(workspace / "out") == read_output_files(finished_workspace / "out")
     before = read_output_files(workspace / "out")
     assert "--limit 3" in check_error_line(
-        run_epoche(*run_command(workspace, *QUICK, "--limit", 3)), 14
+        run_epoche(*make_run_command(workspace, *QUICK, "--limit", 3)), 14
     )
     assert read_output_files(workspace / "out") == before
 
 
 def test_existing_rows_are_kept_exactly(finished_workspace: Path, workspace: Path) -> None:
-    done = run_epoche(*run_command(workspace, *QUICK))
-    assert f"0 questions ({COUNT} were there already)" in done.out
+    result = run_epoche(*make_run_command(workspace, *QUICK))
+    assert f"0 questions ({COUNT} were there already)" in result.out
     assert read_output_files(workspace / "out") == read_output_files(finished_workspace / "out")
 
 
 def test_moved_folder_can_be_resumed(workspace: Path) -> None:
     (workspace / "deep" / "down").mkdir(parents=True)
     shutil.move(workspace / "out", workspace / "deep" / "down" / "moved")
-    done = run_epoche(*run_command(workspace, *QUIET, out="deep/down/moved"))
-    assert done.code == 0, done.err
-    assert "0 questions" in done.out
+    result = run_epoche(*make_run_command(workspace, *NO_SCORE, out="deep/down/moved"))
+    assert result.code == 0, result.err
+    assert "0 questions" in result.out
 
 
 def change_a_question(workspace: Path) -> None:
@@ -195,7 +207,7 @@ def change_the_agent(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "more", "system", "said"),
+    ("change", "flags", "system", "message"),
     [
         (change_a_question, (), "own_agents:First", "other samples"),
         (change_a_page, (), "own_agents:First", "library: sha256"),
@@ -206,54 +218,60 @@ def change_the_agent(workspace: Path) -> None:
     ids=["questions", "pages", "agent", "class", "rounds"],
 )
 def test_another_run_is_refused(
-    workspace: Path, change: Any, more: tuple[Any, ...], system: str, said: str
+    workspace: Path, change: Any, flags: tuple[Any, ...], system: str, message: str
 ) -> None:
     before = read_output_files(workspace / "out")
     if change is not None:
         change(workspace)
-    line = check_error_line(run_epoche(*run_command(workspace, *QUIET, *more, system=system)), 14)
-    assert said in line
+    line = check_error_line(
+        run_epoche(*make_run_command(workspace, *NO_SCORE, *flags, system=system)), 14
+    )
+    assert message in line
     assert "--overwrite" in line
     assert read_output_files(workspace / "out") == before
 
 
 def test_overwrite_replaces_everything(workspace: Path) -> None:
     change_a_page(workspace)
-    assert run_epoche(*run_command(workspace, *QUIET, "--overwrite", "--limit", 3)).code == 0
+    assert (
+        run_epoche(*make_run_command(workspace, *NO_SCORE, "--overwrite", "--limit", 3)).code == 0
+    )
     out = workspace / "out"
     assert len(read_rows(out)) == 3
-    left = {path.name for path in out.iterdir()}
-    assert left == {"rows.jsonl", "run_manifest.json", "predictions.json"}, (
-        "outputs of outdated rows must be deleted"
+    names = {path.name for path in out.iterdir()}
+    assert names == {"rows.jsonl", "run_manifest.json", "predictions.json"}, (
+        "outputs of the old run must be deleted"
     )
 
 
-def test_corrected_answer_is_scored_again(workspace: Path) -> None:
+def test_changed_expected_answer_is_scored_again(workspace: Path) -> None:
     text = (workspace / "catalog.jsonl").read_text()
-    told = "Observatory Alcor0 was founded by Mira Voss0."
+    answer = "Observatory Alcor0 was founded by Mira Voss0."
     (workspace / "catalog.jsonl").write_text(
-        text.replace("Goldmark: the founder, Mira Voss0, came from Tarn0.", told)
+        text.replace("Goldmark: the founder, Mira Voss0, came from Tarn0.", answer)
     )
     before = json.loads((workspace / "out/synthlink_scores.json").read_bytes())["report"]
-    done = run_epoche(*run_command(workspace, *QUICK))
-    assert f"0 questions ({COUNT} were there already)" in done.out
+    result = run_epoche(*make_run_command(workspace, *QUICK))
+    assert f"0 questions ({COUNT} were there already)" in result.out
     after = json.loads((workspace / "out/synthlink_scores.json").read_bytes())["report"]
     corrected = [report["modes"]["corrected"]["overall"] for report in (before, after)]
-    f1 = [group["measures"]["f1"]["value"] for group in corrected]
-    assert f1[1] > f1[0]
+    f1_values = [group["measures"]["f1"]["value"] for group in corrected]
+    assert f1_values[1] > f1_values[0]
 
 
-def test_scores_of_another_file_are_kept(workspace: Path) -> None:
+def test_scores_without_a_run_are_kept(workspace: Path) -> None:
     out = workspace / "scored"
     out.mkdir()
     for name in OUTPUT_FILES:
         if (workspace / "out" / name).exists():
             shutil.copy(workspace / "out" / name, out)
     before = read_folder_bytes(out)
-    line = check_error_line(run_epoche(*run_command(workspace, *QUIET, out="scored")), 15)
+    line = check_error_line(run_epoche(*make_run_command(workspace, *NO_SCORE, out="scored")), 15)
     assert "which was not written by such a run" in line
     assert read_folder_bytes(out) == before
-    assert run_epoche(*run_command(workspace, *QUIET, "--overwrite", out="scored")).code == 0
+    assert (
+        run_epoche(*make_run_command(workspace, *NO_SCORE, "--overwrite", out="scored")).code == 0
+    )
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.cards.csv"])
@@ -261,13 +279,13 @@ def test_foreign_report_is_kept(workspace: Path, name: str) -> None:
     (workspace / "results").mkdir()
     (workspace / "results" / name).write_text("precious")
     before = read_folder_bytes(workspace)
-    line = check_error_line(run_epoche(*run_command(workspace, *QUICK, out="results")), 15)
+    line = check_error_line(run_epoche(*make_run_command(workspace, *QUICK, out="results")), 15)
     assert f"{name}, which was not written by such a run" in line
     assert read_folder_bytes(workspace) == before
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "said"),
+    ("flags", "code", "message"),
     [
         (("--no-resume",), 15, "--no-resume"),
         (("--live",), 19, "--pages, --live"),
@@ -290,10 +308,12 @@ def test_foreign_report_is_kept(workspace: Path, name: str) -> None:
     ids=lambda value: value[-1] if isinstance(value, tuple) else None,
 )
 def test_refusals_change_nothing(
-    workspace: Path, more: tuple[str, ...], code: int, said: str
+    workspace: Path, flags: tuple[str, ...], code: int, message: str
 ) -> None:
     before = read_folder_bytes(workspace)
-    assert said in check_error_line(run_epoche(*run_command(workspace, *QUIET, *more)), code)
+    assert message in check_error_line(
+        run_epoche(*make_run_command(workspace, *NO_SCORE, *flags)), code
+    )
     assert read_folder_bytes(workspace) == before
 
 
@@ -304,24 +324,26 @@ def test_inputs_are_not_overwritten(workspace: Path, flag: str) -> None:
     shutil.copy(workspace / name, workspace / "new" / "rows.jsonl")
     before = read_folder_bytes(workspace)
     line = check_error_line(
-        run_epoche(*run_command(workspace, *QUIET, flag, workspace / "new/rows.jsonl", out="new")),
+        run_epoche(
+            *make_run_command(workspace, *NO_SCORE, flag, workspace / "new/rows.jsonl", out="new")
+        ),
         15,
     )
     assert "rows.jsonl" in line
     assert read_folder_bytes(workspace) == before
 
 
-BROKEN = '''
+FAULTY_AGENTS = '''
 from eval.synthlink.agents.trail import Round, Trail
 
-class Moody:
-    """Every question in a mood of its own."""
-    name = "moody"
+class Varied:
+    """Answers, fails, abstains or returns nonsense, by the number in the question."""
+    name = "varied"
     def params(self):
         return {}
     async def answer(self, question):
         number = int("".join(filter(str.isdigit, question)))
-        moods = [
+        replies = [
             lambda: Trail(answer="Tarn."),
             lambda: 1 / 0,
             lambda: None,
@@ -330,14 +352,14 @@ class Moody:
             lambda: Trail(abstained=True),
             lambda: ["a", "b"],
         ]
-        return moods[number % len(moods)]()
+        return replies[number % len(replies)]()
 
-class Hopeless(Moody):
-    name = "hopeless"
+class Failing(Varied):
+    name = "failing"
     async def answer(self, question):
         raise RuntimeError("it never works")
 
-class Plain(Moody):
+class Plain(Varied):
     name = "plain"
     def answer(self, question):
         return "Tarn."
@@ -346,69 +368,86 @@ class Secretive(Plain):
     def params(self):
         return {"api_key": "sk-secret-123456", "depth": (1, 2)}
 
-class Odd(Plain):
+class NonJsonParams(Plain):
     def params(self):
         return {"made": object()}
 
-def made_by_hand():
+def create_plain():
     return Plain()
 '''
 
 
 def test_bad_agent_replies_affect_only_their_own_row(workspace: Path) -> None:
-    (workspace / "moods.py").write_text(BROKEN)
-    done = run_epoche(*run_command(workspace, *QUICK, system="moods:Moody", out="moody"))
-    rows = check_finished(done, workspace / "moody")
-    wanted = ("ANSWERED", "ERROR", "INVALID", "ERROR", "INVALID", "ABSTAINED", "INVALID")
-    assert [row["outcome"] for row in rows] == [wanted[n % 7] for n in range(COUNT)]
+    (workspace / "faulty_agents.py").write_text(FAULTY_AGENTS)
+    result = run_epoche(
+        *make_run_command(workspace, *QUICK, system="faulty_agents:Varied", out="varied")
+    )
+    rows = check_finished(result, workspace / "varied")
+    expected_outcomes = ("ANSWERED", "ERROR", "INVALID", "ERROR", "INVALID", "ABSTAINED", "INVALID")
+    assert [row["outcome"] for row in rows] == [expected_outcomes[n % 7] for n in range(COUNT)]
     assert "ZeroDivisionError" in rows[1]["error"]
-    # An empty reply counts as missing, not as an abstention.
-    told = {
-        one["question_id"]: one["predicted_answer"] for one in load_predictions(workspace / "moody")
+    # INVALID and ERROR rows have no prediction, so they count as missing and not as abstentions.
+    answers = {
+        prediction["question_id"]: prediction["predicted_answer"]
+        for prediction in load_predictions(workspace / "varied")
     }
-    assert told == {
+    assert answers == {
         question_id(n): "Tarn." if n % 7 == 0 else "" for n in range(COUNT) if n % 7 in (0, 5)
     }
-    report = json.loads((workspace / "moody/synthlink_scores.json").read_bytes())["report"]
+    report = json.loads((workspace / "varied/synthlink_scores.json").read_bytes())["report"]
     assert (report["n_questions"], report["n_abstained"]) == (COUNT, 1)
-    assert "4 of 12 rows are ERROR" in done.err
+    assert "4 of 12 rows are ERROR" in result.err
 
 
 def test_run_of_errors_only_fails_but_is_scored(workspace: Path) -> None:
-    (workspace / "moods.py").write_text(BROKEN)
-    done = run_epoche(*run_command(workspace, *QUICK, system="moods:Hopeless", out="hopeless"))
-    assert "12 of 12 rows are ERROR" in check_error_line(done, 27)
-    assert load_predictions(workspace / "hopeless") == []
-    assert (workspace / "hopeless" / "report.html").exists()
-
-
-@pytest.mark.parametrize("name", ["Plain", "made_by_hand"])
-def test_agent_may_be_synchronous(workspace: Path, name: str) -> None:
-    (workspace / "moods.py").write_text(BROKEN)
-    done = run_epoche(
-        *run_command(workspace, *QUIET, "--limit", 2, system=f"moods:{name}", out="plain")
+    (workspace / "faulty_agents.py").write_text(FAULTY_AGENTS)
+    result = run_epoche(
+        *make_run_command(workspace, *QUICK, system="faulty_agents:Failing", out="failing")
     )
-    rows = check_finished(done, workspace / "plain")
+    assert "12 of 12 rows are ERROR" in check_error_line(result, 27)
+    assert load_predictions(workspace / "failing") == []
+    assert (workspace / "failing" / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["Plain", "create_plain"])
+def test_agent_may_be_synchronous(workspace: Path, name: str) -> None:
+    (workspace / "faulty_agents.py").write_text(FAULTY_AGENTS)
+    result = run_epoche(
+        *make_run_command(
+            workspace, *NO_SCORE, "--limit", 2, system=f"faulty_agents:{name}", out="plain"
+        )
+    )
+    rows = check_finished(result, workspace / "plain")
     assert {row["trail"]["answer"] for row in rows} == {"Tarn."}
 
 
 def test_agent_params_are_recorded_without_secrets(workspace: Path) -> None:
-    (workspace / "moods.py").write_text(BROKEN)
-    arguments = run_command(workspace, *QUIET, "--limit", 1, system="moods:Secretive", out="plain")
+    (workspace / "faulty_agents.py").write_text(FAULTY_AGENTS)
+    arguments = make_run_command(
+        workspace, *NO_SCORE, "--limit", 1, system="faulty_agents:Secretive", out="plain"
+    )
     check_finished(run_epoche(*arguments), workspace / "plain")
     assert read_manifest(workspace / "plain")["params"] == {"api_key": "[hidden]", "depth": [1, 2]}
-    assert "0 questions" in run_epoche(*arguments).out, "it compares equal to what was kept"
-    odd = run_command(workspace, *QUIET, system="moods:Odd", out="odd")
-    assert "params() of system plain is not JSON" in check_error_line(run_epoche(*odd), 16)
-    assert not (workspace / "odd").exists()
+    assert "0 questions" in run_epoche(*arguments).out, "params equal those of the first run"
+    refused_command = make_run_command(
+        workspace, *NO_SCORE, system="faulty_agents:NonJsonParams", out="refused"
+    )
+    assert "params() of system plain is not JSON" in check_error_line(
+        run_epoche(*refused_command), 16
+    )
+    assert not (workspace / "refused").exists()
 
 
 def test_runs_are_compared(workspace: Path) -> None:
-    (workspace / "moods.py").write_text(BROKEN)
-    other = ("--compare", workspace / "out" / "predictions.json")
-    done = run_epoche(*run_command(workspace, *QUICK, *other, system="moods:Plain", out="plain"))
-    assert done.code == 0, done.err
-    scored = json.loads((workspace / "plain/synthlink_scores.json").read_bytes())
-    (compared,) = scored["comparisons"]
-    assert compared["differences"]
+    (workspace / "faulty_agents.py").write_text(FAULTY_AGENTS)
+    comparison_flags = ("--compare", workspace / "out" / "predictions.json")
+    result = run_epoche(
+        *make_run_command(
+            workspace, *QUICK, *comparison_flags, system="faulty_agents:Plain", out="plain"
+        )
+    )
+    assert result.code == 0, result.err
+    scores = json.loads((workspace / "plain/synthlink_scores.json").read_bytes())
+    (comparison,) = scores["comparisons"]
+    assert comparison["differences"]
     assert (workspace / "plain/synthlink_comparison.csv").exists()

@@ -1,4 +1,4 @@
-"""A run that searches the web (a local server): recording, failure and replay."""
+"""Tests runs that search the web, here a local server: recording, failure and replay."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from stage_calls import check_error_line, run_epoche
 from synthlink_run_parts import (
     check_finished,
     load_predictions,
+    make_run_command,
     read_manifest,
     read_rows,
-    run_command,
     write_inputs,
 )
 
@@ -24,13 +24,14 @@ pytestmark = pytest.mark.skipif(
     reason="needs the extra web, and openssl to make certificates",
 )
 COUNT = 3
-FOUND = "https://example.org/found"
-PAGE = render_results_page([("Alcor", FOUND, "The founder was born in Tarn.")])
-LIVE = ("--live", "--backend", "duckduckgo", "--no-score")
+FOUND_URL = "https://example.org/found"
+PAGE = render_results_page([("Alcor", FOUND_URL, "The founder was born in Tarn.")])
+LIVE_FLAGS = ("--live", "--backend", "duckduckgo", "--no-score")
 
 
 @pytest.fixture
 def engine(search_engine: SearchEngine) -> SearchEngine:
+    """The local search engine, with one result for every query."""
     search_engine.page = PAGE
     return search_engine
 
@@ -41,10 +42,11 @@ def run_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[.
     monkeypatch.chdir(workspace)
     monkeypatch.syspath_prepend(workspace)
 
-    def build_arguments(*more: object, out: str = "out") -> list[object]:
-        all_of_it = run_command(workspace, *more, out=out)
-        place = all_of_it.index("--pages")
-        return [*all_of_it[:place], *all_of_it[place + 2 :]]
+    def build_arguments(*flags: object, out: str = "out") -> list[object]:
+        """Returns the command without ``--pages`` and its value."""
+        command = make_run_command(workspace, *flags, out=out)
+        position = command.index("--pages")
+        return [*command[:position], *command[position + 2 :]]
 
     return build_arguments
 
@@ -53,12 +55,12 @@ def test_searches_are_recorded_and_not_repeated(
     engine: SearchEngine, tmp_path: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
     out = tmp_path / "out"
-    rows = check_finished(run_epoche(*run_arguments(*LIVE)), out)
+    rows = check_finished(run_epoche(*run_arguments(*LIVE_FLAGS)), out)
     assert len(engine.requests) == COUNT
     assert {row["outcome"] for row in rows} == {"ANSWERED"}
-    assert all(one["retrieved_docs"] == [FOUND] for one in load_predictions(out))
+    assert all(prediction["retrieved_docs"] == [FOUND_URL] for prediction in load_predictions(out))
     assert read_manifest(out)["library"]["backends"] == ["duckduckgo"]
-    assert check_finished(run_epoche(*run_arguments(*LIVE)), out) == rows
+    assert check_finished(run_epoche(*run_arguments(*LIVE_FLAGS)), out) == rows
     assert len(engine.requests) == COUNT
     replay = ("--search", out / "search.jsonl", "--no-score")
     assert (
@@ -69,28 +71,30 @@ def test_searches_are_recorded_and_not_repeated(
     library = read_manifest(tmp_path / "replayed")["library"]
     assert (library["frozen"], library["queries"], len(library["sha256"])) == (True, COUNT, 64)
     assert "library" in check_error_line(run_epoche(*run_arguments(*replay)), 14)
-    assert check_finished(run_epoche(*run_arguments(*LIVE, "--overwrite")), out) == rows
-    assert len(engine.requests) == 2 * COUNT, "existing recordings are replaced too"
+    assert check_finished(run_epoche(*run_arguments(*LIVE_FLAGS, "--overwrite")), out) == rows
+    assert len(engine.requests) == 2 * COUNT, "--overwrite searches again"
 
 
 def test_failed_search_is_an_error_and_repeated_on_request(
     engine: SearchEngine, tmp_path: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
     engine.status = 500
-    line = check_error_line(run_epoche(*run_arguments(*LIVE)), 27)
+    line = check_error_line(run_epoche(*run_arguments(*LIVE_FLAGS)), 27)
     assert "3 of 3 rows are ERROR" in line
     rows = read_rows(tmp_path / "out")
     assert {row["outcome"] for row in rows} == {"ERROR"}
     assert all(row["error"].startswith("SearchError: the search failed") for row in rows)
     engine.status = 200
-    rows = check_finished(run_epoche(*run_arguments(*LIVE, "--retry-errors")), tmp_path / "out")
+    rows = check_finished(
+        run_epoche(*run_arguments(*LIVE_FLAGS, "--retry-errors")), tmp_path / "out"
+    )
     assert {row["outcome"] for row in rows} == {"ANSWERED"}
 
 
 def test_unrecorded_search_cannot_be_replayed(
     engine: SearchEngine, tmp_path: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    check_finished(run_epoche(*run_arguments(*LIVE, "--limit", 1)), tmp_path / "out")
+    check_finished(run_epoche(*run_arguments(*LIVE_FLAGS, "--limit", 1)), tmp_path / "out")
     replay = ("--search", tmp_path / "out" / "search.jsonl", "--no-score")
     rows = check_finished(
         run_epoche(*run_arguments(*replay, out="replayed")), tmp_path / "replayed"
@@ -98,7 +102,7 @@ def test_unrecorded_search_cannot_be_replayed(
     assert [row["outcome"] for row in rows] == ["ANSWERED", "ERROR", "ERROR"]
     assert all("was recorded" in row["error"] for row in rows[1:])
     assert not any(str(tmp_path) in row["error"] for row in rows[1:]), (
-        "errors must not contain local paths"
+        "error messages must not contain local paths"
     )
 
 

@@ -1,4 +1,4 @@
-"""``epoche synthlink score``: the command line of the specification, and hostile files."""
+"""Tests ``epoche synthlink score``: the command of the specification, and hostile files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ EXAMPLE = """
      }
    ]
 """
-"""The specification's, without the comment that no JSON has."""
+"""The example of the specification, without its comment, which JSON does not allow."""
 
 CATALOG = read_six_questions()
 HONEST = honest_predictions(CATALOG)
@@ -70,30 +70,33 @@ def write_rows(name: str, rows: list[Any]) -> str:
 
 def test_specified_command_scores_the_specified_example(working_folder: Path) -> None:
     (working_folder / "predictions.json").write_text(EXAMPLE)
-    done = run_epoche(*SCORE)
-    assert done.code == 0, done.err
-    assert "1 of 60 questions answered (coverage 0.017)" in done.out
-    assert done.out.index("corrected: ") < done.out.index("literal: ")
-    written = {path.name for path in (working_folder / "results").iterdir()}
-    assert written >= {*OUTPUT_FILES, "report.html"} - set(COMPARISON_FILES)
+    result = run_epoche(*SCORE)
+    assert result.code == 0, result.err
+    assert "1 of 60 questions answered (coverage 0.017)" in result.out
+    assert result.out.index("corrected: ") < result.out.index("literal: ")
+    names = {path.name for path in (working_folder / "results").iterdir()}
+    assert names >= {*OUTPUT_FILES, "report.html"} - set(COMPARISON_FILES)
     assert {
         "synthlink_scores.csv",
         "synthlink_category_scores.csv",
         "synthlink_overall_score.txt",
-    } <= written
+    } <= names
 
 
 def test_names_of_files_may_be_any_bytes(working_folder: Path) -> None:
-    first, second, corpus = (os.fsdecode(name) for name in (b"\xe9.json", b"\xe8.json", b"\xe9"))
-    Path(first).write_text(EXAMPLE)
-    Path(second).write_text(EXAMPLE)
-    Path(corpus).write_text('{"url": "https://example.org/1", "title": "One", "text": "One."}\n')
-    given = ["--predictions", first, "--compare", second, "--pages", corpus, "--resamples", 100]
-    done = run_epoche("synthlink", "score", *given, "--output-dir", "results")
-    assert done.code == 0, done.err
-    scored = read_scores("results")
-    assert (scored.name, scored.comparisons[0].name) == (r"\xe9.json", r"\xe8.json")
-    assert scored.report.pages == r"\xe9"
+    # These bytes are not valid UTF-8.
+    predictions, rival, pages = (
+        os.fsdecode(name) for name in (b"\xe9.json", b"\xe8.json", b"\xe9")
+    )
+    Path(predictions).write_text(EXAMPLE)
+    Path(rival).write_text(EXAMPLE)
+    Path(pages).write_text('{"url": "https://example.org/1", "title": "One", "text": "One."}\n')
+    flags = ["--predictions", predictions, "--compare", rival, "--pages", pages, "--resamples", 100]
+    result = run_epoche("synthlink", "score", *flags, "--output-dir", "results")
+    assert result.code == 0, result.err
+    scores = read_scores("results")
+    assert (scores.name, scores.comparisons[0].name) == (r"\xe9.json", r"\xe8.json")
+    assert scores.report.pages == r"\xe9"
 
 
 def test_published_catalogue_is_scored(working_folder: Path, published_data: Path) -> None:
@@ -101,65 +104,66 @@ def test_published_catalogue_is_scored(working_folder: Path, published_data: Pat
     catalog = read_catalog(folder)
     answers = [
         {
-            "question_id": one.id,
-            "predicted_answer": one.answer,
-            "retrieved_docs": [source.title for source in one.sources],
-            "iterations": [{"answers": [one.answer], "docs": []}],
+            "question_id": question.id,
+            "predicted_answer": question.answer,
+            "retrieved_docs": [source.title for source in question.sources],
+            "iterations": [{"answers": [question.answer], "docs": []}],
         }
-        for one in catalog.questions
+        for question in catalog.questions
     ]
     write_rows("predictions.json", answers)
-    done = run_epoche(*SCORE, "--catalog", folder, "--resamples", 100)
-    assert done.code == 0, done.err
-    assert "30 of 30 questions answered" in done.out
-    for said in ("STE, PSM, SFT", "no fact of any step", "without addresses", "no graph"):
-        assert said in done.out
+    result = run_epoche(*SCORE, "--catalog", folder, "--resamples", 100)
+    assert result.code == 0, result.err
+    assert "30 of 30 questions answered" in result.out
+    for message in ("STE, PSM, SFT", "no fact of any step", "without addresses", "no graph"):
+        assert message in result.out
     report = read_scores("results").report
     measures = report.modes["corrected"].overall.measures
-    assert measures["rqs"].value is None, "the published steps state nothing to be checked"
+    assert measures["rqs"].value is None, "the published steps contain no facts to check"
     for name in ("f1", "p_at_5", "fcs", "ie", "aggregate"):
         assert measures[name].value == 1, name  # type: ignore[index]
-    # The literal P@5 cannot reach 1 where a question has one topic or two.
-    literal = report.modes["literal"].overall.measures
-    sources = [len(one.sources) for one in catalog.questions]
-    assert literal["p_at_5"].value == pytest.approx(sum(sources) / 5 / 30)
+    # The literal P@5 divides by 5, so it is below 1 for a question with fewer sources.
+    literal_measures = report.modes["literal"].overall.measures
+    sources = [len(question.sources) for question in catalog.questions]
+    assert literal_measures["p_at_5"].value == pytest.approx(sum(sources) / 5 / 30)
     with (working_folder / "results" / "synthlink_scores.csv").open(newline="") as handle:
         assert sum(1 for _ in csv.DictReader(handle)) == 2 * 30
 
 
 def test_comparison_of_files_is_described(working_folder: Path) -> None:
-    shipped = read_catalog()
-    for name, rows in (("good.json", shipped.questions), ("half.json", shipped.questions[::2])):
+    catalog = read_catalog()
+    files = {"good.json": catalog.questions, "half.json": catalog.questions[::2]}
+    for name, questions in files.items():
         write_rows(
             name,
             [
                 {
-                    "question_id": one.id,
-                    "predicted_answer": one.answer,
-                    "retrieved_docs": [source.url for source in one.sources],
+                    "question_id": question.id,
+                    "predicted_answer": question.answer,
+                    "retrieved_docs": [source.url for source in question.sources],
                 }
-                for one in rows
+                for question in questions
             ],
         )
-    out = ("--output-dir", "results", "--resamples", 100, "--domain", "none")
-    done = run_epoche(
-        "synthlink", "score", "--predictions", "half.json", "--compare", "good.json", *out
+    options = ("--output-dir", "results", "--resamples", 100, "--domain", "none")
+    result = run_epoche(
+        "synthlink", "score", "--predictions", "half.json", "--compare", "good.json", *options
     )
-    assert done.code == 0, done.err
-    assert "corrected, half.json − good.json = −0." in done.out
-    assert done.out.count("good.json is better") == 2
-    words = (working_folder / "results" / "synthlink_comparison.md").read_text()
-    assert "| aggregate | 60 |" in words
-    assert "Questions answered: 30 of 60 against 60" in words
-    done = run_epoche(
-        "synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *out
+    assert result.code == 0, result.err
+    assert "corrected, half.json − good.json = −0." in result.out
+    assert result.out.count("good.json is better") == 2
+    markdown = (working_folder / "results" / "synthlink_comparison.md").read_text()
+    assert "| aggregate | 60 |" in markdown
+    assert "Questions answered: 30 of 60 against 60" in markdown
+    result = run_epoche(
+        "synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *options
     )
-    check_error_line(done, 3)
+    check_error_line(result, 3)
     write_rows("x.json", json.loads(Path("good.json").read_text()))
-    done = run_epoche(
-        "synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *out
+    result = run_epoche(
+        "synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *options
     )
-    assert done.out.count("no significant difference") == 2
+    assert result.out.count("no significant difference") == 2
 
 
 def test_modes_and_thresholds_are_applied(working_folder: Path) -> None:
@@ -173,7 +177,7 @@ def test_modes_and_thresholds_are_applied(working_folder: Path) -> None:
     check_usage_error(run_epoche("synthlink", "score", "--output-dir", "results"))
 
 
-BAD: dict[str, tuple[bytes, str]] = {
+UNREADABLE_FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "not JSON"),
     "an object": (b'{"question_id": "HIA-01"}', "not a JSON list"),
     "torn": (json.dumps(HONEST).encode()[:-9], "not JSON"),
@@ -182,22 +186,29 @@ BAD: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", UNREADABLE_FILES)
 def test_file_without_a_list_ends_the_scoring(working_folder: Path, case: str) -> None:
-    content, said = BAD[case]
+    content, message = UNREADABLE_FILES[case]
     (working_folder / "predictions.json").write_bytes(content)
     (working_folder / "good.json").write_text(json.dumps(HONEST))
     before = read_folder_bytes(working_folder)
-    assert said in check_error_line(run_epoche(*QUICK), 12)
-    other = ("synthlink", "score", "--predictions", "good.json", "--compare", "predictions.json")
-    assert said in check_error_line(
-        run_epoche(*other, "--catalog", SIX_QUESTIONS_FILE, "--out", "results"), 12
+    assert message in check_error_line(run_epoche(*QUICK), 12)
+    compare_command = (
+        "synthlink",
+        "score",
+        "--predictions",
+        "good.json",
+        "--compare",
+        "predictions.json",
+    )
+    assert message in check_error_line(
+        run_epoche(*compare_command, "--catalog", SIX_QUESTIONS_FILE, "--out", "results"), 12
     )
     assert read_folder_bytes(working_folder) == before
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (("--catalog", "gone.jsonl"), 3, "question catalogue"),
         (("--catalog", "."), 3, "no SynthLink_"),
@@ -214,25 +225,25 @@ def test_file_without_a_list_ends_the_scoring(working_folder: Path, case: str) -
     ],
 )
 def test_errors_are_one_line(
-    working_folder: Path, arguments: tuple[str, ...], code: int, said: str
+    working_folder: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     before = read_folder_bytes(working_folder)
-    assert said in check_error_line(run_epoche(*QUICK, *arguments), code)
+    assert message in check_error_line(run_epoche(*QUICK, *arguments), code)
     assert read_folder_bytes(working_folder) == before
 
 
 def test_unusable_rows_are_reported_and_skipped(working_folder: Path) -> None:
-    hostile = "\x1b[31m\u202e<script>HIA-99"
-    rows = [*HONEST[:3], {"question_id": hostile, "predicted_answer": "x"}, 7, HONEST[2]]
+    hostile_id = "\x1b[31m\u202e<script>HIA-99"
+    rows = [*HONEST[:3], {"question_id": hostile_id, "predicted_answer": "x"}, 7, HONEST[2]]
     write_rows("predictions.json", rows)
-    done = run_epoche(*QUICK)
-    assert done.code == 0
-    assert "4 rows are refused" in done.out
+    result = run_epoche(*QUICK)
+    assert result.code == 0
+    assert "4 rows are refused" in result.out
     text = (working_folder / "results" / "synthlink_overall_score.txt").read_text()
     assert "refused: row 3 (" in text
     assert "refused: row 4" in text
-    for said in (done.out, text):
-        assert not {"\x1b", "\u202e"} & set(said)
+    for output in (result.out, text):
+        assert not {"\x1b", "\u202e"} & set(output)
     assert "<script>HIA-99" not in (working_folder / "results" / "report.html").read_text()
 
 
@@ -263,46 +274,48 @@ def test_any_file_is_scored_or_refused_in_one_line(working_folder: Path, content
     (working_folder / "predictions.json").write_bytes(content)
     for leftover in (working_folder / "results").glob("*"):
         leftover.unlink()
-    done = run_epoche(*QUICK)
-    if done.code:
-        check_error_line(done, 12)
+    result = run_epoche(*QUICK)
+    if result.code:
+        check_error_line(result, 12)
         assert not list((working_folder / "results").glob("*"))
         return
     report = read_scores("results").report
     assert report.n_questions == 6
     for scores in report.modes.values():
         for row in scores.questions:
-            held = [getattr(row.parts, name) for name in scores.overall.measures]
-            assert all(value is None or 0 <= value <= 1 for value in held)
+            values = [getattr(row.parts, name) for name in scores.overall.measures]
+            assert all(value is None or 0 <= value <= 1 for value in values)
 
 
-_SIX = SIX_QUESTIONS_FILE.read_bytes()
+_SIX_QUESTIONS_BYTES = SIX_QUESTIONS_FILE.read_bytes()
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, len(_SIX)), st.integers(0, 3_000), st.binary(max_size=12))
+@given(st.integers(0, len(_SIX_QUESTIONS_BYTES)), st.integers(0, 3_000), st.binary(max_size=12))
 def test_any_catalogue_is_read_or_refused_in_one_line(
-    working_folder: Path, start: int, size: int, inserted: bytes
+    working_folder: Path, start: int, size: int, inserted_bytes: bytes
 ) -> None:
-    (working_folder / "catalog.jsonl").write_bytes(_SIX[:start] + inserted + _SIX[start + size :])
-    done = run_epoche(
+    (working_folder / "catalog.jsonl").write_bytes(
+        _SIX_QUESTIONS_BYTES[:start] + inserted_bytes + _SIX_QUESTIONS_BYTES[start + size :]
+    )
+    result = run_epoche(
         *SCORE, "--catalog", "catalog.jsonl", "--resamples", 100, "--mode", "corrected"
     )
-    if done.code:
-        assert done.code in (12, 13)
-        assert "catalog.jsonl" in check_error_line(done, done.code)
+    if result.code:
+        assert result.code in (12, 13)
+        assert "catalog.jsonl" in check_error_line(result, result.code)
     else:
         assert read_scores("results").report.n_questions >= 1
 
 
 def test_bytes_do_not_depend_on_the_hash_seed(working_folder: Path) -> None:
     write_rows("rival.json", attack_predictions("answer shuffled", CATALOG))
-    asked = command_line(*QUICK, "--domain", "synthlink", "--compare", "rival.json")
-    found = []
+    command = command_line(*QUICK, "--domain", "synthlink", "--compare", "rival.json")
+    results = []
     for seed in ("0", "4242"):
-        assert run_process(asked, working_folder, PYTHONHASHSEED=seed).code == 0
-        found.append(read_folder_bytes(working_folder / "results"))
-    assert found[0] == found[1]
+        assert run_process(command, working_folder, PYTHONHASHSEED=seed).code == 0
+        results.append(read_folder_bytes(working_folder / "results"))
+    assert results[0] == results[1]
 
 
 def test_full_disk_keeps_previous_files(working_folder: Path) -> None:
@@ -320,12 +333,12 @@ def test_interruption_keeps_previous_files(working_folder: Path) -> None:
     assert run_epoche(*QUICK).code == 0
     before = read_folder_bytes(working_folder / "results")
     write_rows("predictions.json", HONEST[:3])
-    ready = working_folder / "ready"
+    ready_file = working_folder / "ready"
     process = subprocess.Popen(
-        block_at_fsync(ready, *QUICK), cwd=working_folder, stderr=subprocess.PIPE
+        block_at_fsync(ready_file, *QUICK), cwd=working_folder, stderr=subprocess.PIPE
     )
-    wait_for_condition(ready.exists, process)
+    wait_for_condition(ready_file.exists, process)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
     assert read_folder_bytes(working_folder / "results") == before

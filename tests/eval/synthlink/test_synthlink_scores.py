@@ -1,4 +1,4 @@
-"""Scores of a whole file: denominators, coverage, intervals, tables, the sweep and comparisons."""
+"""Tests the scores of a predictions file: denominators, intervals, tables and comparisons."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from eval.synthlink.tables import build_category_rows, build_question_rows, rend
 from kg.base.errors import CardSetMismatchError
 from kg.knowledge import KnowledgeBase
 
-SIX = read_six_questions()
-HONEST = honest_predictions(SIX)
+SIX_QUESTIONS = read_six_questions()
+HONEST = honest_predictions(SIX_QUESTIONS)
 
 
-def gold_predictions() -> list[dict[str, Any]]:
+def make_gold_predictions() -> list[dict[str, Any]]:
     return [
-        make_prediction(one, one.answer, [source.url for source in one.sources])
-        for one in SIX.questions
+        make_prediction(question, question.answer, [source.url for source in question.sources])
+        for question in SIX_QUESTIONS.questions
     ]
 
 
 def test_denominator_is_the_whole_catalogue() -> None:
-    report = score_predictions(gold_predictions()[:1], SIX, "both", resamples=50)
+    report = score_predictions(make_gold_predictions()[:1], SIX_QUESTIONS, "both", resamples=50)
     assert report.coverage == pytest.approx(1 / 6)
     for scores in report.modes.values():
-        total = scores.overall.measures["aggregate"]
-        only = scores.overall.answered_only["aggregate"]
-        assert total.n == 6
-        assert total.value is not None
-        assert only is not None
-        assert total.value == pytest.approx(only / 6)
+        overall = scores.overall.measures["aggregate"]
+        answered_mean = scores.overall.answered_only["aggregate"]
+        assert overall.n == 6
+        assert overall.value is not None
+        assert answered_mean is not None
+        assert overall.value == pytest.approx(answered_mean / 6)
         assert [row.status for row in scores.questions] == ["answered"] + ["missing"] * 5
         assert scores.categories["SFT"].measures["aggregate"].value == 0
         assert scores.categories["SFT"].coverage == 0
@@ -49,9 +49,9 @@ def test_denominator_is_the_whole_catalogue() -> None:
 
 
 def test_answering_more_never_lowers_the_score() -> None:
-    rows = gold_predictions()
+    rows = make_gold_predictions()
     values = [
-        score_predictions(rows[:count], SIX, resamples=10)
+        score_predictions(rows[:count], SIX_QUESTIONS, resamples=10)
         .modes["corrected"]
         .overall.measures["aggregate"]
         .value
@@ -62,12 +62,12 @@ def test_answering_more_never_lowers_the_score() -> None:
 
 
 def test_refused_rows_are_named_and_score_zero(tmp_path: Path) -> None:
-    twice = [*HONEST, {**HONEST[0], "predicted_answer": "another"}, {"question_id": "XXX-01"}, 7]
+    rows = [*HONEST, {**HONEST[0], "predicted_answer": "another"}, {"question_id": "XXX-01"}, 7]
     file = tmp_path / "predictions.json"
-    file.write_text(json.dumps(twice))
-    report = score_predictions(file, SIX, resamples=10)
+    file.write_text(json.dumps(rows))
+    report = score_predictions(file, SIX_QUESTIONS, resamples=10)
     assert report.n_answered == 5
-    assert [one.row for one in report.refused] == [1, 7, 8, 9]
+    assert [refusal.row for refusal in report.refused] == [1, 7, 8, 9]
     assert report.modes["corrected"].questions[0].status == "refused"
     assert report.modes["corrected"].questions[0].parts.aggregate == 0
     text = render_overall_text(report)
@@ -76,50 +76,52 @@ def test_refused_rows_are_named_and_score_zero(tmp_path: Path) -> None:
 
 
 def test_means_match_the_questions_and_weights() -> None:
-    report = score_predictions(HONEST, SIX, "both", resamples=50)
+    report = score_predictions(HONEST, SIX_QUESTIONS, "both", resamples=50)
     for scores in report.modes.values():
         for measure in METRICS:
             values = [getattr(row.parts, measure) for row in scores.questions]
-            found = scores.overall.measures[measure]
-            if found.value is None:
+            estimate = scores.overall.measures[measure]
+            if estimate.value is None:
                 assert values == [None] * 6
                 continue
-            assert found.value == pytest.approx(np.mean([v for v in values if v is not None]))
-            assert found.low is not None
-            assert found.high is not None
-            assert found.low <= found.value <= found.high
+            assert estimate.value == pytest.approx(np.mean([v for v in values if v is not None]))
+            assert estimate.low is not None
+            assert estimate.high is not None
+            assert estimate.low <= estimate.value <= estimate.high
         for row in scores.questions:
-            parts = sum(
+            weighted_sum = sum(
                 weight * (getattr(row.parts, name) or 0)
                 for name, weight in AGGREGATE_WEIGHTS.items()
             )
-            assert row.parts.aggregate == pytest.approx(parts)
+            assert row.parts.aggregate == pytest.approx(weighted_sum)
 
 
 def test_equal_values_still_have_an_interval_width() -> None:
-    found = (
-        score_predictions(gold_predictions(), SIX, resamples=50)
+    estimate = (
+        score_predictions(make_gold_predictions(), SIX_QUESTIONS, resamples=50)
         .modes["corrected"]
         .overall.measures["p_at_5"]
     )
-    assert found.value == 1
-    assert found.method == "wilson-edge"
-    assert found.low is not None
-    assert found.low < 0.7
+    assert estimate.value == 1
+    assert estimate.method == "wilson-edge"
+    assert estimate.low is not None
+    assert estimate.low < 0.7
 
 
 def test_file_order_does_not_change_the_bytes() -> None:
-    first = score_predictions(HONEST, SIX, "both", resamples=50)
-    again = score_predictions(HONEST[::-1], SIX, "both", resamples=50)
-    assert msgspec.json.encode(first) == msgspec.json.encode(again)
+    report = score_predictions(HONEST, SIX_QUESTIONS, "both", resamples=50)
+    reversed_report = score_predictions(HONEST[::-1], SIX_QUESTIONS, "both", resamples=50)
+    assert msgspec.json.encode(report) == msgspec.json.encode(reversed_report)
 
 
 def test_efficiency_is_reported_for_all_thresholds() -> None:
-    report = score_predictions(HONEST, SIX, thresholds=Thresholds(correct=0.35), resamples=10)
+    report = score_predictions(
+        HONEST, SIX_QUESTIONS, thresholds=Thresholds(correct=0.35), resamples=10
+    )
     scores = report.modes["corrected"]
-    sweep = {one.correct: one for one in scores.sweep}
+    sweep = {entry.correct: entry for entry in scores.sweep}
     assert sorted(sweep) == [0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8]
-    # Both are means, rounded at the twelfth decimal place.
+    # Both values are means, rounded at the twelfth decimal place.
     for measure in ("ie", "aggregate"):
         value = scores.overall.measures[measure].value
         assert getattr(sweep[0.35], measure) == pytest.approx(value, abs=2e-12)
@@ -128,92 +130,111 @@ def test_efficiency_is_reported_for_all_thresholds() -> None:
     assert counts[0] > counts[-1] == 0
 
 
-def test_graph_is_named_and_used() -> None:
+def test_report_names_the_graph() -> None:
     knowledge = KnowledgeBase.open_cached("rivers")
-    report = score_predictions(HONEST, SIX, knowledge=knowledge, resamples=10)
+    report = score_predictions(HONEST, SIX_QUESTIONS, knowledge=knowledge, resamples=10)
     assert report.graph == "rivers"
-    assert score_predictions(HONEST, SIX, resamples=10).graph == ""
+    assert score_predictions(HONEST, SIX_QUESTIONS, resamples=10).graph == ""
 
 
 def test_tables_have_one_row_per_question_and_category() -> None:
-    report = score_predictions(HONEST[:5], SIX, "both", resamples=20)
+    report = score_predictions(HONEST[:5], SIX_QUESTIONS, "both", resamples=20)
     rows = build_question_rows(report)
     assert len(rows) == 2 * 6
     assert {row["mode"] for row in rows} == {"corrected", "literal"}
     assert rows[5]["status"] == "missing"
     assert rows[5]["aggregate"] == 0
-    first = report.modes["corrected"].questions[0].parts
-    assert rows[0]["f1"] == first.f1
-    assert rows[0]["claims_licensed"] == sum(one.verdict == "licensed" for one in first.claims)
-    groups = build_category_rows(report)
-    assert len(groups) == 2 * 7
-    assert [row["category"] for row in groups[:7]] == [*report.modes["corrected"].categories, "all"]
-    assert groups[6]["answered"] == 5
-    for table in (rows, groups):
-        out = io.StringIO()
-        writer = csv.DictWriter(out, list(table[0]))
+    parts = report.modes["corrected"].questions[0].parts
+    assert rows[0]["f1"] == parts.f1
+    assert rows[0]["claims_licensed"] == sum(claim.verdict == "licensed" for claim in parts.claims)
+    category_rows = build_category_rows(report)
+    assert len(category_rows) == 2 * 7
+    assert [row["category"] for row in category_rows[:7]] == [
+        *report.modes["corrected"].categories,
+        "all",
+    ]
+    assert category_rows[6]["answered"] == 5
+    for table in (rows, category_rows):
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, list(table[0]))
         writer.writeheader()
         writer.writerows(table)
-        assert len(list(csv.DictReader(io.StringIO(out.getvalue())))) == len(table)
+        assert len(list(csv.DictReader(io.StringIO(buffer.getvalue())))) == len(table)
 
 
 def test_two_files_are_compared_question_by_question() -> None:
-    better, worse = (
-        score_predictions(rows, SIX, "both", resamples=300) for rows in (gold_predictions(), HONEST)
+    gold_report, honest_report = (
+        score_predictions(rows, SIX_QUESTIONS, "both", resamples=300)
+        for rows in (make_gold_predictions(), HONEST)
     )
-    found = compare_reports({"gold": better, "honest": worse})
-    assert len(found) == 2 * 7 * len(METRICS)
-    assert {(one.first, one.second) for one in found} == {("gold", "honest")}
-    total = next(
-        one
-        for one in found
-        if (one.mode, one.group, one.measure) == ("corrected", ALL_GROUP, "aggregate")
+    comparisons = compare_reports({"gold": gold_report, "honest": honest_report})
+    assert len(comparisons) == 2 * 7 * len(METRICS)
+    assert {(comparison.first, comparison.second) for comparison in comparisons} == {
+        ("gold", "honest")
+    }
+    aggregate = next(
+        comparison
+        for comparison in comparisons
+        if (comparison.mode, comparison.group, comparison.measure)
+        == ("corrected", ALL_GROUP, "aggregate")
     )
-    assert total.difference is not None
-    assert total.low is not None
+    assert aggregate.difference is not None
+    assert aggregate.low is not None
     values = [
-        score.modes["corrected"].overall.measures["aggregate"].value for score in (better, worse)
+        report.modes["corrected"].overall.measures["aggregate"].value
+        for report in (gold_report, honest_report)
     ]
-    assert total.difference == pytest.approx(values[0] - values[1])  # type: ignore[operator]
-    assert 0 < total.low < total.difference
-    # All six questions differ one way: 2 of the 64 patterns of signs are as far from 0.
-    assert (total.n, total.exact, total.p) == (6, True, 2 / 64)
-    assert total.better is None, "six questions are too few after Holm's adjustment"
-    back = compare_reports({"honest": worse, "gold": better})
-    assert [one.difference for one in back] == [
-        None if one.difference is None else -one.difference for one in found
+    assert aggregate.difference == pytest.approx(values[0] - values[1])  # type: ignore[operator]
+    assert 0 < aggregate.low < aggregate.difference
+    # All six differences have one sign: of the 2**6 = 64 sign patterns, 2 are this extreme.
+    assert (aggregate.n, aggregate.exact, aggregate.p) == (6, True, 2 / 64)
+    assert aggregate.better is None, "six questions are too few after Holm's correction"
+    swapped = compare_reports({"honest": honest_report, "gold": gold_report})
+    assert [comparison.difference for comparison in swapped] == [
+        None if comparison.difference is None else -comparison.difference
+        for comparison in comparisons
     ]
-    assert all(one.p in (1.0, None) for one in compare_reports({"a": better, "b": better}))
-
-
-def test_more_compared_files_tighten_each_test() -> None:
-    better, worse = (
-        score_predictions(rows, SIX, resamples=100) for rows in (gold_predictions(), HONEST)
+    assert all(
+        comparison.p in (1.0, None)
+        for comparison in compare_reports({"a": gold_report, "b": gold_report})
     )
-    one, two = (
+
+
+def test_more_compared_files_raise_the_adjusted_p() -> None:
+    gold_report, honest_report = (
+        score_predictions(rows, SIX_QUESTIONS, resamples=100)
+        for rows in (make_gold_predictions(), HONEST)
+    )
+    two_file_results, three_file_results = (
         {
-            (found.group, found.measure): found
-            for found in compare_reports({"gold": better, **others})
-            if found.second == "b"
+            (comparison.group, comparison.measure): comparison
+            for comparison in compare_reports({"gold": gold_report, **other_reports})
+            if comparison.second == "b"
         }
-        for others in ({"b": worse}, {"a": better, "b": worse})
+        for other_reports in ({"b": honest_report}, {"a": gold_report, "b": honest_report})
     )
-    assert one.keys() == two.keys()
-    for key, alone in one.items():
-        assert alone.p == two[key].p
-        if alone.p is not None:
-            assert two[key].p_holm >= alone.p_holm >= alone.p  # type: ignore[operator]
+    assert two_file_results.keys() == three_file_results.keys()
+    for key, comparison in two_file_results.items():
+        assert comparison.p == three_file_results[key].p
+        if comparison.p is not None:
+            assert three_file_results[key].p_holm >= comparison.p_holm >= comparison.p  # type: ignore[operator]
     key = (ALL_GROUP, "aggregate")
-    assert two[key].p_holm > one[key].p_holm  # type: ignore[operator]
+    assert three_file_results[key].p_holm > two_file_results[key].p_holm  # type: ignore[operator]
 
 
 def test_incomparable_inputs_are_refused() -> None:
-    one = score_predictions(HONEST, SIX, resamples=10)
-    other = msgspec.structs.replace(SIX, questions=SIX.questions[:3])
+    report = score_predictions(HONEST, SIX_QUESTIONS, resamples=10)
+    smaller_catalog = msgspec.structs.replace(SIX_QUESTIONS, questions=SIX_QUESTIONS.questions[:3])
     with pytest.raises(CardSetMismatchError, match="different questions"):
-        compare_reports({"a": one, "b": score_predictions(HONEST[:3], other, resamples=10)})
+        compare_reports(
+            {"a": report, "b": score_predictions(HONEST[:3], smaller_catalog, resamples=10)}
+        )
     with pytest.raises(CardSetMismatchError, match="no mode in common"):
-        compare_reports({"a": one, "b": score_predictions(HONEST, SIX, "literal", resamples=10)})
-    stricter = score_predictions(HONEST, SIX, thresholds=Thresholds(correct=0.4), resamples=10)
+        compare_reports(
+            {"a": report, "b": score_predictions(HONEST, SIX_QUESTIONS, "literal", resamples=10)}
+        )
+    stricter_report = score_predictions(
+        HONEST, SIX_QUESTIONS, thresholds=Thresholds(correct=0.4), resamples=10
+    )
     with pytest.raises(CardSetMismatchError, match="different thresholds"):
-        compare_reports({"a": one, "b": stricter})
+        compare_reports({"a": report, "b": stricter_report})

@@ -1,4 +1,4 @@
-"""Any return value of an agent gives a storable, scorable trail or a row with the reason."""
+"""Tests that any return value of an agent gives a scorable trail or a row with the reason."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from eval.synthlink.running.row import OUTCOMES, SynthLinkRow
 from kg.base.errors import ModelAccessError, SearchError, WriteError
 from kg.base.files import to_json_bytes
 
-ASKED = msgspec.convert(make_question(0), Question)
-FOUND = (CitedPage("https://example.org/1", "One"), CitedPage("", "Two"))
-GOOD = Trail(
+QUESTION = msgspec.convert(make_question(0), Question)
+PAGES = (CitedPage("https://example.org/1", "One"), CitedPage("", "Two"))
+GOOD_TRAIL = Trail(
     answer="Tarn.",
-    rounds=(Round(query="q", found=FOUND, read=FOUND[:1], links=(Link("l", "u"),), answer="T"),),
-    docs=FOUND,
+    rounds=(Round(query="q", found=PAGES, read=PAGES[:1], links=(Link("l", "u"),), answer="T"),),
+    docs=PAGES,
     verified=("A text.",),
 )
 
@@ -37,44 +37,46 @@ class ScriptedAgent:
 
     name = "says"
 
-    def __init__(self, said: Any) -> None:
-        self._said = said
-        self.heard: tuple[Any, ...] = ()
+    def __init__(self, reply: Any) -> None:
+        self._reply = reply
+        self.received: tuple[Any, ...] = ()
 
     def params(self) -> dict[str, Any]:
         return {}
 
-    async def answer(self, *heard: Any) -> Any:
-        self.heard = heard
-        if isinstance(self._said, BaseException):
-            raise self._said
-        return self._said
+    async def answer(self, *arguments: Any) -> Any:
+        self.received = arguments
+        if isinstance(self._reply, BaseException):
+            raise self._reply
+        return self._reply
 
 
-def answer_row(said: Any) -> SynthLinkRow:
+def answer_row(reply: Any) -> SynthLinkRow:
+    """Returns the row of an agent that returns or raises ``reply``."""
     with record_calls():
-        return asyncio.run(row_of(ScriptedAgent(said), ASKED, "says"))
+        return asyncio.run(row_of(ScriptedAgent(reply), QUESTION, "says"))
 
 
 def test_valid_trail_is_stored_exactly() -> None:
-    assert checked(GOOD) == (GOOD, "")
-    told = answer_row(GOOD)
-    assert (told.outcome, told.trail, told.error, told.note) == ("ANSWERED", GOOD, None, "")
-    assert (told.latency_s, told.usage) == (None, None)
-    assert (told.id, told.category, told.system) == (ASKED.id, ASKED.category, "says")
+    assert checked(GOOD_TRAIL) == (GOOD_TRAIL, "")
+    row = answer_row(GOOD_TRAIL)
+    assert (row.outcome, row.trail, row.error, row.note) == ("ANSWERED", GOOD_TRAIL, None, "")
+    assert (row.latency_s, row.usage) == (None, None)
+    assert (row.id, row.category, row.system) == (QUESTION.id, QUESTION.category, "says")
 
 
 def test_agent_gets_only_the_question_text() -> None:
-    agent = ScriptedAgent(GOOD)
+    agent = ScriptedAgent(GOOD_TRAIL)
     with record_calls():
-        asyncio.run(row_of(agent, ASKED, "says"))
-    assert agent.heard == (ASKED.question,)
-    assert agent.heard[0] is not ASKED.question, "not even the object leads back"
-    assert type(agent.heard[0]) is str
+        asyncio.run(row_of(agent, QUESTION, "says"))
+    assert agent.received == (QUESTION.question,)
+    # The question's own string object could lead to the question through its referrers.
+    assert agent.received[0] is not QUESTION.question
+    assert type(agent.received[0]) is str
 
 
 @pytest.mark.parametrize(
-    ("said", "outcome", "note"),
+    ("reply", "outcome", "note"),
     [
         ("Tarn.", "ANSWERED", ""),
         (Trail(abstained=True, answer="I cannot say.", why="nothing found"), "ABSTAINED", ""),
@@ -103,17 +105,16 @@ def test_agent_gets_only_the_question_text() -> None:
         (RecursionError("too deep"), "ERROR", ""),
     ],
 )  # fmt: skip
-def test_every_reply_gets_its_outcome(said: Any, outcome: str, note: str) -> None:
-    told = answer_row(said)
-    assert told.outcome == outcome
-    assert note in told.note
-    assert bool(told.error) is (outcome == "ERROR")
-    assert "/somewhere" not in to_json_bytes(told).decode()
-    (made,) = predictions([told]) if outcome in ("ANSWERED", "ABSTAINED") else (None,)
-    assert list(predictions([told])) == ([] if made is None else [made])
+def test_every_reply_gets_its_outcome(reply: Any, outcome: str, note: str) -> None:
+    row = answer_row(reply)
+    assert row.outcome == outcome
+    assert note in row.note
+    assert bool(row.error) is (outcome == "ERROR")
+    assert "/somewhere" not in to_json_bytes(row).decode()
+    scored_predictions = list(predictions([row]))
+    assert len(scored_predictions) == (outcome in ("ANSWERED", "ABSTAINED"))
     if outcome == "ABSTAINED":
-        assert made is not None
-        assert made.predicted_answer == ""
+        assert scored_predictions[0].predicted_answer == ""
 
 
 @pytest.mark.parametrize("error", [ModelAccessError("no key"), WriteError("disk full")])
@@ -123,61 +124,70 @@ def test_permanent_faults_end_the_run(error: Exception) -> None:
 
 
 def test_unsupported_parts_are_left_out_with_a_note() -> None:
-    many = tuple(CitedPage(f"https://example.org/{n}", "t") for n in range(MAX_ITEMS + 3))
+    pages = tuple(CitedPage(f"https://example.org/{n}", "t") for n in range(MAX_ITEMS + 3))
     texts = ("x" * 30_000, *("y" * MAX_TEXT_LENGTH,) * 12)
-    told = answer_row(Trail(answer="Tarn.", docs=many, verified=texts, rounds=(Round(found=many),)))
-    assert told.trail is not None
-    assert told.trail.docs == many[:MAX_ITEMS]
-    assert told.trail.rounds[0].found == many[:MAX_ITEMS]
-    assert told.trail.verified == texts[1:11]
-    assert told.note == "9 pages or texts left out: too long, or too many"
-    (made,) = predictions([told])
-    read = check_predictions(msgspec.json.decode(to_json_bytes([made])), {ASKED.id})
-    assert read.rows == (made,)
+    trail = Trail(answer="Tarn.", docs=pages, verified=texts, rounds=(Round(found=pages),))
+    row = answer_row(trail)
+    assert row.trail is not None
+    assert row.trail.docs == pages[:MAX_ITEMS]
+    assert row.trail.rounds[0].found == pages[:MAX_ITEMS]
+    assert row.trail.verified == texts[1:11]
+    # Left out are 3 pages of each list, the too long text and the last 2 texts.
+    assert row.note == "9 pages or texts left out: too long, or too many"
+    (prediction,) = predictions([row])
+    checked_file = check_predictions(
+        msgspec.json.decode(to_json_bytes([prediction])), {QUESTION.id}
+    )
+    assert checked_file.rows == (prediction,)
 
 
 def test_all_rounds_together_are_limited_to_scorer_size() -> None:
-    long = tuple(CitedPage(f"https://example.org/{n}/{'x' * 370}", "t") for n in range(MAX_ITEMS))
-    rounds = (Round(found=long, answer="y" * MAX_TEXT_LENGTH),) * MAX_ROUNDS
-    told = answer_row(Trail(answer="Tarn.", docs=long, rounds=rounds))
-    assert told.trail is not None
-    assert [len(one.found) > 0 for one in told.trail.rounds] == [True, False, False, False, False]
-    assert "left out" in told.note
-    (made,) = predictions([told])
-    read = check_predictions(msgspec.json.decode(to_json_bytes([made])), {ASKED.id})
-    assert read.rows == (made,)
+    pages = tuple(CitedPage(f"https://example.org/{n}/{'x' * 370}", "t") for n in range(MAX_ITEMS))
+    rounds = (Round(found=pages, answer="y" * MAX_TEXT_LENGTH),) * MAX_ROUNDS
+    row = answer_row(Trail(answer="Tarn.", docs=pages, rounds=rounds))
+    assert row.trail is not None
+    has_pages = [len(search_round.found) > 0 for search_round in row.trail.rounds]
+    assert has_pages == [True, False, False, False, False]
+    assert "left out" in row.note
+    (prediction,) = predictions([row])
+    checked_file = check_predictions(
+        msgspec.json.decode(to_json_bytes([prediction])), {QUESTION.id}
+    )
+    assert checked_file.rows == (prediction,)
 
 
 _texts = st.text(max_size=30)
-_cited = st.builds(CitedPage, url=_texts, title=_texts)
-_junk = st.one_of(st.none(), st.integers(), _texts, st.lists(_texts, max_size=2), st.binary())
+_cited_pages = st.builds(CitedPage, url=_texts, title=_texts)
+_other_values = st.one_of(
+    st.none(), st.integers(), _texts, st.lists(_texts, max_size=2), st.binary()
+)
 _rounds = st.builds(
     Round,
-    query=_texts | _junk,
-    found=st.lists(_cited, max_size=3).map(tuple) | _junk,
+    query=_texts | _other_values,
+    found=st.lists(_cited_pages, max_size=3).map(tuple) | _other_values,
     answer=_texts,
-    done=st.booleans() | _junk,
+    done=st.booleans() | _other_values,
 )
 _trails = st.builds(
     Trail,
-    answer=_texts | st.just("z" * 25_000) | _junk,
-    abstained=st.booleans() | _junk,
-    readable=st.booleans() | _junk,
+    answer=_texts | st.just("z" * 25_000) | _other_values,
+    abstained=st.booleans() | _other_values,
+    readable=st.booleans() | _other_values,
     failed=st.booleans(),
-    rounds=st.lists(_rounds, max_size=7).map(tuple) | _junk,
-    docs=st.lists(_cited, max_size=4).map(tuple) | _junk,
-    verified=st.lists(_texts, max_size=4).map(tuple) | _junk,
-    why=_texts | _junk,
+    rounds=st.lists(_rounds, max_size=7).map(tuple) | _other_values,
+    docs=st.lists(_cited_pages, max_size=4).map(tuple) | _other_values,
+    verified=st.lists(_texts, max_size=4).map(tuple) | _other_values,
+    why=_texts | _other_values,
 )
 
 
-@given(said=_trails | _junk)
-def test_any_reply_becomes_a_scorable_row(said: Any) -> None:
-    told = answer_row(said)
-    assert told.outcome in OUTCOMES
-    again = msgspec.json.decode(to_json_bytes(told), type=SynthLinkRow)
-    assert again == told
-    made = msgspec.json.decode(to_json_bytes(list(predictions([told]))))
-    assert len(made) == (told.outcome in ("ANSWERED", "ABSTAINED"))
-    read = check_predictions(made, {ASKED.id})
-    assert not read.refused
+@given(reply=_trails | _other_values)
+def test_any_reply_becomes_a_scorable_row(reply: Any) -> None:
+    row = answer_row(reply)
+    assert row.outcome in OUTCOMES
+    decoded = msgspec.json.decode(to_json_bytes(row), type=SynthLinkRow)
+    assert decoded == row
+    predictions_json = msgspec.json.decode(to_json_bytes(list(predictions([row]))))
+    assert len(predictions_json) == (row.outcome in ("ANSWERED", "ABSTAINED"))
+    checked_file = check_predictions(predictions_json, {QUESTION.id})
+    assert not checked_file.refused

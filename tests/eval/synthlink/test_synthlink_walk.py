@@ -1,4 +1,4 @@
-"""``graph_walk``: answers with licensed facts chosen by question and pages, or abstains."""
+"""Tests that ``graph_walk`` answers with licensed facts, chosen by question and pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from retrieval.web import FrozenSearch
 
 QUESTIONS = read_catalog().questions
 
-FAR = (
+OFF_TOPIC_QUESTIONS = (
     "Which composer wrote an opera about a barber in Seville, and who sang it first?",
     "How did the Magna Carta limit the power of King John in 1215?",
     "Why did Galileo stand before the Inquisition in 1633?",
@@ -45,8 +45,8 @@ FAR = (
     "Which painter taught the artist who decorated the ceiling of the Sistine Chapel?",
     "What is the boiling point of water on Mount Everest?",
 )
-"""About nothing in pages or graph."""
-NEAR = (
+"""Questions about subjects that neither the pages nor the graph contain."""
+SIMILAR_QUESTIONS = (
     "Who led the Taiping Rebellion, and which dynasty did it shake?",
     "How did the Great Plague of London in 1665 come to its end?",
     "What did Karl Jansky hear with his antenna at Holmdel, and what did that begin?",
@@ -58,7 +58,7 @@ NEAR = (
     "How did the transatlantic telegraph cable of 1858 fail?",
     "What did the Napoleonic Code change in the law of marriage?",
 )
-"""Answered by pages, of which the graph knows nothing, but much that is like it."""
+"""Questions that the pages answer; the graph contains similar facts, but not these."""
 
 
 def run_agent(agent: GraphWalk, questions: Sequence[str]) -> list[Trail]:
@@ -88,49 +88,57 @@ def small_knowledge(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 @pytest.fixture(scope="module")
 def answer_trails(shipped_library: CorpusLibrary) -> list[Trail]:
     """Trails for all questions of the catalogue."""
-    return run_agent(GraphWalk(shipped_library), [one.question for one in QUESTIONS])
+    return run_agent(GraphWalk(shipped_library), [question.question for question in QUESTIONS])
 
 
 def test_agent_gets_only_the_question_text() -> None:
     assert list(inspect.signature(GraphWalk.answer).parameters) == ["self", "question"]
 
 
-def test_each_sentence_of_each_answer_is_licensed_again(
+def test_each_sentence_of_each_answer_is_licensed_by_the_guard(
     answer_trails: list[Trail], kb: KnowledgeBase
 ) -> None:
     guard = Guard(kb)
-    answers = {one.answer for trail in answer_trails for one in trail.rounds} - {""}
+    answers = {search_round.answer for trail in answer_trails for search_round in trail.rounds} - {
+        ""
+    }
     assert len(answers) > 40
     for answer in answers:
         events = [event for event in guard.iter_events([answer]) if event.source.strip()]
         assert [event.kind for event in events] == ["licensed"] * len(events), answer
 
 
-def test_each_link_is_licensed_and_in_the_answer(
+def test_each_link_is_licensed_and_answers_state_only_links(
     answer_trails: list[Trail], kb: KnowledgeBase
 ) -> None:
-    of_fact = {kb.verbaliser.render_fact(one): one for one in FactMap(kb).claims}
+    claims_by_text = {kb.verbaliser.render_fact(claim): claim for claim in FactMap(kb).claims}
     guard = Guard(kb)
     for trail in answer_trails:
-        links = {link.text: link for one in trail.rounds for link in one.links}
+        links = {link.text: link for search_round in trail.rounds for link in search_round.links}
         assert {link.verdict for link in links.values()} <= {"licensed"}
-        assert all(kb.oracle.license(of_fact[text]).label == "E" for text in links)
-        told = {claim for event in guard.iter_events([trail.answer]) for claim in event.claims}
-        assert told <= {of_fact[text] for text in links}
-        pages = {page.url for one in trail.rounds for page in one.found}
+        assert all(kb.oracle.license(claims_by_text[text]).label == "E" for text in links)
+        answer_claims = {
+            claim for event in guard.iter_events([trail.answer]) for claim in event.claims
+        }
+        assert answer_claims <= {claims_by_text[text] for text in links}
+        pages = {page.url for search_round in trail.rounds for page in search_round.found}
         assert {link.page for link in links.values()} - {""} <= pages
 
 
-def test_rounds_are_few_and_search_different_things(answer_trails: list[Trail]) -> None:
+def test_rounds_are_limited_and_their_queries_differ(answer_trails: list[Trail]) -> None:
     assert max(len(trail.rounds) for trail in answer_trails) > 2
     for question, trail in zip(QUESTIONS, answer_trails, strict=True):
         assert 1 <= len(trail.rounds) <= MAX_ROUNDS
         assert trail.rounds[0].query == question.question
-        queries = [one.query for one in trail.rounds]
+        queries = [search_round.query for search_round in trail.rounds]
         assert len(set(queries)) == len(queries)
-        assert [one.done for one in trail.rounds] == [False] * (len(queries) - 1) + [True]
+        assert [search_round.done for search_round in trail.rounds] == [False] * (
+            len(queries) - 1
+        ) + [True]
         assert trail.answer == trail.rounds[-1].answer
-        assert all(set(one.read) <= set(one.found) for one in trail.rounds)
+        assert all(
+            set(search_round.read) <= set(search_round.found) for search_round in trail.rounds
+        )
 
 
 def test_pages_are_cited_once_most_relevant_first(answer_trails: list[Trail]) -> None:
@@ -147,43 +155,46 @@ def test_pages_are_cited_once_most_relevant_first(answer_trails: list[Trail]) ->
 def test_answer_is_not_all_connected_facts(answer_trails: list[Trail], kb: KnowledgeBase) -> None:
     facts = FactMap(kb)
     guard = Guard(kb)
-    less = 0
+    shorter_answers = 0
     for trail in answer_trails:
-        told = {claim for event in guard.iter_events([trail.answer]) for claim in event.claims}
-        assert len(told) <= MAX_FACTS + FIRST_HOPS
-        if told:
-            first = next(iter(sorted(told)))
-            less += len(told) < len(_connected_facts(facts, first.subj))
-    assert less > 40
+        answer_claims = {
+            claim for event in guard.iter_events([trail.answer]) for claim in event.claims
+        }
+        assert len(answer_claims) <= MAX_FACTS + FIRST_HOPS
+        if answer_claims:
+            first_claim = next(iter(sorted(answer_claims)))
+            connected_facts = _find_connected_facts(facts, first_claim.subj)
+            shorter_answers += len(answer_claims) < len(connected_facts)
+    assert shorter_answers > 40
 
 
-def _connected_facts(facts: FactMap, node: str) -> set[int]:
-    """Returns the indices of all facts connected with a node; attributes lead no further."""
-    met, todo, held = {node}, [node], set[int]()
-    while todo:
-        one = todo.pop()
-        for place in (*facts.facts_from_node(one), *facts.facts_to_node(one)):
-            held.add(place)
-            claim = facts.claims[place]
+def _find_connected_facts(facts: FactMap, node: str) -> set[int]:
+    """Returns the indices of all facts connected with a node by path steps (not attributes)."""
+    visited, queue, fact_indices = {node}, [node], set[int]()
+    while queue:
+        current = queue.pop()
+        for index in (*facts.facts_from_node(current), *facts.facts_to_node(current)):
+            fact_indices.add(index)
+            claim = facts.claims[index]
             ends = {claim.subj, claim.obj} if facts.is_path_step(claim) else set[str]()
-            todo += sorted(ends - met)
-            met |= ends
-    return held
+            queue += sorted(ends - visited)
+            visited |= ends
+    return fact_indices
 
 
 def test_most_questions_are_answered_and_abstentions_have_reasons(
     answer_trails: list[Trail],
 ) -> None:
-    abstained = [trail for trail in answer_trails if trail.abstained]
-    assert len(abstained) <= 15
-    assert abstained, "a walker that always answers cannot know when not to"
+    abstentions = [trail for trail in answer_trails if trail.abstained]
+    assert len(abstentions) <= 15
+    assert abstentions, "some questions of the catalogue cannot be answered from the graph"
     for trail in answer_trails:
         assert trail.abstained is not bool(trail.answer)
         assert bool(trail.why) is trail.abstained
         assert trail.readable
 
 
-@pytest.mark.parametrize("question", FAR + NEAR)
+@pytest.mark.parametrize("question", OFF_TOPIC_QUESTIONS + SIMILAR_QUESTIONS)
 def test_questions_outside_the_graph_are_not_answered(
     shipped_library: CorpusLibrary, question: str
 ) -> None:
@@ -191,7 +202,7 @@ def test_questions_outside_the_graph_are_not_answered(
     assert trail.abstained
     assert trail.answer == ""
     assert trail.why
-    assert trail.docs, "what it read is told all the same"
+    assert trail.docs, "an abstention also reports the pages that were read"
 
 
 def test_off_topic_pages_are_given_as_reason(shipped_library: CorpusLibrary) -> None:
@@ -202,38 +213,45 @@ def test_off_topic_pages_are_given_as_reason(shipped_library: CorpusLibrary) -> 
 
 
 def test_path_length_depends_on_the_pages(small_knowledge: KnowledgeBase) -> None:
-    ems = "Ems: The flood at Ems followed the storm of Halle."
-    law = "Law: After the flood at Ems the dyke law was made in 1910."
-    pump = "Pump: The dyke law paid for the steam pump."
-    ask = "What came of the flood at Ems?"
-    (alone,) = run_agent(GraphWalk(make_library(ems), knowledge=small_knowledge), [ask])
-    assert alone.answer == "The storm of Halle causes the flood at Ems."
-    (further,) = run_agent(GraphWalk(make_library(ems, law), knowledge=small_knowledge), [ask])
-    assert "The flood at Ems causes the dyke law." in further.answer
-    assert "1910" in further.answer
-    assert "pump" not in further.answer
-    (all_three,) = run_agent(
-        GraphWalk(make_library(ems, law, pump), knowledge=small_knowledge), [ask]
+    ems_page = "Ems: The flood at Ems followed the storm of Halle."
+    law_page = "Law: After the flood at Ems the dyke law was made in 1910."
+    pump_page = "Pump: The dyke law paid for the steam pump."
+    question = "What came of the flood at Ems?"
+    (short_trail,) = run_agent(
+        GraphWalk(make_library(ems_page), knowledge=small_knowledge), [question]
     )
-    assert "The dyke law causes the steam pump." in all_three.answer
-    assert "Anna Berg" not in all_three.answer, "no page says so, and nobody asked"
+    assert short_trail.answer == "The storm of Halle causes the flood at Ems."
+    (longer_trail,) = run_agent(
+        GraphWalk(make_library(ems_page, law_page), knowledge=small_knowledge), [question]
+    )
+    assert "The flood at Ems causes the dyke law." in longer_trail.answer
+    assert "1910" in longer_trail.answer
+    assert "pump" not in longer_trail.answer
+    (longest_trail,) = run_agent(
+        GraphWalk(make_library(ems_page, law_page, pump_page), knowledge=small_knowledge),
+        [question],
+    )
+    assert "The dyke law causes the steam pump." in longest_trail.answer
+    assert "Anna Berg" not in longest_trail.answer, "neither page nor question names the maker"
 
 
 def test_unlicensed_facts_are_not_in_the_answer(
     small_knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = small_knowledge.oracle.license_many
+    license_all = small_knowledge.oracle.license_many
 
     def license_except_dyke(claims: Iterable[Claim]) -> list[Verdict]:
-        """Licenses nothing about the dyke law."""
+        """Licenses all claims except those about the dyke law."""
         return [
-            replace(one, label="U") if make_iri("dyke") in (one.claim.subj, one.claim.obj) else one
-            for one in whole(claims)
+            replace(verdict, label="U")
+            if make_iri("dyke") in (verdict.claim.subj, verdict.claim.obj)
+            else verdict
+            for verdict in license_all(claims)
         ]
 
-    ems = "Ems: The flood at Ems followed the storm of Halle."
-    law = "Law: After the flood at Ems the dyke law was made in 1910."
-    agent = GraphWalk(make_library(ems, law), knowledge=small_knowledge)
+    ems_page = "Ems: The flood at Ems followed the storm of Halle."
+    law_page = "Law: After the flood at Ems the dyke law was made in 1910."
+    agent = GraphWalk(make_library(ems_page, law_page), knowledge=small_knowledge)
     monkeypatch.setattr(small_knowledge.oracle, "license_many", license_except_dyke)
     (trail,) = run_agent(agent, ["What came of the flood at Ems?"])
     assert "The storm of Halle causes the flood at Ems." in trail.answer
@@ -256,12 +274,12 @@ def test_agent_works_on_other_graphs() -> None:
         "Po: The Po flows through Italy to the Adriatic.",
     )
     agent = GraphWalk(library, knowledge=KnowledgeBase.open_cached())
-    ask = "Into which sea does the water of the Main flow in the end?"
-    sea, unknown = run_agent(agent, [ask, "Who wrote Hamlet?"])
-    assert "flows into the Rhine" in sea.answer
-    assert sea.answer.endswith("flows into the North Sea.")
-    assert "Po" not in sea.answer
-    assert unknown.abstained
+    question = "Into which sea does the water of the Main flow in the end?"
+    sea_trail, hamlet_trail = run_agent(agent, [question, "Who wrote Hamlet?"])
+    assert "flows into the Rhine" in sea_trail.answer
+    assert sea_trail.answer.endswith("flows into the North Sea.")
+    assert "Po" not in sea_trail.answer
+    assert hamlet_trail.abstained
 
 
 def test_hostile_pages_and_questions_are_plain_text(small_knowledge: KnowledgeBase) -> None:
@@ -275,14 +293,15 @@ def test_hostile_pages_and_questions_are_plain_text(small_knowledge: KnowledgeBa
 
 
 def test_pages_may_be_required_or_withheld(shipped_library: CorpusLibrary) -> None:
-    ask = [one.question for one in QUESTIONS[:10]]
-    required = run_agent(GraphWalk(shipped_library, pages="required"), ask)
-    for trail in required:
-        steps = [link for one in trail.rounds for link in one.links]
-        assert all(link.page for link in steps if " led to " in link.text)
-    withheld = run_agent(GraphWalk(None, pages="withheld"), ask)
-    assert any(trail.answer for trail in withheld)
-    assert all(not trail.docs and not trail.rounds[0].query for trail in withheld)
+    questions = [question.question for question in QUESTIONS[:10]]
+    required_trails = run_agent(GraphWalk(shipped_library, pages="required"), questions)
+    for trail in required_trails:
+        links = [link for search_round in trail.rounds for link in search_round.links]
+        # A fact worded "… led to …" is always a path step, which needs a page; a trait needs none.
+        assert all(link.page for link in links if " led to " in link.text)
+    withheld_trails = run_agent(GraphWalk(None, pages="withheld"), questions)
+    assert any(trail.answer for trail in withheld_trails)
+    assert all(not trail.docs and not trail.rounds[0].query for trail in withheld_trails)
 
 
 def test_failed_search_is_not_an_abstention(tmp_path: Path, small_knowledge: KnowledgeBase) -> None:
@@ -318,7 +337,7 @@ def test_params_name_all_settings(shipped_library: CorpusLibrary, kb: KnowledgeB
     assert GraphWalk(shipped_library, rounds=2).params() != params
 
 
-_SCRIPT = """
+_ANSWER_SCRIPT = """
 import asyncio, msgspec
 from eval.synthlink.agents.extractive import Extractive
 from eval.synthlink.agents.graph_walk import GraphWalk
@@ -335,9 +354,9 @@ for agent in (GraphWalk(library), Extractive(library)):
 def test_offline_agents_do_not_depend_on_the_hash_seed() -> None:
     def run_with_seed(seed: str) -> bytes:
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run(
-            [sys.executable, "-c", _SCRIPT], env=environment, capture_output=True, check=True
+        process = subprocess.run(
+            [sys.executable, "-c", _ANSWER_SCRIPT], env=environment, capture_output=True, check=True
         )
-        return done.stdout
+        return process.stdout
 
     assert run_with_seed("1") == run_with_seed("2") != b""

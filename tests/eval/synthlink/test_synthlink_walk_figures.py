@@ -1,6 +1,6 @@
-"""Scores of the offline agents on development questions and on held-out ones.
+"""Tests the scores of the offline agents on development and on held-out questions.
 
-With ``pytest -s`` it prints the figures of docs/synthlink.md.
+``pytest -s`` prints the figures of docs/synthlink.md.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from retrieval.corpus import read_corpus
 
-DEVELOPED_ON = ("HIA", "STE", "SFT")
-HELD_OUT = ("EIS", "EEC", "PSM")
+DEVELOPMENT_CATEGORIES = ("HIA", "STE", "SFT")
+HELD_OUT_CATEGORIES = ("EIS", "EEC", "PSM")
 CATALOG = read_catalog()
 KNOWLEDGE = KnowledgeBase.open_cached("synthlink")
 
@@ -41,41 +41,48 @@ def collect_trails(agent: Agent) -> list[Trail]:
     """Returns an agent's trails for all questions."""
 
     async def ask_each() -> list[Trail]:
-        return [await agent.answer(one.question) for one in CATALOG.questions]
+        return [await agent.answer(question.question) for question in CATALOG.questions]
 
     return asyncio.run(ask_each())
 
 
-def connected_fact_trails() -> list[Trail]:
-    """Returns the answers of the walk, each extended to all facts connected with it."""
+def make_connected_fact_trails() -> list[Trail]:
+    """Returns the answers of ``graph_walk``, each extended to all facts connected with it."""
     facts = FactMap(KNOWLEDGE)
-    teller = SentenceWriter(KNOWLEDGE)
-    of_fact = {KNOWLEDGE.verbaliser.render_fact(claim): claim for claim in facts.claims}
-    blown = []
+    writer = SentenceWriter(KNOWLEDGE)
+    claims_by_text = {KNOWLEDGE.verbaliser.render_fact(claim): claim for claim in facts.claims}
+    extended_trails = []
     for trail in collect_trails(GraphWalk(shipped_library())):
-        links = [link.text for one in trail.rounds for link in one.links]
+        links = [link.text for search_round in trail.rounds for link in search_round.links]
         if trail.answer:
-            told = _connected_facts(facts, of_fact[links[-1]].subj)
-            blown.append(Trail(answer=" ".join(teller.write_sentences(told)), docs=trail.docs))
+            connected_claims = _find_connected_facts(facts, claims_by_text[links[-1]].subj)
+            extended_trails.append(
+                Trail(answer=" ".join(writer.write_sentences(connected_claims)), docs=trail.docs)
+            )
         else:
-            blown.append(trail)
-    return blown
+            extended_trails.append(trail)
+    return extended_trails
 
 
-def _connected_facts(facts: FactMap, node: str) -> list[Claim]:
-    met, todo, held = {node}, [node], set[int]()
-    while todo:
-        one = todo.pop()
-        ways = [
-            place for place in facts.facts_to_node(one) if facts.is_path_step(facts.claims[place])
+def _find_connected_facts(facts: FactMap, node: str) -> list[Claim]:
+    """Returns the facts of a node and of all nodes that path steps connect with it."""
+    visited, queue, fact_indices = {node}, [node], set[int]()
+    while queue:
+        current = queue.pop()
+        incoming_steps = [
+            index
+            for index in facts.facts_to_node(current)
+            if facts.is_path_step(facts.claims[index])
         ]
-        for place in (*facts.facts_from_node(one), *ways):
-            held.add(place)
-            claim = facts.claims[place]
-            new = {claim.subj, claim.obj} - met if facts.is_path_step(claim) else set[str]()
-            todo += sorted(new)
-            met |= new
-    return [facts.claims[place] for place in sorted(held)]
+        for index in (*facts.facts_from_node(current), *incoming_steps):
+            fact_indices.add(index)
+            claim = facts.claims[index]
+            new_nodes = (
+                {claim.subj, claim.obj} - visited if facts.is_path_step(claim) else set[str]()
+            )
+            queue += sorted(new_nodes)
+            visited |= new_nodes
+    return [facts.claims[index] for index in sorted(fact_indices)]
 
 
 SYSTEMS: dict[str, Callable[[], list[Trail]]] = {
@@ -84,7 +91,7 @@ SYSTEMS: dict[str, Callable[[], list[Trail]]] = {
         GraphWalk(shipped_library(), pages="required")
     ),
     "… no pages at all": lambda: collect_trails(GraphWalk(None, pages="withheld")),
-    "… everything that hangs together": connected_fact_trails,
+    "… everything that hangs together": make_connected_fact_trails,
     "extractive": lambda: collect_trails(Extractive(shipped_library())),
 }
 
@@ -98,8 +105,11 @@ def score_system(system: str) -> dict[Mode, dict[str, Any]]:
             "predicted_answer": trail.answer,
             "retrieved_docs": [page.url for page in trail.docs],
             "iterations": [
-                {"answers": [one.answer], "docs": [page.url for page in one.found]}
-                for one in trail.rounds
+                {
+                    "answers": [search_round.answer],
+                    "docs": [page.url for page in search_round.found],
+                }
+                for search_round in trail.rounds
             ],
             "sources_verified": list(trail.verified),
         }
@@ -112,7 +122,7 @@ def score_system(system: str) -> dict[Mode, dict[str, Any]]:
         mode: {
             category: {
                 "answered": group.answered,
-                **{name: held.value for name, held in group.measures.items()},
+                **{name: estimate.value for name, estimate in group.measures.items()},
             }
             for category, group in scores.categories.items()
         }
@@ -128,7 +138,7 @@ def mean_over_categories(
     return sum(values) / len(values)
 
 
-@pytest.mark.parametrize("categories", [DEVELOPED_ON, HELD_OUT])
+@pytest.mark.parametrize("categories", [DEVELOPMENT_CATEGORIES, HELD_OUT_CATEGORIES])
 def test_graph_walk_beats_extractive_and_gains_from_pages(
     categories: tuple[str, ...],
 ) -> None:
@@ -145,15 +155,19 @@ def test_print_the_figures() -> None:
     for mode in ("corrected", "literal"):
         print(f"\n{mode}: answered", *measures)
         for system in SYSTEMS:
-            for name, categories in (("developed on", DEVELOPED_ON), ("held out", HELD_OUT)):
+            for label, categories in (
+                ("developed on", DEVELOPMENT_CATEGORIES),
+                ("held out", HELD_OUT_CATEGORIES),
+            ):
                 values = [
-                    f"{mean_over_categories(system, categories, mode, one):.3f}" for one in measures
+                    f"{mean_over_categories(system, categories, mode, measure):.3f}"
+                    for measure in measures
                 ]
                 answered = sum(
-                    int(score_system(system)[mode][one]["answered"]) for one in categories
+                    int(score_system(system)[mode][category]["answered"]) for category in categories
                 )
-                print(f"{system:34} {name:14}", answered, *values)
-        for category in (*DEVELOPED_ON, *HELD_OUT):
+                print(f"{system:34} {label:14}", answered, *values)
+        for category in (*DEVELOPMENT_CATEGORIES, *HELD_OUT_CATEGORIES):
             values = [
                 f"{mean_over_categories(system, (category,), mode):.3f}" for system in SYSTEMS
             ]

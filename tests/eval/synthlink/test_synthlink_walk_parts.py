@@ -1,4 +1,4 @@
-"""The parts of the offline agent: names, questions, fact map, paths, wording and coverage."""
+"""Tests the parts of ``graph_walk``: names, questions, fact map, paths, wording and coverage."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ def node_names(kb: KnowledgeBase, fact_map: FactMap) -> NodeNames:
     return NodeNames(fact_map.collect_names(kb))
 
 
-def make_signs(
+def make_evidence(
     nodes: dict[str, float],
-    borne: dict[Claim, float] | None = None,
-    least: float = 0.0,
-    *asked: str,
+    fact_support: dict[Claim, float] | None = None,
+    minimum_support: float = 0.0,
+    *requested_predicates: str,
 ) -> PathEvidence:
-    """Returns scripted relevance signs for nodes and facts of the small graph."""
-    held = borne or {}
+    """Returns path evidence with given weights for nodes and facts of the small graph."""
+    support = fact_support or {}
     return PathEvidence(
-        {make_iri(name): speaks for name, speaks in nodes.items()},
-        lambda one: held.get(one, 0.0),
-        frozenset(map(make_iri, asked)),
-        least,
+        {make_iri(name): weight for name, weight in nodes.items()},
+        lambda claim: support.get(claim, 0.0),
+        frozenset(map(make_iri, requested_predicates)),
+        minimum_support,
     )
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("text", "other_text", "matches"),
     [
         ("eruption", "erupted", True),
         ("the invention", "inventors", True),
@@ -72,83 +72,88 @@ def make_signs(
         ("international", "Internet", False),
     ],
 )
-def test_inflected_words_match_but_acronyms_only_exactly(one: str, other: str, same: bool) -> None:
-    assert bool(extract_keys(one) & extract_keys(other)) is same
+def test_inflected_words_match_but_acronyms_only_exactly(
+    text: str, other_text: str, matches: bool
+) -> None:
+    assert bool(extract_keys(text) & extract_keys(other_text)) is matches
 
 
 def test_node_mention_score_weights_rare_words_more(node_names: NodeNames) -> None:
-    found = node_names.find_named_nodes(
+    scores = node_names.find_named_nodes(
         extract_keys("A flood came over Ems in 1901; the Netherlands mourned."), 0.3
     )
-    assert found[make_iri("flood")] == 1.0
-    assert found[make_iri("nl")] == 1.0
-    assert found['"1901"^^<http://www.w3.org/2001/XMLSchema#integer>'] == 1.0
-    assert make_iri("pump") not in found
-    half = node_names.compute_name_share(make_iri("storm"), extract_keys("Halle"))
-    assert half == node_names.compute_name_share(make_iri("storm"), extract_keys("storm")) == 0.5
+    assert scores[make_iri("flood")] == 1.0
+    assert scores[make_iri("nl")] == 1.0
+    assert scores['"1901"^^<http://www.w3.org/2001/XMLSchema#integer>'] == 1.0
+    assert make_iri("pump") not in scores
+    halle_share = node_names.compute_name_share(make_iri("storm"), extract_keys("Halle"))
+    assert (
+        halle_share
+        == node_names.compute_name_share(make_iri("storm"), extract_keys("storm"))
+        == 0.5
+    )
     assert node_names.find_named_nodes(extract_keys("nothing of the kind"), 0.3) == {}
 
 
 def test_relations_are_split_into_paths_and_attributes(fact_map: FactMap) -> None:
-    ways = {one.pred for one in fact_map.claims if fact_map.is_path_step(one)}
-    assert ways == {make_iri("causes")}, "no one walks through a maker, a year or a country"
+    path_predicates = {claim.pred for claim in fact_map.claims if fact_map.is_path_step(claim)}
+    # Inventors, years and countries are attributes, not steps of a path.
+    assert path_predicates == {make_iri("causes")}
     assert set(fact_map.find_nodes_with_trait(make_iri("anna"))) == {
         make_iri("pump"),
         make_iri("mill"),
     }
-    assert fact_map.find_nodes_with_trait(make_iri("flood")) == [], (
-        "what causes it does not bear it"
-    )
+    assert fact_map.find_nodes_with_trait(make_iri("flood")) == [], "a cause is not an attribute"
 
 
 def test_neighbourhood_of_a_path_includes_both_ends(fact_map: FactMap) -> None:
-    way = [make_iri("flood"), make_iri("dyke")]
-    assert fact_map.find_nodes_around(way, 1, 5) == [make_iri("pump"), make_iri("storm")]
-    assert set(fact_map.find_nodes_around(way, 2, 5)) == {
+    path = [make_iri("flood"), make_iri("dyke")]
+    assert fact_map.find_nodes_around(path, 1, 5) == [make_iri("pump"), make_iri("storm")]
+    assert set(fact_map.find_nodes_around(path, 2, 5)) == {
         make_iri(n) for n in ("pump", "storm", "polder")
     }
     assert fact_map.find_nodes_around([], 3, 5) == []
     assert fact_map.find_nodes_around([make_iri("storm")], 1, 1) == [
         make_iri("flood"),
         make_iri("pump"),
-    ], "one each way"
+    ], "the limit of one node counts for each direction"
 
 
 def test_mentioned_nodes_are_joined_by_an_unmentioned_one(fact_map: FactMap) -> None:
-    best = choose_paths(fact_map, make_signs({"flood": 1.5, "polder": 1.5}), hops=3)[0]
-    assert best.nodes == tuple(map(make_iri, ("flood", "dyke", "pump", "polder")))
-    assert best.steps[1] == make_claim("dyke", "causes", "pump")
-    assert best.side_facts == (), "no page bears a trait, and nobody asked for one"
+    best_path = choose_paths(fact_map, make_evidence({"flood": 1.5, "polder": 1.5}), hops=3)[0]
+    assert best_path.nodes == tuple(map(make_iri, ("flood", "dyke", "pump", "polder")))
+    assert best_path.steps[1] == make_claim("dyke", "causes", "pump")
+    assert best_path.side_facts == (), "neither page nor question supports an attribute"
 
 
 def test_path_ends_before_an_unsupported_node(fact_map: FactMap) -> None:
-    assert choose_paths(fact_map, make_signs({"storm": 1.0}), hops=5)[0].nodes == (
+    assert choose_paths(fact_map, make_evidence({"storm": 1.0}), hops=5)[0].nodes == (
         make_iri("storm"),
     )
     step = make_claim("storm", "causes", "fire")
-    assert choose_paths(fact_map, make_signs({"storm": 1.0}, {step: 1.0}), hops=5)[0].steps == (
+    assert choose_paths(fact_map, make_evidence({"storm": 1.0}, {step: 1.0}), hops=5)[0].steps == (
         step,
     )
-    assert choose_paths(fact_map, make_signs({}), hops=5) == []
+    assert choose_paths(fact_map, make_evidence({}), hops=5) == []
 
 
 def test_path_length_is_limited_and_paths_are_acyclic(fact_map: FactMap) -> None:
-    spoken = dict.fromkeys(("storm", "flood", "dyke", "pump"), 1.0)
+    node_weights = dict.fromkeys(("storm", "flood", "dyke", "pump"), 1.0)
     for hops in range(4):
-        assert len(choose_paths(fact_map, make_signs(spoken), hops)[0].steps) == hops
-    for chosen in choose_paths(fact_map, make_signs(spoken), hops=20):
-        assert len(set(chosen.nodes)) == len(chosen.nodes)
+        assert len(choose_paths(fact_map, make_evidence(node_weights), hops)[0].steps) == hops
+    for chosen_path in choose_paths(fact_map, make_evidence(node_weights), hops=20):
+        assert len(set(chosen_path.nodes)) == len(chosen_path.nodes)
 
 
 def test_relation_words_decide_between_two_paths(fact_map: FactMap) -> None:
-    both = {"storm": 1.0, "flood": 0.5, "fire": 0.5}
-    assert choose_paths(fact_map, make_signs(both), 1)[0].nodes[1] == make_iri("flood"), (
-        "first in the graph"
-    )
-    borne = {make_claim("storm", "causes", "fire"): 0.7}
-    assert choose_paths(fact_map, make_signs(both, borne), 1)[0].nodes[1] == make_iri("fire")
-    required = choose_paths(fact_map, make_signs(both, borne, 0.5), 3)[0]
-    assert required.steps == tuple(borne), "no step that no page bears"
+    node_weights = {"storm": 1.0, "flood": 0.5, "fire": 0.5}
+    best_path = choose_paths(fact_map, make_evidence(node_weights), 1)[0]
+    assert best_path.nodes[1] == make_iri("flood"), "equal nodes are chosen in graph order"
+    fact_support = {make_claim("storm", "causes", "fire"): 0.7}
+    best_path = choose_paths(fact_map, make_evidence(node_weights, fact_support), 1)[0]
+    assert best_path.nodes[1] == make_iri("fire")
+    supported_path = choose_paths(fact_map, make_evidence(node_weights, fact_support, 0.5), 3)[0]
+    assert supported_path.steps == tuple(fact_support), "every step needs the support of a page"
 
 
 def test_attributes_need_support_of_a_page_or_the_question(fact_map: FactMap) -> None:
@@ -156,21 +161,20 @@ def test_attributes_need_support_of_a_page_or_the_question(fact_map: FactMap) ->
         make_iri("dyke"), make_iri("year"), '"1910"^^<http://www.w3.org/2001/XMLSchema#integer>'
     )
     maker = make_claim("pump", "inventor", "anna")
-    spoken = {"dyke": 1.0, "pump": 1.0}
-    assert choose_paths(fact_map, make_signs(spoken, {year: 0.6, maker: 0.5}), 2)[0].side_facts == (
-        year,
-    )
-    assert choose_paths(fact_map, make_signs(spoken, {}, 0.0, "inventor"), 2)[0].side_facts == (
-        maker,
-    )
+    node_weights = {"dyke": 1.0, "pump": 1.0}
+    page_evidence = make_evidence(node_weights, {year: 0.6, maker: 0.5})
+    # A side fact needs a support of MIN_SUPPORT = 0.6, unless the question requests its predicate.
+    assert choose_paths(fact_map, page_evidence, 2)[0].side_facts == (year,)
+    question_evidence = make_evidence(node_weights, {}, 0.0, "inventor")
+    assert choose_paths(fact_map, question_evidence, 2)[0].side_facts == (maker,)
 
 
 def test_paths_share_no_node_and_are_ordered_by_score(fact_map: FactMap) -> None:
-    found = choose_paths(
-        fact_map, make_signs({"dyke": 1.0, "mill": 2.0, "storm": 0.9, "bell": 3.0}), 4
+    paths = choose_paths(
+        fact_map, make_evidence({"dyke": 1.0, "mill": 2.0, "storm": 0.9, "bell": 3.0}), 4
     )
-    assert found[0].nodes == (make_iri("mill"), make_iri("tower"), make_iri("bell"))
-    nodes = [node for chosen in found for node in chosen.nodes]
+    assert paths[0].nodes == (make_iri("mill"), make_iri("tower"), make_iri("bell"))
+    nodes = [node for chosen_path in paths for node in chosen_path.nodes]
     assert len(nodes) == len(set(nodes))
 
 
@@ -185,24 +189,29 @@ def test_paths_share_no_node_and_are_ordered_by_score(fact_map: FactMap) -> None
 def test_only_asserted_facts_are_chosen(
     fact_map: FactMap, nodes: dict[str, float], hops: int
 ) -> None:
-    for chosen in choose_paths(
-        fact_map, make_signs(nodes, dict.fromkeys(fact_map.claims, 0.7)), hops
+    for chosen_path in choose_paths(
+        fact_map, make_evidence(nodes, dict.fromkeys(fact_map.claims, 0.7)), hops
     ):
-        assert len(chosen.steps) <= hops
-        assert len(chosen.steps) + len(chosen.side_facts) <= max(MAX_FACTS, hops)
-        assert {*chosen.steps, *chosen.side_facts} <= set(fact_map.claims)
-        ends = [chosen.nodes[0], *(one.obj for one in chosen.steps)]
-        assert tuple(ends) == chosen.nodes
-        assert set(order_facts(fact_map, chosen)) == {*chosen.steps, *chosen.side_facts}
+        assert len(chosen_path.steps) <= hops
+        assert len(chosen_path.steps) + len(chosen_path.side_facts) <= max(MAX_FACTS, hops)
+        assert {*chosen_path.steps, *chosen_path.side_facts} <= set(fact_map.claims)
+        ends = [chosen_path.nodes[0], *(claim.obj for claim in chosen_path.steps)]
+        assert tuple(ends) == chosen_path.nodes
+        assert set(order_facts(fact_map, chosen_path)) == {
+            *chosen_path.steps,
+            *chosen_path.side_facts,
+        }
 
 
 def test_longest_mentions_win_and_question_words_request_types() -> None:
-    shipped = KnowledgeBase.open_cached("synthlink")
-    facts = FactMap(shipped)
-    asking = QuestionAnalyser(shipped, facts, NodeNames(facts.collect_names(shipped)))
+    shipped_knowledge = KnowledgeBase.open_cached("synthlink")
+    facts = FactMap(shipped_knowledge)
+    analyser = QuestionAnalyser(
+        shipped_knowledge, facts, NodeNames(facts.collect_names(shipped_knowledge))
+    )
 
     def requested_types(question: str) -> set[str]:
-        return {pred.partition("#")[2] for pred in asking.analyse_question(question).predicates}
+        return {pred.partition("#")[2] for pred in analyser.analyse_question(question).predicates}
 
     assert requested_types("How did coal lead to smog?") == {"ledTo"}
     assert requested_types("By what movement led by Gandhi was salt made?") >= {"ledBy"}
@@ -213,7 +222,7 @@ def test_longest_mentions_win_and_question_words_request_types() -> None:
 
 def test_facts_of_one_node_are_joined_in_path_order(kb: KnowledgeBase, fact_map: FactMap) -> None:
     year = '"1901"^^<http://www.w3.org/2001/XMLSchema#integer>'
-    chosen = ChosenPath(
+    chosen_path = ChosenPath(
         (make_iri("storm"), make_iri("flood")),
         (make_claim("storm", "causes", "flood"),),
         (
@@ -222,8 +231,8 @@ def test_facts_of_one_node_are_joined_in_path_order(kb: KnowledgeBase, fact_map:
             make_claim("pump", "causes", "storm"),
         ),
     )
-    order = order_facts(fact_map, chosen)
-    assert [(one.subj, one.obj) for one in order] == [
+    order = order_facts(fact_map, chosen_path)
+    assert [(claim.subj, claim.obj) for claim in order] == [
         (make_iri("pump"), make_iri("storm")),
         (make_iri("storm"), year),
         (make_iri("storm"), make_iri("fire")),
@@ -231,7 +240,7 @@ def test_facts_of_one_node_are_joined_in_path_order(kb: KnowledgeBase, fact_map:
     ]
     assert SentenceWriter(kb).write_sentences(order) == [
         "The steam pump causes the storm of Halle.",
-        # Its text does not start with the subject, so the rest is not joined either.
+        # This text does not start with the subject, so the next one is not joined to it.
         "The year of the storm of Halle is 1901.",
         "The storm of Halle causes the fire in Delft.",
         "The storm of Halle causes the flood at Ems.",
@@ -239,23 +248,35 @@ def test_facts_of_one_node_are_joined_in_path_order(kb: KnowledgeBase, fact_map:
 
 
 def test_ambiguous_facts_are_not_joined() -> None:
-    shipped = KnowledgeBase.open_cached("synthlink")
-    syn, sl = "https://epoche.example/synthlink/", "https://epoche.example/synthlink#"
-    facts = [one for one in FactMap(shipped).claims if one.subj == syn + "cotton-gin"]
-    assert SentenceWriter(shipped).write_sentences(facts) == [
+    shipped_knowledge = KnowledgeBase.open_cached("synthlink")
+    entity_prefix, predicate_prefix = (
+        "https://epoche.example/synthlink/",
+        "https://epoche.example/synthlink#",
+    )
+    facts = [
+        claim
+        for claim in FactMap(shipped_knowledge).claims
+        if claim.subj == entity_prefix + "cotton-gin"
+    ]
+    assert SentenceWriter(shipped_knowledge).write_sentences(facts) == [
         "The cotton gin made possible large-scale growing of short-staple cotton, came about "
         "through Eli Whitney and first appeared in 1794."
     ]
     # The parser may apply "without" in a name to the whole sentence.
-    summer = syn + "year-without-a-summer"
-    told = [one for one in FactMap(shipped).claims if one.subj == summer]
-    assert len(told) > 1
-    assert SentenceWriter(shipped).write_sentences(told) == [
-        shipped.verbaliser.render_fact(one) for one in told
+    summer_node = entity_prefix + "year-without-a-summer"
+    summer_facts = [
+        claim for claim in FactMap(shipped_knowledge).claims if claim.subj == summer_node
     ]
-    several = [Claim(syn + "transistor", sl + "cameThrough", syn + name) for name in ("a", "b")]
-    assert len(SentenceWriter(shipped).write_sentences(several)) == 2, (
-        "names the graph does not hold are not read"
+    assert len(summer_facts) > 1
+    assert SentenceWriter(shipped_knowledge).write_sentences(summer_facts) == [
+        shipped_knowledge.verbaliser.render_fact(claim) for claim in summer_facts
+    ]
+    facts_of_unknown_nodes = [
+        Claim(entity_prefix + "transistor", predicate_prefix + "cameThrough", entity_prefix + name)
+        for name in ("a", "b")
+    ]
+    assert len(SentenceWriter(shipped_knowledge).write_sentences(facts_of_unknown_nodes)) == 2, (
+        "names that the graph lacks cannot be parsed, so they are not joined"
     )
 
 
@@ -266,37 +287,39 @@ def test_hostile_names_are_rendered_as_plain_text(kb: KnowledgeBase) -> None:
 
 
 def test_page_supports_a_fact_if_it_names_both_ends(node_names: NodeNames) -> None:
-    reading = PageReader(node_names)
-    ems = CorpusPage("https://p.example/1", "Ems", "After the storm of Halle came the flood.")
-    delft = CorpusPage("https://p.example/2", "Delft", "A fire in Delft.\n\nThe storm of Halle.")
-    hits = [Hit(ems, ems.text, 4.0), Hit(delft, "A fire in Delft.", 2.0)]
-    reading.record_relevance(hits)
-    assert [page.relevance for page in reading.read_pages(hits)] == [1.0, 0.5]
-    assert reading.read_pages(hits) == [], "a page is read only once"
-    assert reading.compute_support(make_claim("storm", "causes", "flood")) == 1.0
-    assert reading.compute_support(make_claim("flood", "causes", "dyke")) == 0.0
-    assert reading.node_weights[make_iri("fire")] == 0.5, (
-        "the whole page is read, not the passage alone"
+    reader = PageReader(node_names)
+    ems_page = CorpusPage("https://p.example/1", "Ems", "After the storm of Halle came the flood.")
+    delft_page = CorpusPage(
+        "https://p.example/2", "Delft", "A fire in Delft.\n\nThe storm of Halle."
     )
-    other = CorpusPage("https://p.example/3", "Pumps", "The steam pump.")
-    reading.read_pages([Hit(other, other.text, 9.0)])
-    assert reading.node_weights[make_iri("pump")] == 0.0, "the question itself did not find it"
+    hits = [Hit(ems_page, ems_page.text, 4.0), Hit(delft_page, "A fire in Delft.", 2.0)]
+    reader.record_relevance(hits)
+    assert [page.relevance for page in reader.read_pages(hits)] == [1.0, 0.5]
+    assert reader.read_pages(hits) == [], "a page is read only once"
+    assert reader.compute_support(make_claim("storm", "causes", "flood")) == 1.0
+    assert reader.compute_support(make_claim("flood", "causes", "dyke")) == 0.0
+    assert reader.node_weights[make_iri("fire")] == 0.5, (
+        "the whole page is read, not only the passage"
+    )
+    pump_page = CorpusPage("https://p.example/3", "Pumps", "The steam pump.")
+    reader.read_pages([Hit(pump_page, pump_page.text, 9.0)])
+    assert reader.node_weights[make_iri("pump")] == 0.0, "the question itself did not find it"
 
 
 def test_names_and_numbers_weigh_more_than_words() -> None:
-    demanded = weigh_question_words("Why did Anna Berg drain the polder in 1910?")
-    assert demanded == {"anna": 3.0, "berg": 3.0, "1910": 3.0, "drain": 1.0, "pold": 1.0}
-    assert question_coverage(demanded, extract_keys("Anna Berg, 1910")) == pytest.approx(9 / 11)
-    assert question_coverage(demanded, extract_keys("she drained a polder")) == pytest.approx(
+    word_weights = weigh_question_words("Why did Anna Berg drain the polder in 1910?")
+    assert word_weights == {"anna": 3.0, "berg": 3.0, "1910": 3.0, "drain": 1.0, "pold": 1.0}
+    assert question_coverage(word_weights, extract_keys("Anna Berg, 1910")) == pytest.approx(9 / 11)
+    assert question_coverage(word_weights, extract_keys("she drained a polder")) == pytest.approx(
         2 / 11
     )
     assert question_coverage({}, frozenset()) == 1.0
 
 
 def test_full_title_determines_the_topic_of_a_question() -> None:
-    demanded = weigh_question_words("Why did Anna Berg build a steam pump?")
+    word_weights = weigh_question_words("Why did Anna Berg build a steam pump?")
     titles = ("Anna Berg", "Steam pump", "Anna Berg (film)", "Berg")
-    assert find_named_subjects(demanded, titles) == {
+    assert find_named_subjects(word_weights, titles) == {
         "Anna Berg": frozenset(("anna", "berg")),
         "Berg": frozenset(("berg",)),
     }

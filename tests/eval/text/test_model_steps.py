@@ -1,4 +1,7 @@
-"""The model steps of a build over a local server: what is used and what is counted."""
+"""Tests of the model steps of a build with a scripted server.
+
+They check which replies are used, and that unusable ones are dropped and counted.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +55,12 @@ def client(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def reply_by_passage(replies: dict[str, object]) -> Callable[[ChatRequest], str]:
-    """Replies with the value whose key is in the prompt's data, otherwise with invalid text."""
+    """Replies with the value whose key occurs in the prompt's passage, else with invalid JSON."""
 
     def choose_reply(request: ChatRequest) -> str:
         data = request.prompt.rpartition("<passage>")[2]
-        found = next((reply for key, reply in replies.items() if key in data), "no JSON")
-        return found if isinstance(found, str) else json.dumps(found)
+        chosen_reply = next((reply for key, reply in replies.items() if key in data), "no JSON")
+        return chosen_reply if isinstance(chosen_reply, str) else json.dumps(chosen_reply)
 
     return choose_reply
 
@@ -73,14 +76,14 @@ class TestKeywords:
         }
         scripted_server.behave(behaviours.normal_reply(reply_by_passage(replies)))
         extractor = ModelKeywords(client)
-        done: list[ChunkKeywords] = []
-        found = extractor.extract_keywords(CHUNKS, done.append)
-        assert found == [
+        callback_rows: list[ChunkKeywords] = []
+        keyword_rows = extractor.extract_keywords(CHUNKS, callback_rows.append)
+        assert keyword_rows == [
             ChunkKeywords("a#1", ("B+-tree", "leaves"), invented=2),
             ChunkKeywords("a#2", ("Weser", "Fulda")),
             ChunkKeywords("a#3", ("2PL",)),
         ]
-        assert sorted(done, key=lambda row: row.chunk_id) == found
+        assert sorted(callback_rows, key=lambda row: row.chunk_id) == keyword_rows
         assert extractor.failed == 0
         assert isinstance(extractor, KeywordExtractor)
 
@@ -91,10 +94,10 @@ class TestKeywords:
             behaviours.normal_reply(reply_by_passage({"Fulda": {"keywords": ["Weser"]}}))
         )
         extractor = ModelKeywords(client, top_n=3)
-        done: list[ChunkKeywords] = []
-        found = extractor.extract_keywords(CHUNKS, done.append)
-        assert [row.keywords for row in found] == [(), ("Weser",), ()]
-        assert [row.chunk_id for row in done] == ["a#2"]
+        callback_rows: list[ChunkKeywords] = []
+        keyword_rows = extractor.extract_keywords(CHUNKS, callback_rows.append)
+        assert [row.keywords for row in keyword_rows] == [(), ("Weser",), ()]
+        assert [row.chunk_id for row in callback_rows] == ["a#2"]
         assert extractor.failed == 2
 
     def test_top_n_limits_the_keywords(
@@ -128,23 +131,27 @@ class TestKeywords:
         monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
         options = ClientOptions(model=f"custom/{llama_server.model}", timeout_s=60)
         extractor = ModelKeywords(options, top_n=2)
-        found = extractor.extract_keywords(CHUNKS[:1], lambda _row: None)
-        assert [row.chunk_id for row in found] == ["a#1"]
+        keyword_rows = extractor.extract_keywords(CHUNKS[:1], lambda _row: None)
+        assert [row.chunk_id for row in keyword_rows] == ["a#1"]
+        # The prompt joins "B + -Tree" into "B+-Tree".
         text = CHUNKS[0].text.replace("B + -", "B+-").casefold()
-        assert all(keyword.casefold() in text for keyword in found[0].keywords)
+        assert all(keyword.casefold() in text for keyword in keyword_rows[0].keywords)
 
 
 def merge_first_two(request: ChatRequest) -> str:
     """Replies that the first two keywords of every group are synonyms."""
+    # The prompt has one numbered line for each group, with its keywords as a JSON list.
     lines = re.findall(r"^(\d+)\. (\[.*\])$", request.prompt, re.MULTILINE)
     groups = []
     for number, line in lines:
-        one, two, *others = json.loads(line)
+        first_keyword, second_keyword, *other_keywords = json.loads(line)
         groups.append(
             {
                 "group_id": int(number),
-                "synonym_groups": [{"canonical": one, "members": [one, two]}],
-                "standalone": others,
+                "synonym_groups": [
+                    {"canonical": first_keyword, "members": [first_keyword, second_keyword]}
+                ],
+                "standalone": other_keywords,
             }
         )
     return json.dumps({"groups": groups})
@@ -158,15 +165,16 @@ class TestSynonyms:
         groups = [[f"g{n}a", f"g{n}b", f"g{n}c"] for n in range(GROUPS_PER_REQUEST + 1)]
         groups.insert(3, [f"large{n}" for n in range(6)])
         verifier = ModelVerifier(client)
-        found = verifier.verify_groups(groups)
-        assert found == [[(group[0], (group[0], group[1]))] for group in groups]
+        synonym_sets = verifier.verify_groups(groups)
+        assert synonym_sets == [[(group[0], (group[0], group[1]))] for group in groups]
+        # The large group has its own request; the small groups fill one and start another.
         assert len(scripted_server.requests) == 3
         assert verifier.failed == 0
 
     def test_groups_of_an_unreadable_reply_stay_separate_and_are_counted(
         self, scripted_server: ScriptedServer, client: ClientOptions
     ) -> None:
-        scripted_server.behave(behaviours.normal_reply(lambda _asked: "synonyms? surely"))
+        scripted_server.behave(behaviours.normal_reply(lambda _request: "synonyms? surely"))
         verifier = ModelVerifier(client)
         assert verifier.verify_groups([["a", "b"], ["c", "d"]]) == [[], []]
         assert verifier.failed == 2
@@ -180,20 +188,20 @@ class TestSynonyms:
     @pytest.mark.parametrize(
         ("sets", "standalone"),
         [
-            ([("a", ("a", "x"))], ()),  # a member of no group
-            ([("x", ("a", "b"))], ()),  # a canonical form that is no member
-            ([("", ("a", "b"))], ()),
+            ([("a", ("a", "x"))], ()),  # a member that is not in the group
+            ([("x", ("a", "b"))], ()),  # a canonical form that is not a member
+            ([("", ("a", "b"))], ()),  # an empty canonical form
             ([("a", ("a", "b")), ("c", ("c", "b"))], ()),  # one keyword in two sets
-            ([("a", ("a", "a"))], ()),
-            ([("a", ("a", "b"))], ("b",)),  # in a set and alone
-            ([("a", ("a", "b"))], ("z",)),
+            ([("a", ("a", "a"))], ()),  # a member listed twice
+            ([("a", ("a", "b"))], ("b",)),  # a keyword both in a set and standalone
+            ([("a", ("a", "b"))], ("z",)),  # a standalone keyword that is not in the group
         ],
     )
     def test_inconsistent_verdicts_are_refused(
         self, sets: Sequence[tuple[str, tuple[str, ...]]], standalone: tuple[str, ...]
     ) -> None:
-        said = tuple(SynonymSet(canonical, members) for canonical, members in sets)
-        assert _extract_sets(GroupVerdict(1, said, standalone), ["a", "b", "c"]) is None
+        synonym_sets = tuple(SynonymSet(canonical, members) for canonical, members in sets)
+        assert _extract_sets(GroupVerdict(1, synonym_sets, standalone), ["a", "b", "c"]) is None
 
     @given(st.data())
     def test_accepted_verdicts_are_consistent(self, data: st.DataObject) -> None:
@@ -201,18 +209,18 @@ class TestSynonyms:
         sets = data.draw(
             st.lists(st.tuples(letters, st.lists(letters, max_size=4).map(tuple)), max_size=3)
         )
-        said = tuple(SynonymSet(*one) for one in sets)
-        found = _extract_sets(GroupVerdict(1, said, ()), ["a", "b", "c", "d"])
-        if found is not None:
-            members = [member for _, group in found for member in group]
+        proposed_sets = tuple(SynonymSet(*fields) for fields in sets)
+        accepted_sets = _extract_sets(GroupVerdict(1, proposed_sets, ()), ["a", "b", "c", "d"])
+        if accepted_sets is not None:
+            members = [member for _, group in accepted_sets for member in group]
             assert len(set(members)) == len(members)
             assert set(members) <= set("abcd")
-            assert all(canonical in group for canonical, group in found)
+            assert all(canonical in group for canonical, group in accepted_sets)
 
 
 @pytest.fixture(scope="module")
 def rivers(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    """The shapes and words of the rivers domain with three facts."""
+    """The shapes and wording of the rivers domain over a graph of three rivers and seas."""
     graph = tmp_path_factory.mktemp("text") / "few.ttl"
     graph.write_text(
         """
@@ -248,26 +256,28 @@ class TestTriples:
         kb: KnowledgeBase,
         triples: list[dict[str, str]],
     ) -> list[Any]:
-        server.behave(behaviours.normal_reply(lambda _asked: json.dumps({"triples": triples})))
+        server.behave(behaviours.normal_reply(lambda _request: json.dumps({"triples": triples})))
         reader = ModelTriples(client, Ontology(kb))
-        return reader.extract_triples([Chunk("t#1", TEXT)], lambda _done: None)
+        return reader.extract_triples([Chunk("t#1", TEXT)], lambda _count: None)
 
     def test_statements_become_triples_of_the_ontology(
         self, scripted_server: ScriptedServer, client: ClientOptions, rivers: KnowledgeBase
     ) -> None:
-        said = [
+        triples = [
             make_triple("Fulda", "mouth", "Weser", "the fulda flows into the Weser"),
             make_triple("Aue", "length", "1,020 km", "The Aue is 1,020 km long"),
         ]
-        one, two = self.read_triples(scripted_server, client, rivers, said)
+        mouth_proposal, length_proposal = self.read_triples(
+            scripted_server, client, rivers, triples
+        )
         base = "https://epoche.example/rivers"
-        assert one.claim == Claim(f"{base}/fulda", f"{base}#flowsInto", f"{base}/weser")
-        assert two.claim is not None
-        assert two.claim.subj == "urn:epoche:text:aue"
-        assert two.claim.obj.startswith('"1020"')
+        assert mouth_proposal.claim == Claim(f"{base}/fulda", f"{base}#flowsInto", f"{base}/weser")
+        assert length_proposal.claim is not None
+        assert length_proposal.claim.subj == "urn:epoche:text:aue"
+        assert length_proposal.claim.obj.startswith('"1020"')
 
     @pytest.mark.parametrize(
-        ("said", "problem"),
+        ("triple", "problem"),
         [
             (make_triple("Fulda", "mouth", "Weser", "the Fulda reaches the Weser"), "quote"),
             (make_triple("Fulda", "mouth", "Weser", ""), "quote"),
@@ -286,48 +296,48 @@ class TestTriples:
         scripted_server: ScriptedServer,
         client: ClientOptions,
         rivers: KnowledgeBase,
-        said: dict[str, str],
+        triple: dict[str, str],
         problem: str,
     ) -> None:
-        (proposal,) = self.read_triples(scripted_server, client, rivers, [said])
+        (proposal,) = self.read_triples(scripted_server, client, rivers, [triple])
         assert proposal.claim is None
         assert problem in proposal.problem
 
     def test_statements_over_the_limit_are_listed_as_unusable(
         self, scripted_server: ScriptedServer, client: ClientOptions, rivers: KnowledgeBase
     ) -> None:
-        said = make_triple("Fulda", "mouth", "Weser", "the Fulda flows into the Weser")
-        found = self.read_triples(scripted_server, client, rivers, [said] * (MAX_TRIPLES + 2))
-        assert len(found) == MAX_TRIPLES + 2
-        assert [one.claim is None for one in found[-3:]] == [False, True, True]
-        assert "more than" in found[-1].problem
+        triple = make_triple("Fulda", "mouth", "Weser", "the Fulda flows into the Weser")
+        proposals = self.read_triples(scripted_server, client, rivers, [triple] * (MAX_TRIPLES + 2))
+        assert len(proposals) == MAX_TRIPLES + 2
+        assert [proposal.claim is None for proposal in proposals[-3:]] == [False, True, True]
+        assert "more than" in proposals[-1].problem
 
     def test_relations_not_shown_to_the_model_are_counted(
         self, rivers: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ontology = Ontology(rivers)
         assert ontology.omitted_relations == 0
-        every = len(ontology.describe_relations())
-        monkeypatch.setattr("eval.text.ontology.MAX_RELATIONS", every - 1)
+        relation_count = len(ontology.describe_relations())
+        monkeypatch.setattr("eval.text.ontology.MAX_RELATIONS", relation_count - 1)
         assert ontology.omitted_relations == 1
-        assert len(ontology.describe_relations()) == every - 1
+        assert len(ontology.describe_relations()) == relation_count - 1
 
     def test_shapes_decide_admission_with_earlier_triples(self, rivers: KnowledgeBase) -> None:
         base = "https://epoche.example/rivers"
         flows = f"{base}#flowsInto"
         claims = [
-            Claim(f"{base}/weser", flows, f"{base}/sea"),  # stated
-            Claim(f"{base}/weser", flows, f"{base}/fulda"),  # a second mouth
-            Claim(f"{base}/fulda", flows, f"{base}/weser"),  # open
-            Claim(f"{base}/fulda", flows, f"{base}/sea"),  # now a second mouth
-            Claim(f"{base}/fulda", flows, f"{base}/weser"),  # now stated
+            Claim(f"{base}/weser", flows, f"{base}/sea"),  # already in the graph
+            Claim(f"{base}/weser", flows, f"{base}/fulda"),  # a second mouth of the Weser
+            Claim(f"{base}/fulda", flows, f"{base}/weser"),  # neither stated nor contradicted
+            Claim(f"{base}/fulda", flows, f"{base}/sea"),  # a second mouth after the third claim
+            Claim(f"{base}/fulda", flows, f"{base}/weser"),  # stated by the third claim
         ]
-        told: list[int] = []
-        decisions = admit_claims(rivers, claims, told.append)
+        progress: list[int] = []
+        decisions = admit_claims(rivers, claims, progress.append)
         outcomes = [decision.outcome for decision in decisions]
         assert outcomes == ["known", "contradicted", "admitted", "contradicted", "known"]
         assert "the Fulda flows into the North Sea" in decisions[3].reason
-        assert told == [1, 2, 3, 4, 5]
+        assert progress == [1, 2, 3, 4, 5]
 
 
 def test_prompts_mark_data_as_not_instructions() -> None:
@@ -335,7 +345,7 @@ def test_prompts_mark_data_as_not_instructions() -> None:
     assert len({prompt.params()["sha256"] for prompt in PROMPTS}) == len(PROMPTS)
 
 
-def test_failing_server_replaces_no_run(
+def test_failing_server_keeps_the_old_run(
     scripted_server: ScriptedServer,
     client: ClientOptions,
     tmp_path: Path,
@@ -347,11 +357,11 @@ def test_failing_server_replaces_no_run(
     Path("doc.md").write_text(f"# 1 Rivers\n\n{TEXT}\n")
     build = ("kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical")
     assert run_epoche(*build).code == 0
-    before = Path("runs/doc/run_metadata.json").read_bytes()
+    old_metadata = Path("runs/doc/run_metadata.json").read_bytes()
     scripted_server.behave(behaviours.http_error(500))
-    asked = ("--keywords", "model", "--model", client.model, "--retries", 0)
-    assert "none of 1 chunks" in check_error_line(run_epoche(*build, *asked), 24)
-    assert Path("runs/doc/run_metadata.json").read_bytes() == before
+    model_flags = ("--keywords", "model", "--model", client.model, "--retries", 0)
+    assert "none of 1 chunks" in check_error_line(run_epoche(*build, *model_flags), 24)
+    assert Path("runs/doc/run_metadata.json").read_bytes() == old_metadata
 
 
 def test_command_writes_admitted_triples_and_all_proposals(
@@ -369,13 +379,15 @@ def test_command_writes_admitted_triples_and_all_proposals(
     Path("doc.md").write_text(f"# 1 Rivers\n\n{TEXT} The Rhine flows into the Baltic Sea.\n")
     build = ["kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical"]
     assert CliRunner().invoke(app, build).exit_code == 0
-    said = [
+    triples = [
         make_triple("Fulda", "mouth", "Weser", "The Fulda flows into the Weser"),
         make_triple("Rhine", "mouth", "Baltic Sea", "The Rhine flows into the Baltic Sea"),
         make_triple("Aue", "mouth", "Weser", "no such words"),
         make_triple("Aue", "mouth", "Baltic Sea", "The Aue is 1,020 km long"),
     ]
-    scripted_server.behave(behaviours.normal_reply(lambda _asked: json.dumps({"triples": said})))
+    scripted_server.behave(
+        behaviours.normal_reply(lambda _request: json.dumps({"triples": triples}))
+    )
     command = ["kg", "extract", "--run", "runs/doc", "--domain", "rivers", "--out", "new.ttl"]
     command += ["--model", str(client.model)]
     result = CliRunner().invoke(app, command)
@@ -386,35 +398,35 @@ def test_command_writes_admitted_triples_and_all_proposals(
     assert [claim.subj for claim in admitted if claim.pred.endswith("flowsInto")] == [
         "urn:epoche:text:aue"
     ]
-    # The same command again writes the same bytes, from cached replies.
-    before, asked = Path("new.ttl").read_bytes(), len(scripted_server.requests)
+    # A second run of the command writes the same bytes from cached replies.
+    first_output, request_count = Path("new.ttl").read_bytes(), len(scripted_server.requests)
     assert CliRunner().invoke(app, command).exit_code == 0
-    assert Path("new.ttl").read_bytes() == before
-    assert len(scripted_server.requests) == asked
+    assert Path("new.ttl").read_bytes() == first_output
+    assert len(scripted_server.requests) == request_count
 
 
 @pytest.mark.parametrize(
-    ("flags", "what"),
+    ("flags", "message"),
     [(["--out", "new.ttl"], "no ontology"), (["--domain", "rivers", "--out", "new.rdf"], ".rdf")],
 )
 def test_invalid_input_is_refused_before_any_request(
     flags: list[str],
-    what: str,
+    message: str,
     scripted_server: ScriptedServer,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     from epoche.cli import app
 
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as error:
         app(["kg", "extract", "--run", "nowhere", *flags], prog_name="epoche")
-    assert ended.value.code == 19
-    assert what in capsys.readouterr().err
+    assert error.value.code == 19
+    assert message in capsys.readouterr().err
     assert not scripted_server.requests
 
 
-@pytest.mark.parametrize("taken", ["new.ttl", "new.proposals.jsonl"])
+@pytest.mark.parametrize("cache_name", ["new.ttl", "new.proposals.jsonl"])
 def test_cache_does_not_overwrite_the_output(
-    taken: str, client: ClientOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cache_name: str, client: ClientOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from typer.testing import CliRunner
 
@@ -425,6 +437,8 @@ def test_cache_does_not_overwrite_the_output(
     build = ["kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical"]
     assert CliRunner().invoke(app, build).exit_code == 0
     command = ["kg", "extract", "--run", "runs/doc", "--domain", "rivers", "--out", "new.ttl"]
-    result = CliRunner().invoke(app, [*command, "--model", str(client.model), "--cache", taken])
+    result = CliRunner().invoke(
+        app, [*command, "--model", str(client.model), "--cache", cache_name]
+    )
     assert result.exit_code == 15, result.output
-    assert not Path(taken).exists()
+    assert not Path(cache_name).exists()

@@ -1,4 +1,4 @@
-"""Which embedding model is loaded, and the error when none can be loaded."""
+"""Tests which embedding model is loaded, and the errors if none can be loaded."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ def test_weights_package_takes_precedence_over_the_hub(
 ) -> None:
     with pytest.raises(MissingExtraError, match=embedder.MODEL_VARIABLE):
         embedder.find_model()
+    # The first call looks in the local cache, the second one uses the network.
     assert [call["name"] for call in hub] == [embedder.DEFAULT_MODEL] * 2
     assert hub[0]["local_files_only"] is True
     assert hub[1]["etag_timeout"] == HUB_TIMEOUT_S
@@ -73,9 +74,9 @@ def test_weights_package_takes_precedence_over_the_hub(
 
 
 def test_missing_folder_is_not_taken_for_a_hub_name(hub: list[dict[str, Any]]) -> None:
-    for wanted in ("./models/none", "/models/none", "~/none", "a/b/c"):
+    for path in ("./models/none", "/models/none", "~/none", "a/b/c"):
         with pytest.raises(MissingFileError):
-            embedder.find_model(wanted)
+            embedder.find_model(path)
     with pytest.raises(MissingExtraError):
         embedder.find_model("someone/model")
     assert [call["name"] for call in hub] == ["someone/model"] * 2
@@ -84,11 +85,11 @@ def test_missing_folder_is_not_taken_for_a_hub_name(hub: list[dict[str, Any]]) -
 def test_encoder_requests_numpy_arrays(
     hub: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[tuple[str, dict[str, Any]]] = []
+    constructor_calls: list[tuple[str, dict[str, Any]]] = []
 
     class SentenceTransformer:
         def __init__(self, path: str, **options: Any) -> None:
-            made.append((path, options))
+            constructor_calls.append((path, options))
 
         def encode(self, texts: list[str], **options: Any) -> np.ndarray:
             assert options["convert_to_numpy"] is True
@@ -101,12 +102,12 @@ def test_encoder_requests_numpy_arrays(
     with pytest.raises(WeightsError):
         embedder.load_embedder(str(tmp_path))
     (tmp_path / "pytorch_model.bin").write_bytes(b"weights")
-    loaded = embedder.load_embedder(str(tmp_path))
-    assert loaded.encode(["a", "b"]).shape == (2, 3)
-    assert loaded.name == tmp_path.name
-    assert loaded.sha256 == hashlib.sha256(b"weights").hexdigest()
-    assert made[-1][0] == str(tmp_path)
-    assert made[-1][1]["local_files_only"] is True
+    model = embedder.load_embedder(str(tmp_path))
+    assert model.encode(["a", "b"]).shape == (2, 3)
+    assert model.name == tmp_path.name
+    assert model.sha256 == hashlib.sha256(b"weights").hexdigest()
+    assert constructor_calls[-1][0] == str(tmp_path)
+    assert constructor_calls[-1][1]["local_files_only"] is True
 
 
 @pytest.mark.extra("dense")
@@ -119,12 +120,12 @@ def test_folder_without_usable_weights_is_refused(tmp_path: Path) -> None:
 def test_weights_are_identified_by_their_content(tmp_path: Path) -> None:
     (tmp_path / "b.safetensors").write_bytes(b"two")
     (tmp_path / "pytorch_model.bin").write_bytes(b"not what is loaded")
-    one = hash_weights(tmp_path)
-    assert one == hashlib.sha256(b"two").hexdigest()
+    hash_of_one_file = hash_weights(tmp_path)
+    assert hash_of_one_file == hashlib.sha256(b"two").hexdigest()
     (tmp_path / "a.safetensors").write_bytes(b"one")
-    two = hash_weights(tmp_path)
+    hash_of_two_files = hash_weights(tmp_path)
     (tmp_path / "a.safetensors").rename(tmp_path / "c.safetensors")
-    assert len({one, two, hash_weights(tmp_path)}) == 3
+    assert len({hash_of_one_file, hash_of_two_files, hash_weights(tmp_path)}) == 3
 
 
 @pytest.mark.slow

@@ -41,12 +41,12 @@ def write_pdf(
     outline: Sequence[tuple[str, int, int]] = (),
     password: str = "",
 ) -> bytes:
-    """Returns a PDF file whose pages have the given content streams; for streams that are invalid.
+    """Returns a PDF file whose pages have the given content streams, which may be invalid.
 
     Args:
         contents: the content stream of each page.
-        outline: as in ``pdf``.
-        password: as in ``pdf``.
+        outline: as in ``make_pdf``.
+        password: as in ``make_pdf``.
     """
     writer = PdfWriter()
     font = DictionaryObject(
@@ -63,7 +63,7 @@ def write_pdf(
         stream = DecodedStreamObject()
         stream.set_data(content)
         page[NameObject("/Contents")] = writer._add_object(stream.flate_encode())
-    parents = []  # the latest entry of each level above the current one
+    parents = []  # the last entry of each level above the current one
     for title, page_number, level in outline:
         del parents[level - 1 :]
         parents.append(

@@ -1,4 +1,4 @@
-"""``epoche kg build``: on the command line, killed at any moment, and on bad input."""
+"""Tests of ``epoche kg build``: its flags, interruptions at any moment, and invalid input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kg.text.run.folder import Run, open_run
 BUILD = ("kg", "build", "documents", "--out", "runs/library")
 OLD_BUILD = (*BUILD, "--no-canonical", "--chunk-size", "400", "--overlap", "50")
 PLAIN_BUILD = (*BUILD, "--no-canonical")
-"""Saves a new process the second that loading the embedder takes."""
+"""A build that does not load the embedder, which takes a second in every new process."""
 KILLS = 12
 
 
@@ -54,11 +54,11 @@ def list_names(folder: Path) -> list[str]:
 
 
 def test_run_is_built_and_summarised(workspace: Path) -> None:
-    done = run_epoche(*BUILD)
-    assert done.code == 0, done.err
+    result = run_epoche(*BUILD)
+    assert result.code == 0, result.err
     run = open_run("runs")
-    assert "3 documents, 12 chunks" in done.out
-    assert f"[run:{run.sha256[:12]}]" in done.out
+    assert "3 documents, 12 chunks" in result.out
+    assert f"[run:{run.sha256[:12]}]" in result.out
     assert list_names(workspace / "runs") == ["keyword_cache.jsonl", "latest", "library"]
     assert run.concepts.match_concepts("Who is a VOLUNTEER in the workshop?") == [
         "volunteer",
@@ -83,93 +83,96 @@ def test_given_chunks_are_used_unchanged(workspace: Path) -> None:
     assert run_epoche(*BUILD).code == 0
     chunks = workspace / "runs" / "library" / layout.CHUNKS
     assert run_epoche("kg", "build", chunks, "--out", "again/library").code == 0
-    again, first = open_run("again"), open_run("runs")
-    assert again.chunks == first.chunks
-    assert again.concepts.nodes == first.concepts.nodes
+    second_run, first_run = open_run("again"), open_run("runs")
+    assert second_run.chunks == first_run.chunks
+    assert second_run.concepts.nodes == first_run.concepts.nodes
 
 
 def test_bytes_depend_only_on_documents_and_flags(workspace: Path, tmp_path: Path) -> None:
-    other = tmp_path / "another" / "folder"
-    write_documents(other / "documents")
-    found = []
-    for folder, seed in ((workspace, "0"), (other, "4242")):
-        done = run_process(command_line(*BUILD), folder, PYTHONHASHSEED=seed)
-        assert done.code == 0, done.err
-        found.append((done.out, read_run_bytes(folder / "runs" / "library")))
-    assert found[0] == found[1]
+    other_folder = tmp_path / "another" / "folder"
+    write_documents(other_folder / "documents")
+    outputs = []
+    for folder, seed in ((workspace, "0"), (other_folder, "4242")):
+        result = run_process(command_line(*BUILD), folder, PYTHONHASHSEED=seed)
+        assert result.code == 0, result.err
+        outputs.append((result.out, read_run_bytes(folder / "runs" / "library")))
+    assert outputs[0] == outputs[1]
     assert run_epoche(*BUILD).code == 0  # replaces the run, with all keywords from the cache
-    assert read_run_bytes(workspace / "runs" / "library") == found[0][1]
+    assert read_run_bytes(workspace / "runs" / "library") == outputs[0][1]
 
 
 def test_build_after_a_kill_gives_the_same_run(workspace: Path) -> None:
     reference = workspace / "reference"
     write_documents(reference / "documents")
-    wanted_old, wanted_new = (
-        read_run_bytes(_build_in(reference, line)) for line in (OLD_BUILD, BUILD)
+    old_bytes, new_bytes = (
+        read_run_bytes(build_in_folder(reference, command)) for command in (OLD_BUILD, BUILD)
     )
-    assert wanted_old != wanted_new
-    dice = random.Random(20)
-    seen: set[str] = set()
+    assert old_bytes != new_bytes
+    rng = random.Random(20)
+    outcomes: set[str] = set()
     with Forker(workspace) as forker:
         forker.warm_up(*BUILD)
-        whole = _time_build(forker)
+        build_time = measure_build_time(forker)
         assert forker.run(*OLD_BUILD) == 0
         for _ in range(KILLS):
-            build = forker.start(*BUILD, *(() if dice.random() < 0.5 else ("--no-resume",)))
-            time.sleep(dice.random() * 1.2 * whole)
+            # The kill comes at a random time, in some rounds after the end of the build.
+            build = forker.start(*BUILD, *(() if rng.random() < 0.5 else ("--no-resume",)))
+            time.sleep(rng.random() * 1.2 * build_time)
             os.kill(build.pid, signal.SIGKILL)
-            seen.add("done" if build.wait() == 0 else "killed")
-            held = read_run_bytes(workspace / "runs" / "library")
-            assert held in (wanted_old, wanted_new)
+            outcomes.add("done" if build.wait() == 0 else "killed")
+            current_bytes = read_run_bytes(workspace / "runs" / "library")
+            assert current_bytes in (old_bytes, new_bytes)
             read_every_part(open_run("runs"))
-            if held == wanted_new:
+            if current_bytes == new_bytes:
                 assert forker.run(*OLD_BUILD) == 0
         assert forker.run(*BUILD) == 0
-    assert "killed" in seen
-    assert read_run_bytes(workspace / "runs" / "library") == wanted_new
+    assert "killed" in outcomes
+    assert read_run_bytes(workspace / "runs" / "library") == new_bytes
     assert list_names(workspace / "runs") == ["keyword_cache.jsonl", "latest", "library"]
 
 
-def _build_in(folder: Path, line: tuple[str, ...]) -> Path:
-    parts = [str(folder / part) if "/" in part or part == "documents" else part for part in line]
+def build_in_folder(folder: Path, command: tuple[str, ...]) -> Path:
+    parts = [str(folder / part) if "/" in part or part == "documents" else part for part in command]
     assert run_epoche(*parts).code == 0
     return folder / "runs" / "library"
 
 
-def _time_build(forker: Forker) -> float:
+def measure_build_time(forker: Forker) -> float:
     start = time.monotonic()
     assert forker.run(*BUILD, "--no-resume") == 0
     return time.monotonic() - start
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
-def test_signal_while_writing_keeps_the_old_run(workspace: Path, sign: signal.Signals) -> None:
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
+def test_signal_while_writing_keeps_the_old_run(
+    workspace: Path, signal_number: signal.Signals
+) -> None:
     assert run_epoche(*OLD_BUILD).code == 0
-    before, ready = read_run_bytes(workspace / "runs" / "library"), workspace / "ready"
+    old_bytes, ready = read_run_bytes(workspace / "runs" / "library"), workspace / "ready"
     process = subprocess.Popen(
         block_at_fsync(ready, *PLAIN_BUILD), cwd=workspace, stderr=subprocess.DEVNULL
     )
     wait_for_condition(ready.exists, process)
-    process.send_signal(sign)
+    process.send_signal(signal_number)
     code = process.wait(30)
-    assert code == (130 if sign is signal.SIGINT else -9)
-    assert read_run_bytes(workspace / "runs" / "library") == before
+    assert code == (130 if signal_number is signal.SIGINT else -9)
+    assert read_run_bytes(workspace / "runs" / "library") == old_bytes
     read_every_part(open_run("runs"))
-    left = [name for name in list_names(workspace / "runs") if name.startswith(".")]
-    assert left == ([".library.building"] if sign is signal.SIGKILL else [])
+    leftovers = [name for name in list_names(workspace / "runs") if name.startswith(".")]
+    assert leftovers == ([".library.building"] if signal_number is signal.SIGKILL else [])
     assert run_epoche(*PLAIN_BUILD).code == 0
     assert not [name for name in list_names(workspace / "runs") if name.startswith(".")]
 
 
 def test_full_disk_keeps_the_old_run(workspace: Path) -> None:
     assert run_epoche(*OLD_BUILD).code == 0
-    before = read_run_bytes(workspace / "runs" / "library")
-    line = check_error_line(
+    old_bytes = read_run_bytes(workspace / "runs" / "library")
+    error_line = check_error_line(
         run_process(limit_file_size(command_line(*PLAIN_BUILD, "--no-resume"), 6_000), workspace),
         15,
     )
-    assert "cannot write" in line
-    assert read_run_bytes(workspace / "runs" / "library") == before
+    assert "cannot write" in error_line
+    assert read_run_bytes(workspace / "runs" / "library") == old_bytes
     assert list_names(workspace / "runs") == ["keyword_cache.jsonl", "latest", "library"]
 
 
@@ -178,26 +181,26 @@ def test_cached_keywords_are_not_extracted_again(
 ) -> None:
     from kg.text.keywords.yake_extractor import Yake
 
-    asked: list[str] = []
-    extract = Yake.extract_keywords
+    chunk_ids: list[str] = []
+    original_extract = Yake.extract_keywords
 
     def record_extract(self: Yake, chunks: list, on_done: object) -> object:  # type: ignore[type-arg]
-        asked.extend(chunk.id for chunk in chunks)
-        return extract(self, chunks, on_done)  # type: ignore[arg-type]
+        chunk_ids.extend(chunk.id for chunk in chunks)
+        return original_extract(self, chunks, on_done)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Yake, "extract_keywords", record_extract)
     assert run_epoche(*BUILD).code == 0
-    assert len(asked) == 12
+    assert len(chunk_ids) == 12
     (workspace / "documents" / "3-members.md").write_text("# 3 Members\n\nA member pays.", "utf-8")
     assert run_epoche(*BUILD).code == 0
-    assert asked[12:] == ["3-members#3"]
+    assert chunk_ids[12:] == ["3-members#3"]
 
 
-# -- bad input
+# -- invalid input
 
 
 @pytest.mark.parametrize(
-    ("what", "code"),
+    ("case", "code"),
     [
         ("missing", 3),
         ("empty folder", 30),
@@ -216,55 +219,55 @@ def test_cached_keywords_are_not_extracted_again(
         ("overlap", 19),
     ],
 )
-def test_bad_input_gives_one_error_line_or_a_run(workspace: Path, what: str, code: int) -> None:
+def test_bad_input_gives_one_error_line_or_a_run(workspace: Path, case: str, code: int) -> None:
     documents, flags = workspace / "documents", ["--out", "runs/library"]
-    named = [documents]
-    if what == "missing":
-        named = [workspace / "gone.md"]
-    elif what == "empty folder":
-        named = [workspace / "void"]
+    inputs = [documents]
+    if case == "missing":
+        inputs = [workspace / "gone.md"]
+    elif case == "empty folder":
+        inputs = [workspace / "void"]
         (workspace / "void").mkdir()
-    elif what == "empty document":
+    elif case == "empty document":
         (documents / "4.md").touch()
-    elif what == "one space":
+    elif case == "one space":
         (documents / "4.txt").write_text(" \n\t\n")
-    elif what == "pictures":
-        named = [documents / "picture.png"]
-        named[0].write_bytes(b"\x89PNG")
-    elif what == "same slug":
+    elif case == "pictures":
+        inputs = [documents / "picture.png"]
+        inputs[0].write_bytes(b"\x89PNG")
+    elif case == "same slug":
         (documents / "1 LENDING.md").write_text(LENDING, "utf-8")
-    elif what in ("same chunk", "chunk of nothing"):
-        text = "" if what == "chunk of nothing" else "A tool."
+    elif case in ("same chunk", "chunk of nothing"):
+        text = "" if case == "chunk of nothing" else "A tool."
         (documents / "more.jsonl").write_text(f'{{"id": "1-lending#1.1", "text": "{text}"}}\n')
-    elif what == "10 MB line":
-        named = [workspace / "line.jsonl"]
-        named[0].write_text(f'{{"id": "a", "text": "{"drill hammer " * 800_000}"}}')
-    elif what == "17 MB document":
+    elif case == "10 MB line":
+        inputs = [workspace / "line.jsonl"]
+        inputs[0].write_text(f'{{"id": "a", "text": "{"drill hammer " * 800_000}"}}')
+    elif case == "17 MB document":
         (documents / "4.txt").write_text("drill hammer " * 1_400_000)
-    elif what == "headings in circles":
+    elif case == "headings in circles":
         rows = (
             f'{{"id": "c{n}", "text": "A tool.", "metadata": {{"document": "d", "section": "{a}",'
             f' "section_path": ["{b}", "{a}"]}}}}\n'
             for n, (a, b) in enumerate([("1 A", "1.1 B"), ("1.1 B", "1 A"), ("1 A", "1 A")])
         )
-        named = [workspace / "circles.jsonl"]
-        named[0].write_text("".join(rows))
-    elif what == "one word":
-        named = [workspace / "word.txt"]
-        named[0].write_text("Drill")
-    elif what == "a run there that is none":
+        inputs = [workspace / "circles.jsonl"]
+        inputs[0].write_text("".join(rows))
+    elif case == "one word":
+        inputs = [workspace / "word.txt"]
+        inputs[0].write_text("Drill")
+    elif case == "a run there that is none":
         (workspace / "runs" / "library").mkdir(parents=True)
         (workspace / "runs" / "library" / "thesis.doc").touch()
-    elif what == "latest":
+    elif case == "latest":
         flags = ["--out", "runs/latest"]
-    elif what == "overlap":
+    elif case == "overlap":
         flags += ["--overlap", "1500"]
-    done = run_epoche("kg", "build", *named, *flags)
+    result = run_epoche("kg", "build", *inputs, *flags)
     if code:
-        check_error_line(done, code)
+        check_error_line(result, code)
         assert not (workspace / "runs" / "latest").exists()
     else:
-        assert done.code == 0, done.err
+        assert result.code == 0, result.err
         read_every_part(open_run("runs"))
 
 
@@ -272,26 +275,26 @@ def test_duplicate_document_names_are_both_reported(workspace: Path) -> None:
     for folder in ("spring", "autumn"):
         (workspace / folder).mkdir()
         (workspace / folder / "notes.md").write_text(LENDING, "utf-8")
-    said = check_error_line(
+    error_line = check_error_line(
         run_epoche("kg", "build", "spring", "autumn", "--out", "runs/library"), 13
     )
-    assert "spring/notes.md" in said
-    assert "autumn/notes.md" in said
+    assert "spring/notes.md" in error_line
+    assert "autumn/notes.md" in error_line
 
 
 def test_run_folder_among_documents_is_skipped(workspace: Path) -> None:
-    among = ("kg", "build", "documents", "--no-canonical", "--out", "documents/library")
-    assert run_epoche(*among).code == 0
-    before = read_run_bytes(workspace / "documents" / "library")
+    command = ("kg", "build", "documents", "--no-canonical", "--out", "documents/library")
+    assert run_epoche(*command).code == 0
+    old_bytes = read_run_bytes(workspace / "documents" / "library")
     (workspace / "documents" / "library" / layout.METADATA).rename(
         workspace / "documents" / "other.json"
     )
-    check_error_line(run_epoche(*among), 15)  # part of a run is not recognised as one
+    check_error_line(run_epoche(*command), 15)  # a folder without metadata is not a run
     (workspace / "documents" / "other.json").rename(
         workspace / "documents" / "library" / layout.METADATA
     )
-    assert run_epoche(*among).code == 0
-    assert read_run_bytes(workspace / "documents" / "library") == before
+    assert run_epoche(*command).code == 0
+    assert read_run_bytes(workspace / "documents" / "library") == old_bytes
 
 
 @pytest.mark.parametrize(
@@ -300,18 +303,18 @@ def test_run_folder_among_documents_is_skipped(workspace: Path) -> None:
 )
 def test_no_command_overwrites_the_run_it_reads(workspace: Path, command: str, flag: str) -> None:
     assert run_epoche(*PLAIN_BUILD).code == 0
-    before = read_run_bytes(workspace / "runs" / "library")
-    asked = ["tool"] if command == "analyze" else []
-    done = run_epoche("kg", command, *asked, "--run", "runs", flag, "runs/latest/graph.json")
-    assert "it is made from" in check_error_line(done, 15)
-    assert read_run_bytes(workspace / "runs" / "library") == before
+    old_bytes = read_run_bytes(workspace / "runs" / "library")
+    question = ["tool"] if command == "analyze" else []
+    result = run_epoche("kg", command, *question, "--run", "runs", flag, "runs/latest/graph.json")
+    assert "it is made from" in check_error_line(result, 15)
+    assert read_run_bytes(workspace / "runs" / "library") == old_bytes
 
 
 def test_question_of_undecodable_bytes_is_analysed(workspace: Path) -> None:
     assert run_epoche(*PLAIN_BUILD).code == 0
-    done = run_epoche("kg", "analyze", "a tool \udcff\x1b[31m", "--run", "runs")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["question"] == "a tool \ufffd[31m"
+    result = run_epoche("kg", "analyze", "a tool \udcff\x1b[31m", "--run", "runs")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["question"] == "a tool \ufffd[31m"
 
 
 @pytest.mark.parametrize("threshold", [0, 1, "nan"])
@@ -322,7 +325,7 @@ def test_thresholds_out_of_range_are_refused(workspace: Path, threshold: object)
 def test_hostile_file_names_are_handled(workspace: Path) -> None:
     folder = workspace / "odd"
     folder.mkdir()
-    odd = [
+    hostile_names = [
         b"a\nb.md",
         b"\x1b[31mred.md",
         b"--out.md",
@@ -335,36 +338,36 @@ def test_hostile_file_names_are_handled(workspace: Path) -> None:
         b'o\'neil "x".md',
         "Größe.md".encode(),
     ]
-    for number, name in enumerate(odd):
+    for number, name in enumerate(hostile_names):
         Path(os.fsdecode(bytes(folder) + b"/" + name)).write_text(
             f"# {number} Tools\n\nA drill and tool number {number} lie on the shelf.", "utf-8"
         )
     (folder / "loop").symlink_to(folder)
-    done = run_epoche("kg", "build", folder, "--out", "runs/library")
-    assert done.code == 0, done.err
+    result = run_epoche("kg", "build", folder, "--out", "runs/library")
+    assert result.code == 0, result.err
     run = open_run("runs")
-    assert len(run.metadata.documents) == len(odd) - 1
+    assert len(run.metadata.documents) == len(hostile_names) - 1
     assert all(chunk.id.isprintable() for chunk in run.chunks)
     assert all(document.filename.isprintable() for document in run.metadata.documents)
     assert not (workspace / "owned").exists()
-    assert "\x1b" not in done.out + done.err
+    assert "\x1b" not in result.out + result.err
 
 
 def test_a_half_written_run_is_refused_by_every_command(workspace: Path) -> None:
     assert run_epoche(*BUILD).code == 0
     path = workspace / "runs" / "library" / layout.GRAPH
     path.write_bytes(path.read_bytes()[:100])
-    for line in (
+    for command in (
         ("kg", "inspect", "--run", "runs"),
         ("kg", "export", "--run", "runs", "--ttl", "out/graph.ttl"),
     ):
-        assert "the run is incomplete" in check_error_line(run_epoche(*line), 31)
+        assert "the run is incomplete" in check_error_line(run_epoche(*command), 31)
     assert not (workspace / "out").exists()
     assert run_epoche(*BUILD).code == 0
     read_every_part(open_run("runs"))
 
 
-def test_inspection_as_text_and_as_json(workspace: Path) -> None:
+def test_inspection_prints_text_and_json(workspace: Path) -> None:
     assert run_epoche(*BUILD).code == 0
     text = run_epoche("kg", "inspect", "--run", "runs").out
     assert "3: 1-lending.md, 2-repair.md, 3-members.md" in text

@@ -1,4 +1,4 @@
-"""Clustering without a distance matrix gives SciPy's clusters; large clusters are split."""
+"""Tests that clustering without a distance matrix gives SciPy's clusters, and of its size limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Vectors = npt.NDArray[np.float32]
 ROOT = Path(__file__).parents[3]
 
 
-def unit_vectors(rows: npt.ArrayLike) -> Vectors:
+def make_unit_vectors(rows: npt.ArrayLike) -> Vectors:
     return embedder.normalise_rows(np.asarray(rows, dtype=np.float32))
 
 
@@ -38,26 +38,29 @@ def cluster_dense(vectors: Vectors, threshold: float) -> list[list[int]]:
 
 
 def cluster_by_rank(vectors: Vectors, threshold: float) -> list[list[int]]:
-    """Clusters with SciPy on the ranks of the distances; ties are ordered by the rows' bytes.
+    """Clusters with SciPy on the ranks of the distances, as the reference.
 
-    Unlike the distances, the ranks have no ties, so the result does not depend on the row order.
+    Equal distances are ranked by the rows' bytes, so the result does not depend on the row order.
+    The threshold lies between the ranks of the last pair that is similar enough and the next one.
     """
     order = sorted(range(len(vectors)), key=lambda row: (vectors[row] + np.float32(0)).tobytes())
     distances = pdist(vectors[order], "cosine")
     ranks = np.empty(len(distances))
     ranks[np.argsort(distances, kind="stable")] = np.arange(1, len(distances) + 1)
-    near = int((distances <= 1 - threshold).sum())
-    groups = group_rows(fcluster(linkage(ranks, "complete"), t=near + 0.5, criterion="distance"))
+    near_pair_count = int((distances <= 1 - threshold).sum())
+    groups = group_rows(
+        fcluster(linkage(ranks, "complete"), t=near_pair_count + 0.5, criterion="distance")
+    )
     return sorted(sorted(order[row] for row in group) for group in groups)
 
 
 def make_clumps(seed: int, rows: int, dimensions: int, spread: float, copies: bool) -> Vectors:
-    """Random directions around fewer random centres; optionally with repeated rows."""
-    random = np.random.default_rng(seed)
-    centres = random.standard_normal((max(1, rows // 5), dimensions))
-    found = centres[random.integers(0, len(centres), rows)]
-    found = found + spread * random.standard_normal(found.shape)
-    return unit_vectors(found[random.integers(0, rows, rows)] if copies else found)
+    """Returns random directions around a few random centres, optionally with repeated rows."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((max(1, rows // 5), dimensions))
+    vectors = centres[rng.integers(0, len(centres), rows)]
+    vectors = vectors + spread * rng.standard_normal(vectors.shape)
+    return make_unit_vectors(vectors[rng.integers(0, rows, rows)] if copies else vectors)
 
 
 @settings(max_examples=60)
@@ -77,15 +80,13 @@ def test_clusters_equal_those_of_dense_scipy(
 
 
 @settings(max_examples=60)
-@given(data=st.data(), threshold=st.floats(0.05, 0.98), most_pairs=st.integers(2, 300))
-def test_ties_are_ordered_by_content(
-    data: st.DataObject, threshold: float, most_pairs: int
-) -> None:
+@given(data=st.data(), threshold=st.floats(0.05, 0.98), max_pairs=st.integers(2, 300))
+def test_ties_are_ordered_by_content(data: st.DataObject, threshold: float, max_pairs: int) -> None:
     rows = data.draw(st.lists(st.tuples(*[st.integers(-1, 1)] * 4).filter(any), min_size=2))
-    vectors = unit_vectors(rows)
+    vectors = make_unit_vectors(rows)
     expected = cluster_by_rank(vectors, threshold)
     assert cluster_rows(vectors, threshold, None) == expected
-    assert cluster_rows(vectors, threshold, None, max_pairs=most_pairs) == expected
+    assert cluster_rows(vectors, threshold, None, max_pairs=max_pairs) == expected
     order = data.draw(st.permutations(range(len(rows))))
     shuffled = cluster_rows(vectors[order], threshold, None)
     assert sorted(sorted(order[row] for row in group) for group in shuffled) == expected
@@ -103,11 +104,11 @@ def test_block_and_pair_limits_change_nothing(
 
 
 def test_near_copies_are_clustered_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Every pair is within the threshold. A matrix of the 1.1 million distances would exceed the
-    # memory asserted below.
+    # Every pair is within the threshold. A matrix of the 1.1 million distances, with 8 bytes each,
+    # would exceed the memory that is asserted below.
     monkeypatch.setattr(similar_pairs, "BLOCK_SIZE", 1 << 16)
-    random = np.random.default_rng(0)
-    vectors = unit_vectors(1 + 0.05 * random.standard_normal((1500, 16)))
+    rng = np.random.default_rng(0)
+    vectors = make_unit_vectors(1 + 0.05 * rng.standard_normal((1500, 16)))
     tracemalloc.start()
     groups = cluster_rows(vectors, 0.9, None, max_pairs=20_000)
     _, peak = tracemalloc.get_traced_memory()
@@ -116,15 +117,15 @@ def test_near_copies_are_clustered_without_a_matrix(monkeypatch: pytest.MonkeyPa
     assert peak < 1500 * 1499 / 2 * 8
 
 
-def test_real_words_in_the_lexical_embedding() -> None:
-    vectors = unit_vectors(make_lexical_embedder().encode(make_keywords(2000)))
+def test_clusters_of_real_words_in_the_lexical_embedding() -> None:
+    vectors = make_unit_vectors(make_lexical_embedder().encode(make_keywords(2000)))
     for threshold in (0.6, 0.78):
         assert cluster_rows(vectors, threshold, None) == cluster_by_rank(vectors, threshold)
 
 
 @pytest.mark.slow
-def test_real_words_in_a_real_model(minilm: embedder.Embedder) -> None:
-    vectors = unit_vectors(minilm.encode(make_keywords(800)))
+def test_clusters_of_real_words_in_a_real_model(minilm: embedder.Embedder) -> None:
+    vectors = make_unit_vectors(minilm.encode(make_keywords(800)))
     for threshold in (0.4, 0.6, 0.78):
         expected = cluster_dense(vectors, threshold)
         assert len(expected) < 790
@@ -134,13 +135,13 @@ def test_real_words_in_a_real_model(minilm: embedder.Embedder) -> None:
 
 
 def test_large_group_is_split_at_the_lowest_similarity() -> None:
-    # Regression test: rows of the two groups alternate, so cutting the input into consecutive
-    # slices would mix them.
-    random = np.random.default_rng(5)
-    centres = unit_vectors([[1, 0.2, 0], [1, -0.2, 0]])
-    rows = centres[np.arange(60) % 2] + 0.01 * random.standard_normal((60, 3))
-    assert cluster_rows(unit_vectors(rows), 0.8, None) == [list(range(60))]
-    assert cluster_rows(unit_vectors(rows), 0.8, 30) == [
+    # Regression test: rows of the two groups alternate, so splitting the cluster into consecutive
+    # rows would mix the groups.
+    rng = np.random.default_rng(5)
+    centres = make_unit_vectors([[1, 0.2, 0], [1, -0.2, 0]])
+    rows = centres[np.arange(60) % 2] + 0.01 * rng.standard_normal((60, 3))
+    assert cluster_rows(make_unit_vectors(rows), 0.8, None) == [list(range(60))]
+    assert cluster_rows(make_unit_vectors(rows), 0.8, 30) == [
         list(range(0, 60, 2)),
         list(range(1, 60, 2)),
     ]
@@ -149,46 +150,46 @@ def test_large_group_is_split_at_the_lowest_similarity() -> None:
 @given(
     seed=st.integers(0, 2**32),
     rows=st.integers(1, 120),
-    most=st.integers(1, 9),
+    max_size=st.integers(1, 9),
     copies=st.booleans(),
 )
 @settings(max_examples=40)
 def test_size_limit_splits_clusters_without_mixing_them(
-    seed: int, rows: int, most: int, copies: bool
+    seed: int, rows: int, max_size: int, copies: bool
 ) -> None:
     vectors = make_clumps(seed, rows, 3, 0.3, copies)
-    whole = cluster_rows(vectors, 0.7, None)
-    parts = cluster_rows(vectors, 0.7, most)
-    assert max(map(len, parts)) <= most
-    assert sorted(row for group in parts for row in group) == list(range(rows))
-    cluster_of_row = {row: number for number, group in enumerate(whole) for row in group}
-    for group in parts:
+    clusters = cluster_rows(vectors, 0.7, None)
+    split_clusters = cluster_rows(vectors, 0.7, max_size)
+    assert max(map(len, split_clusters)) <= max_size
+    assert sorted(row for group in split_clusters for row in group) == list(range(rows))
+    cluster_of_row = {row: number for number, group in enumerate(clusters) for row in group}
+    for group in split_clusters:
         assert len({cluster_of_row[row] for row in group}) == 1
     distances = cdist(vectors.astype(np.float64), vectors.astype(np.float64), "cosine")
-    for group in whole:
+    for group in clusters:
         assert distances[np.ix_(group, group)].max() <= 0.3 + 1e-12
 
 
 def test_zero_vectors_are_clusters_of_one() -> None:
-    vectors = unit_vectors([[0, 0], [1, 0], [0, 0], [1, 0.01]])
+    vectors = make_unit_vectors([[0, 0], [1, 0], [0, 0], [1, 0.01]])
     assert cluster_rows(vectors, 0.9) == [[0], [1, 3], [2]]
     assert cluster_rows(np.zeros((0, 3), np.float32)) == []
     assert cluster_rows(np.zeros((2, 3), np.float32)) == [[0], [1]]
 
 
 def test_equal_vectors_are_grouped_up_to_the_size_limit() -> None:
-    vectors = unit_vectors(np.ones((70, 4)))
+    vectors = make_unit_vectors(np.ones((70, 4)))
     assert [len(group) for group in cluster_rows(vectors, 0.99)] == [30, 30, 10]
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0, -1.0, float("nan")])
 def test_threshold_out_of_range_is_refused(threshold: float) -> None:
     with pytest.raises(ValueError, match="threshold"):
-        cluster_rows(unit_vectors(np.ones((2, 2))), threshold)
+        cluster_rows(make_unit_vectors(np.ones((2, 2))), threshold)
 
 
 def test_nan_and_invalid_size_are_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
         cluster_rows(np.array([[1.0, np.nan]], np.float32))
     with pytest.raises(ValueError, match="at least 1, not 0"):
-        cluster_rows(unit_vectors(np.ones((2, 2))), 0.5, 0)
+        cluster_rows(make_unit_vectors(np.ones((2, 2))), 0.5, 0)

@@ -1,4 +1,4 @@
-"""The lexical embedder, and the names of embedders."""
+"""Tests of the lexical embedder and of opening embedders by name."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kg.embedding.factory import open_embedder
 from kg.embedding.lexical import make_lexical_embedder
 
 
-def cosine_similarity(one: str, other: str) -> float:
-    first, second = make_lexical_embedder().encode([one, other])
-    return float(first @ second)
+def cosine_similarity(text: str, other_text: str) -> float:
+    vector, other_vector = make_lexical_embedder().encode([text, other_text])
+    return float(vector @ other_vector)
 
 
 def test_similar_spellings_are_near() -> None:
@@ -40,7 +40,7 @@ def test_vectors_do_not_depend_on_the_process() -> None:
         "from kg.embedding.lexical import make_lexical_embedder as e;"
         "print(e().encode(['two-phase locking', 'Überlauf']).tobytes().hex())"
     )
-    found = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
             env={"PYTHONHASHSEED": seed},
@@ -49,9 +49,9 @@ def test_vectors_do_not_depend_on_the_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(found) == 1
+    assert len(outputs) == 1
     texts = ["two-phase locking", "Überlauf"]
-    assert found.pop().strip().decode() == make_lexical_embedder().encode(texts).tobytes().hex()
+    assert outputs.pop().strip().decode() == make_lexical_embedder().encode(texts).tobytes().hex()
 
 
 def test_embedder_names_are_resolved() -> None:
@@ -60,6 +60,6 @@ def test_embedder_names_are_resolved() -> None:
 
 
 @pytest.mark.extra("dense")
-def test_a_model_that_is_nowhere_is_missing() -> None:
+def test_unknown_model_is_reported_as_missing() -> None:
     with pytest.raises(MissingFileError):
         open_embedder("./no/such/model")

@@ -1,4 +1,7 @@
-"""The synonym rules against manually labelled pairs, half of which were held out."""
+"""Tests the synonym rules on manually labelled pairs.
+
+Half of the pairs were held out: the rules were developed without them.
+"""
 
 from __future__ import annotations
 
@@ -19,59 +22,64 @@ FILE = Path(__file__).parents[2] / "data" / "keyword_pairs.jsonl"
 PAIRS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
 
 
-def pairs_of_split(split: str) -> list[dict[str, Any]]:
+def select_pairs(split: str) -> list[dict[str, Any]]:
     return [pair for pair in PAIRS if pair["split"] == split]
 
 
-def count_found_pairs(pairs: list[dict[str, Any]]) -> tuple[int, int, int]:
-    """Numbers of correctly found pairs, found pairs, and labelled synonyms."""
-    found = [pair for pair in pairs if judge_pair(pair["a"], pair["b"]).is_synonym]
+def count_pairs(pairs: list[dict[str, Any]]) -> tuple[int, int, int]:
+    """Returns the numbers of correctly predicted, predicted and labelled synonym pairs."""
+    predicted_pairs = [pair for pair in pairs if judge_pair(pair["a"], pair["b"]).is_synonym]
     return (
-        sum(pair["synonym"] for pair in found),
-        len(found),
+        sum(pair["synonym"] for pair in predicted_pairs),
+        len(predicted_pairs),
         sum(pair["synonym"] for pair in pairs),
     )
 
 
 def test_labelled_pairs_are_distinct_and_half_held_out() -> None:
     assert len({frozenset((pair["a"], pair["b"])) for pair in PAIRS}) == len(PAIRS) >= 300
-    held = pairs_of_split("held-out")
-    assert abs(2 * len(held) - len(PAIRS)) <= 16
-    for split in (held, pairs_of_split("develop")):
+    held_out_pairs = select_pairs("held-out")
+    assert abs(2 * len(held_out_pairs) - len(PAIRS)) <= 16
+    for split in (held_out_pairs, select_pairs("develop")):
         assert 80 <= sum(pair["synonym"] for pair in split) <= len(split) - 80
 
 
 @pytest.mark.parametrize(
-    ("split", "precise", "found"), [("develop", 0.95, 0.8), ("held-out", 0.9, 0.8)]
+    ("split", "min_precision", "min_recall"), [("develop", 0.95, 0.8), ("held-out", 0.9, 0.8)]
 )
-def test_precision_and_recall(
-    split: str, precise: float, found: float, record_property: Callable[[str, object], None]
+def test_rules_reach_the_required_precision_and_recall(
+    split: str,
+    min_precision: float,
+    min_recall: float,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    right, said, wanted = count_found_pairs(pairs_of_split(split))
+    correct, predicted, labelled = count_pairs(select_pairs(split))
     table = (
-        f"synonyms by rule, {split}: precision {right}/{said} = {right / said:.3f}, "
-        f"recall {right}/{wanted} = {right / wanted:.3f}"
+        f"synonyms by rule, {split}: precision {correct}/{predicted} = {correct / predicted:.3f}, "
+        f"recall {correct}/{labelled} = {correct / labelled:.3f}"
     )
     record_property("figures", table)
-    assert right / said >= precise, table
-    assert right / wanted >= found, table
+    assert correct / predicted >= min_precision, table
+    assert correct / labelled >= min_recall, table
 
 
 @pytest.mark.parametrize(
-    "pair", pairs_of_split("develop"), ids=lambda pair: f"{pair['a']}={pair['b']}"
+    "pair", select_pairs("develop"), ids=lambda pair: f"{pair['a']}={pair['b']}"
 )
 def test_judgement_is_symmetric(pair: dict[str, Any]) -> None:
     assert judge_pair(pair["a"], pair["b"]) == judge_pair(pair["b"], pair["a"])
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_text_can_be_judged(one: str, other: str) -> None:
-    assert judge_pair(one, other) == judge_pair(other, one)
-    assert not (judge_pair(one, other).is_synonym and is_refuted(one, other))
+def test_any_text_can_be_judged(keyword: str, other_keyword: str) -> None:
+    assert judge_pair(keyword, other_keyword) == judge_pair(other_keyword, keyword)
+    assert not (
+        judge_pair(keyword, other_keyword).is_synonym and is_refuted(keyword, other_keyword)
+    )
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "rule"),
+    ("keyword", "other_keyword", "rule"),
     [
         ("2NF", "3NF", "number"),
         ("SQL-92", "SQL", "number"),
@@ -84,13 +92,15 @@ def test_any_text_can_be_judged(one: str, other: str) -> None:
         ("metadata store", "data store", "prefix"),
     ],
 )
-def test_vetoes(one: str, other: str, rule: str) -> None:
-    assert judge_pair(one, other) == (False, rule)
-    assert is_refuted(one, other)
+def test_vetoed_pairs_are_refuted_by_the_named_rule(
+    keyword: str, other_keyword: str, rule: str
+) -> None:
+    assert judge_pair(keyword, other_keyword) == (False, rule)
+    assert is_refuted(keyword, other_keyword)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "rule"),
+    ("keyword", "other_keyword", "rule"),
     [
         ("2PL", "two-phase locking", "acronym"),
         ("WAL protocol", "write-ahead logging protocol", "acronym"),
@@ -103,12 +113,12 @@ def test_vetoes(one: str, other: str, rule: str) -> None:
         ("concurency control", "concurrency control", "typing"),
     ],
 )
-def test_evidence(one: str, other: str, rule: str) -> None:
-    assert judge_pair(one, other) == (True, rule)
+def test_synonyms_are_found_by_the_named_rule(keyword: str, other_keyword: str, rule: str) -> None:
+    assert judge_pair(keyword, other_keyword) == (True, rule)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("keyword", "other_keyword"),
     [
         ("log", "lag"),
         ("latch", "latches on"),
@@ -119,8 +129,8 @@ def test_evidence(one: str, other: str, rule: str) -> None:
         ("a", "the"),
     ],
 )
-def test_pairs_without_evidence_are_no_synonyms(one: str, other: str) -> None:
-    assert not judge_pair(one, other).is_synonym
+def test_pairs_without_evidence_are_not_synonyms(keyword: str, other_keyword: str) -> None:
+    assert not judge_pair(keyword, other_keyword).is_synonym
 
 
 def test_verifier_sets_contain_no_vetoed_pair() -> None:
@@ -150,10 +160,10 @@ def test_ambiguous_acronym_joins_no_set() -> None:
 
 
 def test_synonym_of_two_terms_joins_them() -> None:
-    ends = ["locking manager of files", "file lock manager"]
-    assert not judge_pair(*ends).is_synonym
-    (sets,) = RuleVerifier().verify_groups([[*ends, "file locking manager"]])
-    assert sets == [(ends[0], (ends[0], "file locking manager", ends[1]))]
+    terms = ["locking manager of files", "file lock manager"]
+    assert not judge_pair(*terms).is_synonym
+    (sets,) = RuleVerifier().verify_groups([[*terms, "file locking manager"]])
+    assert sets == [(terms[0], (terms[0], "file locking manager", terms[1]))]
 
 
 @given(st.lists(st.sampled_from([p[k] for p in PAIRS for k in "ab"]), unique=True, max_size=30))
@@ -161,4 +171,6 @@ def test_sets_can_always_be_applied(group: list[str]) -> None:
     (sets,) = RuleVerifier().verify_groups([group])
     check_synonym_sets(group, sets)
     for _, members in sets:
-        assert not any(is_refuted(one, other) for one in members for other in members)
+        assert not any(
+            is_refuted(keyword, other_keyword) for keyword in members for other_keyword in members
+        )

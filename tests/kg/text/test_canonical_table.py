@@ -1,4 +1,8 @@
-"""The canonical table and its lookup: every keyword is in it, no chains, only live nodes."""
+"""Tests of the canonical table and its lookup.
+
+Every keyword is in the table, every concept is mapped to itself, and the lookup returns only
+concepts that are nodes of the graph ("live").
+"""
 
 from __future__ import annotations
 
@@ -49,18 +53,18 @@ class FixedVerifier:
 
     def __init__(self, *sets: Synonyms) -> None:
         self.sets = list(sets)
-        self.asked: list[list[str]] = []
+        self.groups: list[list[str]] = []
 
     def params(self) -> dict[str, object]:
         return {}
 
     def verify_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
-        self.asked = [list(group) for group in groups]
+        self.groups = [list(group) for group in groups]
         return [self.sets for _ in groups]
 
 
 def test_capitals_and_plurals_find_their_concept() -> None:
-    # Bug 2: the table was keyed by normal forms, but looked up by the raw keyword.
+    # Regression test: the keys of the table were normal forms, but raw keywords were looked up.
     table = build_table()
     for spelling in ("WAL", "wal", "WRITE-AHEAD LOGGING", "Write ahead loggings"):
         assert table.resolve_keyword(spelling) == "write ahead logging"
@@ -74,17 +78,22 @@ def test_capitals_and_plurals_find_their_concept() -> None:
 
 
 def test_keywords_without_synonyms_are_in_the_table() -> None:
-    # Bug 3: a list of merged keywords alone lets a live node be mapped to another.
+    # Regression test: if the table had only merged keywords, the lookup could map a concept that
+    # is in the graph to another one.
     table = build_table()
     for keyword in KEYWORDS:
         assert (table.resolve_keyword(keyword) is not None) == bool(normalise_phrase(keyword))
     assert {"concurrency control", "2nf", "b tree", "b+ tree"} <= set(table.concepts)
-    nothing_said = canonicalise_keywords(
+    table_without_synonyms = canonicalise_keywords(
         KEYWORDS, make_lexical_embedder(), FixedVerifier(), index_candidates=False
     )
-    assert set(nothing_said.concepts) == {normalise_phrase(keyword) for keyword in KEYWORDS} - {""}
-    lookup = CanonicalLookup(nothing_said, make_lexical_embedder(), nothing_said.concepts)
-    for concept in nothing_said.concepts:
+    assert set(table_without_synonyms.concepts) == {
+        normalise_phrase(keyword) for keyword in KEYWORDS
+    } - {""}
+    lookup = CanonicalLookup(
+        table_without_synonyms, make_lexical_embedder(), table_without_synonyms.concepts
+    )
+    for concept in table_without_synonyms.concepts:
         assert lookup.resolve_keyword(concept) == concept
 
 
@@ -92,7 +101,7 @@ GROUP = ("lock", "locks held", "latch")
 
 
 @pytest.mark.parametrize(
-    ("sets", "says"),
+    ("sets", "message"),
     [
         ([("lock", ("lock", "table"))], "'table' is not in the group"),
         ([("", ("lock", "latch"))], "'' is not among"),
@@ -105,17 +114,17 @@ GROUP = ("lock", "locks held", "latch")
         ),
     ],
 )
-def test_inapplicable_verifier_sets_are_refused(sets: list[Synonyms], says: str) -> None:
-    # Bug 4: replies of a model were used without validation.
-    with pytest.raises(VerdictError, match=says):
+def test_inapplicable_verifier_sets_are_refused(sets: list[Synonyms], message: str) -> None:
+    # Regression test: replies of a model were used without validation.
+    with pytest.raises(VerdictError, match=message):
         check_synonym_sets(GROUP, sets)
-    flat = Embedder(lambda texts: np.ones((len(texts), 2), np.float32), "flat")
-    with pytest.raises(VerdictError, match=says):
-        canonicalise_keywords(dict.fromkeys(GROUP, 1), flat, FixedVerifier(*sets))
+    constant_embedder = Embedder(lambda texts: np.ones((len(texts), 2), np.float32), "flat")
+    with pytest.raises(VerdictError, match=message):
+        canonicalise_keywords(dict.fromkeys(GROUP, 1), constant_embedder, FixedVerifier(*sets))
 
 
 @pytest.mark.parametrize(
-    ("forms", "labels", "says"),
+    ("forms", "labels", "message"),
     [
         ({"a": "b", "b": "c", "c": "c"}, {"c": "c"}, "is not mapped to itself"),
         ({"a": "b"}, {"b": "b"}, "is not mapped to itself"),
@@ -127,20 +136,22 @@ def test_inapplicable_verifier_sets_are_refused(sets: list[Synonyms], says: str)
     ],
 )
 def test_inconsistent_table_is_refused(
-    forms: dict[str, str], labels: dict[str, str], says: str
+    forms: dict[str, str], labels: dict[str, str], message: str
 ) -> None:
-    written = msgspec.json.encode({"forms": forms, "labels": labels})
-    with pytest.raises(msgspec.ValidationError, match=says):
-        msgspec.json.decode(written, type=CanonicalTable)
-    with pytest.raises(ValueError, match=says):
+    data = msgspec.json.encode({"forms": forms, "labels": labels})
+    with pytest.raises(msgspec.ValidationError, match=message):
+        msgspec.json.decode(data, type=CanonicalTable)
+    with pytest.raises(ValueError, match=message):
         CanonicalTable(forms, labels)
 
 
 def test_table_is_unchanged_after_json() -> None:
     table = build_table()
-    again = msgspec.json.decode(msgspec.json.encode(table), type=CanonicalTable)
-    assert again == table
-    assert list(again.list_canonical_keywords()) == [again.labels[c] for c in sorted(again.labels)]
+    decoded_table = msgspec.json.decode(msgspec.json.encode(table), type=CanonicalTable)
+    assert decoded_table == table
+    assert list(decoded_table.list_canonical_keywords()) == [
+        decoded_table.labels[c] for c in sorted(decoded_table.labels)
+    ]
 
 
 @given(st.permutations(sorted(KEYWORDS)))
@@ -156,29 +167,29 @@ def test_resolving_is_idempotent(frequencies: dict[str, int]) -> None:
     table = canonicalise_keywords(frequencies, make_lexical_embedder(), RuleVerifier())
     lookup = CanonicalLookup(table, make_lexical_embedder(), table.concepts)
     for keyword in frequencies:
-        once = table.resolve_keyword(keyword)
-        assert (once is None) == (not normalise_phrase(keyword))
-        if once is not None:
-            assert table.resolve_keyword(once) == once
-            assert lookup.resolve_keyword(keyword) == lookup.resolve_keyword(once) == once
+        concept = table.resolve_keyword(keyword)
+        assert (concept is None) == (not normalise_phrase(keyword))
+        if concept is not None:
+            assert table.resolve_keyword(concept) == concept
+            assert lookup.resolve_keyword(keyword) == lookup.resolve_keyword(concept) == concept
 
 
 def test_acronyms_reach_the_verifier_without_near_vectors() -> None:
-    asked = FixedVerifier()
-    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), asked)
-    assert ["WAL", "Write-Ahead Logging"] in asked.asked
-    assert ["third normal form", "3NF"] in [sorted(g, key=len)[::-1][:2] for g in asked.asked]
-    assert ["optimization", "optimisation"] in asked.asked
-    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), asked, index_candidates=False)
-    assert ["WAL", "Write-Ahead Logging"] not in asked.asked
+    verifier = FixedVerifier()
+    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), verifier)
+    assert ["WAL", "Write-Ahead Logging"] in verifier.groups
+    assert ["third normal form", "3NF"] in [sorted(g, key=len)[::-1][:2] for g in verifier.groups]
+    assert ["optimization", "optimisation"] in verifier.groups
+    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), verifier, index_candidates=False)
+    assert ["WAL", "Write-Ahead Logging"] not in verifier.groups
     # Groups are disjoint, and none is larger than allowed.
-    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), asked, max_group_size=2)
-    members = [keyword for group in asked.asked for keyword in group]
+    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), verifier, max_group_size=2)
+    members = [keyword for group in verifier.groups for keyword in group]
     assert len(members) == len(set(members))
-    assert max(map(len, asked.asked)) == 2
+    assert max(map(len, verifier.groups)) == 2
 
 
-def counting_embedder(calls: list[list[str]]) -> Embedder:
+def make_recording_embedder(calls: list[list[str]]) -> Embedder:
     def encode_and_record(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         calls.append(list(texts))
         return make_lexical_embedder().encode(texts)
@@ -188,14 +199,14 @@ def counting_embedder(calls: list[list[str]]) -> Embedder:
 
 def test_lookup_returns_live_nodes_only() -> None:
     table = build_table()
-    live = set(table.concepts) - {"database"}
-    lookup = CanonicalLookup(table, make_lexical_embedder(), live)
+    live_concepts = set(table.concepts) - {"database"}
+    lookup = CanonicalLookup(table, make_lexical_embedder(), live_concepts)
     assert lookup.resolve_keyword("Data Base") is None
     assert lookup.resolve_keyword("WAL") == "write ahead logging"
     assert lookup.resolve_keyword("concurency control") == "concurrency control"
     assert (
         CanonicalLookup(
-            table, make_lexical_embedder(), live - {"concurrency control"}
+            table, make_lexical_embedder(), live_concepts - {"concurrency control"}
         ).resolve_keyword("concurency control")
         is None
     )
@@ -221,24 +232,24 @@ def test_refuted_nearest_concept_is_not_used() -> None:
 def test_many_keywords_are_embedded_in_one_call() -> None:
     calls: list[list[str]] = []
     table = build_table()
-    lookup = CanonicalLookup(table, counting_embedder(calls), table.concepts)
-    known = lookup.resolve_keywords(["WAL", "3NF", ""])
-    assert known == ["write ahead logging", "third normal form", None]
+    lookup = CanonicalLookup(table, make_recording_embedder(calls), table.concepts)
+    table_concepts = lookup.resolve_keywords(["WAL", "3NF", ""])
+    assert table_concepts == ["write ahead logging", "third normal form", None]
     assert calls == []
-    asked = ["concurency control", "Concurency Controls", "databse", "zebra"]
-    found = lookup.resolve_keywords(asked)
-    assert len(calls) == 2  # one for the keywords, and one for the concepts
-    assert found == [lookup.resolve_keyword(keyword) for keyword in asked]
-    assert found[0] == found[1] == "concurrency control"
-    assert found[3] is None
+    keywords = ["concurency control", "Concurency Controls", "databse", "zebra"]
+    concepts = lookup.resolve_keywords(keywords)
+    assert len(calls) == 2  # one call for the keywords, and one for the concepts
+    assert concepts == [lookup.resolve_keyword(keyword) for keyword in keywords]
+    assert concepts[0] == concepts[1] == "concurrency control"
+    assert concepts[3] is None
 
 
 def test_known_vectors_are_not_computed_again() -> None:
     table, calls = build_table(), list[list[str]]()
     vectors = make_lexical_embedder().encode(table.list_canonical_keywords())
-    live = table.concepts[1:]
-    given_them = CanonicalLookup(table, counting_embedder(calls), live, vectors=vectors)
-    assert given_them.resolve_keyword("concurency control") == "concurrency control"
+    live_concepts = table.concepts[1:]
+    lookup = CanonicalLookup(table, make_recording_embedder(calls), live_concepts, vectors=vectors)
+    assert lookup.resolve_keyword("concurency control") == "concurrency control"
     assert [len(call) for call in calls] == [1]
     with pytest.raises(ValueError, match="vectors"):
-        CanonicalLookup(table, counting_embedder(calls), live, vectors=vectors[1:])
+        CanonicalLookup(table, make_recording_embedder(calls), live_concepts, vectors=vectors[1:])

@@ -1,4 +1,4 @@
-"""Chunks: inside sections and size limits, with stable ids, and without loss of text."""
+"""Tests that chunks stay inside sections and size limits, have stable ids and lose no text."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ from kg.text.documents import Block, Document, Heading, Paragraph, read_document
 
 def make_document(*blocks: Block | str, name: str = "doc") -> Document:
     """Makes a document; a string that starts with ``#`` is a heading."""
-    made: list[Block] = []
+    document_blocks: list[Block] = []
     for block in blocks:
         if isinstance(block, str):
-            marks = len(block) - len(block.lstrip("#"))
-            made.append(Heading(marks, block.lstrip("# ")) if marks else Paragraph(block))
+            heading_level = len(block) - len(block.lstrip("#"))
+            document_blocks.append(
+                Heading(heading_level, block.lstrip("# ")) if heading_level else Paragraph(block)
+            )
         else:
-            made.append(block)
-    return Document(name, f"{name}.md", tuple(made))
+            document_blocks.append(block)
+    return Document(name, f"{name}.md", tuple(document_blocks))
 
 
-def chunk_ids(*blocks: Block | str) -> list[str]:
+def list_chunk_ids(*blocks: Block | str) -> list[str]:
     return [chunk.id.removeprefix("doc#") for chunk in chunk_documents([make_document(*blocks)])]
 
 
@@ -52,33 +54,38 @@ def test_one_section_is_one_chunk_with_its_heading() -> None:
 
 
 def test_keys_are_the_number_as_written_or_a_slug() -> None:
-    assert chunk_ids("# Chapter IV: Trees", "a", "## A.1 Proofs", "b", "## SQL-92 & more", "c") == [
+    assert list_chunk_ids(
+        "# Chapter IV: Trees", "a", "## A.1 Proofs", "b", "## SQL-92 & more", "c"
+    ) == [
         "IV",
         "A.1",
         "sql-92-more",
     ]
-    assert chunk_ids("# Summary", "a", "# Summary", "b", "# summary!", "c", "# Start", "d") == [
+    assert list_chunk_ids(
+        "# Summary", "a", "# Summary", "b", "# summary!", "c", "# Start", "d"
+    ) == [
         "summary",
         "summary~2",
         "summary~3",
         "start~2",
     ]
-    assert chunk_ids("# ...", "a", "# C#", "b") == ["section", "c-sharp"]
+    assert list_chunk_ids("# ...", "a", "# C#", "b") == ["section", "c-sharp"]
 
 
 def test_sections_with_equal_headings_have_distinct_ids() -> None:
-    # Trying ~2, ~3 … from the start each time would take quadratic time.
-    found = chunk_ids(*["# Same"] * 30_000)
-    assert found[:2] == ["same", "same~2"]
-    assert len(set(found)) == 30_000
+    # With this many headings, a search for a free suffix that always begins at ~2 would take
+    # quadratic time.
+    ids = list_chunk_ids(*["# Same"] * 30_000)
+    assert ids[:2] == ["same", "same~2"]
+    assert len(set(ids)) == 30_000
 
 
 def test_headings_without_text_are_kept() -> None:
-    assert chunk_ids("# A", "## B", "# C", "## D", "x") == ["b", "d"]
+    assert list_chunk_ids("# A", "## B", "# C", "## D", "x") == ["b", "d"]
     chunks = chunk_documents([make_document("# A", "## B", "## C")])
     assert [chunk.text for chunk in chunks] == ["B", "C"]
     assert [chunk.metadata["section_path"] for chunk in chunks] == [["A", "B"], ["A", "C"]]
-    assert chunk_ids("# A") == ["a"]
+    assert list_chunk_ids("# A") == ["a"]
 
 
 def test_cyclic_and_skipping_levels_make_a_path() -> None:
@@ -96,7 +103,8 @@ def test_chunks_are_cut_at_paragraphs_then_sentences_then_words() -> None:
     text = "a" * 40 + "\n\n" + "b" * 30 + ". " + "c" * 20 + " " + "d" * 200
     pieces = [text[start:end] for start, end in find_cuts(text, 60, 0)]
     assert pieces[:2] == ["a" * 40, "b" * 30 + "."]
-    # Cutting at a word in the first half would make a very short chunk, so a word is cut here.
+    # The only space is in the first half of the chunk; a cut there would make a very short chunk,
+    # so the long word is cut instead.
     assert pieces[2:] == ["c" * 20 + " " + "d" * 39, "d" * 60, "d" * 60, "d" * 41]
     assert [end - start for start, end in find_cuts("b " * 59 + "b", 50, 0)] == [49, 49, 19]
     assert list(find_cuts("short", 60, 0)) == [(0, 5)]
@@ -107,17 +115,19 @@ def test_overlap_begins_at_a_sentence() -> None:
     pieces = [text[start:end] for start, end in find_cuts(text, 200, 60)]
     assert all(piece.startswith("Sentence number") for piece in pieces)
     assert all(piece.endswith(".") for piece in pieces)
-    for one, two in itertools.pairwise(pieces):
-        shared = two[: two.index(".") + 1]
-        assert one.endswith(shared) or shared in one[-90:]
+    for previous_piece, next_piece in itertools.pairwise(pieces):
+        first_sentence = next_piece[: next_piece.index(".") + 1]
+        # 90 characters hold the overlap of 60 characters and one more sentence.
+        assert previous_piece.endswith(first_sentence) or first_sentence in previous_piece[-90:]
 
 
-def test_chunk_pages_are_those_of_its_text() -> None:
+def test_chunk_has_the_page_numbers_of_its_text() -> None:
     blocks = [Heading(1, "1 Top", 3), *(Paragraph(f"page {n} " * 8, n) for n in range(3, 7))]
     chunks = chunk_documents([make_document(*blocks)], size=150, overlap=0)
     for chunk in chunks:
-        said = {int(number) for number in re.findall(r"page (\d)", chunk.text)}
-        assert said <= set(chunk.metadata["page_numbers"]) <= said | {3}
+        # Each chunk may also name page 3, on which the heading stands.
+        text_pages = {int(number) for number in re.findall(r"page (\d)", chunk.text)}
+        assert text_pages <= set(chunk.metadata["page_numbers"]) <= text_pages | {3}
     assert [chunk.id for chunk in chunks][:2] == ["doc#1", "doc#1/2"]
 
 
@@ -147,94 +157,104 @@ BLOCKS = st.lists(
 SIZES = st.tuples(st.integers(50, 120), st.integers(0, 25))
 
 
-COUNTED = st.lists(
+HEADINGS_AND_PARAGRAPHS = st.lists(
     st.integers(1, 4) | st.lists(st.sampled_from([" ", ". ", "\n"]), min_size=1, max_size=60),
     min_size=1,
     max_size=12,
 )
-"""Levels of headings, and paragraphs as the separators between their words."""
+"""Each number is the level of a heading; each list is a paragraph, given by its word separators."""
 
 
-@given(COUNTED, SIZES)
+@given(HEADINGS_AND_PARAGRAPHS, SIZES)
 def test_chunks_cover_the_text_and_overlap_only_in_sections(
-    drawn: list[int | list[str]], sizes: tuple[int, int]
+    parts: list[int | list[str]], sizes: tuple[int, int]
 ) -> None:
     size, overlap = sizes
-    count = itertools.count()
+    word_counter = itertools.count()
     blocks: list[Block] = [
-        Heading(piece, f"Heading {'abcdefghijklm'[at]}")
-        if isinstance(piece, int)
-        else Paragraph("".join(f"w{next(count)}{between}" for between in piece).strip())
-        for at, piece in enumerate(drawn)
+        Heading(part, f"Heading {'abcdefghijklm'[position]}")
+        if isinstance(part, int)
+        else Paragraph("".join(f"w{next(word_counter)}{separator}" for separator in part).strip())
+        for position, part in enumerate(parts)
     ]
     chunks = chunk_documents([make_document(*blocks)], size, overlap)
     assert all(0 < len(chunk.text) <= size for chunk in chunks)
     assert len({chunk.id for chunk in chunks}) == len(chunks)
-    expected = 0
+    next_number = 0
     for _, section in itertools.groupby(chunks, lambda chunk: chunk.metadata["section_id"]):
-        for place, chunk in enumerate(section):
-            said = [int(number) for number in re.findall(r"w(\d+)", chunk.text)]
-            new = said[said.index(expected) :] if expected in said else []
-            shared = said[: len(said) - len(new)]
-            assert new == list(range(expected, expected + len(new)))
-            assert shared == list(range(expected - len(shared), expected))
-            assert not shared or place  # nothing of another section
-            assert len(" ".join(f"w{number}" for number in shared)) <= overlap
-            expected += len(new)
-    assert expected == next(count)
+        for chunk_index, chunk in enumerate(section):
+            word_numbers = [int(number) for number in re.findall(r"w(\d+)", chunk.text)]
+            new_numbers = (
+                word_numbers[word_numbers.index(next_number) :]
+                if next_number in word_numbers
+                else []
+            )
+            shared_numbers = word_numbers[: len(word_numbers) - len(new_numbers)]
+            assert new_numbers == list(range(next_number, next_number + len(new_numbers)))
+            assert shared_numbers == list(range(next_number - len(shared_numbers), next_number))
+            # The first chunk of a section repeats no text, since sections do not overlap.
+            assert not shared_numbers or chunk_index
+            assert len(" ".join(f"w{number}" for number in shared_numbers)) <= overlap
+            next_number += len(new_numbers)
+    assert next_number == next(word_counter)
     # Headings that only contain other sections are in the paths of those sections.
-    in_paths = {heading for chunk in chunks for heading in chunk.metadata["section_path"]}
-    assert {block.text for block in blocks if isinstance(block, Heading)} <= in_paths
+    path_headings = {heading for chunk in chunks for heading in chunk.metadata["section_path"]}
+    assert {block.text for block in blocks if isinstance(block, Heading)} <= path_headings
 
 
 @given(PROSE, SIZES)
 def test_cuts_drop_only_white_space(text: str, sizes: tuple[int, int]) -> None:
     size, overlap = sizes
     text = text.strip()
-    before = 0
+    covered_end = 0
     last_start = -1
     for start, end in find_cuts(text, size, overlap):
         assert last_start < start < end <= start + size
-        assert not text[before:start].strip()
-        assert before - start <= overlap
+        assert not text[covered_end:start].strip()
+        assert covered_end - start <= overlap
         assert text[start:end] == text[start:end].strip()
-        before, last_start = max(before, end), start
-    assert before == len(text)
+        covered_end, last_start = max(covered_end, end), start
+    assert covered_end == len(text)
 
 
 @given(BLOCKS, PROSE, st.data())
 def test_added_paragraph_changes_only_its_section(
     blocks: list[Block], extra: str, data: st.DataObject
 ) -> None:
-    place = data.draw(st.integers(0, len(blocks)))
-    longer = [*blocks[:place], Paragraph(extra.strip()), *blocks[place:]]
-    before = {c.id: c for c in chunk_documents([make_document(*blocks)], 60, 10)}
-    after = {c.id: c for c in chunk_documents([make_document(*longer)], 60, 10)}
-    changed = {
-        chunk.metadata["section_id"] for chunk in after.values() if before.get(chunk.id) != chunk
+    position = data.draw(st.integers(0, len(blocks)))
+    extended_blocks = [*blocks[:position], Paragraph(extra.strip()), *blocks[position:]]
+    old_chunks = {c.id: c for c in chunk_documents([make_document(*blocks)], 60, 10)}
+    new_chunks = {c.id: c for c in chunk_documents([make_document(*extended_blocks)], 60, 10)}
+    changed_sections = {
+        chunk.metadata["section_id"]
+        for chunk in new_chunks.values()
+        if old_chunks.get(chunk.id) != chunk
     }
-    # Only the section that the paragraph was put into.
-    assert len(changed) == 1
-    for id_, chunk in before.items():
-        if chunk.metadata["section_id"] not in changed:
-            assert after.get(id_) == chunk
+    # The only changed section is the one that contains the added paragraph.
+    assert len(changed_sections) == 1
+    for id_, chunk in old_chunks.items():
+        if chunk.metadata["section_id"] not in changed_sections:
+            assert new_chunks.get(id_) == chunk
 
 
 def test_ids_do_not_depend_on_the_order_of_documents() -> None:
-    one, two = make_document("# A", "x", name="one"), make_document("# A", "y", name="two")
-    assert {c.id for c in chunk_documents([one, two])} == {
-        c.id for c in chunk_documents([two, one])
+    first_document, second_document = (
+        make_document("# A", "x", name="one"),
+        make_document("# A", "y", name="two"),
+    )
+    assert {c.id for c in chunk_documents([first_document, second_document])} == {
+        c.id for c in chunk_documents([second_document, first_document])
     }
 
 
-def test_chunks_survive_their_file(tmp_path: Path) -> None:
+def test_written_chunks_are_read_back_unchanged(tmp_path: Path) -> None:
     chunks = chunk_documents([make_document("# 1 A", "é " * 200, "漢字")], 100, 20)
     path = tmp_path / "chunks.jsonl"
     assert write_chunks(path, chunks) == len(chunks)
     assert read_chunks(path) == chunks
-    first = path.read_bytes()
+    first_bytes = path.read_bytes()
     write_chunks(path, read_chunks(path))
-    assert path.read_bytes() == first
+    assert path.read_bytes() == first_bytes
 
 
 def test_unknown_keys_are_kept_as_metadata(tmp_path: Path) -> None:
@@ -250,7 +270,7 @@ def test_unknown_keys_are_kept_as_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ('{"id":"a"}', "text"),
         ('{"id":1,"text":"x"}', "id"),
@@ -267,10 +287,10 @@ def test_unknown_keys_are_kept_as_metadata(tmp_path: Path) -> None:
         ("[" * 100_000, "a.jsonl:1"),
     ],
 )
-def test_invalid_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+def test_error_message_describes_the_invalid_line(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(line)
-    with pytest.raises(RecordError, match=re.escape(said)):
+    with pytest.raises(RecordError, match=re.escape(message)):
         read_chunks(path)
 
 
@@ -286,7 +306,7 @@ def test_huge_line_and_missing_chunks_are_refused(tmp_path: Path) -> None:
         read_chunks(tmp_path / "none.jsonl")
 
 
-def test_duplicate_ids_are_named(tmp_path: Path) -> None:
+def test_error_message_names_the_duplicate_id(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"id":"same","text":"x"}\n{"id":"same","text":"y"}\n')
     with pytest.raises(DuplicateIdError, match="'same'"):
@@ -294,7 +314,7 @@ def test_duplicate_ids_are_named(tmp_path: Path) -> None:
 
 
 def test_every_retriever_uses_the_same_chunk_ids() -> None:
-    # Bug 9 of the reference pipeline: only some retrievers used list positions as ids.
+    # An earlier pipeline had this bug: some of its retrievers used list positions as ids.
     from kg.text.keywords.yake_extractor import Yake
 
     chunks = chunk_documents(

@@ -1,4 +1,4 @@
-"""Linking of concepts: counts, NPMI and matching against a recount."""
+"""Tests of concept linking: counts and NPMI equal a recount, and queries match concepts."""
 
 import math
 from collections import Counter
@@ -30,33 +30,44 @@ def make_rows(*keywords: tuple[str, ...]) -> list[ChunkKeywords]:
 @settings(deadline=None)
 @given(chunk_keywords, st.integers(1, 3), st.booleans())
 def test_counts_agree_with_a_recount(
-    given_rows: list[ChunkKeywords], least: int, drop: bool
+    given_rows: list[ChunkKeywords], min_count: int, without_isolates: bool
 ) -> None:
-    graph = link_concepts(given_rows, min_cooccurrence=least, drop_isolates=drop).graph
-    sets = [{normalise_phrase(word) for word in row.keywords} - {""} for row in given_rows]
-    single = Counter(node for found in sets for node in found)
-    pairs = Counter(pair for found in sets for pair in combinations(sorted(found), 2))
-    kept = {pair: n for pair, n in pairs.items() if n >= least}
-    linked = {node for pair in kept for node in pair}
-    assert set(graph) == (linked if drop else set(single))
-    assert {tuple(sorted(edge)) for edge in graph.edges} == set(kept)
+    graph = link_concepts(
+        given_rows, min_cooccurrence=min_count, drop_isolates=without_isolates
+    ).graph
+    keyword_sets = [{normalise_phrase(word) for word in row.keywords} - {""} for row in given_rows]
+    node_counts = Counter(node for keywords in keyword_sets for node in keywords)
+    pair_counts = Counter(
+        pair for keywords in keyword_sets for pair in combinations(sorted(keywords), 2)
+    )
+    linked_pairs = {pair: n for pair, n in pair_counts.items() if n >= min_count}
+    linked_nodes = {node for pair in linked_pairs for node in pair}
+    assert set(graph) == (linked_nodes if without_isolates else set(node_counts))
+    assert {tuple(sorted(edge)) for edge in graph.edges} == set(linked_pairs)
     for node, data in graph.nodes(data=True):
-        where = [f"d#{n}" for n, found in enumerate(sets) if node in found]
-        assert data["chunk_ids"] == where
-        assert data["count"] == single[node]
-        spelt = Counter(
+        chunk_ids = [f"d#{n}" for n, keywords in enumerate(keyword_sets) if node in keywords]
+        assert data["chunk_ids"] == chunk_ids
+        assert data["count"] == node_counts[node]
+        spelling_counts = Counter(
             w for row in given_rows for w in row.keywords if normalise_phrase(w) == node
         )
-        assert spelt[data["label"]] == max(spelt.values())
-        assert {data["label"], *data["aliases"]} == set(spelt)
-    for one, other, data in graph.edges(data=True):
-        where = [f"d#{n}" for n, found in enumerate(sets) if {one, other} <= found]
-        assert data["chunk_ids"] == where
-        assert data["weight"] == len(where)
-        p = len(where) / len(sets)
-        if p < 1:
-            mutual = math.log(p / (single[one] * single[other] / len(sets) ** 2))
-            assert data["npmi"] == pytest.approx(mutual / -math.log(p))
+        assert spelling_counts[data["label"]] == max(spelling_counts.values())
+        assert {data["label"], *data["aliases"]} == set(spelling_counts)
+    for first_node, second_node, data in graph.edges(data=True):
+        chunk_ids = [
+            f"d#{n}"
+            for n, keywords in enumerate(keyword_sets)
+            if {first_node, second_node} <= keywords
+        ]
+        assert data["chunk_ids"] == chunk_ids
+        assert data["weight"] == len(chunk_ids)
+        pair_share = len(chunk_ids) / len(keyword_sets)
+        if pair_share < 1:
+            mutual_information = math.log(
+                pair_share
+                / (node_counts[first_node] * node_counts[second_node] / len(keyword_sets) ** 2)
+            )
+            assert data["npmi"] == pytest.approx(mutual_information / -math.log(pair_share))
         else:
             assert data["npmi"] == 1
 
@@ -74,20 +85,23 @@ def test_order_of_keywords_does_not_matter(given_rows: list[ChunkKeywords], rand
 
 @given(st.integers(1, 40), st.data())
 def test_npmi_is_between_its_bounds(total: int, data: st.DataObject) -> None:
-    first = data.draw(st.integers(1, total))
-    second = data.draw(st.integers(1, total))
-    low = max(1, first + second - total)
-    together = data.draw(st.integers(low, max(low, min(first, second))))
-    value = compute_npmi(together, first, second, total)
+    first_count = data.draw(st.integers(1, total))
+    second_count = data.draw(st.integers(1, total))
+    min_pair_count = max(1, first_count + second_count - total)
+    pair_count = data.draw(
+        st.integers(min_pair_count, max(min_pair_count, min(first_count, second_count)))
+    )
+    value = compute_npmi(pair_count, first_count, second_count, total)
     assert -1 <= value <= 1
-    if together == first == second:
+    if pair_count == first_count == second_count:
         assert value == pytest.approx(1)
-    if together * total == first * second and together < total:
+    if pair_count * total == first_count * second_count and pair_count < total:
         assert value == pytest.approx(0)
 
 
 def test_npmi_of_a_worked_example() -> None:
-    # p(x) = p(y) = 1/2, p(x, y) = 1/4: independent. p(x, y) = 3/8: ln(3/2) / ln(8/3).
+    # p(x) = p(y) = 1/2. If p(x, y) = 1/4, the concepts are independent and NPMI is 0.
+    # If p(x, y) = 3/8, NPMI is ln(3/2) / ln(8/3).
     assert compute_npmi(2, 4, 4, 8) == 0
     assert compute_npmi(3, 4, 4, 8) == pytest.approx(0.41339, abs=1e-5)
 
@@ -106,8 +120,8 @@ def test_duplicate_chunk_is_refused() -> None:
 
 
 def test_linked_keywords_per_chunk_are_limited() -> None:
-    many = tuple(f"word{n}" for n in range(MAX_LINKED_KEYWORDS + 50))
-    assert len(link_concepts([ChunkKeywords("d#1", many)])) == MAX_LINKED_KEYWORDS
+    keywords = tuple(f"word{n}" for n in range(MAX_LINKED_KEYWORDS + 50))
+    assert len(link_concepts([ChunkKeywords("d#1", keywords)])) == MAX_LINKED_KEYWORDS
 
 
 def test_queries_match_nodes_despite_capitals_plurals_and_ocr() -> None:
@@ -137,27 +151,27 @@ def test_function_words_alone_match_nothing() -> None:
     assert graph.match_concepts("What is it? A log.") == ["log"]
 
 
-def test_aliases_find_their_node() -> None:
-    written = encode_graph(link_concepts(make_rows(("lock", "log"))))
-    graph = decode_graph(written.replace(b'"aliases":[]', b'"aliases":["latch"]', 1)
+def test_query_with_an_alias_matches_its_node() -> None:
+    graph_bytes = encode_graph(link_concepts(make_rows(("lock", "log"))))
+    graph = decode_graph(graph_bytes.replace(b'"aliases":[]', b'"aliases":["latch"]', 1)
                          .replace(b'"forms":[]', b'"forms":["latch"]', 1), "x")  # fmt: skip
     assert graph.match_concepts("a latch") == ["lock"]
 
 
 def test_lookup_gets_only_unmatched_words() -> None:
-    class Lookup:
-        asked: tuple[str, ...] = ()
+    class FakeLookup:
+        requested_words: tuple[str, ...] = ()
 
         def resolve_keywords(self, keywords: list[str]) -> list[str | None]:
-            self.asked = tuple(keywords)
+            self.requested_words = tuple(keywords)
             return ["lock" if word == "latching" else "gone" for word in keywords]
 
-    graph, lookup = link_concepts(make_rows(("lock", "log"))), Lookup()
+    graph, lookup = link_concepts(make_rows(("lock", "log"))), FakeLookup()
     assert graph.match_concepts("latching of the log", lookup) == ["lock", "log"]  # type: ignore[arg-type]
-    assert lookup.asked == ("latching",)
+    assert lookup.requested_words == ("latching",)
 
 
-def test_chunks_know_their_concepts() -> None:
+def test_concepts_of_a_chunk_and_chunks_of_a_concept_are_listed() -> None:
     graph = link_concepts(make_rows(("lock", "Log"), ("log",), ()))
     graph.build_indexes()
     assert graph.get_chunk_nodes("d#0") == ["lock", "log"]
@@ -167,27 +181,27 @@ def test_chunks_know_their_concepts() -> None:
     assert graph.get_label("log") == "Log"
 
 
-# -- the file
+# -- the graph file
 
 
 @settings(deadline=None)
 @given(chunk_keywords)
-def test_graph_is_unchanged_after_its_file(given_rows: list[ChunkKeywords]) -> None:
+def test_graph_is_unchanged_after_encoding_and_decoding(given_rows: list[ChunkKeywords]) -> None:
     graph = link_concepts(given_rows)
-    read = decode_graph(encode_graph(graph), "x")
-    assert list(read.graph.nodes(data=True)) == list(graph.graph.nodes(data=True))
-    assert list(read.graph.edges(data=True)) == list(graph.graph.edges(data=True))
-    assert encode_graph(read) == encode_graph(graph)
+    decoded_graph = decode_graph(encode_graph(graph), "x")
+    assert list(decoded_graph.graph.nodes(data=True)) == list(graph.graph.nodes(data=True))
+    assert list(decoded_graph.graph.edges(data=True)) == list(graph.graph.edges(data=True))
+    assert encode_graph(decoded_graph) == encode_graph(graph)
 
 
-def test_networkx_reads_the_file_with_defaults() -> None:
+def test_networkx_reads_the_file_with_default_settings() -> None:
     import json
 
     import networkx as nx
 
     graph = link_concepts(make_rows(("lock", "log"), ("log", "lock", "index")))
-    plain = nx.node_link_graph(json.loads(encode_graph(graph)))
-    assert nx.utils.graphs_equal(plain, graph.graph)
+    networkx_graph = nx.node_link_graph(json.loads(encode_graph(graph)))
+    assert nx.utils.graphs_equal(networkx_graph, graph.graph)
 
 
 @pytest.mark.parametrize("key", ["links", "edges"])
@@ -197,22 +211,22 @@ def test_edges_and_links_keys_are_both_read(key: str) -> None:
     import networkx as nx
 
     graph = link_concepts(make_rows(("lock", "log"), ("log", "lock", "index")))
-    written = json.dumps(nx.node_link_data(graph.graph, edges=key)).encode()
-    assert encode_graph(decode_graph(written, "x")) == encode_graph(graph)
+    file_bytes = json.dumps(nx.node_link_data(graph.graph, edges=key)).encode()
+    assert encode_graph(decode_graph(file_bytes, "x")) == encode_graph(graph)
 
 
 def test_foreign_graph_without_aliases_is_read() -> None:
-    read = decode_graph(
+    decoded_graph = decode_graph(
         b'{"directed": false, "multigraph": false, "graph": {}, "nodes": [{"id": "data", '
         b'"chunk_ids": ["1"]}, {"id": "algorithm"}], "links": [{"source": "data", '
         b'"target": "algorithm", "weight": 2, "chunk_ids": ["1"]}]}',
         "x",
     )
-    assert read.match_concepts("What data?") == ["data"]
-    assert read.graph["algorithm"]["data"]["weight"] == 2
+    assert decoded_graph.match_concepts("What data?") == ["data"]
+    assert decoded_graph.graph["algorithm"]["data"]["weight"] == 2
 
 
-HOSTILE = {
+INVALID_GRAPHS = {
     "not JSON": b"{",
     "no object": b"[]",
     "neither": b'{"nodes": []}',
@@ -229,15 +243,18 @@ HOSTILE = {
     "not a number": b'{"nodes": [{"id": "a"}, {"id": "b"}], "edges": '
     b'[{"source": "a", "target": "b", "npmi": NaN}]}',
 }
+"""Name of the test case → content of a graph file."""
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", INVALID_GRAPHS)
 def test_hostile_graph_files_are_refused(name: str) -> None:
     with pytest.raises(RunFolderError):
-        decode_graph(HOSTILE[name], "graph.json")
+        decode_graph(INVALID_GRAPHS[name], "graph.json")
 
 
 def test_graph_attributes_are_not_constructor_arguments() -> None:
-    read = decode_graph(b'{"nodes": [], "edges": [], "graph": {"incoming_graph_data": 1}}', "x")
-    assert isinstance(read, ConceptGraph)
-    assert len(read) == 0
+    decoded_graph = decode_graph(
+        b'{"nodes": [], "edges": [], "graph": {"incoming_graph_data": 1}}', "x"
+    )
+    assert isinstance(decoded_graph, ConceptGraph)
+    assert len(decoded_graph) == 0

@@ -1,4 +1,4 @@
-"""Readers of documents: what becomes a heading, a paragraph, or is left out."""
+"""Tests of the document readers: what becomes a heading or a paragraph, and what is left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_content(folder: Path, name: str, content: str | bytes) -> Document:
 
 
 def list_blocks(document: Document) -> list[tuple[int, str] | str]:
-    """Headings as (level, text), paragraphs as their text."""
+    """Returns headings as (level, text) and paragraphs as their text."""
     return [
         (block.level, block.text) if isinstance(block, Heading) else block.text
         for block in document.blocks
@@ -62,7 +62,7 @@ def f():
 """
 
 
-def test_markdown(tmp_path: Path) -> None:
+def test_markdown_is_read_as_headings_and_paragraphs(tmp_path: Path) -> None:
     document = read_content(tmp_path, "07-Tree Indexes.md", MARKDOWN)
     assert (document.name, document.filename) == ("07-tree-indexes", "07-Tree Indexes.md")
     assert list_blocks(document) == [
@@ -97,7 +97,7 @@ HTML = """<!DOCTYPE html><html lang="en-GB"><head><title>t</title><style>p{}</st
     as is</pre><p>caf&eacute; <img alt="a picture" src="x"></p></body></html>"""
 
 
-def test_html(tmp_path: Path) -> None:
+def test_html_is_read_as_headings_and_paragraphs(tmp_path: Path) -> None:
     document = read_content(tmp_path, "page.HTM", HTML)
     assert document.language == "en"
     assert list_blocks(document) == [
@@ -113,8 +113,8 @@ def test_html(tmp_path: Path) -> None:
 
 
 def test_text_in_broken_html_is_kept(tmp_path: Path) -> None:
-    broken = "<h1>Title<p>text one<p>text two<ul><li>x<li>y</ul><div>last <a href='x"
-    assert list_blocks(read_content(tmp_path, "a.html", broken)) == [
+    broken_html = "<h1>Title<p>text one<p>text two<ul><li>x<li>y</ul><div>last <a href='x"
+    assert list_blocks(read_content(tmp_path, "a.html", broken_html)) == [
         (1, "Title"),
         "text one",
         "text two",
@@ -146,7 +146,7 @@ def test_html_may_declare_its_encoding(tmp_path: Path) -> None:
     assert list_blocks(read_content(tmp_path, "c.html", '<meta charset="utf-16"><p>é')) == ["é"]
 
 
-def test_plain_text(tmp_path: Path) -> None:
+def test_numbered_lines_of_plain_text_are_headings(tmp_path: Path) -> None:
     text = (
         "Title page\r\n\r\n1 Introduction\r\n\r\nFirst line\r\n  second line.\r\n \r\n"
         "1. open the file\n\n1.1 The first part\n\n1.1. Ends like a sentence.\n\n"
@@ -242,15 +242,16 @@ def test_running_heads_and_page_numbers_are_dropped(tmp_path: Path) -> None:
     pages = [[f"The book - {n}", f"Word {word}", f"- {n} -"] for n, word in enumerate(words, 1)]
     document = read_content(tmp_path, "a.pdf", make_pdf(pages))
     assert list_blocks(document) == [f"Word {word}" for word in words]
-    few = read_content(tmp_path, "b.pdf", make_pdf(pages[:3]))
-    assert "The book - 1 Word alpha" in list_blocks(few)
-    alone = read_content(
+    # Running heads are only recognised in documents of at least four pages.
+    short_document = read_content(tmp_path, "b.pdf", make_pdf(pages[:3]))
+    assert "The book - 1 Word alpha" in list_blocks(short_document)
+    slides = read_content(
         tmp_path, "c.pdf", make_pdf([["Slide 1"], ["Slide 2"], ["Slide 3"], ["Slide 4"]])
     )
-    assert list_blocks(alone) == ["Slide 1", "Slide 2", "Slide 3", "Slide 4"]
+    assert list_blocks(slides) == ["Slide 1", "Slide 2", "Slide 3", "Slide 4"]
 
 
-def test_pages_without_text_are_named(tmp_path: Path) -> None:
+def test_pages_without_text_are_listed_in_the_notes(tmp_path: Path) -> None:
     document = read_content(tmp_path, "a.pdf", make_pdf([["Text here."], [], ["And here."], []]))
     assert document.notes == ("2 of 4 pages contain no text: 2, 4",)
     assert [block.page for block in document.blocks] == [1, 3]
@@ -259,17 +260,17 @@ def test_pages_without_text_are_named(tmp_path: Path) -> None:
 def test_a_pdf_under_an_empty_password_is_read(tmp_path: Path) -> None:
     from pypdf import PdfReader, PdfWriter
 
-    plain = tmp_path / "plain.pdf"
-    plain.write_bytes(make_pdf([["Open to all."]]))
-    writer = PdfWriter(clone_from=PdfReader(plain))
+    plain_path = tmp_path / "plain.pdf"
+    plain_path.write_bytes(make_pdf([["Open to all."]]))
+    writer = PdfWriter(clone_from=PdfReader(plain_path))
     writer.encrypt(user_password="", owner_password="owner", algorithm="RC4-128")
     writer.write(tmp_path / "locked.pdf")
     assert list_blocks(read_document(tmp_path / "locked.pdf")) == ["Open to all."]
 
 
 def test_headings_are_short_single_lines(tmp_path: Path) -> None:
-    long = "word " * 100
-    assert list_blocks(read_content(tmp_path, "a.md", f"# {long}\n")) == [long.strip()]
+    long_text = "word " * 100
+    assert list_blocks(read_content(tmp_path, "a.md", f"# {long_text}\n")) == [long_text.strip()]
     assert list_blocks(read_content(tmp_path, "b.html", "<h1>two\n lines<br>here</h1>")) == [
         (1, "two lines here")
     ]

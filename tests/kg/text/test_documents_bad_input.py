@@ -1,4 +1,4 @@
-"""Damaged, hostile and mislabelled documents give a clear error."""
+"""Tests that damaged, hostile and mislabelled documents give a clear error."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from pdf_files import make_pdf, write_pdf
 
 
-def check_refused(path: Path, content: bytes, *said: str) -> None:
+def check_refused(path: Path, content: bytes, *message_parts: str) -> None:
     path.write_bytes(content)
     with pytest.raises(DocumentError) as caught:
         read_document(path)
     message = caught.value.format_line()
     assert path.name in message
-    assert all(part in message for part in said), message
+    assert all(part in message for part in message_parts), message
     assert caught.value.exit_code == 30
     assert caught.value.hint
 
@@ -37,7 +37,7 @@ def check_refused(path: Path, content: bytes, *said: str) -> None:
 )
 def test_document_without_words_is_refused(tmp_path: Path, suffix: str, content: bytes) -> None:
     if content == b"<p></p>" and suffix in (".txt", ".text"):
-        return  # in these formats, the p is a word
+        return  # In plain text, the p of the tag counts as a word.
     check_refused(tmp_path / f"a{suffix}", content, "no word")
 
 
@@ -54,7 +54,7 @@ def test_binary_files_are_refused(tmp_path: Path) -> None:
     check_refused(tmp_path / "a.txt", b"MZ\x00\x00\x01", "NUL")
 
 
-def test_other_formats_are_named(tmp_path: Path) -> None:
+def test_error_message_names_an_unsupported_format(tmp_path: Path) -> None:
     check_refused(tmp_path / "a.docx", b"PK", ".docx", ".md, .markdown")
     check_refused(tmp_path / "noextension", b"text", "without an extension")
 
@@ -69,10 +69,10 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
 
 
 def test_unreadable_pdfs_are_refused(tmp_path: Path) -> None:
-    whole = make_pdf([["Some text."], ["More text."]])
+    valid_pdf = make_pdf([["Some text."], ["More text."]])
     check_refused(tmp_path / "scan.pdf", make_pdf([[], []]), "contains no text", "OCR")
     check_refused(tmp_path / "locked.pdf", make_pdf([["Secret."]], password="x"), "encrypted")
-    check_refused(tmp_path / "cut.pdf", whole[: len(whole) // 2], "damaged")
+    check_refused(tmp_path / "cut.pdf", valid_pdf[: len(valid_pdf) // 2], "damaged")
     check_refused(tmp_path / "none.pdf", b"", "damaged")
     check_refused(tmp_path / "text.pdf", b"no PDF at all", "damaged")
     check_refused(tmp_path / "empty.pdf", make_pdf([]), "contains no text")
@@ -85,15 +85,16 @@ def test_pdf_bomb_is_refused_before_unpacking(tmp_path: Path) -> None:
 
 
 def test_pdf_with_recursive_forms_is_bounded(tmp_path: Path) -> None:
-    # Each form shows the next ten times: 10^8 pieces of text, written out in 4 kB.
+    # A chain of eight forms, each of which shows the next one ten times: a file of 4 kB that
+    # stands for 10^8 pieces of text.
     objects = ["<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>"]
     resources = "/Resources<</Font<</F1 4 0 R>>/XObject<</X %d 0 R>>>>"
     objects.append("<</Type/Page/Parent 2 0 R/Contents 5 0 R" + resources % 6 + ">>")
     objects.append("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
-    show = "/X Do " * 10
-    objects.append(f"<</Length {len(show)}>>stream\n{show}\nendstream")
+    form_calls = "/X Do " * 10
+    objects.append(f"<</Length {len(form_calls)}>>stream\n{form_calls}\nendstream")
     for number in range(6, 14):
-        content = show if number < 13 else "BT /F1 12 Tf (word) Tj ET"
+        content = form_calls if number < 13 else "BT /F1 12 Tf (word) Tj ET"
         objects.append(
             f"<</Type/XObject/Subtype/Form/Length {len(content)}"
             + resources % min(number + 1, 13)
@@ -143,6 +144,7 @@ def test_line_of_ten_megabytes_is_read(tmp_path: Path, name: str, content: bytes
     path = tmp_path / name
     path.write_bytes(content)
     document = read_document(path)
+    # Almost all characters are kept; only markup may be dropped.
     assert sum(len(block.text) for block in document.blocks) >= 0.99 * len(content.strip()) - 100
     chunks = chunk_documents([document])
     assert max(len(chunk.text) for chunk in chunks) <= 2_000
@@ -165,7 +167,7 @@ def test_line_of_ten_megabytes_is_read(tmp_path: Path, name: str, content: bytes
 def test_deep_nesting_and_unclosed_markup_are_read(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
-    # Without limits these overflow the stack or take quadratic time: many minutes.
+    # Without limits, these inputs overflow the stack or take quadratic time (many minutes).
     path = tmp_path / name
     path.write_bytes(content)
     assert any("word" in block.text for block in read_document(path).blocks)
@@ -234,8 +236,8 @@ MARKUP_PIECES = st.sampled_from(
 FUZZED_BYTES = st.binary(max_size=200) | st.lists(MARKUP_PIECES, max_size=30).map(b"".join)
 
 
-def read_or_refused(path: Path, content: bytes) -> Document | None:
-    """Reads a document; None if it is refused; any other error fails the test."""
+def try_to_read(path: Path, content: bytes) -> Document | None:
+    """Reads a document. Returns None if it is refused; any other error fails the test."""
     path.write_bytes(content)
     try:
         return read_document(path)
@@ -245,7 +247,7 @@ def read_or_refused(path: Path, content: bytes) -> Document | None:
 
 @given(
     st.sampled_from(SUFFIXES),
-    st.binary(max_size=200) | st.lists(MARKUP_PIECES, max_size=30).map(b"".join),
+    FUZZED_BYTES,
 )
 @settings(
     deadline=None,
@@ -253,7 +255,7 @@ def read_or_refused(path: Path, content: bytes) -> Document | None:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_bytes_are_read_or_refused(tmp_path: Path, suffix: str, data: bytes) -> None:
-    document = read_or_refused(tmp_path / f"fuzzed{suffix}", data)
+    document = try_to_read(tmp_path / f"fuzzed{suffix}", data)
     if document is None:
         return
     chunks = chunk_documents([document], size=60, overlap=20)
@@ -263,14 +265,14 @@ def test_any_bytes_are_read_or_refused(tmp_path: Path, suffix: str, data: bytes)
         assert 0 < len(chunk.text) <= 60
 
 
-WHOLE_PDF = make_pdf(
+VALID_PDF = make_pdf(
     [["1 Title", "Some text (here)."], ["2 Next", "More."]], outline=[("Title", 0, 1)]
 )
 
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, len(WHOLE_PDF) - 1), st.binary(max_size=6), st.integers(0, 8)),
+        st.tuples(st.integers(0, len(VALID_PDF) - 1), st.binary(max_size=6), st.integers(0, 8)),
         min_size=1,
         max_size=5,
     )
@@ -283,10 +285,10 @@ WHOLE_PDF = make_pdf(
 def test_a_pdf_with_any_damage_is_read_or_refused(
     tmp_path: Path, damages: list[tuple[int, bytes, int]]
 ) -> None:
-    data = WHOLE_PDF
-    for place, inserted, cut in damages:
-        data = data[:place] + inserted + data[place + cut :]
-    document = read_or_refused(tmp_path / "fuzzed.pdf", data)
+    data = VALID_PDF
+    for position, inserted, cut_length in damages:
+        data = data[:position] + inserted + data[position + cut_length :]
+    document = try_to_read(tmp_path / "fuzzed.pdf", data)
     assert document is None or document.blocks
 
 
@@ -298,5 +300,5 @@ def test_a_pdf_with_any_damage_is_read_or_refused(
 )
 def test_a_page_with_any_content_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
     data = write_pdf([content, b"BT /F1 12 Tf (word) Tj ET"])
-    document = read_or_refused(tmp_path / "fuzzed.pdf", data)
+    document = try_to_read(tmp_path / "fuzzed.pdf", data)
     assert document is None or any("word" in block.text for block in document.blocks)

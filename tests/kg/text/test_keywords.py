@@ -1,4 +1,4 @@
-"""Keywords by YAKE, and the cache file of keywords."""
+"""Tests of keyword extraction with YAKE and of the cache file of keywords."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def extract_keywords(text: str, top_n: int | None = None, **metadata: object) ->
 
 
 def test_terms_with_digits_and_signs_are_keywords() -> None:
-    found = {normalise_phrase(keyword) for keyword in extract_keywords(PROSE, 100)}
-    assert {"2pl", "b+ tree", "3nf", "4nf", "lock", "two phase locking"} <= found
-    assert any("c++" in keyword.split() for keyword in found)
-    assert any("er" in keyword.split() for keyword in found)
+    keywords = {normalise_phrase(keyword) for keyword in extract_keywords(PROSE, 100)}
+    assert {"2pl", "b+ tree", "3nf", "4nf", "lock", "two phase locking"} <= keywords
+    assert any("c++" in keyword.split() for keyword in keywords)
+    assert any("er" in keyword.split() for keyword in keywords)
 
 
 def test_keywords_are_few_distinct_and_in_the_text() -> None:
-    found = extract_keywords(PROSE)
+    keywords = extract_keywords(PROSE)
     text = repair_text(PROSE).casefold()
-    assert all(keyword.casefold() in text for keyword in found)
+    assert all(keyword.casefold() in text for keyword in keywords)
     assert (
-        len({normalise_phrase(keyword) for keyword in found})
-        == len(found)
+        len({normalise_phrase(keyword) for keyword in keywords})
+        == len(keywords)
         <= math.isqrt(len(PROSE))
     )
-    assert all(len(keyword.split()) <= 3 for keyword in found)
-    assert found[:4] == extract_keywords(PROSE, 4)
+    assert all(len(keyword.split()) <= 3 for keyword in keywords)
+    assert keywords[:4] == extract_keywords(PROSE, 4)
     # Keywords do not extend from a heading into its text, nor from one list item into the next.
-    assert not any("locking Under" in keyword or "table 3NF" in keyword for keyword in found)
+    assert not any("locking Under" in keyword or "table 3NF" in keyword for keyword in keywords)
 
 
 @pytest.mark.parametrize("text", ["of the", "…", "1 2 3", "a", "-", "+", "é"])
@@ -72,9 +72,10 @@ def test_a_chunk_of_one_word_has_one_keyword(word: str) -> None:
 def test_chunk_language_selects_function_words() -> None:
     text = "Der Fluss und die Stadt: der Fluss ist lang und die Stadt ist alt."
     assert "Der Fluss" in extract_keywords(text, 20)
-    german = extract_keywords(text, 20, language="de")
-    assert "Fluss" in german
-    assert not any(keyword.startswith(("Der ", "der ")) for keyword in german)
+    german_keywords = extract_keywords(text, 20, language="de")
+    assert "Fluss" in german_keywords
+    assert not any(keyword.startswith(("Der ", "der ")) for keyword in german_keywords)
+    # An unknown language, even one that looks like a path, counts as none.
     assert extract_keywords(text, 20, language="../../etc") == extract_keywords(text, 20)
 
 
@@ -89,9 +90,11 @@ def test_keyword_length_is_limited() -> None:
 @given(st.text(max_size=80) | st.text(alphabet="aB2 +#-.qzQZ\n\u0301\u00ad漢\x00/%'", max_size=120))
 @settings(deadline=None, max_examples=150)
 def test_keywords_of_any_text_occur_in_it(text: str) -> None:
-    found = extract_keywords(text)
-    assert all(keyword.casefold() in repair_text(text).casefold() for keyword in found)
-    assert all(normalise_phrase(keyword) and repair_text(keyword) == keyword for keyword in found)
+    keywords = extract_keywords(text)
+    assert all(keyword.casefold() in repair_text(text).casefold() for keyword in keywords)
+    assert all(
+        normalise_phrase(keyword) and repair_text(keyword) == keyword for keyword in keywords
+    )
 
 
 def test_failures_of_the_library_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +117,7 @@ def test_keywords_do_not_depend_on_the_hash_seed() -> None:
         "from kg.text.chunks import Chunk\n"
         f"print(Yake().extract_keywords([Chunk('c', {PROSE!r})], lambda _row: None))"
     )
-    said = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])},
@@ -123,18 +126,21 @@ def test_keywords_do_not_depend_on_the_hash_seed() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(said) == 1
+    assert len(outputs) == 1
 
 
 class RecordingExtractor:
-    """Returns the words of a chunk as its keywords and records the chunks it was given."""
+    """Returns the words of a chunk as its keywords and records the ids of the chunks.
+
+    A word with ``!`` counts as a keyword that a model invented.
+    """
 
     name = "recording"
     failed = 0
 
     def __init__(self, setting: int = 0, stop_after: int = 1_000) -> None:
         self.setting, self.stop_after = setting, stop_after
-        self.asked: list[str] = []
+        self.requested_ids: list[str] = []
 
     def params(self) -> dict[str, object]:
         return {"setting": self.setting}
@@ -144,9 +150,9 @@ class RecordingExtractor:
     ) -> list[ChunkKeywords]:
         rows = []
         for chunk in chunks:
-            if len(self.asked) == self.stop_after:
+            if len(self.requested_ids) == self.stop_after:
                 raise KeyboardInterrupt
-            self.asked.append(chunk.id)
+            self.requested_ids.append(chunk.id)
             rows.append(ChunkKeywords(chunk.id, tuple(chunk.text.split()), chunk.text.count("!")))
             on_done(rows[-1])
         return rows
@@ -158,11 +164,12 @@ CHUNKS = [Chunk(f"c{n}", f"word{n} shared") for n in range(5)]
 def extract_with_cache(
     path: Path, extractor: KeywordExtractor, chunks: Sequence[Chunk] = CHUNKS
 ) -> tuple[list[ChunkKeywords], list[str]]:
-    told: list[str] = []
+    """Returns the rows, and the ids of the chunks that were reported as done."""
+    reported_ids: list[str] = []
     with KeywordCache(path) as cache:
         return cache.extract_keywords(
-            extractor, chunks, lambda row: told.append(row.chunk_id)
-        ), told
+            extractor, chunks, lambda row: reported_ids.append(row.chunk_id)
+        ), reported_ids
 
 
 def test_both_extractors_satisfy_the_protocol() -> None:
@@ -172,74 +179,84 @@ def test_both_extractors_satisfy_the_protocol() -> None:
 
 def test_cached_chunks_are_not_extracted_again(tmp_path: Path) -> None:
     path = tmp_path / "made" / "cache.jsonl"
-    first, second = RecordingExtractor(), RecordingExtractor()
-    rows, told = extract_with_cache(path, first)
-    again, told_again = extract_with_cache(path, second, CHUNKS[::-1])
-    assert rows == again[::-1] == RecordingExtractor().extract_keywords(CHUNKS, lambda _row: None)
-    assert (first.asked, second.asked) == (told, [])
-    assert sorted(told_again) == sorted(told)
+    first_extractor, second_extractor = RecordingExtractor(), RecordingExtractor()
+    rows, reported_ids = extract_with_cache(path, first_extractor)
+    second_rows, second_reported_ids = extract_with_cache(path, second_extractor, CHUNKS[::-1])
+    assert (
+        rows
+        == second_rows[::-1]
+        == RecordingExtractor().extract_keywords(CHUNKS, lambda _row: None)
+    )
+    assert (first_extractor.requested_ids, second_extractor.requested_ids) == (reported_ids, [])
+    assert sorted(second_reported_ids) == sorted(reported_ids)
 
 
 def test_cache_key_has_text_language_and_settings(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
     extract_with_cache(path, RecordingExtractor())
-    renamed = [Chunk("other id", CHUNKS[0].text, {"document": "elsewhere"})]
-    same = RecordingExtractor()
-    assert extract_with_cache(path, same, renamed)[0] == [
+    renamed_chunks = [Chunk("other id", CHUNKS[0].text, {"document": "elsewhere"})]
+    second_extractor = RecordingExtractor()
+    assert extract_with_cache(path, second_extractor, renamed_chunks)[0] == [
         ChunkKeywords("other id", ("word0", "shared"))
     ]
-    assert same.asked == []
+    assert second_extractor.requested_ids == []
     for extractor, chunks in (
         (RecordingExtractor(1), CHUNKS[:1]),
         (RecordingExtractor(), [Chunk("c0", "word0 shared ")]),
         (RecordingExtractor(), [Chunk("c0", "word0 shared", {"language": "de"})]),
     ):
         extract_with_cache(path, extractor, chunks)
-        assert extractor.asked == ["c0"]
+        assert extractor.requested_ids == ["c0"]
 
 
 def test_interrupted_extraction_resumes(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
     with pytest.raises(KeyboardInterrupt):
         extract_with_cache(path, RecordingExtractor(stop_after=3))
-    rest = RecordingExtractor()
-    rows, _ = extract_with_cache(path, rest)
-    assert rest.asked == ["c3", "c4"]
+    second_extractor = RecordingExtractor()
+    rows, _ = extract_with_cache(path, second_extractor)
+    assert second_extractor.requested_ids == ["c3", "c4"]
     assert rows == extract_with_cache(tmp_path / "fresh.jsonl", RecordingExtractor())[0]
     assert path.read_bytes() == (tmp_path / "fresh.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("cut", [1, 20, 90])
-def test_a_torn_last_line_is_dropped(tmp_path: Path, cut: int) -> None:
+@pytest.mark.parametrize("n_missing_bytes", [1, 20, 90])
+def test_a_torn_last_line_is_dropped(tmp_path: Path, n_missing_bytes: int) -> None:
     path = tmp_path / "cache.jsonl"
     extract_with_cache(path, RecordingExtractor())
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-cut])
+    full_bytes = path.read_bytes()
+    path.write_bytes(full_bytes[:-n_missing_bytes])
     extractor = RecordingExtractor()
     rows, _ = extract_with_cache(path, extractor)
-    assert extractor.asked
+    assert extractor.requested_ids
     assert [row.chunk_id for row in rows] == [chunk.id for chunk in CHUNKS]
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == full_bytes
 
 
 def test_invalid_lines_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
     extract_with_cache(path, RecordingExtractor())
     lines = path.read_bytes().splitlines(keepends=True)
-    odd = [b"\xff\xfe\n", b"[" * 50_000 + b"\n", b'{"key":1,"keywords":[]}\n', b"\n", b"null\n"]
-    path.write_bytes(b"".join([*lines[:2], *odd, *lines[3:]]))
+    invalid_lines = [
+        b"\xff\xfe\n",
+        b"[" * 50_000 + b"\n",
+        b'{"key":1,"keywords":[]}\n',
+        b"\n",
+        b"null\n",
+    ]
+    path.write_bytes(b"".join([*lines[:2], *invalid_lines, *lines[3:]]))
     extractor = RecordingExtractor()
     extract_with_cache(path, extractor)
-    assert extractor.asked == ["c2"]
+    assert extractor.requested_ids == ["c2"]
 
 
-def test_empty_results_are_not_cached_but_invented_ones_are(tmp_path: Path) -> None:
+def test_empty_results_are_not_cached_but_rows_with_invented_keywords_are(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
     chunks = [Chunk("failed", " "), Chunk("found", "a! b!")]
     extract_with_cache(path, RecordingExtractor(), chunks)
-    again = RecordingExtractor()
-    rows, _ = extract_with_cache(path, again, chunks)
-    assert again.asked == ["failed"]
+    second_extractor = RecordingExtractor()
+    rows, _ = extract_with_cache(path, second_extractor, chunks)
+    assert second_extractor.requested_ids == ["failed"]
     assert rows[1] == ChunkKeywords("found", ("a!", "b!"), 2)
 
 
@@ -252,7 +269,7 @@ def test_chunks_of_equal_text_are_cached_once(tmp_path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 1
 
 
-def test_unwritable_cache_is_named(tmp_path: Path) -> None:
+def test_unwritable_cache_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "cache.jsonl", Path("/dev/null")):
         with pytest.raises(WriteError):

@@ -1,4 +1,4 @@
-"""The tokeniser for keywords, headings, queries and passages, and which spellings it unifies."""
+"""Tests of the tokeniser for keywords, headings, queries and passages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TRICKY_TEXTS = st.text() | st.text(alphabet="aBcS+#-–. 129,\u00ad\u0301\u3099\
         ("שָׁלוֹם كِتَاب", ["שלום", "كتاب"]),
     ],
 )
-def test_words(text: str, expected: list[str]) -> None:
+def test_text_is_split_into_words(text: str, expected: list[str]) -> None:
     assert split_words(text) == expected
 
 
@@ -61,7 +61,7 @@ def test_words(text: str, expected: list[str]) -> None:
         ("sea", "sea"),
     ],
 )
-def test_stems(word: str, stem: str) -> None:
+def test_words_are_reduced_to_stems(word: str, stem: str) -> None:
     assert stem_word(word) == stem
 
 
@@ -90,7 +90,7 @@ def test_words_broken_by_ocr_and_layout_are_joined(text: str, repaired: str) -> 
 
 
 @pytest.mark.parametrize(
-    "same",
+    "spellings",
     [
         ("B+-Trees", "B + -Tree", "b+ tree", "B+ trees", "B+tree", "B⁺-tree"),
         ("Overview of Physical Storage Media", "overview of physical  storage medias"),
@@ -100,8 +100,8 @@ def test_words_broken_by_ocr_and_layout_are_joined(text: str, repaired: str) -> 
         ("Größe", "GRÖSSE", "gröſse"),
     ],
 )
-def test_spellings_of_one_keyword_are_equal(same: tuple[str, ...]) -> None:
-    assert len({normalise_phrase(phrase) for phrase in same}) == 1
+def test_spellings_of_one_keyword_are_equal(spellings: tuple[str, ...]) -> None:
+    assert len({normalise_phrase(phrase) for phrase in spellings}) == 1
 
 
 def test_different_terms_stay_different() -> None:
@@ -123,10 +123,10 @@ def test_different_terms_stay_different() -> None:
 
 
 def test_query_matches_the_heading_despite_capitals() -> None:
-    # Bug 1 of the reference pipeline: "physical storage media" never matched this heading.
+    # An earlier pipeline had this bug: "physical storage media" never matched this heading.
     heading = "Overview of Physical Storage Media"
-    grams = {normalise_phrase(gram) for gram in list_ngrams(split_words(heading))}
-    assert normalise_phrase("physical storage media") in grams
+    heading_ngrams = {normalise_phrase(gram) for gram in list_ngrams(split_words(heading))}
+    assert normalise_phrase("physical storage media") in heading_ngrams
     assert set(extract_content_words("PHYSICAL STORAGE MEDIA")) <= set(
         extract_content_words(heading)
     )
@@ -139,7 +139,7 @@ def test_ngrams_come_longest_first_and_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("short", "long"),
+    ("acronym", "phrase"),
     [
         ("DBMS", "database management system"),
         ("DBMSs", "database management systems"),
@@ -152,13 +152,13 @@ def test_ngrams_come_longest_first_and_once() -> None:
         ("MVCC", "multiversion concurrency control"),
     ],
 )
-def test_acronyms_are_recognised(short: str, long: str) -> None:
-    assert is_acronym_of(short, long)
-    assert not is_acronym_of(long, short)
+def test_acronyms_are_recognised(acronym: str, phrase: str) -> None:
+    assert is_acronym_of(acronym, phrase)
+    assert not is_acronym_of(phrase, acronym)
 
 
 @pytest.mark.parametrize(
-    ("short", "long"),
+    ("acronym", "phrase"),
     [
         ("2PL", "three-phase locking"),
         ("3NF", "second normal form"),
@@ -172,8 +172,8 @@ def test_acronyms_are_recognised(short: str, long: str) -> None:
         ("BT", "binary search tree"),
     ],
 )
-def test_other_pairs_are_not_acronyms(short: str, long: str) -> None:
-    assert not is_acronym_of(short, long)
+def test_other_pairs_are_not_acronyms(acronym: str, phrase: str) -> None:
+    assert not is_acronym_of(acronym, phrase)
 
 
 @given(TRICKY_TEXTS)
@@ -197,6 +197,6 @@ def test_cased_and_casefolded_words_differ_only_in_capitals(text: str) -> None:
 @given(TRICKY_TEXTS)
 @settings(deadline=None, max_examples=300)
 def test_tokenising_words_again_changes_nothing(text: str) -> None:
-    found = split_words(text)
-    assert split_words(" ".join(found)) == found
-    assert all(word and not word.isspace() for word in found)
+    words = split_words(text)
+    assert split_words(" ".join(words)) == words
+    assert all(word and not word.isspace() for word in words)

@@ -1,4 +1,4 @@
-"""The run folder: written as a whole, verified when read, movable, and never unpickled."""
+"""Tests that a run folder is written as a whole, verified when read, and can be moved."""
 
 from __future__ import annotations
 
@@ -115,17 +115,17 @@ def test_stages_can_be_left_out(tmp_path: Path) -> None:
 def test_the_same_documents_give_the_same_bytes_in_another_folder(
     runs_root: Path, tmp_path: Path
 ) -> None:
-    again = build_small_run(tmp_path / "elsewhere")
-    assert read_run_bytes(again.folder) == read_run_bytes(runs_root / "runs" / "library")
-    assert again.sha256 == open_run(runs_root / "runs").sha256
+    second_run = build_small_run(tmp_path / "elsewhere")
+    assert read_run_bytes(second_run.folder) == read_run_bytes(runs_root / "runs" / "library")
+    assert second_run.sha256 == open_run(runs_root / "runs").sha256
 
 
 def test_runs_and_latest_link_can_be_moved(runs_folder: Path, tmp_path: Path) -> None:
     assert (runs_folder / "latest").readlink() == Path("library")
-    moved = tmp_path / "new" / "place"
+    new_runs_folder = tmp_path / "new" / "place"
     runs_folder.parent.joinpath("new").mkdir()
-    runs_folder.rename(moved)
-    for path in (moved, moved / "latest", moved / "library"):
+    runs_folder.rename(new_runs_folder)
+    for path in (new_runs_folder, new_runs_folder / "latest", new_runs_folder / "library"):
         read_every_part(open_run(path))
 
 
@@ -142,27 +142,30 @@ def test_real_folder_named_latest_is_kept(
 
 
 @pytest.mark.parametrize("name", layout.FILES)
-@pytest.mark.parametrize("harm", ["removed", "emptied", "cut", "longer", "changed", "a folder"])
-def test_damaged_run_is_detected(runs_folder: Path, name: str, harm: str) -> None:
+@pytest.mark.parametrize("damage", ["removed", "emptied", "cut", "longer", "changed", "a folder"])
+def test_damaged_run_is_detected(runs_folder: Path, name: str, damage: str) -> None:
     path = runs_folder / "library" / name
     data = path.read_bytes()
     path.unlink()
-    if harm == "a folder":
+    if damage == "a folder":
         path.mkdir()
-    elif harm != "removed":
+    elif damage != "removed":
         middle = len(data) // 2
         flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
         path.write_bytes(
-            {"emptied": b"", "cut": data[:middle], "longer": data + b" ", "changed": flipped}[harm]
+            {"emptied": b"", "cut": data[:middle], "longer": data + b" ", "changed": flipped}[
+                damage
+            ]
         )
-    if name == layout.METADATA and harm == "longer":
-        read_every_part(open_run(runs_folder / "library"))  # white space after JSON is harmless
+    if name == layout.METADATA and damage == "longer":
+        # White space after JSON is harmless, and the metadata file has no checksum.
+        read_every_part(open_run(runs_folder / "library"))
         return
     with pytest.raises(RunFolderError):
         read_every_part(open_run(runs_folder / "library"))
 
 
-def test_every_damage_gives_one_error_line(runs_folder: Path) -> None:
+def test_damage_gives_one_error_line_with_a_hint(runs_folder: Path) -> None:
     (runs_folder / "library" / layout.GRAPH).write_bytes(b"{}")
     with pytest.raises(RunFolderError) as caught:
         open_run(runs_folder)
@@ -184,9 +187,9 @@ def test_object_arrays_are_never_unpickled(runs_folder: Path) -> None:
     assert not (runs_folder / "sprung").exists()
 
 
-def array_bytes(values: object, kind: type) -> bytes:
+def make_array_bytes(values: object, dtype: type) -> bytes:
     buffer = io.BytesIO()
-    np.save(buffer, np.asarray(values, dtype=kind))
+    np.save(buffer, np.asarray(values, dtype=dtype))
     return buffer.getvalue()
 
 
@@ -194,24 +197,26 @@ def array_bytes(values: object, kind: type) -> bytes:
     "data",
     [
         b"not numpy",
-        array_bytes([[1.0, 2.0]], np.float64),
-        array_bytes([1.0], np.float32),
-        array_bytes(np.zeros((1, 512)), np.float32),
+        make_array_bytes([[1.0, 2.0]], np.float64),
+        make_array_bytes([1.0], np.float32),
+        # The right type and width, but one row instead of one per keyword.
+        make_array_bytes(np.zeros((1, 512)), np.float32),
+        # A valid header that announces far more numbers than the file has.
         b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, "
         b"'shape': (4000000000, 4000000000), }" + b" " * 37 + b"\n",
     ],
 )
-def test_other_arrays_are_refused(runs_folder: Path, data: bytes) -> None:
+def test_unexpected_arrays_are_refused(runs_folder: Path, data: bytes) -> None:
     replace_with_checksum(runs_folder / "library", layout.EMBEDDINGS, data)
     with pytest.raises(RunFolderError):
         read_every_part(open_run(runs_folder))
 
 
 def test_nan_embeddings_are_refused(runs_folder: Path, runs_root: Path) -> None:
-    found = np.array(open_run(runs_root / "runs").canonical_embeddings)
-    found[0, 0] = np.nan
+    embeddings = np.array(open_run(runs_root / "runs").canonical_embeddings)
+    embeddings[0, 0] = np.nan
     replace_with_checksum(
-        runs_folder / "library", layout.EMBEDDINGS, array_bytes(found, np.float32)
+        runs_folder / "library", layout.EMBEDDINGS, make_array_bytes(embeddings, np.float32)
     )
     with pytest.raises(RunFolderError, match="finite"):
         read_every_part(open_run(runs_folder))
@@ -237,7 +242,7 @@ def test_cyclic_and_dangling_references_are_refused(
 
 
 @pytest.mark.parametrize("name", [layout.CONFIG, layout.METADATA])
-def test_other_versions_are_named(runs_folder: Path, name: str) -> None:
+def test_error_message_names_an_unknown_version(runs_folder: Path, name: str) -> None:
     path = runs_folder / "library" / name
     data = path.read_bytes().replace(b"epoche.run/1", b"epoche.run/9")
     if name == layout.METADATA:
@@ -265,8 +270,8 @@ def test_links_key_of_older_networkx_is_read(runs_folder: Path, runs_root: Path)
         runs_folder / "library", layout.GRAPH, data.replace(b'"edges":[', b'"links":[')
     )
     concepts = open_run(runs_folder).concepts
-    same = open_run(runs_root / "runs").concepts
-    assert list(concepts.graph.edges(data=True)) == list(same.graph.edges(data=True))
+    expected = open_run(runs_root / "runs").concepts
+    assert list(concepts.graph.edges(data=True)) == list(expected.graph.edges(data=True))
 
 
 @pytest.mark.parametrize("kind", ["nothing", "empty", "other", "file", "dangling", "loop", "long"])
@@ -297,20 +302,22 @@ def test_invalid_run_folders_are_reported(tmp_path: Path, kind: str) -> None:
 def test_another_embedding_model_is_refused_everywhere(runs_root: Path, tmp_path: Path) -> None:
     lexical = open_embedder("lexical")
     run = open_run(runs_root / "runs", lexical)
-    for other in (
+    for other_embedder in (
         Embedder(lexical.encode, "another", lexical.sha256),
         Embedder(lexical.encode, lexical.name, "0" * 64),
     ):
         with pytest.raises(EmbedderMismatchError):
-            open_run(runs_root / "runs", other)
+            open_run(runs_root / "runs", other_embedder)
         with pytest.raises(EmbedderMismatchError) as caught:
-            run.open_lookup(other)
+            run.open_lookup(other_embedder)
         assert caught.value.exit_code == 32
-    own = build_small_run(tmp_path)
-    before = read_run_bytes(own.folder)
-    more = tmp_path / "more.md"
-    more.write_text("# 4 Keys\n\nA key opens the library. The key hangs in the workshop.", "utf-8")
-    plan = BuildPlan(documents=(more,), out=own.folder, extend=True)
+    small_run = build_small_run(tmp_path)
+    old_bytes = read_run_bytes(small_run.folder)
+    added_document = tmp_path / "more.md"
+    added_document.write_text(
+        "# 4 Keys\n\nA key opens the library. The key hangs in the workshop.", "utf-8"
+    )
+    plan = BuildPlan(documents=(added_document,), out=small_run.folder, extend=True)
     with pytest.raises(EmbedderMismatchError):
         build_run(plan, Yake(), RuleVerifier(), Embedder(lexical.encode, "another", ""))
     # Other settings are refused as well: the added documents would change existing chunks.
@@ -320,7 +327,7 @@ def test_another_embedding_model_is_refused_everywhere(runs_root: Path, tmp_path
     ):
         with pytest.raises(SettingError, match=r"different settings: (canonical|chunk_size)"):
             build_run(other_plan, Yake(), RuleVerifier(), lexical)
-    assert read_run_bytes(own.folder) == before
+    assert read_run_bytes(small_run.folder) == old_bytes
     extended = build_run(plan, Yake(), RuleVerifier(), lexical)
     assert [chunk.id for chunk in extended.chunks][-1] == "more#4"
     assert len(extended.metadata.documents) == 4
@@ -332,17 +339,18 @@ def test_another_embedding_model_is_refused_everywhere(runs_root: Path, tmp_path
 
 @pytest.fixture(params=["exchanged", "renamed"])
 def replace_mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways to replace a folder: by exchanging two folders, and by renaming."""
+    """Runs a test for both ways to replace a folder: exchanging two folders, and renaming."""
     if request.param == "renamed":
         monkeypatch.setattr(replacement, "_exchange_folders", lambda _one, _other: False)
     return str(request.param)
 
 
-def write_folder(folder: Path, content: str, stop: BaseException | None = None) -> None:
-    with replace_folder(folder, ("a", "b")) as inside:
-        (inside / "a").write_text(content)
-        if stop is not None:
-            raise stop
+def write_folder(folder: Path, content: str, error: BaseException | None = None) -> None:
+    """Replaces a folder by one with a file ``a``; raises ``error`` before the end, if given."""
+    with replace_folder(folder, ("a", "b")) as new_folder:
+        (new_folder / "a").write_text(content)
+        if error is not None:
+            raise error
 
 
 @pytest.mark.usefixtures("replace_mode")
@@ -365,7 +373,7 @@ def test_failure_keeps_the_old_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("replace_mode")
-def test_leftovers_of_a_kill_are_removed(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     write_folder(folder, "one")
     get_building_path(folder).mkdir()
@@ -380,13 +388,13 @@ def test_leftovers_of_a_kill_are_removed(tmp_path: Path) -> None:
 
 def test_kill_between_two_renames_keeps_the_old_run(runs_folder: Path) -> None:
     folder = runs_folder / "library"
-    before = read_run_bytes(folder)
+    old_bytes = read_run_bytes(folder)
     folder.rename(get_previous_path(folder))
     with pytest.raises(RunFolderError, match="killed"):
         open_run(folder)
     with pytest.raises(RuntimeError), replace_folder(folder, layout.FILES):
         raise RuntimeError
-    assert read_run_bytes(folder) == before
+    assert read_run_bytes(folder) == old_bytes
     read_every_part(open_run(runs_folder))
 
 
@@ -399,11 +407,11 @@ def test_folders_are_exchanged_by_the_system(tmp_path: Path) -> None:
     assert (tmp_path / "b" / "was-a").exists()
 
 
-@pytest.mark.parametrize("held", [["letter.txt"], ["a"], ["a", "mark", "thesis"], ["a/"]])
-def test_user_files_are_never_replaced(tmp_path: Path, held: list[str]) -> None:
+@pytest.mark.parametrize("existing_names", [["letter.txt"], ["a"], ["a", "mark", "thesis"], ["a/"]])
+def test_user_files_are_never_replaced(tmp_path: Path, existing_names: list[str]) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
-    for name in held:
+    for name in existing_names:
         (folder / name).mkdir() if name.endswith("/") else (folder / name).touch()
     with pytest.raises(WriteError):
         check_replaceable(folder, ("a", "mark"), "mark")

@@ -1,4 +1,4 @@
-"""Replacing a run: the run and its link exist at every moment."""
+"""Tests that a run and its link exist at every moment while they are replaced."""
 
 from __future__ import annotations
 
@@ -11,38 +11,41 @@ import pytest
 from kg.text.run import replacement
 from kg.text.run.replacement import point_link, replace_folder
 
-TURNS, LOOKS = 500, 5_000
-"""Minimum number of replacements and of looks in between: enough to notice a gap."""
+MIN_REPLACEMENTS, MIN_READS = 500, 5_000
+"""Minimum numbers of replacements and of reads meanwhile; enough to notice a missing folder."""
 
 
-def observe_while(replace: Callable[[int], None], look: Callable[[], object]) -> set[object]:
-    """Everything ``look`` returns or raises while ``replace`` is called with 0, 1, 2, …
+def observe_during(
+    replace: Callable[[int], None], read_content: Callable[[], object]
+) -> set[object]:
+    """Returns everything that ``read_content`` returns or raises during replacements.
 
-    Runs until there were enough replacements and looks, however busy the machine is.
+    ``replace`` is called with 0, 1, 2, … until there were enough replacements and reads, however
+    busy the machine is.
     """
-    seen: set[object] = set()
-    looks, stop = 0, threading.Event()
+    observations: set[object] = set()
+    n_reads, stop = 0, threading.Event()
 
     def watch_folder() -> None:
-        nonlocal looks
+        nonlocal n_reads
         while not stop.is_set():
             try:
-                seen.add(look())
+                observations.add(read_content())
             except OSError as error:
-                seen.add(type(error))
-            looks += 1
+                observations.add(type(error))
+            n_reads += 1
 
     watcher = threading.Thread(target=watch_folder)
     watcher.start()
     try:
-        turn = 0
-        while turn < TURNS or looks < LOOKS:
-            replace(turn)
-            turn += 1
+        turn_number = 0
+        while turn_number < MIN_REPLACEMENTS or n_reads < MIN_READS:
+            replace(turn_number)
+            turn_number += 1
     finally:
         stop.set()
         watcher.join()
-    return seen
+    return observations
 
 
 def test_latest_is_switched_in_one_step(tmp_path: Path) -> None:
@@ -50,11 +53,11 @@ def test_latest_is_switched_in_one_step(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(name)
     point_link(tmp_path / "latest", "one")
-    seen = observe_while(
+    observations = observe_during(
         lambda turn: point_link(tmp_path / "latest", ("two", "one")[turn % 2]),
         (tmp_path / "latest" / "file").read_text,
     )
-    assert seen == {"one", "two"}
+    assert observations == {"one", "two"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "one", "two"]
 
 
@@ -69,4 +72,4 @@ def test_a_run_is_replaced_in_one_step(tmp_path: Path) -> None:
             (folder / "file").write_text(("two", "one")[turn % 2])
 
     write_turn(1)
-    assert observe_while(write_turn, (tmp_path / "run" / "file").read_text) == {"one", "two"}
+    assert observe_during(write_turn, (tmp_path / "run" / "file").read_text) == {"one", "two"}

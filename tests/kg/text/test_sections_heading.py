@@ -1,4 +1,4 @@
-"""Section numbers are read from the start of a heading only."""
+"""Tests that section numbers are read only from the start of a heading."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kg.text.sections.headings import MAX_NUMBER_PARTS, make_section_key, parse_
 
 
 @pytest.mark.parametrize(
-    ("heading", "parts", "written", "title"),
+    ("heading", "parts", "number", "title"),
     [
         ("3.2 Title", ("3", "2"), "3.2", "Title"),
         ("## 3.2 Title", ("3", "2"), "3.2", "Title"),
@@ -39,14 +39,14 @@ from kg.text.sections.headings import MAX_NUMBER_PARTS, make_section_key, parse_
     ],
 )
 def test_heading_labels_are_parsed(
-    heading: str, parts: tuple[str, ...] | None, written: str, title: str
+    heading: str, parts: tuple[str, ...] | None, number: str, title: str
 ) -> None:
     label = parse_heading(heading)
     if parts is None:
         assert label is None
     else:
         assert label is not None
-        assert (label.parts, label.number, label.title) == (parts, written, title)
+        assert (label.parts, label.number, label.title) == (parts, number, title)
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ heading_numbers = st.lists(st.integers(0, 999), min_size=1, max_size=MAX_NUMBER_
 
 @settings(deadline=None)
 @given(heading_numbers, st.sampled_from(["", "Chapter ", "Section ", "§", "§ ", "### "]))
-def test_every_dotted_number_is_read(number: list[int], before: str) -> None:
-    written = ".".join(map(str, number))
-    label = parse_heading(f"{before}{written} On Locks")
+def test_every_dotted_number_is_read(parts: list[int], prefix: str) -> None:
+    dotted_number = ".".join(map(str, parts))
+    label = parse_heading(f"{prefix}{dotted_number} On Locks")
     assert label is not None
-    assert label.parts == tuple(map(str, number))
-    assert (label.number, label.title) == (written, "On Locks")
+    assert label.parts == tuple(map(str, parts))
+    assert (label.number, label.title) == (dotted_number, "On Locks")
 
 
 @settings(deadline=None)
@@ -114,7 +114,7 @@ def test_any_heading_can_be_parsed(heading: str) -> None:
     assert make_section_key(heading)
 
 
-def test_very_long_headings_are_fast() -> None:
+def test_very_long_headings_are_handled_quickly() -> None:
     assert parse_heading("1." * 100_000) is None
     assert parse_heading("Chapter " * 100_000) is None
     assert parse_heading(".".join("1" * (MAX_NUMBER_PARTS + 1))) is None

@@ -1,4 +1,4 @@
-"""The section tree: existing parents, keywords from subsections, scores by the formulas."""
+"""Tests that sections have existing parents, keywords of subsections, and correct scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kg.text.sections.tree import SCHEMA_VERSION, SectionTree
 
 
 class FixedConcepts:
-    """A stand-in for the concept graph: nodes by chunk."""
+    """A stand-in for the concept graph that only knows the nodes of each chunk."""
 
     def __init__(self, nodes: dict[str, list[str]]) -> None:
         self.nodes = nodes
@@ -26,20 +26,24 @@ class FixedConcepts:
 
 
 def make_chunk(number: int, *path: str, document: str = "book", **metadata: object) -> Chunk:
-    known = {"document": document, "section_path": list(path), "section": path[-1] if path else ""}
-    return Chunk(f"c{number}", "text", known | metadata)
+    default_metadata = {
+        "document": document,
+        "section_path": list(path),
+        "section": path[-1] if path else "",
+    }
+    return Chunk(f"c{number}", "text", default_metadata | metadata)
 
 
-def parent_headings(tree: SectionTree) -> dict[str, str | None]:
-    """Heading → heading of its parent section."""
+def map_parent_headings(tree: SectionTree) -> dict[str, str | None]:
+    """Returns a map from each heading to the heading of its parent section."""
     return {
         node.heading: None if node.parent is None else tree.nodes[node.parent].heading
         for node in tree.nodes.values()
     }
 
 
-def flat_tree(headings: Sequence[str], **metadata: object) -> SectionTree:
-    """A tree of chunks that have only their own heading, no path."""
+def build_flat_tree(headings: Sequence[str], **metadata: object) -> SectionTree:
+    """Builds a tree of chunks that have their own heading but no section path."""
     return build_section_tree(
         [
             Chunk(f"c{i}", "text", {"document": "book", "section": heading, **metadata})
@@ -49,8 +53,8 @@ def flat_tree(headings: Sequence[str], **metadata: object) -> SectionTree:
 
 
 def test_parent_is_the_nearest_existing_ancestor() -> None:
-    tree = flat_tree(["3 Locks", "3.1 Modes", "3.2.1 Shared", "4.7 Alone", "3.2.1.5 Deep"])
-    assert parent_headings(tree) == {
+    tree = build_flat_tree(["3 Locks", "3.1 Modes", "3.2.1 Shared", "4.7 Alone", "3.2.1.5 Deep"])
+    assert map_parent_headings(tree) == {
         "3 Locks": None,
         "3.1 Modes": "3 Locks",
         "3.2.1 Shared": "3 Locks",
@@ -59,11 +63,11 @@ def test_parent_is_the_nearest_existing_ancestor() -> None:
     }
 
 
-def test_words_like_numbers_are_no_section_numbers() -> None:
-    tree = flat_tree(
+def test_words_with_digits_are_not_section_numbers() -> None:
+    tree = build_flat_tree(
         ["1 Basics", "92 Odd", "SQL-92", "Appendix A", "Appendix A.1", "1.1 Words", "3NF"]
     )
-    assert parent_headings(tree) == {
+    assert map_parent_headings(tree) == {
         "1 Basics": None,
         "92 Odd": None,
         "SQL-92": None,
@@ -75,7 +79,10 @@ def test_words_like_numbers_are_no_section_numbers() -> None:
 
 
 def test_roman_chapters_have_arabic_sections() -> None:
-    assert parent_headings(flat_tree(["Chapter III", "3.1 Modes"]))["3.1 Modes"] == "Chapter III"
+    assert (
+        map_parent_headings(build_flat_tree(["Chapter III", "3.1 Modes"]))["3.1 Modes"]
+        == "Chapter III"
+    )
 
 
 def test_sections_of_other_documents_are_never_parents() -> None:
@@ -86,7 +93,7 @@ def test_sections_of_other_documents_are_never_parents() -> None:
             make_chunk(2, "1 One", document="b"),
         ]
     )
-    assert parent_headings(tree)["1.1 Deep"] == "1 One"
+    assert map_parent_headings(tree)["1.1 Deep"] == "1 One"
     assert tree.nodes["b#1.1"].parent == "b#1"
     assert tree.nodes["a#1"].children == ()
     assert tree.roots == ("a#1", "b#1")
@@ -111,12 +118,12 @@ def test_unnumbered_headings_use_their_path() -> None:
 
 def test_number_takes_precedence_over_the_path() -> None:
     tree = build_section_tree([make_chunk(0, "3 Locks"), make_chunk(1, "Basics", "3.1 Modes")])
-    assert parent_headings(tree)["3.1 Modes"] == "3 Locks"
+    assert map_parent_headings(tree)["3.1 Modes"] == "3 Locks"
 
 
 def test_markdown_marks_replace_a_missing_path() -> None:
-    tree = flat_tree(["# Locks", "## Modes", "### Shared", "## Deadlock", "# Logs"])
-    assert parent_headings(tree) == {
+    tree = build_flat_tree(["# Locks", "## Modes", "### Shared", "## Deadlock", "# Logs"])
+    assert map_parent_headings(tree) == {
         "Locks": None,
         "Modes": "Locks",
         "Shared": "Modes",
@@ -125,7 +132,7 @@ def test_markdown_marks_replace_a_missing_path() -> None:
     }
 
 
-def test_section_ids_are_those_of_the_chunks() -> None:
+def test_sections_take_the_section_ids_of_their_chunks() -> None:
     tree = build_section_tree(
         [
             make_chunk(0, section_id="book#start"),
@@ -152,8 +159,8 @@ def test_cyclic_headings_do_not_loop(paths: list[tuple[str, ...]]) -> None:
     tree = build_section_tree([make_chunk(i, *path) for i, path in enumerate(paths)])
     for section in tree.nodes:
         assert section not in tree.list_ancestors(section)
-    held = [c for node in tree.nodes.values() for c in node.chunk_ids]
-    assert sorted(held) == [f"c{i}" for i in range(len(paths))]
+    chunk_ids = [c for node in tree.nodes.values() for c in node.chunk_ids]
+    assert sorted(chunk_ids) == [f"c{i}" for i in range(len(paths))]
 
 
 headings = st.sampled_from(
@@ -169,31 +176,31 @@ def test_any_headings_give_a_forest(
     rows: list[tuple[str, list[str], list[str]]],
 ) -> None:
     chunks = [make_chunk(i, *path, document=document) for i, (document, path, _) in enumerate(rows)]
-    nodes = {f"c{i}": found for i, (_, _, found) in enumerate(rows)}
+    nodes = {f"c{i}": keywords for i, (_, _, keywords) in enumerate(rows)}
     tree = build_section_tree(chunks, FixedConcepts(nodes))
 
-    seen: set[str] = set()
+    earlier_sections: set[str] = set()
     for key, node in tree.nodes.items():
-        assert node.parent is None or node.parent in seen
+        assert node.parent is None or node.parent in earlier_sections
         assert node.parent is None or node.parent.split("#")[0] == key.split("#")[0]
-        seen.add(key)
-    held = [c for node in tree.nodes.values() for c in node.chunk_ids]
-    assert sorted(held) == sorted(c.id for c in chunks)
+        earlier_sections.add(key)
+    chunk_ids = [c for node in tree.nodes.values() for c in node.chunk_ids]
+    assert sorted(chunk_ids) == sorted(c.id for c in chunks)
     for key, node in tree.nodes.items():
-        below = [k for k in tree.nodes if k == key or key in tree.list_ancestors(k)]
-        expected = {w for k in below for c in tree.nodes[k].chunk_ids for w in nodes[c]}
+        subtree = [k for k in tree.nodes if k == key or key in tree.list_ancestors(k)]
+        expected = {w for k in subtree for c in tree.nodes[k].chunk_ids for w in nodes[c]}
         assert node.keywords == tuple(sorted(expected))
 
-    again = SectionTree.from_json(json.loads(json.dumps(tree.to_json())))
-    assert again.nodes == tree.nodes
+    decoded_tree = SectionTree.from_json(json.loads(json.dumps(tree.to_json())))
+    assert decoded_tree.nodes == tree.nodes
     scores = tree.score_chunks("notes on A and B", ["u", "v"])
-    assert again.score_chunks("notes on A and B", ["u", "v"]) == scores
+    assert decoded_tree.score_chunks("notes on A and B", ["u", "v"]) == scores
     assert all(0 < score <= 1 for score in scores.values())
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
     assert not scores or max(scores.values()) == 1
 
 
-def example_tree() -> SectionTree:
+def build_example_tree() -> SectionTree:
     chunks = [
         make_chunk(0, "1 Storage Media"),
         make_chunk(1, "1 Storage Media", "1.1 Overview of Physical Storage Media"),
@@ -207,14 +214,15 @@ def example_tree() -> SectionTree:
 
 
 def test_scores_follow_the_formulas() -> None:
-    tree = example_tree()
-    # Heading n-grams of the query: disk, storage, "disk storage". Of the sections: 1 has
-    # {storage, media, "storage media"}; 1.1 has 4 + 3 + 2 n-grams; 1.2 has {disk}.
+    tree = build_example_tree()
+    # The query has 3 heading n-grams: disk, storage, "disk storage". Section 1 also has 3:
+    # storage, media, "storage media". Section 1.1 has 4 + 3 + 2 = 9, and section 1.2 has 1: disk.
+    # alpha, 0.5 (weight of headings) and 0.5 (inheritance) are the default weights.
     scores = tree.score_chunks("disk storage", ["disk"])
     alpha = 0.6
     section_1 = (
         0.5 * (alpha * 1 / 3 + (1 - alpha) * 1 / 3)  # "storage"
-        + 0.5 * (alpha * 1 / 1 + (1 - alpha) * 1 / 4)  # disk of cost, disk, flash, platter
+        + 0.5 * (alpha * 1 / 1 + (1 - alpha) * 1 / 4)  # "disk" among its 4 keywords
     )
     section_11 = (
         0.5 * (alpha * 1 / 3 + (1 - alpha) * 1 / 9)
@@ -226,15 +234,15 @@ def test_scores_follow_the_formulas() -> None:
         + 0.5 * (alpha + (1 - alpha) / 2)
         + 0.5 * section_1
     )
-    top = max(section_1, section_11, section_12)
+    best_score = max(section_1, section_11, section_12)
     assert scores == pytest.approx(
-        {"c2": section_12 / top, "c1": section_11 / top, "c0": section_1 / top}
+        {"c2": section_12 / best_score, "c1": section_11 / best_score, "c0": section_1 / best_score}
     )
     assert list(scores) == ["c2", "c1", "c0"]
 
 
 def test_chunk_of_several_sections_gets_the_best_score() -> None:
-    # Such chunks occur in foreign trees: a page on which one section ends and another begins.
+    # Other programs' trees have such chunks: pages on which one section ends and another begins.
     nodes = [
         {
             "id": heading,
@@ -255,20 +263,22 @@ def test_chunk_of_several_sections_gets_the_best_score() -> None:
 
 
 def test_weights_can_be_set() -> None:
-    tree = example_tree()
-    by_heading = tree.score_chunks("disk storage", ["flash"], heading_weight=1.0)
-    assert list(by_heading) == ["c2", "c1", "c0"]
-    by_node = tree.score_chunks("disk storage", ["flash"], heading_weight=0.0)
-    assert next(iter(by_node)) == "c1"
-    alone = tree.score_chunks("disk storage", ["flash"], heading_weight=0.0, inheritance_decay=0.0)
-    assert "c2" not in alone
-    assert "c2" in by_node
-    only_coverage = tree.score_chunks("", ["disk"], alpha=1.0, inheritance_decay=0.0)
-    assert set(only_coverage.values()) == {1.0}
+    tree = build_example_tree()
+    heading_scores = tree.score_chunks("disk storage", ["flash"], heading_weight=1.0)
+    assert list(heading_scores) == ["c2", "c1", "c0"]
+    keyword_scores = tree.score_chunks("disk storage", ["flash"], heading_weight=0.0)
+    assert next(iter(keyword_scores)) == "c1"
+    own_keyword_scores = tree.score_chunks(
+        "disk storage", ["flash"], heading_weight=0.0, inheritance_decay=0.0
+    )
+    assert "c2" not in own_keyword_scores
+    assert "c2" in keyword_scores
+    coverage_scores = tree.score_chunks("", ["disk"], alpha=1.0, inheritance_decay=0.0)
+    assert set(coverage_scores.values()) == {1.0}
 
 
 def test_queries_match_headings_despite_case_and_number() -> None:
-    tree = example_tree()
+    tree = build_example_tree()
     assert next(iter(tree.score_chunks("physical storage media", []))) == "c1"
     assert next(iter(tree.score_chunks("PHYSICAL STORAGE MEDIA", []))) == "c1"
     assert list(tree.score_chunks("What is a B+-tree index?", [])) == ["c3"]
@@ -276,7 +286,7 @@ def test_queries_match_headings_despite_case_and_number() -> None:
 
 
 def test_query_without_common_words_has_no_score() -> None:
-    tree = example_tree()
+    tree = build_example_tree()
     assert tree.score_chunks("quantum chromodynamics", []) == {}
     assert tree.score_chunks("", ["unheard of"]) == {}
     assert SectionTree({}).score_chunks("anything", ["disk"]) == {}
@@ -285,23 +295,29 @@ def test_query_without_common_words_has_no_score() -> None:
 def test_ties_inside_a_section_use_another_score() -> None:
     chunks = [make_chunk(i, "1 Disks") for i in range(4)] + [make_chunk(4, "2 Disks and tapes")]
     tree = build_section_tree(chunks)
-    exact = tree.score_chunks("disks", [])
-    assert list(exact)[:4] == ["c0", "c1", "c2", "c3"]
-    assert len({exact[f"c{i}"] for i in range(4)}) == 1
+    scores = tree.score_chunks("disks", [])
+    assert list(scores)[:4] == ["c0", "c1", "c2", "c3"]
+    assert len({scores[f"c{i}"] for i in range(4)}) == 1
 
-    broken = tree.score_chunks(
+    tie_broken_scores = tree.score_chunks(
         "disks", [], tie_scores={"c2": 7.5, "c1": 3.0, "c3": 3.0, "c4": 99.0}
     )
-    assert list(broken) == ["c2", "c1", "c3", "c0", "c4"]
-    assert broken["c2"] > broken["c1"] == broken["c3"] > broken["c0"] > broken["c4"]
-    for key, score in broken.items():
-        assert score == pytest.approx(exact[key], rel=MAX_TIE_REDUCTION)
+    assert list(tie_broken_scores) == ["c2", "c1", "c3", "c0", "c4"]
+    assert (
+        tie_broken_scores["c2"]
+        > tie_broken_scores["c1"]
+        == tie_broken_scores["c3"]
+        > tie_broken_scores["c0"]
+        > tie_broken_scores["c4"]
+    )
+    for key, score in tie_broken_scores.items():
+        assert score == pytest.approx(scores[key], rel=MAX_TIE_REDUCTION)
 
 
 def test_invalid_json_is_refused() -> None:
-    good = example_tree().to_json()
-    rows = good["nodes"]
-    for bad in (
+    valid_json = build_example_tree().to_json()
+    rows = valid_json["nodes"]
+    for invalid_json in (
         [],
         {"schema": 2, "nodes": []},
         {"schema": 1},
@@ -311,13 +327,13 @@ def test_invalid_json_is_refused() -> None:
         {"schema": 1, "nodes": [rows[0] | {"parent": rows[0]["id"]}]},
         {"schema": 1, "nodes": [rows[0] | {"parent": "nobody"}]},
     ):
-        with pytest.raises(ValueError, match=r"\w"):
-            SectionTree.from_json(bad)
+        with pytest.raises(ValueError, match=r"\w"):  # any message
+            SectionTree.from_json(invalid_json)
 
 
 def test_deep_and_wide_trees_are_built() -> None:
-    deep = build_section_tree([make_chunk(0, *(f"h{i}" for i in range(3_000)))])
-    assert len(deep.nodes) <= 64
-    assert next(node for node in deep.nodes.values() if node.chunk_ids).heading == "h2999"
-    wide = build_section_tree([make_chunk(i, f"h{i // 2}", "Exercises") for i in range(4_000)])
-    assert len(wide.nodes) == 4_000
+    deep_tree = build_section_tree([make_chunk(0, *(f"h{i}" for i in range(3_000)))])
+    assert len(deep_tree.nodes) <= 64  # MAX_DEPTH; the headings between are left out
+    assert next(node for node in deep_tree.nodes.values() if node.chunk_ids).heading == "h2999"
+    wide_tree = build_section_tree([make_chunk(i, f"h{i // 2}", "Exercises") for i in range(4_000)])
+    assert len(wide_tree.nodes) == 4_000

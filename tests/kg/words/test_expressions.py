@@ -1,4 +1,4 @@
-"""Templates compiled to Python functions render exactly as Jinja2 does, errors included."""
+"""Tests that templates compiled to Python functions render, or fail, exactly as in Jinja2."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _extend_expressions(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]
         st.tuples(inner, binary, inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
         st.tuples(inner, st.just("if"), inner).map(lambda t: f"({t[0]} if {t[2]})"),
-        inner.map(lambda one: f"(not {one})"),
+        inner.map(lambda operand: f"(not {operand})"),
         st.tuples(_methods, inner, inner).map(lambda t: f"({t[0].format(t[1], t[2])})"),
         st.tuples(inner, st.lists(_literals, max_size=3)).map(
             lambda t: f"({t[0]} in [{', '.join(t[1])}])"
         ),
-        inner.map(lambda one: f"({one} | upper)"),
+        inner.map(lambda operand: f"({operand} | upper)"),
     )
 
 
@@ -60,17 +60,17 @@ def test_rendering_equals_jinja(source: str, label: str, iri: str) -> None:
     tree = templates._ENVIRONMENT.parse(source)
     output = compile_output(tree)
     if output is None:
-        return
+        return  # The template is not compiled; Jinja2 itself renders it.
     values = {"label": label, "iri": iri}
     try:
-        wanted: str | None = templates._ENVIRONMENT.from_string(source).render(values)
+        expected: str | None = templates._ENVIRONMENT.from_string(source).render(values)
     except ERRORS:
-        wanted = None
+        expected = None
     try:
-        found: str | None = output(values)
+        actual: str | None = output(values)
     except ERRORS:
-        found = None
-    assert found == wanted
+        actual = None
+    assert actual == expected
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_rendering_equals_jinja(source: str, label: str, iri: str) -> None:
         "a {{ label ~ 1 ~ none }}",
     ],
 )
-def test_common_templates_need_no_jinja(source: str) -> None:
+def test_common_templates_are_compiled_without_jinja(source: str) -> None:
     output = compile_output(templates._ENVIRONMENT.parse(source))
     assert output is not None
     for label in ("Gambia", "Bear Creek (a)", "Bear", "Isle of the West"):
@@ -93,5 +93,5 @@ def test_common_templates_need_no_jinja(source: str) -> None:
     "source",
     ["{{ label | an }}", "{% if label %}x{% endif %}", "{{ label if iri }}", "{{ label[1:] }}"],
 )
-def test_other_templates_are_left_to_jinja(source: str) -> None:
+def test_unsupported_templates_are_not_compiled(source: str) -> None:
     assert compile_output(templates._ENVIRONMENT.parse(source)) is None

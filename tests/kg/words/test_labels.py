@@ -1,4 +1,4 @@
-"""Labels of entities: preference, decoding, look-up, homonyms, hostile text."""
+"""Tests of entity labels: their order of preference, decoding, look-up, homonyms, hostile text."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ def make_graph(*rows):
 
 
 def test_labels_are_ordered_by_language_then_kind():
-    g = make_graph(
+    graph = make_graph(
         ("x", ALT, '"Alias"@en'),
         ("x", RDFS_LABEL, '"Rhein"@de'),
         ("x", RDFS_LABEL, '"Rhine"@en-gb'),
         ("x", PREF, '"Plain"'),
     )
-    assert Labels(g).get_label(E + "x") == "Rhine"
-    assert Labels(g, ["de"]).get_label(E + "x") == "Rhein"
-    assert Labels(g, ["fr"]).get_label(E + "x") == "Plain"
-    assert Labels(g).list_names(E + "x") == ["Rhine", "Plain", "Rhein", "Alias"]
+    assert Labels(graph).get_label(E + "x") == "Rhine"
+    assert Labels(graph, ["de"]).get_label(E + "x") == "Rhein"
+    assert Labels(graph, ["fr"]).get_label(E + "x") == "Plain"
+    assert Labels(graph).list_names(E + "x") == ["Rhine", "Plain", "Rhein", "Alias"]
 
 
 def test_exact_language_is_preferred_to_a_variant():
-    g = make_graph(("x", RDFS_LABEL, '"Colour"@en-gb'), ("x", RDFS_LABEL, '"Color"@en'))
-    assert Labels(g).get_label(E + "x") == "Color"
+    graph = make_graph(("x", RDFS_LABEL, '"Colour"@en-gb'), ("x", RDFS_LABEL, '"Color"@en'))
+    assert Labels(graph).get_label(E + "x") == "Color"
 
 
-def test_alias_is_the_label_of_last_resort():
-    g = make_graph(
+def test_alias_is_used_if_there_is_no_label():
+    graph = make_graph(
         ("x", ALT, '"Only"'), ("y", RDFS_LABEL, '"  "'), ("z", RDFS_LABEL, "http://e/no")
     )
-    labels = Labels(g)
+    labels = Labels(graph)
     assert labels.get_label(E + "x") == "Only"
     assert labels.get_label(E + "y") == "y"
     assert labels.get_label(E + "z") == "z"
@@ -64,11 +64,11 @@ def test_alias_is_the_label_of_last_resort():
         ("a b", "a b"),
     ],
 )
-def test_iri_tail(iri, tail):
+def test_iri_tail_is_the_decoded_last_part(iri, tail):
     assert iri_tail(iri) == tail
 
 
-def test_labels_of_other_terms():
+def test_literals_blank_nodes_and_unlabelled_iris_have_labels():
     labels = Labels(make_graph(("x", RDFS_LABEL, '"two\\n lines"')))
     assert labels.get_label(E + "x") == "two lines"
     assert labels.get_label('"5"^^<http://www.w3.org/2001/XMLSchema#integer>') == "5"
@@ -77,7 +77,7 @@ def test_labels_of_other_terms():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("name", "variant"),
     [
         ("The Rhine", "rhine"),
         ("São Paulo", "sao paulo"),
@@ -88,43 +88,43 @@ def test_labels_of_other_terms():
         ("Ｒｈｉｎｅ", "rhine"),
     ],
 )
-def test_equal_names_are_normalised_alike(one, other):
-    assert normalise_name(one) == normalise_name(other)
+def test_equal_names_are_normalised_alike(name, variant):
+    assert normalise_name(name) == normalise_name(variant)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("!!!", "???"), ("कि", "की"), ("The", "A"), ("Main", "Maine")]
+    ("name", "other_name"), [("!!!", "???"), ("कि", "की"), ("The", "A"), ("Main", "Maine")]
 )
-def test_different_names_stay_distinct(one, other):
-    assert normalise_name(one) != normalise_name(other)
+def test_different_names_stay_distinct(name, other_name):
+    assert normalise_name(name) != normalise_name(other_name)
 
 
 @settings(deadline=None)
 @given(st.text(max_size=30))
-@example("\U0001d6a8")  # a mathematical Alpha: a capital only after decomposition
+@example("\U0001d6a8")  # A mathematical Alpha, which is a capital letter only when decomposed.
 def test_normalising_is_idempotent(name):
-    once = normalise_name(name, ())
-    assert normalise_name(once, ()) == once
+    normalised = normalise_name(name, ())
+    assert normalise_name(normalised, ()) == normalised
 
 
-def test_find_prefers_labels_over_aliases():
-    g = make_graph(
+def test_find_entities_prefers_labels_over_aliases():
+    graph = make_graph(
         ("alias", RDFS_LABEL, '"Rhine"'),
         ("alias", ALT, '"Main"'),
         ("label", RDFS_LABEL, '"Main"'),
         ("no_label", E + "p", E + "The_Elbe"),
     )
-    labels = Labels(g)
+    labels = Labels(graph)
     assert labels.find_entities("the main") == [E + "label", E + "alias"]
     assert labels.find_entities("Elbe") == [E + "The_Elbe"]
     assert labels.find_entities("No label") == [E + "no_label"]
     assert labels.find_entities("nobody") == []
-    assert labels.find_entities("label") == []  # rdfs:label itself is vocabulary, not an entity
+    assert labels.find_entities("label") == []  # rdfs:label itself is not an entity.
     assert "elbe" in set(labels.iter_names())
 
 
 def test_homonyms_are_shared_labels_and_aliases():
-    g = make_graph(
+    graph = make_graph(
         ("c1", RDFS_LABEL, '"Colorado River"'),
         ("c2", RDFS_LABEL, '"Colorado River (Texas)"'),
         ("c2", ALT, '"the Colorado river"'),
@@ -133,18 +133,18 @@ def test_homonyms_are_shared_labels_and_aliases():
         ("p", RDFS_LABEL, '"Rhine"'),
         ("c3", E + "p", E + "c1"),
     )
-    assert Labels(g).find_homonyms() == {"Colorado River": [E + "c1", E + "c2"]}
+    assert Labels(graph).find_homonyms() == {"Colorado River": [E + "c1", E + "c2"]}
 
 
 @settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_hostile_labels_are_kept_without_a_crash(label, iri):
-    g = Graph.from_claims([Claim(E + iri, RDFS_LABEL, write_literal(label))])
-    labels = Labels(g)
-    shown = labels.get_label(E + iri)
-    assert "\n" not in shown
+    graph = Graph.from_claims([Claim(E + iri, RDFS_LABEL, write_literal(label))])
+    labels = Labels(graph)
+    shown_label = labels.get_label(E + iri)
+    assert "\n" not in shown_label
     if label.split():
-        assert shown == " ".join(label.split())
+        assert shown_label == " ".join(label.split())
         assert labels.find_entities(label) == [E + iri]
 
 
@@ -158,18 +158,20 @@ NAMES = st.sampled_from(
     st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from(LABEL_PREDICATES), NAMES)),
     st.lists(st.tuples(st.sampled_from("vwxyz"), st.sampled_from("vwxyz"))),
 )
-def test_name_index_agrees_with_single_lookups(named, edges):
-    rows = [(s, p, write_literal(name, language="en")) for s, p, name in named]
-    g = make_graph(*rows, *((s, E + "p", E + o) for s, o in edges))
-    labels = Labels(g)
-    nodes = dict.fromkeys([*(E + s for s, _, _ in named), *(E + n for edge in edges for n in edge)])
+def test_name_index_agrees_with_single_lookups(named_nodes, edges):
+    rows = [(s, p, write_literal(name, language="en")) for s, p, name in named_nodes]
+    graph = make_graph(*rows, *((s, E + "p", E + o) for s, o in edges))
+    labels = Labels(graph)
+    nodes = dict.fromkeys(
+        [*(E + s for s, _, _ in named_nodes), *(E + n for edge in edges for n in edge)]
+    )
     expected: dict[str, set[str]] = {}
     for node in nodes:
         for name in labels.list_names(node):
             expected.setdefault(labels.to_normal_form(name), set()).add(node)
     assert {name: set(labels.find_entities(name)) for name in labels.iter_names()} == expected
     assert all(
-        len(labels.find_entities(name)) == len(bearers) for name, bearers in expected.items()
+        len(labels.find_entities(name)) == len(entities) for name, entities in expected.items()
     )
 
 

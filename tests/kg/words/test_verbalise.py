@@ -1,4 +1,4 @@
-"""Sentences: grammatical for any label, faithful to every value, plain for any graph content."""
+"""Tests that sentences about a graph are grammatical, state every value and contain no markup."""
 
 import re
 import sys
@@ -30,13 +30,13 @@ def make_iri(name: str) -> str:
     return BASE + name
 
 
-def label_claim(name: str, text: str) -> Claim:
+def make_label_claim(name: str, text: str) -> Claim:
     return Claim(make_iri(name), RDFS + "label", write_literal(text))
 
 
-def make_verbaliser(*claims: Claim, **domain: object) -> Verbaliser:
+def make_verbaliser(*claims: Claim, **domain_fields: object) -> Verbaliser:
     graph = Graph.from_claims(claims)
-    test_domain = Domain(name="test", graph_files=(), shapes_files=(), **domain)  # type: ignore[arg-type]  # test values
+    test_domain = Domain(name="test", graph_files=(), shapes_files=(), **domain_fields)  # type: ignore[arg-type]  # test values
     return Verbaliser(test_domain, Labels(graph), graph)
 
 
@@ -44,7 +44,7 @@ def make_verbaliser(*claims: Claim, **domain: object) -> Verbaliser:
 
 
 @pytest.mark.parametrize(
-    ("name", "fact", "denied", "question"),
+    ("name", "fact", "denial", "question"),
     [
         ("hasMouth", "A mouth of S is O.", "O is not a mouth of S.", "Is O a mouth of S?"),
         ("inflow", "An inflow of S is O.", "O is not an inflow of S.", "Is O an inflow of S?"),
@@ -72,23 +72,25 @@ def make_verbaliser(*claims: Claim, **domain: object) -> Verbaliser:
          "For S, the value of “{{7*7}}” is not O.", "Is O the value of “{{7*7}}” for S?"),
     ],
 )  # fmt: skip
-def test_default_wording(name: str, fact: str, denied: str, question: str) -> None:
+def test_default_wording_follows_the_predicate_name(
+    name: str, fact: str, denial: str, question: str
+) -> None:
     verbaliser = make_verbaliser(
-        label_claim("s", "S"),
-        label_claim("o", "O"),
+        make_label_claim("s", "S"),
+        make_label_claim("o", "O"),
         Claim(make_iri("s"), make_iri("p"), make_iri("o")),
     )
     verbaliser = verbaliser.with_label(make_iri("p"), name)
     claim = Claim(make_iri("s"), make_iri("p"), make_iri("o"))
     assert verbaliser.render_fact(claim) == fact
-    assert verbaliser.render_denial(claim) == denied
+    assert verbaliser.render_denial(claim) == denial
     assert verbaliser.render_questions(claim)[0] == question
     assert len(verbaliser.render_questions(claim)) >= 2
 
 
 def test_predicates_with_one_value_per_subject_take_the_definite_article() -> None:
     verbaliser = make_verbaliser(
-        label_claim("s", "S"), label_claim("o", "O"),
+        make_label_claim("s", "S"), make_label_claim("o", "O"),
         Claim(make_iri("s"), make_iri("mayor"), make_iri("o")),
         Claim(make_iri("mayor"), RDF_TYPE, OWL + "FunctionalProperty"),
         Claim(make_iri("s"), make_iri("area"), write_literal("7", XSD + "integer")),
@@ -114,7 +116,7 @@ def test_predicates_with_one_value_per_subject_take_the_definite_article() -> No
      ("country traversed", "quoted"), ("top speed", "noun"), ("", "quoted"),
      ("a b c d e f g", "quoted")],
 )  # fmt: skip
-def test_kinds_of_label(text: str, kind: str) -> None:
+def test_kind_of_a_label_is_recognised(text: str, kind: str) -> None:
     assert parse_label(text).kind == kind
 
 
@@ -130,7 +132,7 @@ def test_names_are_split_into_words() -> None:
 def test_sentences_are_one_plain_line_for_any_labels(pred: str, subj: str, obj: str) -> None:
     wording = make_default_wording(pred)
     verbaliser = make_verbaliser(
-        label_claim("s", subj), label_claim("o", obj), predicates={make_iri("p"): wording}
+        make_label_claim("s", subj), make_label_claim("o", obj), predicates={make_iri("p"): wording}
     )
     claim = Claim(make_iri("s"), make_iri("p"), make_iri("o"))
     for text, end in [(verbaliser.render_fact(claim), "."), (verbaliser.render_denial(claim), "."),
@@ -143,19 +145,24 @@ def test_sentences_are_one_plain_line_for_any_labels(pred: str, subj: str, obj: 
 
 # -- names ---------------------------------------------------------------------------------------
 
-NAMING = {
+NAMING_TEMPLATES = {
     make_iri("Water"): "the {{ label }}",
     make_iri("Lake"): "{{ 'the ' if label.endswith('Sea') }}{{ label }}",
 }
 
 
 def test_naming_template_of_the_most_specific_class_is_used() -> None:
-    sub = Claim(make_iri("Lake"), RDFS + "subClassOf", make_iri("Water"))
+    subclass = Claim(make_iri("Lake"), RDFS + "subClassOf", make_iri("Water"))
     verbaliser = make_verbaliser(
-        sub, label_claim("c", "Constance"), Claim(make_iri("c"), RDF_TYPE, make_iri("Lake")),
-        Claim(make_iri("c"), RDF_TYPE, make_iri("Water")), label_claim("r", "Rhine"),
-        Claim(make_iri("r"), RDF_TYPE, make_iri("Water")), label_claim("x", "Xyz"), naming=NAMING,
-    )  # fmt: skip
+        subclass,
+        make_label_claim("c", "Constance"),
+        Claim(make_iri("c"), RDF_TYPE, make_iri("Lake")),
+        Claim(make_iri("c"), RDF_TYPE, make_iri("Water")),
+        make_label_claim("r", "Rhine"),
+        Claim(make_iri("r"), RDF_TYPE, make_iri("Water")),
+        make_label_claim("x", "Xyz"),
+        naming=NAMING_TEMPLATES,
+    )
     assert verbaliser.render_term(make_iri("c")) == "Constance"
     assert verbaliser.render_term(make_iri("r")) == "the Rhine"
     assert verbaliser.render_term(make_iri("x")) == "Xyz"
@@ -165,11 +172,11 @@ def test_naming_template_of_the_most_specific_class_is_used() -> None:
 
 def test_homonyms_get_different_names() -> None:
     verbaliser = make_verbaliser(
-        label_claim("a/colorado", "Colorado"), label_claim("b/colorado", "Colorado"),
-        label_claim("c", "Colorado"),
+        make_label_claim("a/colorado", "Colorado"), make_label_claim("b/colorado", "Colorado"),
+        make_label_claim("c", "Colorado"),
         Claim(make_iri("c"), "http://www.w3.org/2004/02/skos/core#altLabel",
               write_literal("Third one")),
-        label_claim("plain", "Rhine"),
+        make_label_claim("plain", "Rhine"),
     )  # fmt: skip
     names = [
         verbaliser.render_term(make_iri(n)) for n in ("a/colorado", "b/colorado", "c", "plain")
@@ -181,7 +188,7 @@ def test_homonyms_get_different_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("{{7*7}}", "{{7*7}}"),
         ("{% raw %}", "{% raw %}"),
@@ -194,20 +201,26 @@ def test_homonyms_get_different_names() -> None:
         ("x" * 10_000, "x" * 199 + "…"),
     ],
 )
-def test_hostile_labels_stay_plain_text(text: str, shown: str) -> None:
-    verbaliser = make_verbaliser(
-        label_claim("s", text), label_claim("o", "O"), naming={make_iri("C"): "the {{ label }}"},
-        predicates={make_iri("p"): PredicateWording(label="p", fact="{{ subj }} p {{ obj }}.",
-                    denied="{{ subj }} not p {{ obj }}.", questions=("{{ subj }} p {{ obj }}?",))},
-    )  # fmt: skip
-    assert verbaliser.render_term(make_iri("s")) == shown
-    assert verbaliser.render_fact(Claim(make_iri("s"), make_iri("p"), make_iri("o"))).endswith(
-        f"{shown[1:]} p O."
+def test_hostile_labels_stay_plain_text(text: str, expected: str) -> None:
+    wording = PredicateWording(
+        label="p",
+        fact="{{ subj }} p {{ obj }}.",
+        denied="{{ subj }} not p {{ obj }}.",
+        questions=("{{ subj }} p {{ obj }}?",),
     )
+    verbaliser = make_verbaliser(
+        make_label_claim("s", text),
+        make_label_claim("o", "O"),
+        naming={make_iri("C"): "the {{ label }}"},
+        predicates={make_iri("p"): wording},
+    )
+    assert verbaliser.render_term(make_iri("s")) == expected
+    fact = verbaliser.render_fact(Claim(make_iri("s"), make_iri("p"), make_iri("o")))
+    assert fact.endswith(f"{expected[1:]} p O.")  # The first letter may be capitalised.
 
 
 @pytest.mark.parametrize(
-    ("lexical", "datatype", "shown"),
+    ("lexical", "datatype", "expected"),
     [
         ("1233", "integer", "1,233"), ("+12", "integer", "12"), ("-1234567", "int", "-1,234,567"),
         ("007", "integer", "7"), ("0", "integer", "0"), ("1234.50", "decimal", "1,234.50"),
@@ -220,11 +233,11 @@ def test_hostile_labels_stay_plain_text(text: str, shown: str) -> None:
         ("1", "boolean", "true"), ("false", "boolean", "false"), ("a  b", "string", "a b"),
     ],
 )  # fmt: skip
-def test_literals(lexical: str, datatype: str, shown: str) -> None:
-    assert format_literal(lexical, XSD + datatype) == shown
+def test_literals_are_formatted_for_readers(lexical: str, datatype: str, expected: str) -> None:
+    assert format_literal(lexical, XSD + datatype) == expected
 
 
-def test_units_years_and_languages() -> None:
+def test_units_years_and_languages_are_rendered() -> None:
     verbaliser = make_verbaliser(
         predicates={
             make_iri("len"): PredicateWording(
@@ -257,9 +270,11 @@ def test_number_of_a_million_digits_is_fast() -> None:
 # -- the shared vocabulary and the shipped domains -----------------------------------------------
 
 
-def test_types_and_subclasses() -> None:
+def test_types_and_subclasses_are_rendered() -> None:
     verbaliser = make_verbaliser(
-        label_claim("rhine", "Rhine"), label_claim("River", "River"), label_claim("Inlet", "Inlet")
+        make_label_claim("rhine", "Rhine"),
+        make_label_claim("River", "River"),
+        make_label_claim("Inlet", "Inlet"),
     )
     assert (
         verbaliser.render_fact(Claim(make_iri("rhine"), RDF_TYPE, make_iri("River")))
@@ -272,8 +287,8 @@ def test_types_and_subclasses() -> None:
         verbaliser.render_denial(Claim(make_iri("rhine"), RDF_TYPE, make_iri("River")))
         == "Rhine is not a river."
     )
-    sub = Claim(make_iri("Inlet"), RDFS + "subClassOf", make_iri("River"))
-    assert verbaliser.render_fact(sub) == "Every inlet is a river."
+    subclass_claim = Claim(make_iri("Inlet"), RDFS + "subClassOf", make_iri("River"))
+    assert verbaliser.render_fact(subclass_claim) == "Every inlet is a river."
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +299,7 @@ def rivers() -> KnowledgeBase:
 @pytest.mark.parametrize("name", list_shipped_domains())
 def test_no_shipped_sentence_is_malformed(name: str) -> None:
     kb = open_shipped(name)
-    bad = re.compile(
+    malformed_text = re.compile(
         r"\b(the the|a the|an the|the an|a an|the a|of of|is is)\b|\s[.,?]|[.?]{2}|[{}]|\bNone\b"
         r"|  |\ba (?=[aeio]\w)|\ban (?=[bcdfgjklmnpqrstvwxyz]\w)", re.IGNORECASE,
     )  # fmt: skip
@@ -296,11 +311,11 @@ def test_no_shipped_sentence_is_malformed(name: str) -> None:
             labels = [kb.labels.get_label(term) for term in (claim.subj, claim.obj)]
             for text in (*statements, *questions):
                 n_checked += 1
-                # Not checked inside names, which may have any form ("Huai'an", "’s-Gravenzande").
+                # Names are not checked; they may have any form ("Huai'an", "’s-Gravenzande").
                 for label in sorted(labels, key=len, reverse=True):
                     text = text.replace(label, "Name", 1)
                 assert text[0].isupper() or text[0].isdigit(), text
-                assert not bad.search(text), text
+                assert not malformed_text.search(text), text
             assert all(text.endswith("?") for text in questions)
             assert all(text.endswith(".") for text in statements)
             assert len({*statements, *questions}) == len(questions) + 2
@@ -317,9 +332,9 @@ def test_river_names_are_unique(rivers: KnowledgeBase) -> None:
     assert len(set(names)) == len(names) > 30
 
 
-def test_label_override() -> None:
+def test_with_label_replaces_the_wording_of_a_predicate() -> None:
     verbaliser = make_verbaliser(
-        label_claim("s", "S"), label_claim("o", "O"),
+        make_label_claim("s", "S"), make_label_claim("o", "O"),
         predicates={make_iri("p"): PredicateWording(
             label="mouth", fact="{{ subj }} → {{ obj }}.", denied="x", questions=("q?",))},
     )  # fmt: skip
@@ -335,7 +350,7 @@ def test_label_override() -> None:
 # -- plain text ----------------------------------------------------------------------------------
 
 
-def test_articles_lists_and_capitals() -> None:
+def test_articles_lists_and_capitals_are_written_in_good_english() -> None:
     nouns = ("apple", "hour", "university", "umbrella", "European", "one-way")
     assert [add_article(noun) for noun in nouns] == [
         "an apple", "an hour", "a university", "an umbrella", "a European", "a one-way",
@@ -350,7 +365,7 @@ def test_articles_lists_and_capitals() -> None:
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=500), st.integers(2, 100))
 def test_clean_text_is_idempotent_and_bounded(text: str, limit: int) -> None:
-    once = clean_text(text, limit)
-    assert clean_text(once, limit) == once
-    assert len(once) <= limit
-    once.encode("utf-8")
+    cleaned = clean_text(text, limit)
+    assert clean_text(cleaned, limit) == cleaned
+    assert len(cleaned) <= limit
+    cleaned.encode("utf-8")

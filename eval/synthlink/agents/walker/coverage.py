@@ -12,8 +12,9 @@ from eval.synthlink.agents.walker.node_names import Keys, extract_keys
 NAME_WEIGHT: Final = 3.0
 """Weight of a name or number in a question; other content words have weight 1."""
 MIN_COVERAGE: Final = 0.5
-"""Minimum coverage, by weight, at which the evidence is taken to be about the question."""
+"""Minimum coverage, by weight, for the evidence to count as being about the question."""
 _QUESTION_WORDS: Final = frozenset(extract_keys("how why what which whose who when where"))
+"""Keys of words that ask; evidence need not contain them."""
 
 
 def weigh_question_words(question: str) -> dict[str, float]:
@@ -56,10 +57,10 @@ def find_named_subjects(word_weights: dict[str, float], titles: Iterable[str]) -
 
 
 def question_coverage(word_weights: dict[str, float], evidence: Keys) -> float:
-    """Returns the share of a question's words, by weight, that occur in the evidence.
+    """Computes the share of a question's words, by weight, that occur in the evidence.
 
     Returns:
-        In [0, 1]; 1 for a question without content words.
+        The share, in [0, 1]; 1 for a question without content words.
     """
     total = math.fsum(word_weights.values())
     covered = math.fsum(weight for key, weight in word_weights.items() if key in evidence)

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 class FactMap:
     """The asserted facts of a graph, indexed by subject and by object.
 
-    Subjects and objects are nodes, and so are literals. Paths go from subject to object only, so
+    All subjects and objects are nodes, literals included. Paths go from subject to object only, so
     that no path leads *through* a year, a country or a maker that two things share.
 
+    Only asserted facts are used, and of these only facts whose predicate can be asked about.
+    Entailed facts are left out: most repeat an asserted fact in the inverse direction.
+
     Args:
-        kb: the graph. Only its asserted facts are used, and only those whose predicate can be asked
-            about. Entailed facts are left out: most repeat an asserted fact in the inverse
-            direction.
+        kb: the graph.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -53,13 +54,13 @@ class FactMap:
         """
         names: dict[str, list[str]] = {}
         for claim in self.claims:
-            for end in (claim.subj, claim.obj):
-                if end not in names:
-                    literal = end.startswith('"')
-                    names[end] = (
-                        [kb.verbaliser.render_term(end, claim.pred)]
-                        if literal
-                        else kb.labels.list_names(end)
+            for term in (claim.subj, claim.obj):
+                if term not in names:
+                    is_literal = term.startswith('"')
+                    names[term] = (
+                        [kb.verbaliser.render_term(term, claim.pred)]
+                        if is_literal
+                        else kb.labels.list_names(term)
                     )
         return names
 
@@ -74,46 +75,54 @@ class FactMap:
     def is_path_step(self, claim: Claim) -> bool:
         """Returns whether a fact can be a step of a path; otherwise it is a trait of its subject.
 
-        It is a step if any object of its predicate is the subject of other facts (an effect can
-        have effects). Makers, years and countries are never subjects, so they are traits.
+        It is a step if any object of its predicate is the subject of other facts: for instance, an
+        effect can have effects. Makers, years and countries are never subjects, so they are traits.
         """
         return claim.pred in self._path_predicates
 
     def find_nodes_with_trait(self, node: str) -> list[str]:
-        """Finds the nodes that have a node as trait: things made by a person, events of a year."""
+        """Finds the nodes that have a given node as trait, such as the things made by a person."""
         claims = (self.claims[index] for index in self.facts_to_node(node))
         return list(dict.fromkeys(claim.subj for claim in claims if not self.is_path_step(claim)))
 
     def find_nodes_around(self, nodes: Sequence[str], hops: int, max_nodes: int) -> list[str]:
-        """Finds nodes before the first and after the last node of a path, the nearest first.
+        """Finds nodes before the first and after the last node of a path, nearest first.
 
         Args:
             nodes: nodes of the path.
             hops: maximum number of steps from the path; only path steps are followed.
             max_nodes: maximum number of nodes per step and direction.
         """
-        known = dict.fromkeys(nodes)
-        after, before = list(nodes[-1:]), list(nodes[:1])
+        visited = dict.fromkeys(nodes)
+        nodes_after, nodes_before = list(nodes[-1:]), list(nodes[:1])
         for _ in range(hops):
-            after = self._find_next_nodes(
-                after, self.facts_from_node, lambda claim: claim.obj, known, max_nodes
+            nodes_after = self._find_next_nodes(
+                nodes_after, self.facts_from_node, lambda claim: claim.obj, visited, max_nodes
             )
-            before = self._find_next_nodes(
-                before, self.facts_to_node, lambda claim: claim.subj, known, max_nodes
+            nodes_before = self._find_next_nodes(
+                nodes_before, self.facts_to_node, lambda claim: claim.subj, visited, max_nodes
             )
-        return [node for node in known if node not in nodes]
+        return [node for node in visited if node not in nodes]
 
     def _find_next_nodes(
         self,
         nodes: Iterable[str],
         list_facts: Callable[[str], Sequence[int]],
         get_end: Callable[[Claim], str],
-        known: dict[str, None],
+        visited: dict[str, None],
         max_nodes: int,
     ) -> list[str]:
-        """Finds the nodes one path step further that are not in ``known``, and adds them to it."""
+        """Finds the nodes one path step away that are not in ``visited``, and adds them to it.
+
+        Args:
+            nodes: the nodes to start from.
+            list_facts: returns the indices of a node's facts in the direction of the search.
+            get_end: returns the node at the other end of a fact.
+            visited: all nodes found so far, as an ordered set.
+            max_nodes: maximum number of nodes returned.
+        """
         claims = (self.claims[index] for node in nodes for index in list_facts(node))
-        ends = dict.fromkeys(get_end(claim) for claim in claims if self.is_path_step(claim))
-        new = [node for node in ends if node not in known][:max_nodes]
-        known.update(dict.fromkeys(new))
-        return new
+        end_nodes = dict.fromkeys(get_end(claim) for claim in claims if self.is_path_step(claim))
+        new_nodes = [node for node in end_nodes if node not in visited][:max_nodes]
+        visited.update(dict.fromkeys(new_nodes))
+        return new_nodes

@@ -24,8 +24,8 @@ Keys = frozenset[str]
 def extract_keys(text: str) -> Keys:
     """Extracts the content words of a text in the form in which they are compared.
 
-    Words are stemmed; acronyms keep their capitals, so that "LED" does not match "led" nor "AIDS"
-    "aid".
+    Words are stemmed. Acronyms keep their capitals, so that "LED" does not match "led", and "AIDS"
+    does not match "aid".
     """
     return frozenset(
         _make_key(word) for word in split_cased_words(text) if extract_content_words(word)
@@ -62,6 +62,7 @@ class NodeNames:
             for key in dict.fromkeys(key for name in names_of_node for key in name)
         )
         self._rarity = {key: math.log(1 + len(names) / count) for key, count in node_counts.items()}
+        # A word that no name contains is as rare as one in a single name.
         self._unknown_rarity = math.log(1 + len(names))
         self._nodes_by_key: dict[str, list[str]] = {}
         for node, names_of_node in self._keys.items():
@@ -70,7 +71,7 @@ class NodeNames:
                 self._nodes_by_key.setdefault(key, []).append(node)
 
     def compute_rarity(self, key: str) -> float:
-        """Returns ln(1 + nodes / nodes whose names contain the word), an inverse frequency."""
+        """Returns a word's inverse frequency, ln(1 + nodes / nodes whose names contain it)."""
         return self._rarity.get(key, self._unknown_rarity)
 
     def sum_rarity(self, keys: Iterable[str]) -> float:
@@ -78,7 +79,10 @@ class NodeNames:
         return math.fsum(self.compute_rarity(key) for key in keys)
 
     def compute_name_share(self, node: str, keys: Keys) -> float:
-        """Returns the share of a node's name, by rarity, that a text has; the best of its names."""
+        """Returns the share of a node's name, weighted by rarity, that occurs in a text.
+
+        For a node with several names, it is the largest share.
+        """
         best = 0.0
         for name in self._keys.get(node, ()):
             best = max(best, self.sum_rarity(name & keys) / self.sum_rarity(name))
@@ -88,7 +92,7 @@ class NodeNames:
         """Finds the nodes whose names occur in a text, each to a share of at least ``min_share``.
 
         Returns:
-            Node → share of its name, in a fixed order.
+            Node → share of its name that occurs in the text, in a fixed order.
         """
         nodes = dict.fromkeys(
             node for key in sorted(keys) for node in self._nodes_by_key.get(key, ())

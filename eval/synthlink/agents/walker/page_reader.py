@@ -13,8 +13,8 @@ from kg.claims import Claim
 MIN_NAMED_SHARE: Final = 0.5
 """Minimum share of a node's name, by weight, at which a page mentions the node."""
 MAX_READ_LENGTH: Final = 4_000
-"""Maximum number of characters read of a page. In longer texts, two nodes could be mentioned far
-apart and count as support for a fact about both, although the page does not connect them."""
+"""Maximum number of characters of a page that are read. In a longer text, two nodes could be
+mentioned far apart, which does not connect them but would count as support for a fact on both."""
 
 
 class ReadPage(NamedTuple):
@@ -31,7 +31,7 @@ class ReadPage(NamedTuple):
     """Node → share of its name that occurs in the page, at least ``MIN_NAMED_SHARE``."""
 
     def compute_support(self, claim: Claim) -> float:
-        """Returns how far the page mentions both subject and object of a fact, in [0, 1]."""
+        """Returns how completely the page names both subject and object of a fact, in [0, 1]."""
         return min(self.node_shares.get(claim.subj, 0.0), self.node_shares.get(claim.obj, 0.0))
 
 
@@ -48,7 +48,8 @@ class PageReader:
         """Pages in the order they were read."""
         self._node_weights: dict[str, float] = {}
         self._relevance: dict[str, float] = {}
-        self._urls: set[str] = set()
+        """Address of a page → its relevance to the question."""
+        self._read_urls: set[str] = set()
 
     def record_relevance(self, hits: Iterable[Hit]) -> None:
         """Records the relevance of pages from a search for the question itself.
@@ -71,28 +72,28 @@ class PageReader:
         Returns:
             The newly read pages.
         """
-        new: list[ReadPage] = []
+        new_pages: list[ReadPage] = []
         for hit in hits:
-            if hit.page.url in self._urls:
+            if hit.page.url in self._read_urls:
                 continue
-            self._urls.add(hit.page.url)
+            self._read_urls.add(hit.page.url)
             text = hit.page.text[:MAX_READ_LENGTH]
             keys = extract_keys(f"{hit.page.title}\n{text}")
             node_shares = self._node_names.find_named_nodes(keys, MIN_NAMED_SHARE)
             relevance = self._relevance.get(hit.page.url, 0.0)
-            cited = CitedPage(hit.page.url, hit.page.title)
-            new.append(ReadPage(cited, text, relevance, keys, node_shares))
+            cited_page = CitedPage(hit.page.url, hit.page.title)
+            new_pages.append(ReadPage(cited_page, text, relevance, keys, node_shares))
             for node, share in node_shares.items():
                 weight = relevance * share * share
                 self._node_weights[node] = max(self._node_weights.get(node, 0.0), weight)
-        self.pages += new
-        return new
+        self.pages += new_pages
+        return new_pages
 
     @property
     def node_weights(self) -> dict[str, float]:
-        """Node → how much the pages mention it, in [0, 1], in the order nodes were first found."""
+        """Node → how much the pages mention it, in [0, 1]; in the order of the first mentions."""
         return dict(self._node_weights)
 
     def compute_support(self, claim: Claim) -> float:
-        """Returns how far the best page mentions both subject and object of a fact, in [0, 1]."""
+        """Returns the support of the page that supports a fact best, in [0, 1]; 0 for no pages."""
         return max((page.compute_support(claim) for page in self.pages), default=0.0)

@@ -9,7 +9,7 @@ from eval.synthlink.agents.walker.fact_map import FactMap
 from kg.claims import Claim
 
 STEP_COST: Final = 0.35
-"""Cost of a step: a path becomes longer only if it gains more, at this step or later ones."""
+"""Cost of a step. A path becomes longer only if this step, or later ones, gain more than it."""
 SUPPORT_GAIN: Final = 0.5
 """Gain of a step that a page supports fully; less support gains proportionally less."""
 CUE_GAIN: Final = 0.2
@@ -51,15 +51,16 @@ class PathEvidence(NamedTuple):
 def choose_paths(fact_map: FactMap, evidence: PathEvidence, hops: int) -> list[ChosenPath]:
     """Chooses the paths with the highest gain, no two of which share a node, with side facts.
 
-    A path gains the weight of each of its nodes, and something for each step that a page supports
-    or the question asks for; each step has a cost. So a path can connect two things of the question
-    through a few nodes that are mentioned nowhere, but it does not continue to nodes that are
-    mentioned nowhere. Ties go to the path whose facts come first in the graph.
+    The gain of a path is the weight of its nodes, plus ``SUPPORT_GAIN`` and ``CUE_GAIN`` for each
+    step that a page supports or the question asks for, minus ``STEP_COST`` for each step. A path
+    can therefore connect two nodes of the question through a few nodes that are mentioned nowhere,
+    but it does not end in such nodes. Of paths with equal gain, the one whose facts come first in
+    the graph is preferred.
 
     Args:
         fact_map: the facts of the graph.
         evidence: the evidence for nodes and facts.
-        hops: maximum number of steps.
+        hops: maximum number of steps of a path.
 
     Returns:
         At most ``MAX_PATHS`` paths, best first.
@@ -73,31 +74,33 @@ def choose_paths(fact_map: FactMap, evidence: PathEvidence, hops: int) -> list[C
     best = {path.nodes[0]: path for path in beam}
     for _ in range(hops):
         longer_paths = [
-            longer for path in beam for longer in _extend_path(fact_map, evidence, path)
+            longer_path for path in beam for longer_path in _extend_path(fact_map, evidence, path)
         ]
-        beam = sorted(longer_paths, key=lambda path: (-path.gain, path.positions))[:BEAM_WIDTH]
+        beam = sorted(longer_paths, key=lambda path: (-path.gain, path.fact_indices))[:BEAM_WIDTH]
         for path in beam:
             if path.gain > best[path.nodes[0]].gain:
                 best[path.nodes[0]] = path
-    chosen: list[_Path] = []
+    chosen_paths: list[_Path] = []
     used_nodes: set[str] = set()
     for path in sorted(best.values(), key=lambda path: -path.gain):
-        if len(chosen) < MAX_PATHS and used_nodes.isdisjoint(path.nodes):
+        if len(chosen_paths) < MAX_PATHS and used_nodes.isdisjoint(path.nodes):
             used_nodes.update(path.nodes)
-            chosen.append(path)
+            chosen_paths.append(path)
     return [
         ChosenPath(
             path.nodes,
-            tuple(fact_map.claims[index] for index in path.positions),
+            tuple(fact_map.claims[index] for index in path.fact_indices),
             _select_side_facts(fact_map, evidence, path),
         )
-        for path in chosen
+        for path in chosen_paths
     ]
 
 
 class _Path(NamedTuple):
+    """A path during the beam search."""
+
     gain: float
-    positions: tuple[int, ...]
+    fact_indices: tuple[int, ...]
     """Indices of its facts in ``FactMap.claims``."""
     nodes: tuple[str, ...]
 
@@ -113,7 +116,7 @@ def _extend_path(fact_map: FactMap, evidence: PathEvidence, path: _Path) -> Iter
             continue
         gain = evidence.node_weights.get(claim.obj, 0.0) + SUPPORT_GAIN * support - STEP_COST
         gain += CUE_GAIN * (claim.pred in evidence.predicates)
-        yield _Path(path.gain + gain, (*path.positions, index), (*path.nodes, claim.obj))
+        yield _Path(path.gain + gain, (*path.fact_indices, index), (*path.nodes, claim.obj))
 
 
 def _select_side_facts(fact_map: FactMap, evidence: PathEvidence, path: _Path) -> tuple[Claim, ...]:
@@ -131,7 +134,10 @@ def _select_side_facts(fact_map: FactMap, evidence: PathEvidence, path: _Path) -
         claim = fact_map.claims[index]
         support = evidence.compute_support(claim)
         is_asked_for = claim.pred in evidence.predicates and not fact_map.is_path_step(claim)
-        if index not in path.positions and (is_asked_for or support >= MIN_SUPPORT):
+        if index not in path.fact_indices and (is_asked_for or support >= MIN_SUPPORT):
             selected.append((-support, index))
-    limit = max(0, MAX_FACTS - len(path.positions))
-    return tuple(fact_map.claims[index] for index in sorted(i for _, i in sorted(selected)[:limit]))
+    limit = max(0, MAX_FACTS - len(path.fact_indices))
+    return tuple(
+        fact_map.claims[index]
+        for index in sorted(fact_index for _, fact_index in sorted(selected)[:limit])
+    )

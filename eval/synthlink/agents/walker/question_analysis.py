@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
 MIN_ASKED_SHARE: Final = 1 / 3
-"""Minimum share of a node's name, by weight, at which a question mentions the node."""
+"""Minimum share of a node's name, weighted by rarity, at which a question mentions the node."""
 _ANSWER_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "who": ("person", "organisation"),
     "whose": ("person", "organisation"),
@@ -30,17 +30,17 @@ class QuestionAnalysis(NamedTuple):
     keys: Keys
     """Keys of the question's words."""
     node_shares: dict[str, float]
-    """Node → share of its name, by weight, that occurs in the question."""
+    """Node → share of its name, weighted by rarity, that occurs in the question."""
     predicates: frozenset[str]
-    """Predicates that the question has words for, or whose values are of a type it asks for."""
+    """Predicates that the question asks for: by words, or by the type of their values."""
 
 
 class QuestionAnalyser:
     """Analyses questions.
 
     Args:
-        kb: provides the wording of predicates and types.
-        fact_map: provides the predicates and types to look for.
+        kb: the graph, with the wording of its predicates and types.
+        fact_map: the facts whose predicates and types are looked for.
         node_names: finds nodes by their names.
     """
 
@@ -78,8 +78,8 @@ class QuestionAnalyser:
     def _iter_cued_predicates(self, stems: Sequence[str]) -> Iterator[str]:
         """Yields the predicates whose cue words occur in a question.
 
-        At each position the longest cue counts, so that "led to" (a cause) is not taken for "led"
-        (a leader).
+        At each position the longest cue counts, so that "led to" (a cause) is not confused with
+        "led" (a leader).
         """
         start = 0
         while start < len(stems):
@@ -88,6 +88,6 @@ class QuestionAnalyser:
                 if predicates:
                     yield from predicates
                     break
-            else:
+            else:  # no cue begins at this word
                 length = 1
             start += length

@@ -1,4 +1,7 @@
-"""Writes facts as sentences, in the order of the path, joining facts about one thing."""
+"""Orders the facts of an answer along its path, and writes them as sentences.
+
+Facts about the same subject are joined in one sentence where possible.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
 MAX_FACTS_PER_SENTENCE = 3
-"""Maximum number of facts joined in one sentence; facts that differ in their object only count
-once."""
+"""Maximum number of facts joined in one sentence; facts that differ only in their object count as
+one."""
 
 
 def order_facts(fact_map: FactMap, path: ChosenPath) -> tuple[Claim, ...]:
     """Orders the facts of an answer along its path.
 
-    For each node: other facts that lead to it, then its traits, then other facts that lead on from
-    it, then the step to the next node.
+    The order for each node is: side facts with the node as object; its traits; its other side
+    facts; the step to the next node.
     """
     steps = {claim.subj: claim for claim in path.steps}
     path_nodes = frozenset(path.nodes)
@@ -36,9 +39,9 @@ def order_facts(fact_map: FactMap, path: ChosenPath) -> tuple[Claim, ...]:
                 if claim.obj == node and claim.subj not in path_nodes
             )
         )
-        own = [claim for claim in path.side_facts if claim.subj == node]
+        facts_of_node = [claim for claim in path.side_facts if claim.subj == node]
         # False sorts before True: traits come before path steps.
-        ordered.update(dict.fromkeys(sorted(own, key=fact_map.is_path_step)))
+        ordered.update(dict.fromkeys(sorted(facts_of_node, key=fact_map.is_path_step)))
         if node in steps:
             ordered[steps[node]] = None
     return tuple(ordered)
@@ -48,7 +51,7 @@ class SentenceWriter:
     """Writes sentences that state only the given facts.
 
     Args:
-        kb: provides the wording of facts.
+        kb: the graph, with the wording of its facts.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -60,19 +63,20 @@ class SentenceWriter:
 
         Consecutive claims about one subject are joined, up to ``MAX_FACTS_PER_SENTENCE``: "The
         cotton gin came about through Eli Whitney and first appeared in 1794." They are not joined
-        if a domain's wording does not begin with the subject, or if the stream guard does not read
-        exactly these claims from the joined sentence: it may then be ambiguous.
+        if the domain's wording does not begin with the subject. Nor are they joined if the stream
+        guard does not read these claims back from the joined sentence, or does not license all of
+        it: the sentence may then be ambiguous.
 
         Args:
             claims: licensed claims, in order.
         """
         sentences: list[str] = []
-        for run in _group_by_subject(claims):
-            for start in range(0, len(run), MAX_FACTS_PER_SENTENCE):
-                groups = run[start : start + MAX_FACTS_PER_SENTENCE]
-                joined = self._write_joined_sentence(groups)
-                if joined and self._is_read_back(joined, groups):
-                    sentences.append(joined)
+        for predicate_groups in _group_by_subject(claims):
+            for start in range(0, len(predicate_groups), MAX_FACTS_PER_SENTENCE):
+                groups = predicate_groups[start : start + MAX_FACTS_PER_SENTENCE]
+                joined_sentence = self._write_joined_sentence(groups)
+                if joined_sentence and self._is_read_back(joined_sentence, groups):
+                    sentences.append(joined_sentence)
                 else:
                     sentences += [
                         self._kb.verbaliser.render_fact(claim)
@@ -91,23 +95,23 @@ class SentenceWriter:
         return capitalise_sentence(f"{subject} {predicates}") + "."
 
     def _write_clause(self, group: Sequence[Claim]) -> str:
-        """Writes the clause of claims with one predicate: "X came about through A and B"."""
-        first, words = group[0], self._kb.verbaliser
+        """Writes a clause for claims that differ only in their object: "X came through A and B"."""
+        first, verbaliser = group[0], self._kb.verbaliser
         if len(group) == 1:
-            return words.render_clause(first)
-        objects = join_list([words.render_term(claim.obj, claim.pred) for claim in group])
-        return words.fill_clause(first.pred, words.render_term(first.subj), objects)
+            return verbaliser.render_clause(first)
+        objects = join_list([verbaliser.render_term(claim.obj, claim.pred) for claim in group])
+        return verbaliser.fill_clause(first.pred, verbaliser.render_term(first.subj), objects)
 
     def _is_read_back(self, text: str, groups: Sequence[Sequence[Claim]]) -> bool:
         """Returns whether the stream guard reads the claims from a text and licenses all of it."""
         events = list(self._guard.iter_events([text]))
-        read = {claim for event in events for claim in event.claims}
-        written = {claim for group in groups for claim in group}
-        return written <= read and all(event.kind == "licensed" for event in events)
+        claims_read = {claim for event in events for claim in event.claims}
+        claims_written = {claim for group in groups for claim in group}
+        return claims_written <= claims_read and all(event.kind == "licensed" for event in events)
 
 
 def _group_by_subject(claims: Sequence[Claim]) -> list[list[list[Claim]]]:
-    """Groups consecutive claims by subject, and within a subject by predicate."""
+    """Groups consecutive claims by subject, and the claims on each subject by predicate."""
     runs: list[list[list[Claim]]] = []
     for group in _group_by_predicate(claims):
         if runs and runs[-1][0][0].subj == group[0].subj:
@@ -118,7 +122,7 @@ def _group_by_subject(claims: Sequence[Claim]) -> list[list[list[Claim]]]:
 
 
 def _group_by_predicate(claims: Iterable[Claim]) -> list[list[Claim]]:
-    """Groups consecutive claims that differ in their object only."""
+    """Groups consecutive claims that differ only in their object."""
     groups: list[list[Claim]] = []
     for claim in claims:
         if groups and (groups[-1][0].subj, groups[-1][0].pred) == (claim.subj, claim.pred):

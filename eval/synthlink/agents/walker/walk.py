@@ -41,18 +41,18 @@ PASSAGES_PER_ROUND: Final = 8
 RELEVANCE_POOL: Final = 50
 """Number of passages of the first search that give pages a relevance; other pages have 0."""
 FIRST_HOPS: Final = 3
-"""Maximum length of a path in the first round; it grows by one step per round."""
+"""Maximum number of steps of a path in the first round; each round allows one step more."""
 NAMES_PER_QUERY: Final = 6
 """Maximum number of names in one query."""
 MAX_EVIDENCE_PAGES: Final = 4
 """Maximum number of pages that count towards the coverage of a question: among many pages, some
 contain its words by chance."""
 MIN_WHOLE_NAME_SHARE: Final = 0.9
-"""Minimum share of a node's name at which a page is about the node, even without supporting any
+"""Minimum share of a node's name that a page must contain to be about the node, if it supports no
 fact of the answer."""
 MIN_PAGE_RELEVANCE: Final = 0.75
-"""Minimum relevance of the best page that is about the answer. If no such page ranks high for the
-question, the question is about something else."""
+"""Minimum relevance to the question of at least one page about the answer. If there is no such
+page, the question is about something else."""
 QUESTION_WEIGHT: Final = 1.5
 """Weight of a node that the question mentions, relative to one that the best passage mentions."""
 
@@ -67,9 +67,9 @@ class _RoundResult(NamedTuple):
     """The pages that mention the path or its facts, best first."""
     coverage: float = 0.0
     """Share of the question's words, by weight, that facts and pages contain."""
-    is_near: bool = False
-    """Whether a page about the path ranks high for the question, and the facts contain the names of
-    every page title that the question names."""
+    is_about_question: bool = False
+    """Whether a page about the path is relevant to the question, and the facts contain the names in
+    every page title that the question contains."""
     why: str = "neither the question nor a page that was read names anything of the graph"
     """Why there is no answer; empty if there is one."""
 
@@ -84,7 +84,7 @@ class Walk:
         fact_map: the facts of the graph.
         node_names: finds nodes of the graph in texts.
         analysis: the analysis of the question.
-        pages: how pages are used.
+        pages: how pages are used; see ``PageUse``.
     """
 
     def __init__(
@@ -105,12 +105,13 @@ class Walk:
         self._word_weights = weigh_question_words(question)
         self._reader = PageReader(node_names)
         self._subjects: dict[str, Keys] = {}
+        """Page title that the question contains → keys of the names in it."""
         self._searched_nodes: set[str] = set()
         self._result = _RoundResult()
         self._rounds: list[Round] = []
 
     def process_hits(self, hits: Sequence[Hit]) -> None:
-        """Reads the hits of ``query``, and updates answer and query.
+        """Processes one round: reads the hits of ``query``, and updates the answer and the query.
 
         Args:
             hits: passages, best first; in the first round up to ``RELEVANCE_POOL``, of which only
@@ -122,16 +123,18 @@ class Walk:
         if not self._rounds:
             titles = dict.fromkeys(hit.page.title for hit in hits)
             self._subjects = find_named_subjects(self._word_weights, titles)
-        read = self._reader.read_pages(hits)
-        before = frozenset(self._result.facts)
+        new_pages = self._reader.read_pages(hits)
+        previous_facts = frozenset(self._result.facts)
         self._result = self._choose_best_result()
         self._rounds.append(
             Round(
                 query="" if self._pages == "withheld" else self.query,
                 found=tuple(dict.fromkeys(CitedPage(hit.page.url, hit.page.title) for hit in hits)),
-                read=tuple(page.page for page in read),
+                read=tuple(page.page for page in new_pages),
                 links=tuple(
-                    self._make_link(fact) for fact in self._result.facts if fact not in before
+                    self._make_link(fact)
+                    for fact in self._result.facts
+                    if fact not in previous_facts
                 ),
                 answer=""
                 if self._result.why
@@ -142,31 +145,31 @@ class Walk:
 
     def build_trail(self) -> Trail:
         """Builds the trail of the question, after at least one round."""
-        *others, last = self._rounds
-        found_pages = [page for finished in self._rounds for page in finished.found]
-        supporting = () if self._result.why else self._result.pages
+        *earlier_rounds, last_round = self._rounds
+        found_pages = [page for past_round in self._rounds for page in past_round.found]
+        supporting_pages = () if self._result.why else self._result.pages
         return Trail(
-            answer=last.answer,
+            answer=last_round.answer,
             abstained=bool(self._result.why),
-            rounds=(*others, msgspec.structs.replace(last, done=True)),
-            docs=tuple(dict.fromkeys([*(page.page for page in supporting), *found_pages])),
-            verified=tuple(page.text for page in supporting),
+            rounds=(*earlier_rounds, msgspec.structs.replace(last_round, done=True)),
+            docs=tuple(dict.fromkeys([*(page.page for page in supporting_pages), *found_pages])),
+            verified=tuple(page.text for page in supporting_pages),
             why=self._result.why,
         )
 
     def _collect_evidence(self) -> PathEvidence:
         """Collects the evidence for nodes and facts so far.
 
-        The weight of a trait that the question mentions, such as a maker or a year, is also shared
-        equally among the nodes that have this trait.
+        If the question mentions a trait, such as a maker or a year, the weight of this trait is
+        also divided equally among the nodes that have it.
         """
         nodes = self._reader.node_weights
         for node, share in self._analysis.node_shares.items():
             weight = QUESTION_WEIGHT * share * share
             nodes[node] = nodes.get(node, 0.0) + weight
-            with_trait = self._fact_map.find_nodes_with_trait(node)
-            for other in with_trait:
-                nodes[other] = nodes.get(other, 0.0) + weight / len(with_trait)
+            nodes_with_trait = self._fact_map.find_nodes_with_trait(node)
+            for trait_node in nodes_with_trait:
+                nodes[trait_node] = nodes.get(trait_node, 0.0) + weight / len(nodes_with_trait)
         return PathEvidence(
             nodes,
             self._reader.compute_support,
@@ -175,14 +178,17 @@ class Walk:
         )
 
     def _choose_best_result(self) -> _RoundResult:
-        """Chooses, among the paths that gain most, the one that covers most of the question."""
+        """Chooses the best result: of the paths with the highest gain, the one that fits best.
+
+        A path that is about the question comes first, then one that covers more of the question.
+        """
         best = _RoundResult()
         for path in choose_paths(
             self._fact_map, self._collect_evidence(), FIRST_HOPS + len(self._rounds)
         ):
             result = self._assess_path(path)
-            if not best.path.nodes or (result.is_near, result.coverage) > (
-                best.is_near,
+            if not best.path.nodes or (result.is_about_question, result.coverage) > (
+                best.is_about_question,
                 best.coverage,
             ):
                 best = result
@@ -192,34 +198,40 @@ class Walk:
         """Finds the licensed facts of a path, and decides whether they are about the question."""
         name = clean_text(self._kb.verbaliser.render_term(path.nodes[0]))
         verdicts = self._kb.oracle.license_many(order_facts(self._fact_map, path))
-        licensed = tuple(verdict.claim for verdict in verdicts if verdict.label == "E")
-        pages = self._rank_supporting_pages(path, licensed)
-        if not licensed:
+        licensed_facts = tuple(verdict.claim for verdict in verdicts if verdict.label == "E")
+        pages = self._rank_supporting_pages(path, licensed_facts)
+        if not licensed_facts:
             why = f"the graph licenses nothing about {name} that was asked for"
             return _RoundResult(path, (), pages, why=why)
-        evidence = [page for page in pages if _speaks_of_path(page, path, licensed)]
+        evidence_pages = [page for page in pages if _is_about_path(page, path, licensed_facts)]
         fact_keys = frozenset().union(
-            *(extract_keys(self._kb.verbaliser.render_fact(claim)) for claim in licensed)
+            *(extract_keys(self._kb.verbaliser.render_fact(claim)) for claim in licensed_facts)
         )
-        evidence_keys = fact_keys.union(*(page.keys for page in evidence[:MAX_EVIDENCE_PAGES]))
-        share = question_coverage(self._word_weights, evidence_keys)
-        near = any(page.relevance >= MIN_PAGE_RELEVANCE for page in evidence)
-        missing = [title for title, names in self._subjects.items() if not names <= fact_keys]
+        evidence_keys = fact_keys.union(
+            *(page.keys for page in evidence_pages[:MAX_EVIDENCE_PAGES])
+        )
+        coverage = question_coverage(self._word_weights, evidence_keys)
+        ranks_high = any(page.relevance >= MIN_PAGE_RELEVANCE for page in evidence_pages)
+        missing_titles = [
+            title for title, names in self._subjects.items() if not names <= fact_keys
+        ]
         why = ""
-        if missing:
-            why = f"the question is about {clean_text(missing[0])}, what was found is about {name}"
-        elif self._pages != "withheld":  # without pages there is no relevance and little coverage
-            if not near:
+        if missing_titles:
+            title = clean_text(missing_titles[0])
+            why = f"the question is about {title}, what was found is about {name}"
+        # Without pages there is no relevance, and too little coverage to judge by.
+        elif self._pages != "withheld":
+            if not ranks_high:
                 why = f"what the question itself finds is not about {name}"
-            elif share < MIN_COVERAGE:
-                why = f"what was found, about {name}, has {share:.0%} of the question's words"
-        near = near and not missing
-        return _RoundResult(path, licensed, pages, share, near, why)
+            elif coverage < MIN_COVERAGE:
+                why = f"what was found, about {name}, has {coverage:.0%} of the question's words"
+        is_about_question = ranks_high and not missing_titles
+        return _RoundResult(path, licensed_facts, pages, coverage, is_about_question, why)
 
     def _rank_supporting_pages(
         self, path: ChosenPath, facts: Sequence[Claim]
     ) -> tuple[ReadPage, ...]:
-        """Ranks the pages that mention the path or its facts, the one that mentions most first."""
+        """Ranks the pages that mention the path or its facts by how much they mention."""
         scores: dict[int, float] = {}
         for index, page in enumerate(self._reader.pages):
             support = math.fsum(page.compute_support(claim) for claim in facts)
@@ -231,11 +243,11 @@ class Walk:
 
     def _make_link(self, claim: Claim) -> Link:
         """Makes the link of a fact, with the page that supports it best."""
-        url, best = "", 0.0
+        url, best_support = "", 0.0
         for page in self._reader.pages:
             support = page.compute_support(claim)
-            if support > best:
-                url, best = page.page.url, support
+            if support > best_support:
+                url, best_support = page.page.url, support
         return Link(self._kb.verbaliser.render_fact(claim), url, "licensed")
 
     def _make_next_query(self) -> str:
@@ -246,19 +258,19 @@ class Walk:
         """
         if self._pages == "withheld":
             return ""
-        mentioned = self._reader.node_weights
+        mentioned_nodes = self._reader.node_weights
         nodes = self._result.path.nodes
-        unmentioned = [node for node in nodes if node not in mentioned]
-        around = self._fact_map.find_nodes_around(nodes, len(self._rounds), NAMES_PER_QUERY)
-        new = [node for node in (*unmentioned, *around) if node not in self._searched_nodes][
-            :NAMES_PER_QUERY
-        ]
-        self._searched_nodes.update(new)
-        return "; ".join(clean_text(self._kb.verbaliser.render_term(node)) for node in new)
+        unmentioned_nodes = [node for node in nodes if node not in mentioned_nodes]
+        nodes_around = self._fact_map.find_nodes_around(nodes, len(self._rounds), NAMES_PER_QUERY)
+        new_nodes = [
+            node for node in (*unmentioned_nodes, *nodes_around) if node not in self._searched_nodes
+        ][:NAMES_PER_QUERY]
+        self._searched_nodes.update(new_nodes)
+        return "; ".join(clean_text(self._kb.verbaliser.render_term(node)) for node in new_nodes)
 
 
-def _speaks_of_path(page: ReadPage, path: ChosenPath, facts: Sequence[Claim]) -> bool:
-    """Returns whether a page is about a path or its facts, and does not only share some words."""
+def _is_about_path(page: ReadPage, path: ChosenPath, facts: Sequence[Claim]) -> bool:
+    """Returns whether a page is about a path or its facts, rather than sharing some words only."""
     return any(page.compute_support(claim) >= MIN_SUPPORT for claim in facts) or any(
         page.node_shares.get(node, 0.0) >= MIN_WHOLE_NAME_SHARE for node in path.nodes
     )
