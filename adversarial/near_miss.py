@@ -1,9 +1,9 @@
 """Makes near-miss cards: plausible claims, each proved false or unknown over graph and card.
 
-The facts of a near-miss also prove a true claim: the same object with another subject. So the
-object alone does not reveal that the claim of the near-miss is wrong. With ``with_entailed`` the
-true claim becomes a card too. Without it, a near-miss set has no YES card, and a system that never
-answers YES makes no error on it.
+If possible, the facts of a near-miss also prove a true claim: the same object with another
+subject. Then the object alone does not reveal that the claim of the near-miss is wrong. With
+``with_entailed`` the true claim becomes a card too. Without it, a near-miss set has no YES card,
+and a system that never answers YES makes no error on it.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class _NearMissMaker:
             and self._shares_no_class(s, wrong_object)
         ):
             # "Do the Alps have their source in the Inn?" is proved unknown, but the question is
-            # absurd and therefore too easy.
+            # absurd to a reader.
             return None
         entailed_roles = self._find_true_role(s, wrong_object)
         for core in self._iter_cores(s, wrong_object, graph_verdict):

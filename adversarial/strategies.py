@@ -21,7 +21,7 @@ MAX_SAMPLED_NAMES = 1500
 
 
 class Candidate(NamedTuple):
-    """A claim to test: ``subject p wrong``; ``true`` is the object that it was derived from."""
+    """A claim to test, with the wrong object, and the true object that it was derived from."""
 
     subject: int
     wrong_object: int

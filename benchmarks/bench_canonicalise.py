@@ -5,7 +5,8 @@
 Each measurement runs in a separate process, whose peak memory is reported by the system
 (``os.wait4``, the ``getrusage`` of one child). Seconds are CPU seconds without imports and reading;
 ``wall`` is wall-clock time. ``dense`` is the rival: ``linkage(method="complete", metric="cosine")``
-with ``fcluster``. Its memory grows with the square of the size, so it runs up to ``--dense-up-to``.
+with ``fcluster``. Its memory grows with the square of the size, so only sizes up to
+``--dense-up-to`` are given to it.
 
 If distances are exactly equal, SciPy's result depends on the order of its input, and may differ
 from Epoché's. ``ranked`` is SciPy on distances whose ties are broken by the bytes of the vectors,
@@ -47,12 +48,12 @@ def embed_keywords(flags: argparse.Namespace) -> dict[str, Any]:
 
     encode = open_embedder(flags.embedder).encode
     keywords = make_keywords(flags.size, flags.seed)
-    parts = [
+    vector_batches = [
         normalise_rows(encode(keywords[start : start + 4096]))
         for start in range(0, len(keywords), 4096)
     ]
     with flags.file.open("wb") as file:
-        np.save(file, np.concatenate(parts), allow_pickle=False)
+        np.save(file, np.concatenate(vector_batches), allow_pickle=False)
     return {}
 
 
@@ -211,7 +212,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 20_000, 50_000])
     parser.add_argument("--embedders", nargs="+", choices=EMBEDDERS, default=["lexical"])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--threshold", type=float, default=0.78, help="minimum cosine of a group")
+    parser.add_argument("--threshold", type=float, default=0.78, help="minimum cosine in a group")
     parser.add_argument(
         "--max-group-size", type=int, default=30, help="maximum group size of `whole`"
     )

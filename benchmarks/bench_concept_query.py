@@ -51,6 +51,7 @@ def make_workload(
     from retrieval.protocol import Passage
 
     random = np.random.default_rng(seed)
+    # Names of two words: the first words are numbers below 331, the second words numbers from 331.
     names = [f"{_make_word(n % 331)} {_make_word(331 + n // 331)}" for n in range(nodes)]
     probabilities = 1.0 / np.arange(1, nodes + 1) ** 0.6
     probabilities /= probabilities.sum()
@@ -112,9 +113,9 @@ def walk_with_networkx(graph: nx.Graph, seeds: Sequence[str], hops: int) -> dict
             break
         layer_strengths: dict[str, float] = {}
         for node in layer:
-            for neighbour, data in graph[node].items():
+            for neighbour, edge in graph[node].items():
                 if neighbour not in strength:
-                    new_strength = strength[node] * 0.5 * data["weight"] / heaviest
+                    new_strength = strength[node] * 0.5 * edge["weight"] / heaviest
                     layer_strengths[neighbour] = max(
                         new_strength, layer_strengths.get(neighbour, 0.0)
                     )
@@ -155,13 +156,13 @@ def check_agreement(retriever: ConceptRetriever, workload: Workload, hops: int) 
 
 def main() -> None:
     """Runs the benchmark and prints the table."""
-    flags = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    flags.add_argument("--nodes", type=int, default=100_000)
-    flags.add_argument("--chunks", type=int, default=30_000)
-    flags.add_argument("--keywords", type=int, default=8, help="keywords of a chunk")
-    flags.add_argument("--questions", type=int, default=100)
-    flags.add_argument("--rival-questions", type=int, default=3)
-    arguments = flags.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--chunks", type=int, default=30_000)
+    parser.add_argument("--keywords", type=int, default=8, help="keywords of a chunk")
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--rival-questions", type=int, default=3)
+    arguments = parser.parse_args()
     import networkx as nx
 
     from kg.text.concepts.concept_graph import ConceptGraph

@@ -83,10 +83,10 @@ def score_stream(count: int) -> None:
     start = time.process_time()
     with tempfile.TemporaryFile() as journal:
         for sample, predicted in make_samples(count):
-            extraction = score_sample(sample, predicted).score
-            journal.write(msgspec.json.encode(extraction) + b"\n")
-            tallies.append(extraction.tally)
-            total += extraction.tally
+            score = score_sample(sample, predicted).score
+            journal.write(msgspec.json.encode(score) + b"\n")
+            tallies.append(score.tally)
+            total += score.tally
         size = journal.tell()
     cpu_seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

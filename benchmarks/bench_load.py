@@ -1,4 +1,4 @@
-"""Times loading and closing a graph against rdflib reading the same file.
+"""Times loading a graph and computing its closure against rdflib reading the same file.
 
     python benchmarks/bench_load.py --triples 1000000 --runs 1
 

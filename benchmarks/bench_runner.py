@@ -202,7 +202,7 @@ def run_once(
 
 
 def print_table(rows: dict[str, Measurement], flags: argparse.Namespace, concurrency: int) -> None:
-    """Prints the measurements at one concurrency, compared with the goals."""
+    """Prints the measurements at one concurrency, and compares ours with the others."""
     ceiling = concurrency / flags.delay_ms * 1_000
     print(
         f"\n{flags.items:,} items, {concurrency} at once, answers after {flags.delay_ms:g} ms: "

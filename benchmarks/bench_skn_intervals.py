@@ -2,8 +2,8 @@
 
     python benchmarks/bench_skn_intervals.py --samples 10000
 
-The statistics are those that the published benchmark resamples: accuracy, normalised hallucination
-and groundedness of its six pipelines. The rival is the loop of that benchmark, which calls
+The statistics are those that the published SKN benchmark resamples: accuracy, normalised
+hallucination and groundedness of its six pipelines. The rival is that benchmark's loop, which calls
 ``choice`` and ``mean`` a thousand times for each statistic. It is compared with the functions that
 ``epoche skn run`` uses. Both use the same arrays and the same random stream, so means, bounds and
 deviations must agree.

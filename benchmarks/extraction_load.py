@@ -62,7 +62,7 @@ def make_samples(count: int, *, wrong: float = 0.25, seed: int = 7) -> Iterator[
         count: number of samples.
         wrong: share of fields that are wrong in the extraction. Kinds of error take turns: other
             words, more words, fewer words, another number, another type, a missing field, and a
-            hallucinated one. Array elements are reordered in one of ten arrays.
+            hallucinated one. One of ten arrays of objects is reversed.
         seed: seed of all random choices.
     """
     rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Scores extractions as written in the specification, with jsonschema and python-Levenshtein.
+"""Scores extractions as the benchmark's specification says, with jsonschema and Levenshtein.
 
 This is the direct implementation: it validates, aligns arrays of objects by scipy's assignment,
 flattens both sides, compares field by field, and counts. It leaves out the difficult parts: errors,

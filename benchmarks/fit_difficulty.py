@@ -193,6 +193,7 @@ def evaluate_predictions(predictions: OutOfFoldPredictions, y: Floats) -> dict[s
             "high": round(float(high), 4),
         }
     chance = simulate_chance_error(predicted, bins, measures["ece"](all_questions))
+    # The error that perfectly calibrated probabilities would have by chance.
     results["ece"] |= {"of_a_calibrated_one": round(chance.mean, 4), "p": round(chance.p_value, 4)}
     brier_gain, auroc = results["brier_less_base_rate"], results["auroc"]
     beats_base_rate, orders_questions = brier_gain["high"] < 0, auroc["low"] > 0.5
@@ -243,7 +244,7 @@ def main() -> None:
         kinds.append(question.kind)
     x, y = np.array(rows), np.array(missed_flags)
     report = evaluate_predictions(predict_out_of_fold(x, y), y)
-    report["levels_of_seed"] = levels
+    report["levels_of_seed"] = levels  # levels by the preset named "seed", not by a random seed
     report["missed_by_kind"] = {
         kind: f"{sum(m for m, k in zip(missed_flags, kinds, strict=True) if k == kind):.0f} of "
         f"{kinds.count(kind)}"

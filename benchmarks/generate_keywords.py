@@ -33,22 +33,22 @@ def make_keywords(size: int, seed: int = 0) -> list[str]:
             return list(keywords.values())
         if tries > 40 * size + 100_000:
             break
-        form = normalise_phrase(phrase)
-        if form and form not in keywords:
-            keywords[form] = _vary_spelling(phrase, random_source)
+        normal_form = normalise_phrase(phrase)
+        if normal_form and normal_form not in keywords:
+            keywords[normal_form] = _vary_spelling(phrase, random_source)
     raise ValueError(f"the texts make only {len(keywords)} keywords")
 
 
 def _iter_phrases(random_source: random.Random) -> Iterator[str]:
     """Yields phrases of the texts, shuffled, then endlessly random combinations of their words."""
-    texts = [
+    lines = [
         line
         for folder in TEXTS
         for path in sorted((ROOT / folder).rglob("*.md"))
         for line in path.read_text("utf-8").splitlines()
     ]
     text_phrases: dict[str, None] = {}
-    for line in texts:
+    for line in lines:
         tokens = split_words(line)
         for length in (1, 2, 3):
             for start in range(len(tokens) - length + 1):

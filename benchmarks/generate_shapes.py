@@ -1,7 +1,7 @@
 """Writes shapes of every kind, all of which the graphs of ``generate_graph`` satisfy.
 
 They contain every SHACL Core component, nested and on inverse, sequence, alternative and transitive
-paths, and two SPARQL constraints. Other benchmarks import ``SHAPES``.
+paths, and two SPARQL constraints. ``bench_oracle.py`` imports ``write_shapes``.
 """
 
 from __future__ import annotations

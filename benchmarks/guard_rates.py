@@ -76,7 +76,7 @@ class ClaimSpan(NamedTuple):
 
 
 def make_labelled_claims(kb: KnowledgeBase, count: int) -> list[tuple[Claim, Label, str]]:
-    """Makes claims, each with its label and its origin."""
+    """Makes claims, each with its label and its origin: the label of its card, or "near-miss"."""
     predicates = choose_default_predicates(kb)
     cards = make_cards(kb, CardPlan(predicates=predicates, per_label=count // 3, seed=SEED)).cards
     near_misses = make_near_misses(
@@ -228,7 +228,10 @@ def print_rates(kb: KnowledgeBase, title: str, text: str, spans: list[ClaimSpan]
 
 
 def read_paraphrases(kb: KnowledgeBase) -> tuple[str, list[ClaimSpan]]:
-    """Reads the manual paraphrases as statements; those without a claim count as false."""
+    """Reads the manual paraphrases as statements.
+
+    Those without a claim count as false: they ask more than any claim states.
+    """
     text, spans = "", []
     for line in PARAPHRASES.read_text("utf-8").splitlines():
         row = json.loads(line)

@@ -1,4 +1,4 @@
-"""Chooses the threshold of ``rag`` by its accuracy on development cards of other seeds.
+"""Helps to choose the threshold of ``rag``, by its accuracy on cards that are not reported.
 
     python -m benchmarks.rag_threshold
 

@@ -8,12 +8,12 @@ from kg.claims import Claim
 from kg.oracle import Oracle
 from kg.terms import RDF, XSD
 
-WM = "https://epoche.example/rivers#"
+VOCABULARY = "https://epoche.example/rivers#"
 TYPE = RDF + "type"
-CLAIMS = 1_000
+CLAIM_COUNT = 1_000
 
 
-def make_claims(oracle: Oracle, count: int = CLAIMS) -> list[Claim]:
+def make_claims(oracle: Oracle, count: int = CLAIM_COUNT) -> list[Claim]:
     """Makes claims of every predicate: asserted ones, and ones with exchanged or random terms."""
     rng = random.Random(7)
     index = oracle.closure.index
@@ -22,7 +22,7 @@ def make_claims(oracle: Oracle, count: int = CLAIMS) -> list[Claim]:
     facts = [claim for claim in facts if claim.subj.startswith("http")]
     claims_by_predicate: dict[str, list[Claim]] = {}
     for claim in facts:
-        if claim.pred.startswith(WM) or claim.pred == TYPE:
+        if claim.pred.startswith(VOCABULARY) or claim.pred == TYPE:
             claims_by_predicate.setdefault(claim.pred, []).append(claim)
     predicates = sorted(claims_by_predicate)
     subjects = sorted({claim.subj for claim in facts})

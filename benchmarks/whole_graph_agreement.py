@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
-from rivers_claims import CLAIMS, make_claims
+from rivers_claims import CLAIM_COUNT, make_claims
 
 from kg.claims import Claim
 from kg.domain import load_domain
@@ -41,7 +41,7 @@ class Agreement(msgspec.Struct, frozen=True):
 def main() -> int:
     """Compares claim by claim; returns 0 if all agree."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--claims", type=int, default=CLAIMS)
+    parser.add_argument("--claims", type=int, default=CLAIM_COUNT)
     parser.add_argument("--out", type=Path, default=Path("results/agreement.jsonl"))
     flags = parser.parse_args()
 

@@ -28,9 +28,9 @@ class Role(NamedTuple):
     """The varying term."""
     core: tuple[Fact, ...]
     """The facts that prove the label."""
-    no_other_value: bool = False
-    """Whether the facts may give no other value of ``x``: it would be a second reason for the
-    label."""
+    forbids_other_value: bool = False
+    """Whether the card must not contain a fact with another value of ``x``: it would be a second
+    reason for the label."""
 
 
 def build_context(
@@ -139,7 +139,7 @@ def _list_spare_facts(
         for fact in facts
         if (fact.o if fact.s == x else fact.s) not in excluded
         and not (
-            role.no_other_value
+            role.forbids_other_value
             and fact.p == pool.p
             and not fact.denied
             and (fact.s == x) == varies_subject

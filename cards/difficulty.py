@@ -1,8 +1,9 @@
 """Computes the difficulty level of a card from the subgraph of its claim.
 
 The claim's subject and object are the nodes; ``kg.difficulty.fact_graph`` defines their subgraph
-and explains why it excludes the links between the two. The preset ``seed`` assigns points to the
-features and a level to the sum; its thresholds were set before any system's answers were known.
+and explains why it excludes the links between the two. The scoring preset that is named ``seed``
+(no random seed) assigns points to the features and a level to the sum; its thresholds were set
+before any system's answers were known.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 from cards.card import Difficulty
 from kg.claims import Claim
 from kg.difficulty.fact_graph import FactGraph
-from kg.difficulty.score import SEED, score_features
+from kg.difficulty.score import SEED_PRESET, score_features
 from kg.term_table import TermTable
 
 _LEVELS: dict[str, Difficulty] = {"EASY": "easy", "MEDIUM": "medium", "HARD": "hard"}
@@ -35,7 +36,7 @@ def compute_difficulty(
     """
     nodes = list(dict.fromkeys((terms.intern(claim.subj), terms.intern(claim.obj))))
     features = facts.find_subgraph(nodes, terms.intern(claim.pred)).features
-    score = score_features(features, SEED)
+    score = score_features(features, SEED_PRESET)
     return _LEVELS[score.level], {
         "preset": score.preset,
         "score": score.total,

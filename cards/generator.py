@@ -1,7 +1,8 @@
 """Generates card sets: every label is proved twice and cannot be predicted from the surface.
 
-Cards are made in triplets (see ``cards/context.py``). Predicates take turns until the quota is
-reached; a predicate that has no more triplets is skipped.
+Cards are made in triplets (see ``cards/context.py``; ``cards/pools.py`` defines *anchor* and
+*holder*). Predicates take turns until the quota is reached; a predicate that has no more triplets
+is skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from cards.card import Card
 from cards.context import Role
 from cards.faithfulness import make_counterfactual_cards, make_withheld_card
 from cards.graph_lookup import GraphLookup
-from cards.kinds import COUNTERFACTUAL, WITHHELD
+from cards.kinds import COUNTERFACTUAL, FUNCTIONAL, WITHHELD
 from cards.pools import Pool, VaryingSide
 from cards.prover import Prover
 from cards.recipes import Proposal, Recipes
@@ -48,8 +49,8 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     """Allowed kinds of E and C cards; empty for all."""
     num_facts: int = DEFAULT_NUM_FACTS
-    """Target number of facts per card. The balance between the cards of a triplet may need a few
-    more; a sparse graph may have fewer."""
+    """Target number of facts per card. There may be a few more, so that each entity asked about
+    occurs in the same number of facts; in a sparse graph there may be fewer."""
     faithfulness: bool = False
     """Whether to add ``per_label`` cards of each of the kinds ``withheld`` and ``counterfactual``.
     """
@@ -188,7 +189,8 @@ class PredicateCardMaker:
         self.rng = rng_for(plan.seed, pred)
         e_kinds = tuple(k for k in ("asserted", "inferred") if k in plan.kinds)
         self.sources: list[TripletSource] = []
-        self._allowed_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
+        # "asserted" and "inferred" are kinds of E cards, and "absent" is one of U cards.
+        self._allowed_c_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
         pools = [Pool(lookup, self.p, side, plan.subj_hint) for side in SIDES]
         single_valued = [
             pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
@@ -213,7 +215,7 @@ class PredicateCardMaker:
                     pool,
                     self.prover,
                     recipes,
-                    allowed_kinds=self._allowed_kinds,
+                    allowed_kinds=self._allowed_c_kinds,
                     num_facts=plan.num_facts,
                     rng=self.rng,
                 )
@@ -244,7 +246,8 @@ class PredicateCardMaker:
             # Many proposals fail, so there are more tries than cards needed.
             for _ in range(20 * self.plan.per_label):
                 proposal = _propose_pair(recipes, labels)
-                triplet = source.prove_triplet("functional", proposal) if proposal else None
+                # A C card made here contradicts a limit on the number of values.
+                triplet = source.prove_triplet(FUNCTIONAL, proposal) if proposal else None
                 if triplet is not None and proposal is not None:
                     recipes.used.update(role.x for role in proposal.roles)
                     yield self.write_triplet(triplet)
@@ -295,19 +298,21 @@ def _propose_pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | N
     if pair is None:
         return None
     e_term, anchor = pair
-    core = recipes.find_core(e_term, anchor)
-    if core is None:
+    proof_facts = recipes.find_proof_facts(e_term, anchor)
+    if proof_facts is None:
         return None
     if "U" in labels:
         x = recipes.sample_unknown(e_term, anchor)
         other_role = Role("U", x, ()) if x is not None else None
     else:
-        x = recipes.sample_other_holder(e_term, anchor)
-        facts = recipes.find_core(x, recipes.pool.get_anchors(x)[0]) if x is not None else None
+        x = recipes.sample_other_anchor_holder(e_term, anchor)
+        facts = (
+            recipes.find_proof_facts(x, recipes.pool.get_anchors(x)[0]) if x is not None else None
+        )
         other_role = Role("C", x, facts) if x is not None and facts else None
     if other_role is None or other_role.x == e_term:
         return None
-    return Proposal(anchor, [Role("E", e_term, core), other_role])
+    return Proposal(anchor, [Role("E", e_term, proof_facts), other_role])
 
 
 def _make_two_label_cards(

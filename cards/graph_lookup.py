@@ -121,7 +121,7 @@ class GraphLookup:
         nameable = self._nameable_cache.get(term)
         if nameable is None:
             text = self.terms.get_text(term)
-            # find_entities returns an empty list for a name that was taken from the IRI.
+            # The label must lead to this entity only, or to none.
             nameable = text.startswith('"') or (
                 not text.startswith("_:")
                 and self.kb.labels.find_entities(self.get_label(term)) in ([text], [])

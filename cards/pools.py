@@ -3,7 +3,8 @@
 A *triplet* of cards (E, C, U) asks about the same predicate and the same *anchor* and varies the
 other term ``x``. Varying the subject suits predicates with one value per subject (the mouth of a
 river); varying the object suits those with one subject per object (the parent company of a firm).
-A *holder* is a term ``x`` that has an anchor in the closure.
+A *holder* is a term ``x`` that has an anchor in the closure. A *member* is an entity of a class
+that many holders have (see ``MIN_CLASS_SHARE``).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ MAX_HOPS = 3
 MAX_CANDIDATES = 12
 """Maximum number of random candidates tried for one role."""
 MAX_BOUND_CANDIDATES = 48
-"""Maximum number of random entities tried to find one whose bound a value violates; few are."""
+"""Maximum number of random entities tried to find one of the few whose bound a value violates."""
 MAX_RANKED = 4
 """Maximum number of suitable candidates from which the most similar one is chosen."""
 
@@ -54,10 +54,10 @@ class Recipes:
     """Samples proposals for one predicate and varying side.
 
     Args:
-        pool: the candidates.
+        pool: the candidates ``x``; ``cards/pools.py`` defines *anchor*, *holder* and *member*.
         prover: finds the premises of inferred triples.
         rng: the random generator.
-        is_single: whether ``x`` can have only one anchor, see ``Pool.is_single_valued``.
+        is_single: whether an ``x`` can have only one anchor, see ``Pool.is_single_valued``.
         e_kinds: kinds of triples to make E cards from: ``asserted``, ``inferred`` or both.
     """
 
@@ -113,15 +113,15 @@ class Recipes:
     def sample_unknown(self, reference: int | None = None, anchor: int | None = None) -> int | None:
         """Samples the entity of a U card.
 
-        It has no anchor if ``x`` can have only one, else another. It is similar to ``reference`` or
-        a random holder, so that U cards are not about unusual entities (lakes among rivers).
+        If an ``x`` can have only one anchor, it has none, else other ones. It is similar to
+        ``reference`` or a random holder, so U cards are not about unusual entities (lakes).
         """
         if reference is None:
             reference = self.pool.sample_holder(self.rng)
         sample = self._sample_member_without_anchor if self.is_single else self._sample_holder
         return self._sample_similar(sample, reference, anchor)
 
-    def sample_other_holder(self, reference: int, anchor: int) -> int | None:
+    def sample_other_anchor_holder(self, reference: int, anchor: int) -> int | None:
         """Samples an entity that has another anchor and is similar to ``reference``."""
         return self._sample_similar(self._sample_holder, reference, anchor)
 
@@ -145,7 +145,7 @@ class Recipes:
                 continue
             x, a = pair
             tried_entities.add(x)
-            if self.is_similar(x, reference) and self._has_equal_overlap(reference, x, a):
+            if self.is_similar(x, reference) and self._shares_as_many_words(reference, x, a):
                 anchors_by_entity[x] = a
                 if len(anchors_by_entity) == MAX_RANKED:
                     break
@@ -178,7 +178,7 @@ class Recipes:
             level = self._popularity_cache[x] = min(3, n_incoming.bit_length())
         return level
 
-    def find_core(self, x: int, a: int) -> tuple[Fact, ...] | None:
+    def find_proof_facts(self, x: int, a: int) -> tuple[Fact, ...] | None:
         """Returns the facts from which ``(x, a)`` follows; None if one has a blank node."""
         facts = self.prover.find_premises(*self.pool.make_triple(x, a))
         return facts if facts and all(self._has_no_blanks(fact) for fact in facts) else None
@@ -194,7 +194,6 @@ class Recipes:
         return self.lookup.is_nameable(x) and self.lookup.is_nameable(a)
 
     def _matches_hint(self, subject: int) -> bool:
-
         hint = self.pool.hint
         return not hint or hint in self.lookup.get_label(subject).casefold()
 
@@ -209,7 +208,8 @@ class Recipes:
         members = self.pool.members_without_anchor
         return members[int(self.rng.random() * len(members))] if members else None
 
-    def _has_equal_overlap(self, reference: int, x: int, anchor: int) -> bool:
+    def _shares_as_many_words(self, reference: int, x: int, anchor: int) -> bool:
+        """Returns whether ``x`` shares as many words with the anchor as ``reference`` does."""
         n_shared = count_shared_words(self.lookup, x, anchor)
         return n_shared == count_shared_words(self.lookup, reference, anchor)
 
@@ -228,7 +228,7 @@ class Recipes:
                 continue
             if reference is not None and (
                 not self.is_similar(x, reference)
-                or (anchor is not None and not self._has_equal_overlap(reference, x, anchor))
+                or (anchor is not None and not self._shares_as_many_words(reference, x, anchor))
             ):
                 continue
             similar.append(x)
@@ -243,16 +243,16 @@ class Recipes:
     def _build_proposal(
         self, anchor: int, e: int, c: Role | None, u: int | None, *, with_types: bool = False
     ) -> Proposal | None:
-        """Builds a proposal; None if a role is missing, two have one entity, or E has no proof."""
-        core = self.find_core(e, anchor)
-        if core is None or c is None or u is None or len({e, c.x, u}) < 3:
+        """Builds a proposal; None if a role or E's proof is missing, or two entities are equal."""
+        proof_facts = self.find_proof_facts(e, anchor)
+        if proof_facts is None or c is None or u is None or len({e, c.x, u}) < 3:
             return None
         # A reader cannot distinguish the anchor from a namesake, so the claims of C and U must not
         # be true of a namesake either.
         namesakes = self.lookup.get_namesakes(anchor)
         if any(self.pool.is_entailed(x, namesake) for namesake in namesakes for x in (c.x, u)):
             return None
-        return Proposal(anchor, [Role("E", e, core), c, Role("U", u, ())], with_types)
+        return Proposal(anchor, [Role("E", e, proof_facts), c, Role("U", u, ())], with_types)
 
     def propose_functional(self) -> Proposal | None:
         """Proposes a C card about an entity that can have one anchor only and has another one."""
@@ -261,10 +261,10 @@ class Recipes:
         if u is None or pair is None:
             return None
         e, anchor = pair
-        x = self.sample_other_holder(u, anchor)
+        x = self.sample_other_anchor_holder(u, anchor)
         if x is None or x == e:
             return None
-        facts = self.find_core(x, self.pool.get_anchors(x)[0])
+        facts = self.find_proof_facts(x, self.pool.get_anchors(x)[0])
         return self._build_proposal(anchor, e, Role("C", x, facts) if facts else None, u)
 
     def propose_denied(self) -> Proposal | None:
@@ -299,7 +299,7 @@ class Recipes:
             candidates = self.rng.sample(candidates, 2 * MAX_CANDIDATES)
         unused = (e for e in candidates if e != x and e not in self.used)
         similar = (
-            e for e in unused if self.is_similar(e, x) and self._has_equal_overlap(x, e, anchor)
+            e for e in unused if self.is_similar(e, x) and self._shares_as_many_words(x, e, anchor)
         )
         holders = itertools.islice(similar, MAX_CANDIDATES)
         by_similarity = sort_by_similarity(self.lookup, self.pool.p, holders, x)
@@ -323,18 +323,18 @@ class Recipes:
             # Another class would reveal the label: a chain of rivers may end in a sea.
             if e in path or x in self.used or self.lookup.get_types(x) != self.lookup.get_types(e):
                 continue
-            is_similar = self.is_similar(x, e) and self._has_equal_overlap(x, e, anchor)
+            is_similar = self.is_similar(x, e) and self._shares_as_many_words(x, e, anchor)
             if is_similar and self._is_unused(e, anchor) and self._is_unused(x, anchor):
                 break
         else:
             return None
         facts: list[Fact] = []
         for start, end in itertools.pairwise(path):
-            step_facts = self.find_core(start, end)
+            step_facts = self.find_proof_facts(start, end)
             if step_facts is None:
                 return None
             facts += step_facts
-        role = Role("C", x, tuple(dict.fromkeys(facts)), no_other_value=True)
+        role = Role("C", x, tuple(dict.fromkeys(facts)), forbids_other_value=True)
         return self._build_proposal(anchor, e, role, self.sample_unknown(x, anchor))
 
     def propose_numeric(self) -> Proposal | None:
@@ -359,7 +359,7 @@ class Recipes:
             if bound is None or (value < bound if below else value > bound) or x in (e, u):
                 continue
             if self.is_similar(x, u) and self._is_unused(x, anchor):
-                role = Role("C", x, (Fact(x, q, bound_term),), no_other_value=True)
+                role = Role("C", x, (Fact(x, q, bound_term),), forbids_other_value=True)
                 return self._build_proposal(anchor, e, role, u)
         return None
 
@@ -378,7 +378,7 @@ class Recipes:
         return subjects
 
     def propose_other_class(self) -> Proposal | None:
-        """Proposes a C card about an entity of a forbidden class. The question alone reveals it."""
+        """Proposes a C card on an entity of a forbidden class; the question reveals the label."""
         u = self.sample_unknown()
         pair = self.sample_entailed(u)
         if u is None or pair is None or not self.pool.other_class_entities:
@@ -387,11 +387,11 @@ class Recipes:
         x = self.pool.other_class_entities[self.rng.randrange(len(self.pool.other_class_entities))]
         if x == anchor or not self._is_unused(x, anchor):
             return None
-        role = Role("C", x, (), no_other_value=True)
+        role = Role("C", x, (), forbids_other_value=True)
         return self._build_proposal(anchor, e, role, u, with_types=True)
 
     def propose_irreflexive(self) -> Proposal | None:
-        """Proposes a C card that relates the anchor to itself. The question alone reveals it."""
+        """Proposes a C card that relates the anchor to itself; the question reveals its label."""
         u = self.sample_unknown()
         pair = self.sample_entailed(u)
         if u is None or pair is None:
@@ -399,7 +399,7 @@ class Recipes:
         e, anchor = pair
         if self.lookup.terms.is_literal(anchor) or self.pool.is_entailed(anchor, anchor):
             return None
-        return self._build_proposal(anchor, e, Role("C", anchor, (), no_other_value=True), u)
+        return self._build_proposal(anchor, e, Role("C", anchor, (), forbids_other_value=True), u)
 
     def propose_other(self) -> Proposal | None:
         """Proposes a C card for any other constraint: a random claim, if the oracle refutes it."""
@@ -417,4 +417,4 @@ class Recipes:
         # The proof may need facts about the entity, so up to four are included.
         facts_about_x = [f for f in self.lookup.list_facts_about(x)[:4] if self._has_no_blanks(f)]
         facts = tuple(f for f in facts_about_x if f.p != self.pool.p and f.o not in (anchor, e, u))
-        return self._build_proposal(anchor, e, Role("C", x, facts, no_other_value=True), u)
+        return self._build_proposal(anchor, e, Role("C", x, facts, forbids_other_value=True), u)

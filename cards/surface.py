@@ -85,7 +85,7 @@ class CardSurface(msgspec.Struct, frozen=True):
     """Words of the claim's subject that occur in the question."""
     obj: frozenset[str]
     """Words of the claim's object that occur in the question."""
-    question: frozenset[str]
+    relation: frozenset[str]
     """Words of the relation: content words of the question that are not part of either name."""
     facts: tuple[frozenset[str], ...]
     """The words of each fact."""
@@ -116,7 +116,7 @@ class CardSurface(msgspec.Struct, frozen=True):
     def has_other_value(self) -> bool:
         """Whether a fact mentions the subject and the relation, but not the question's object."""
         return any(
-            s and not o and not n and bool(self.question & fact)
+            s and not o and not n and bool(self.relation & fact)
             for s, o, n, fact in zip(
                 self.find_mentions(self.subj),
                 self.find_mentions(self.obj),
@@ -202,7 +202,7 @@ def compute_features(
             for words in first_words
         ),
         sum(s and n for s, n in zip(subject_mentions, surface.negations, strict=True)),
-        sum(bool(surface.question & fact) for fact in surface.facts),
+        sum(bool(surface.relation & fact) for fact in surface.facts),
         len(
             frozenset(split_words(get_name(card.claim.subj)))
             & frozenset(split_words(get_name(card.claim.obj)))

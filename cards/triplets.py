@@ -25,8 +25,8 @@ succeeded is dropped after four times as many."""
 SURFACE_INTERVAL = 40
 SURFACE_OFFSET = 9
 """Of every ``SURFACE_INTERVAL`` triplets of a predicate, the one at this offset may use a recipe
-whose C question alone reveals the label. So a card set has all kinds, but too few of these to help
-a baseline."""
+whose C question alone, the "surface" of the card, reveals the label (``SURFACE_RECIPES``). So a
+card set has all kinds, but too few cards of such recipes to help a baseline."""
 
 MAX_ROUNDS = 3
 """Maximum number of times that an entity may be the varying term of a predicate, each time with
@@ -40,6 +40,7 @@ class Triplet(NamedTuple):
 
     pool: Pool
     anchor: int
+    """The term that all three cards ask about."""
     roles: list[Role]
     facts: list[Fact]
     graph_verdicts: dict[str, Verdict]
@@ -108,7 +109,8 @@ class TripletSource:
             # The user requested these kinds, so they are not limited to a small share.
             regular_names, surface_names = [*regular_names, *surface_names], []
         if not regular_names and OTHER_CONSTRAINT not in self._exhausted:
-            regular_names.append(OTHER_CONSTRAINT)  # Only if no named recipe is possible.
+            # Only if no recipe for a certain kind is possible.
+            regular_names.append(OTHER_CONSTRAINT)
         n_proved = turn = surface_turn = 0
         while regular_names:
             is_regular = not surface_names or n_proved % SURFACE_INTERVAL != SURFACE_OFFSET
@@ -192,6 +194,7 @@ class TripletSource:
         return self.lookup.make_claim(*self.pool.make_triple(role.x, anchor))
 
     def _add_type_facts(self, role: Role) -> Role:
+        """Adds the type of the role's term to its core, the facts that prove its label."""
         lookup = self.lookup
         type_facts = tuple(Fact(role.x, lookup.type_id, c) for c in lookup.get_types(role.x)[:1])
         return role._replace(core=(*(f for f in type_facts if f not in role.core), *role.core))
@@ -202,8 +205,9 @@ class TripletSource:
         if verdict.label != "C":
             return kinds[0]
         if name in (ASYMMETRIC, CYCLE):
-            # The shape that forbids the reverse may use sh:disjoint, sh:not or SPARQL, so the
-            # component does not determine the kind; the claim reverses an asserted chain.
+            # Here the recipe determines the kind: its claim reverses an asserted chain. The
+            # component in the proof does not, because a shape can forbid the reverse by
+            # sh:disjoint, sh:not or SPARQL.
             kinds = [name] if claim.subj != claim.obj and kinds else []
         elif name == IRREFLEXIVE:
             kinds = [IRREFLEXIVE] if kinds else []

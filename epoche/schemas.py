@@ -43,8 +43,8 @@ def build_schema(record: str) -> str:
 
 def _list_record_types() -> tuple[type, ...]:
     from cards.card import Card
+    from eval.extraction.config import Config
     from eval.extraction.row import ExtractionRow
-    from eval.extraction.running.config import Config
     from eval.extraction.samples.sample import Sample as ExtractionSample
     from eval.manifest import RunManifest
     from eval.metrics.record import MetricsReport
@@ -56,7 +56,7 @@ def _list_record_types() -> tuple[type, ...]:
     from eval.synthlink.outputs import AnswerView, ScoredPredictions
     from eval.synthlink.predictions import Prediction
     from eval.synthlink.question import Question as SynthLinkQuestion
-    from eval.synthlink.running.row import SynthLinkRow
+    from eval.synthlink.row import SynthLinkRow
     from eval.synthlink.verdicts.record import VerdictLine
     from kg.text.chunks import Chunk
     from retrieval.corpus import CorpusPage

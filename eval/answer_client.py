@@ -177,19 +177,15 @@ class AnswerClient:
         # A server without structured output may have returned the answer as plain text. Broken
         # JSON is not searched for an answer word.
         parsed_reply = read_reply(reply.text)
-        is_broken_json = reply.text.lstrip().startswith("{") and not parsed_reply.reason.startswith(
-            "JSON"
-        )
+        # The reason begins with how the answer was found, for instance in JSON or in a sentence.
+        is_json = parsed_reply.reason.startswith("JSON")
+        is_broken_json = reply.text.lstrip().startswith("{") and not is_json
         if parsed_reply.pred == "INVALID" or is_broken_json:
             return Answer(pred="INVALID", raw=reply.text, note=f"unreadable: {reply.problem}")
         # In a sentence the first "no" need not be the answer ("there is no doubt: yes"), so its
         # token probabilities are used only for JSON and for one-word replies.
-        source = (
-            completion
-            if parsed_reply.reason.startswith("JSON") or _is_one_word(reply.text)
-            else None
-        )
-        confidence, note = self._choose_confidence(parsed_reply.pred, None, source)
+        scored_completion = completion if is_json or _is_one_word(reply.text) else None
+        confidence, note = self._choose_confidence(parsed_reply.pred, None, scored_completion)
         note_parts = filter(None, (f"read as text ({parsed_reply.reason})", note))
         return Answer(
             pred=parsed_reply.pred,

@@ -24,7 +24,7 @@ def read_checked_results(
     *,
     skip_other_cards: bool = False,
     common: bool = False,
-    distinguish: bool = False,
+    distinguish_equal_names: bool = False,
 ) -> Observations:
     """Reads result files and checks them against the card files, if any are given.
 
@@ -33,16 +33,21 @@ def read_checked_results(
         cards: the card files, in the order in which they were asked; may be empty.
         skip_other_cards: leave out result files of other card sets, with a warning.
         common: keep only the cards that every system answered, instead of raising.
-        distinguish: where two files have the same system name, make the names different.
+        distinguish_equal_names: make the names different where two files have the same system name.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as in
             ``read_observations`` and ``check_cards``.
     """
     if not cards:
-        return read_observations(results, common=common, distinguish=distinguish)
+        return read_observations(
+            results, common=common, distinguish_equal_names=distinguish_equal_names
+        )
     selected = filter_results_by_cards(results, cards) if skip_other_cards else results
-    return check_cards(read_observations(selected, common=common, distinguish=distinguish), cards)
+    return check_cards(
+        read_observations(selected, common=common, distinguish_equal_names=distinguish_equal_names),
+        cards,
+    )
 
 
 def filter_results_by_cards(results: Sequence[Path], cards: Sequence[Path]) -> list[Path]:

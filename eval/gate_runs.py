@@ -231,7 +231,7 @@ def _check_all_conditions(
     from eval.comparison.gate import check_conditions, collect_gated_values, parse_condition
     from eval.metrics.report import measure
 
-    observations = read_checked_results(files, cards, distinguish=True)
+    observations = read_checked_results(files, cards, distinguish_equal_names=True)
     report = measure(observations, plan).policies[plan.policies[0]]
     # Controls are checked only if they were run; the report has computed values of all of them.
     run_controls = {

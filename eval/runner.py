@@ -23,7 +23,7 @@ from eval.registry import AnySystem
 from eval.result import PREDS
 from eval.run_identity import protect_card_file, rename_stale_results, resume_manifest
 from eval.running.journal import Journal
-from eval.running.row_layout import Shard
+from eval.running.row_layout import ALL_ITEMS, Shard
 from eval.running.session import RunLimits, RunStatus, Session
 from eval.running.totals import CallMeter
 from eval.system import ClaimOracle
@@ -37,7 +37,6 @@ from eval.system_description import (
 from kg.base.errors import WriteError
 from kg.base.provenance import make_relative_name, manifest_path
 
-_ALL_ITEMS = Shard()
 _DEFAULT_LIMITS = RunLimits()
 
 
@@ -66,7 +65,7 @@ def run(
     domain: str | None = None,
     limit: int | None = None,
     repeats: int = 1,
-    shard: Shard = _ALL_ITEMS,
+    shard: Shard = ALL_ITEMS,
     resume: bool = True,
     overwrite: bool = False,
     set_aside: bool = False,
@@ -117,7 +116,7 @@ def run(
             card_count=len(cards),
             limit=limit,
             repeats=repeats,
-            shard=str(shard) if shard.count > 1 else None,
+            shard=shard.to_field(),
             system=system_name,
             systems=tuple(names),
             oracles=tuple(

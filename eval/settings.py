@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from eval.redaction import is_secret_name
 from kg.base.errors import SettingError
+
+_NOT_IN_NAMES = re.compile(r"[^\w.-]")
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
@@ -21,8 +24,8 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
         key = key.strip()
         if is_secret_name(key):
             # Before any other check, so that no error message ever quotes the value. Someone who
-            # forgot the "=" may have typed the value after a space.
-            name = key.split(maxsplit=1)[0]
+            # forgot the "=" may have typed the value after a space or a colon.
+            name = _NOT_IN_NAMES.split(key, maxsplit=1)[0]
             raise SettingError(
                 "a secret cannot be a setting, because settings are stored with the results",
                 where=f"--set {name}=…",

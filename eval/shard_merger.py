@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import reduce
 from itertools import islice
 from pathlib import Path
 
@@ -14,18 +13,14 @@ from eval.card_file import CardFile
 from eval.card_plan import CardPlan
 from eval.manifest import RunManifest, find_card_file, read_manifest, write_manifest
 from eval.result import PREDS, Usage
-from eval.run_identity import FIXED_FIELDS, describe_difference
+from eval.run_identity import FIXED_FIELDS
 from eval.running.journal import RowIndex
-from eval.running.row_layout import RowLayout, Shard
+from eval.running.row_layout import RowLayout
+from eval.running.shards import MAX_SHOWN, combine_manifests, join_first, sort_shards
 from eval.running.totals import CallMeter
-from eval.system_description import merge_observed
-from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError, IncompleteRunError, MissingFileError
 from kg.base.files import atomic_writer, check_output, require_file
 from kg.base.provenance import make_relative_name, manifest_path
-
-_MAX_SHOWN = 5
-"""Maximum number of missing shards or answers that a message lists."""
 
 
 def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = None) -> RunManifest:
@@ -49,7 +44,10 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
         WriteError: ``out`` cannot be written.
     """
     manifests = {path: read_manifest(manifest_path(require_file(path, "shard"))) for path in shards}
-    ordered = _order_shards([(path, manifests[path]) for path in shards])
+    ordered = sort_shards(
+        [(path, manifests[path]) for path in shards],
+        (*FIXED_FIELDS, "cards_sha256", "cards_file_sha256"),
+    )
     first = manifests[ordered[0]]
     cards_file = cards_file or find_card_file(manifest_path(ordered[0]))
     if cards_file is None:
@@ -81,60 +79,14 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
             )
     with atomic_writer(out) as handle:
         handle.writelines(_iter_lines(ordered, rows, first.layout))
-    merged = _merge_manifests([manifests[path] for path in ordered], rows, meter)
+    merged: RunManifest = combine_manifests(
+        [manifests[path] for path in ordered], rows.count_outcomes(PREDS), meter
+    )
     merged = msgspec.structs.replace(
         merged, results=out.name, cards_file=make_relative_name(cards_file, out.parent)
     )
     write_manifest(manifest_path(out), merged)
     return merged
-
-
-def _order_shards(manifests: Sequence[tuple[Path, RunManifest]]) -> list[Path]:
-    """Returns the files in the order of their shards.
-
-    Raises:
-        CardSetMismatchError: they are not shards of one run, or two are the same shard.
-        IncompleteRunError: a shard is missing.
-    """
-    first_path, first = manifests[0]
-    for path, manifest in manifests:
-        for field in (*FIXED_FIELDS, "cards_sha256", "cards_file_sha256", "limit", "repeats"):
-            first_value, value = getattr(first, field), getattr(manifest, field)
-            if first_value != value:
-                raise CardSetMismatchError(
-                    f"{path} and {first_path} differ in "
-                    f"{describe_difference(field, value, first_value, second_label='there')}",
-                    where=str(path),
-                    hint="Only shards of one run can be merged.",
-                )
-        if manifest.versions != first.versions:
-            print_warning(f"{path} was written with other library versions than {first_path}")
-    by_shard: dict[Shard, Path] = {}
-    for path, manifest in manifests:
-        shard = manifest.layout.shard
-        if shard.count != first.layout.shard.count:
-            raise CardSetMismatchError(
-                f"{path} is shard {shard}, {first_path} is {first.layout.shard}",
-                where=str(path),
-                hint="Only shards of one run can be merged.",
-            )
-        if shard in by_shard:
-            raise CardSetMismatchError(
-                f"{by_shard[shard]} and {path} are both shard {shard}",
-                where=str(path),
-                hint="Give each shard once.",
-            )
-        by_shard[shard] = path
-    count = first.layout.shard.count
-    expected = [Shard(number, count) for number in range(1, count + 1)]
-    absent = [str(shard) for shard in expected if shard not in by_shard]
-    if absent:
-        raise IncompleteRunError(
-            f"of {count} shards, these are missing: {_join_first(absent)}",
-            where=", ".join(str(path) for path, _ in manifests),
-            hint="Give the result files of all shards.",
-        )
-    return [by_shard[shard] for shard in expected]
 
 
 def _read_shard(
@@ -157,13 +109,8 @@ def _read_shard(
         for position, _, _ in plan.layout.iter_item_rows(item)
         if not rows.has_row(position)
     )
-    listed = _join_first(islice(absent, _MAX_SHOWN + 1))
+    listed = join_first(islice(absent, MAX_SHOWN + 1))
     return f"{missing} answers are missing from shard {plan.layout.shard}: {listed}"
-
-
-def _join_first(names: Iterable[str]) -> str:
-    listed = list(islice(names, _MAX_SHOWN + 1))
-    return ", ".join(listed[:_MAX_SHOWN]) + (", …" if len(listed) > _MAX_SHOWN else "")
 
 
 def _iter_lines(ordered: Sequence[Path], rows: RowIndex, layout: RowLayout) -> Iterator[bytes]:
@@ -174,21 +121,3 @@ def _iter_lines(ordered: Sequence[Path], rows: RowIndex, layout: RowLayout) -> I
             handle = handles[layout.item_at(position) % len(handles)]
             handle.seek(rows.offsets[position])
             yield handle.readline()
-
-
-def _merge_manifests(
-    manifests: Sequence[RunManifest], rows: RowIndex, meter: CallMeter
-) -> RunManifest:
-    for manifest in manifests:
-        meter.add_totals(manifest.calls)
-    return msgspec.structs.replace(
-        manifests[0],
-        shard=None,
-        started=min(manifest.started for manifest in manifests),
-        ended=max((manifest.ended or manifest.started) for manifest in manifests),
-        resumed=sum(manifest.resumed for manifest in manifests),
-        status="complete",
-        counts=rows.count_outcomes(PREDS),
-        calls=meter.compute_totals(),
-        observed=reduce(merge_observed, (manifest.observed for manifest in manifests)),
-    )

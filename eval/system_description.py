@@ -20,7 +20,8 @@ def collect_params(systems: Sequence[AnySystem], names: list[str]) -> dict[str, 
     For one system, its parameters are returned; for several systems, name → parameters.
 
     Raises:
-        SystemNotFoundError: ``params()`` is not a dict, or not JSON.
+        SystemNotFoundError: ``params()`` is not a dict, or not JSON. The error also stands for
+            systems that exist and cannot be used.
     """
     params_by_name: dict[str, Any] = {}
     for system, name in zip(systems, names, strict=True):

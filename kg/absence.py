@@ -92,7 +92,7 @@ class ThreeValuedEvaluator:
         self._rdf_type = terms.intern(RDF + "type")
         self._uninformative_types = frozenset(map(terms.intern, _UNINFORMATIVE_TYPES))
 
-    def explain_exemption(
+    def explain_no_contradiction(
         self, shape: CompiledShape, component_name: str, focus: int, value: int
     ) -> str:
         """Explains why a violation does not contradict the claim.

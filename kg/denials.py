@@ -18,7 +18,7 @@ class Denial(NamedTuple):
     s: int
     p: int
     o: int
-    target: int
+    target_predicate: int
     """The predicate whose object is ``o``: ``owl:targetIndividual`` or ``owl:targetValue``."""
 
 
@@ -26,15 +26,15 @@ def iter_denials(index: Index) -> Iterator[Denial]:
     """Yields the negative property assertions of an index, in the order of the index."""
     get_id = index.terms.get
     source, assertion_property = get_id(OWL + "sourceIndividual"), get_id(OWL + "assertionProperty")
-    target_predicates = (get_id(OWL + "targetIndividual"), get_id(OWL + "targetValue"))
-    targets = [target for target in target_predicates if target is not None]
+    target_ids = (get_id(OWL + "targetIndividual"), get_id(OWL + "targetValue"))
+    target_predicates = [predicate for predicate in target_ids if predicate is not None]
     if source is None or assertion_property is None:
         return
     for node, s in index.iter_pairs(source):
         for p in index.find_objects(node, assertion_property):
-            for target in targets:
-                for o in index.find_objects(node, target):
-                    yield Denial(node, s, p, o, target)
+            for target_predicate in target_predicates:
+                for o in index.find_objects(node, target_predicate):
+                    yield Denial(node, s, p, o, target_predicate)
 
 
 class Denials:
@@ -69,11 +69,11 @@ class Denials:
         if self._assertion_property is None or self._source_individual is None:
             return
         rdf_type, denial_class = self._rdf_type, self._denial_class
-        for node, s, p, o, target in iter_denials(index):
+        for node, s, p, o, target_predicate in iter_denials(index):
             premises = [
                 (node, self._source_individual, s),
                 (node, self._assertion_property, p),
-                (node, target, o),
+                (node, target_predicate, o),
             ]
             if (
                 rdf_type is not None

@@ -97,13 +97,15 @@ class Oracle:
         self._program: Program | None = None
         if shapes is not None:
             # Answers about types may be cached only if the program is used with a single index.
-            is_single = parent is None
+            has_single_index = parent is None
             terms = self._index.terms
-            program = Program(shapes, terms) if is_single else self._get_shared_program(shapes)
+            program = (
+                Program(shapes, terms) if has_single_index else self._get_shared_program(shapes)
+            )
             self._program = program
             self._data = DataGraph(self._index)
             self._checker = (
-                IncrementalEngine(self._index, program, self._data, memoise=is_single)
+                IncrementalEngine(self._index, program, self._data, memoise=has_single_index)
                 if engine == "incremental"
                 else PyshaclEngine(self._index, program, self._data)
             )
@@ -249,9 +251,10 @@ class Oracle:
         index.add_triple(*triple)
         self._added_triple = triple
         try:
-            explain = evaluator.explain_exemption
+            explain = evaluator.explain_no_contradiction
             reasons = [
-                explain(shape, name, focus, o) for shape, name, focus, _, o in findings.new_results
+                explain(shape, component, focus, value)
+                for shape, component, focus, _, value in findings.new_results
             ]
         finally:
             index.discard_triple(*triple)

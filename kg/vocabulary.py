@@ -14,7 +14,8 @@ SKOS_RELATIONS = frozenset(
     )
 )  # fmt: skip
 """SKOS's relations and mappings between concepts (SKOS Reference, W3C Recommendation 2009,
-sections 8 and 10): unlike the other SKOS properties, they state facts of a subject field."""
+sections 8 and 10): unlike the other SKOS properties, they state facts about what the concepts stand
+for."""
 
 _NAMESPACES = (RDF, RDFS, OWL, SKOS, SH)
 

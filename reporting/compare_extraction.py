@@ -22,7 +22,7 @@ def main(
     ] = Path("results"),
 ) -> None:
     """Compares extraction runs, paired on the same samples: which model is better at what."""
-    from eval.extraction.running.output_files import MANIFEST
+    from eval.extraction.run_files import MANIFEST
     from kg.base.errors import MissingFileError, SettingError
     from reporting.extraction_section.compare_page import write_comparison
 

@@ -74,7 +74,7 @@ def main(
         cards or (),
         skip_other_cards=skip_other_cards,
         common=common,
-        distinguish=True,
+        distinguish_equal_names=True,
     )
     if len(observations.preds) < 2:
         raise CardSetMismatchError(

@@ -61,7 +61,8 @@ class MetricPart:
     summary: str
     forest: ForestPlot
     against: str
-    """The second system of every plotted pair; empty if all pairs are plotted."""
+    """The second system of every plotted pair: the baseline or, if there are too many pairs to plot
+    them all, the first system of the table. Otherwise empty."""
     rows: tuple[PairRow, ...]
 
 
@@ -129,19 +130,19 @@ class ComparisonView:
         standings = {}
         for system in self.systems:
             system_pairs = [pair for pair in pairs if system in (pair.a, pair.b)]
-            decided_pairs = [pair for pair in system_pairs if pair.better is not None]
-            better = sum(pair.better == system for pair in decided_pairs)
-            differs = sum(is_significant(pair) for pair in system_pairs) - len(decided_pairs)
+            won_or_lost = [pair for pair in system_pairs if pair.better is not None]
+            better = sum(pair.better == system for pair in won_or_lost)
+            differs = sum(is_significant(pair) for pair in system_pairs) - len(won_or_lost)
             value = values.get(system)
             standings[system] = Standing(
                 value="–" if value is None else f"{value:.3f}",
                 better=better,
-                worse=len(decided_pairs) - better,
+                worse=len(won_or_lost) - better,
                 differs=differs,
-                undecided=len(system_pairs) - len(decided_pairs) - differs,
+                undecided=len(system_pairs) - len(won_or_lost) - differs,
                 is_best=higher_is_better is not None
                 and value is not None
-                and better == len(decided_pairs) > 0,
+                and better == len(won_or_lost) > 0,
             )
         return standings
 

@@ -33,7 +33,8 @@ class ConfidenceLine:
         finding: whether the system is calibrated, over- or underconfident, in a few words.
         is_miscalibrated: whether the calibration error is significant.
         accuracy, confidence: means over the replies that state a confidence.
-        ece, ece_mass, brier, aurc, augrc: the metrics.
+        ece, ece_mass, brier, aurc, augrc: the metrics; ``ece_mass`` is the ECE over bins with
+            equally many replies (``ece_equal_mass``).
         expected, expected_high: mean and upper bound of the ECE that a calibrated system has by
             chance.
         p: p-value of the test whether the calibration error is larger than by chance.
@@ -102,10 +103,10 @@ def _build_line(
     selective: SelectiveReport,
     ceiling: float,
 ) -> ConfidenceLine:
-    counts, expected = system.confidence, calibration.ece_expected
+    confidence_counts, expected = system.confidence, calibration.ece_expected
     about = f"{calibration.n:,} replies with a confidence"
-    if counts is not None and counts.reason:
-        about += f"; {make_visible(counts.reason)}"
+    if confidence_counts is not None and confidence_counts.reason:
+        about += f"; {make_visible(confidence_counts.reason)}"
     bins = build_bins(calibration)
     points = [(point.coverage, point.risk) for point in selective.points]
     return ConfidenceLine(

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from eval.metrics.optional_metrics import collect_optional_metrics
+from kg.base.csv_text import to_csv
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import join_list
 from reporting.benchmark_sections.section import Section
 from reporting.card_data import CardRow
 from reporting.charts import ChartEstimate
 from reporting.confidence_view import ConfidenceView
-from reporting.escaped_text import escape_markdown, render_markdown_table, to_csv
+from reporting.escaped_text import escape_markdown, render_markdown_table
 from reporting.group_view import GroupView
 from reporting.inputs import ReportInputs
 from reporting.report_view import ReportView

@@ -11,8 +11,8 @@ import typer
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
     from eval.running.session import RunLimits
+    from eval.synthlink.answer_source import AnswerSource
     from eval.synthlink.judges.judge_run import JudgeOptions
-    from eval.synthlink.running.answerer import Answerer
     from eval.synthlink.verdicts.record import JudgeReport
 
 JudgeModels: TypeAlias = Annotated[
@@ -35,7 +35,7 @@ def build_judge_options(
     *,
     client: ClientOptions,
     limits: RunLimits,
-    answerers: Callable[[], tuple[Answerer, ...]],
+    answerers: Callable[[], tuple[AnswerSource, ...]],
 ) -> JudgeOptions | None:
     """Builds the judge's options from the flags; ``None`` without a judge.
 

@@ -25,13 +25,13 @@ def main(
 
     An interrupted run is reported with the rows that it has.
     """
-    from eval.extraction.running.output_files import written_by
+    from eval.extraction.outputs import write_outputs
+    from eval.extraction.run_files import list_run_files
     from eval.extraction.summary import render_metrics
     from kg.base.errors import SettingError
     from kg.base.files import check_output, write_files_atomic
     from reporting.benchmark_sections.opening import section_of
     from reporting.benchmark_sections.page import STEM, page_files
-    from reporting.extraction_files import write_run_files
 
     page = output or results_dir / f"{STEM}.html"
     if page.suffix not in _PAGE_SUFFIXES:
@@ -40,8 +40,8 @@ def main(
             where="--output",
             hint="Use report.html, for instance.",
         )
-    check_output(page, written_by(results_dir))
-    report = write_run_files(results_dir)
+    check_output(page, list_run_files(results_dir))
+    report = write_outputs(results_dir)
     files = page_files(section_of(results_dir), page.stem)
     write_files_atomic({page.parent / name: data for name, data in files.items()})
     for line in render_metrics(report):

@@ -11,9 +11,10 @@ from kg.base import options
 from kg.base.console import print_text, run_script
 
 if TYPE_CHECKING:
+    from eval.extraction.config import Config
+    from eval.extraction.manifest import ExtractionManifest
     from eval.extraction.record import ExtractionReport
-    from eval.extraction.run_extraction import RunResult
-    from eval.extraction.running.config import Config
+    from eval.running.folder_run import RunResult
 
 
 def main(
@@ -48,6 +49,7 @@ def main(
         bool, typer.Option("--strict", help="Refuse a data set with malformed rows.")
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N samples.")] = None,
+    shard: options.ShardName = "1/1",
     repeat: options.Repeats = 1,
     out: Annotated[
         Path | None,
@@ -99,12 +101,17 @@ def main(
 
     The same command resumes an interrupted run.
     """
+    from eval.extraction.config_reader import apply_flags, read_config
+    from eval.extraction.outputs import write_outputs
     from eval.extraction.run_extraction import run
-    from eval.extraction.running.config_flags import with_flags
-    from eval.extraction.running.config_reading import read_config
-    from eval.extraction.running.run_options import RunOptions, client_of, folder_name, models_of
+    from eval.extraction.run_options import (
+        RunOptions,
+        build_client_options,
+        list_models,
+        make_folder_name,
+    )
+    from eval.running.row_layout import Shard
     from kg.base.errors import SettingError
-    from reporting.extraction_files import write_run_files
 
     flags: dict[str, Any] = {
         "dataset.name": dataset,
@@ -125,7 +132,7 @@ def main(
         "metrics.resamples": resamples,
         "output.generate_report": report,
     }
-    settings = with_flags(None if config is None else read_config(config), flags)
+    settings = apply_flags(None if config is None else read_config(config), flags)
     named = tuple(name.strip() for name in (models or "").split(",") if name.strip())
     named = (*((model,) if model else ()), *named)
     if offline and named:
@@ -134,27 +141,32 @@ def main(
             where="--offline, --model, --models",
             hint="Drop --offline, or the models.",
         )
-    used_models = () if offline else models_of(settings, named)
-    folder = out or Path(settings.output.results_dir) / folder_name(used_models)
+    used_models = () if offline else list_models(settings, named)
+    folder = out or Path(settings.output.results_dir) / make_folder_name(used_models)
     done = run(
         RunOptions(
             config=settings,
             out=folder,
             models=used_models,
-            client=client_of(settings, folder, cache=cache, no_cache=no_cache, prices=prices),
+            client=build_client_options(
+                settings, folder, cache=cache, no_cache=no_cache, prices=prices
+            ),
             limit=limit,
+            shard=Shard.from_text(shard),
             repeats=repeat,
             resume=resume,
             overwrite=overwrite,
             retry_errors=retry_errors,
         )
     )
-    _print_results(done, settings, write_run_files(folder))
+    _print_results(done, settings, write_outputs(folder))
 
 
-def _print_results(done: RunResult, settings: Config, report: ExtractionReport) -> None:
+def _print_results(
+    done: RunResult[ExtractionManifest], settings: Config, report: ExtractionReport
+) -> None:
     """Prints the results of a run, and writes its report if the settings request one."""
-    from eval.extraction.running.output_files import SUMMARY
+    from eval.extraction.run_files import SUMMARY
     from eval.extraction.summary import render_metrics
     from eval.running.failed_rows import report_failed_rows
     from reporting.benchmark_sections.page import STEM, write_page
@@ -166,7 +178,7 @@ def _print_results(done: RunResult, settings: Config, report: ExtractionReport) 
     say_notes(report.notes, folder / SUMMARY)
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
-    existing = f" ({done.kept} were there already)" if done.kept else ""
+    existing = f" ({done.existing} were there already)" if done.existing else ""
     print_text(f"{done.asked} rows{existing} → {folder}")
     if settings.output.generate_report:
         write_page(folder)

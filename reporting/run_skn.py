@@ -180,7 +180,7 @@ def main(
 
 def _render_categories(report: SknReport) -> str:
     """Renders every metric by category and pipeline as CSV."""
-    from reporting.escaped_text import to_csv
+    from kg.base.csv_text import to_csv
 
     head = ("category", "pipeline", "metric", "value", "low", "high", "method", "n", "missing")
 

@@ -72,6 +72,7 @@ def main(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Use only the first N questions.")
     ] = None,
+    shard: options.ShardName = "1/1",
     model: options.ModelName = None,
     max_tokens: Annotated[
         int | None,
@@ -110,12 +111,13 @@ def main(
     """
     from eval.model.options import ClientOptions
     from eval.running.failed_rows import report_failed_rows
+    from eval.running.row_layout import Shard
     from eval.running.session import RunLimits
+    from eval.synthlink.answer_source import find_source, get_system_source
     from eval.synthlink.predictions import read_predictions
-    from eval.synthlink.running.answerer import answerer_of, answerer_of_system
-    from eval.synthlink.running.output_files import ROWS, written_by
-    from eval.synthlink.running.run import run
-    from eval.synthlink.running.run_options import RunOptions
+    from eval.synthlink.run_files import PREDICTIONS, ROWS, list_run_files
+    from eval.synthlink.run_options import RunOptions
+    from eval.synthlink.run_synthlink import run
     from eval.synthlink.verdicts.record import JUDGED_FILE
     from kg.base.errors import SettingError
     from kg.base.files import check_output
@@ -134,7 +136,7 @@ def main(
         )
     for path in compare or []:  # unreadable files must fail before any paid call
         read_predictions(path, ())
-        for output in written_by(out):
+        for output in list_run_files(out):
             check_output(output, [path])
     client = ClientOptions.from_flags(
         model=model,
@@ -147,7 +149,7 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=out / ROWS,
-        outputs=[*written_by(out), out / JUDGED_FILE],
+        outputs=[*list_run_files(out), out / JUDGED_FILE],
     )
     limits = RunLimits(
         concurrency=concurrency, max_cost=max_cost, max_consecutive_errors=max_consecutive_errors
@@ -158,8 +160,8 @@ def main(
         client=client,
         limits=limits,
         answerers=lambda: (
-            answerer_of_system(system, model),
-            *map(answerer_of, compare or ()),
+            get_system_source(system, model),
+            *map(find_source, compare or ()),
         ),
     )
     done = run(
@@ -177,6 +179,7 @@ def main(
             client=client,
             max_tokens=max_tokens,
             limit=limit,
+            shard=Shard.from_text(shard),
             seed=seed,
             resume=resume,
             overwrite=overwrite,
@@ -188,7 +191,7 @@ def main(
     judge_report = None
     if not no_score:
         judge_report = _score_run(
-            done.predictions,
+            out / PREDICTIONS,
             catalog,
             pages,
             compare or [],
@@ -197,7 +200,7 @@ def main(
             judge=judge and replace(judge, earlier_totals=manifest.calls),
         )
     counts = manifest.counts
-    existing = f" ({done.kept} were there already)" if done.kept else ""
+    existing = f" ({done.existing} were there already)" if done.existing else ""
     outcomes = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
     print_text(f"{done.asked} questions{existing} → {out}: {outcomes}")
     if calls := manifest.calls:

@@ -50,19 +50,20 @@ def main(
 ) -> None:
     """Scores the output of the toolkit's own extractors as structured extraction; calls no model.
 
-    SKN and JSON extractions of searches are scored against gold documents (twelve are shipped).
+    SKN and JSON documents that were extracted from search results are scored against gold documents
+    (twelve are shipped).
     With a graph (--domain or --kg), triples extracted from texts are scored against the graph's
     triples. The texts are those of --gold, or the chunks of --run, or else the graph's facts as
     sentences.
     """
     from dataclasses import replace
 
-    from eval.extraction.running.output_files import written_by
+    from eval.extraction.outputs import write_outputs
+    from eval.extraction.run_files import list_run_files
     from eval.extraction.summary import render_metrics
     from eval.extraction.toolkit.scored_folder import write_scored_run
     from kg.base.files import check_output
     from reporting.benchmark_sections.page import STEM, write_page
-    from reporting.extraction_files import write_run_files
 
     scores_triples = domain is not None or bool(kg)
     input_files = [
@@ -70,7 +71,7 @@ def main(
     ]
     if skn is not None:
         input_files += [skn / name for name in ("manifest.json", "rows.jsonl")]
-    for path in written_by(out):
+    for path in list_run_files(out):
         check_output(path, input_files)
     _check_flags(scores_triples, skn, proposals, run, limit)
     if scores_triples:
@@ -81,7 +82,7 @@ def main(
         samples, predictions, run_info = _load_documents(skn, gold)
     run_info = replace(run_info, resamples=resamples, overwrite=overwrite)
     manifest = write_scored_run(out, samples, predictions, run_info)
-    for line in render_metrics(write_run_files(out)):
+    for line in render_metrics(write_outputs(out)):
         print_text(line)
     for note in manifest.data_notes:
         print_text(f"note: {note}")
@@ -130,7 +131,7 @@ def _open_graph(
     return KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
 
 
-def _load_documents(run: Path | None, gold: Path | None) -> ScoringInput:
+def _load_documents(skn: Path | None, gold: Path | None) -> ScoringInput:
     from eval.extraction.samples.loader import load_samples
     from eval.extraction.toolkit.scored_folder import ScoredRunInfo
     from eval.extraction.toolkit.skn_content import (
@@ -148,14 +149,15 @@ def _load_documents(run: Path | None, gold: Path | None) -> ScoringInput:
         "statements, causes and gaps are scored; confidences, priorities and levels are not; "
         "content that a format cannot represent counts as omitted",
     )
-    if run is None:
+    if skn is None:
+        # By rules, every pipeline of the ablation can be extracted without a model.
         return (
             samples,
             list(predictions_from_rules(samples, FAIR_ABLATION_PIPELINES)),
             ScoredRunInfo(dataset=dataset, extractors={}, offline=True, notes=notes),
         )
-    manifest = read_manifest(run / NAME)
-    predictions = list(predictions_from_run(read_rows(run / manifest.rows), samples))
+    manifest = read_manifest(skn / NAME)
+    predictions = list(predictions_from_run(read_rows(skn / manifest.rows), samples))
     n_without_gold = manifest.sample_count - len({prediction.id for prediction in predictions})
     if n_without_gold > 0:
         notes = (

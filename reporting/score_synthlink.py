@@ -89,8 +89,8 @@ def main(
     """
     from eval.model.options import ClientOptions
     from eval.running.session import RunLimits
+    from eval.synthlink.answer_source import find_source
     from eval.synthlink.outputs import OUTPUT_FILES
-    from eval.synthlink.running.answerer import answerer_of
     from eval.synthlink.score_options import ScoreOptions
     from eval.synthlink.verdicts.record import JUDGED_FILE
     from reporting.benchmark_sections.page import STEM
@@ -131,7 +131,7 @@ def main(
             max_cost=max_cost,
             max_consecutive_errors=max_consecutive_errors,
         ),
-        answerers=lambda: tuple(map(answerer_of, (predictions, *score_options.compare))),
+        answerers=lambda: tuple(map(find_source, (predictions, *score_options.compare))),
     )
     judge_report = score_and_print(score_options, judge)
     print_text(f"scores, tables and {STEM}.html → {output_dir}")

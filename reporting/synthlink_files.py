@@ -36,12 +36,12 @@ from eval.synthlink.tables import (
 )
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, JudgeReport
 from kg.base.console import StageCallback, print_text, show_stages
+from kg.base.csv_text import to_csv
 from kg.base.errors import WriteError
 from kg.base.files import check_output, to_json_bytes, write_files_atomic
 from reporting.benchmark_sections.opening import MANIFEST as ANY_MANIFEST
 from reporting.benchmark_sections.page import STEM, write_page
 from reporting.benchmark_sections.spoken import say_notes
-from reporting.escaped_text import to_csv
 from reporting.synthlink_comparison import describe_comparisons, render_comparison_markdown
 
 _DIFFERENCE_FIELDS: Final = Difference.__struct_fields__

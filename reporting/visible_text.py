@@ -2,46 +2,18 @@
 
 Jinja2 escapes text for HTML, and ``embed_json`` escapes JSON. Escaping does not remove characters
 that HTML cannot contain (NUL, lone surrogates), characters that are invisible, and bidirectional
-overrides, which reorder the text around them and so can make it read as another text. This module
-replaces these characters by visible ones.
+overrides, which reorder the text around them and so can make it read as another text.
+``make_visible`` replaces these characters by visible ones.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# In this order: control characters except tab and line feed, line separators and bidirectional
-# controls, noncharacters, the byte order mark, annotation marks, surrogates, and tag characters.
-_UNSAFE_CHARS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufeff\ufff9-\ufffb"
-    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
-)
-_CONTROL_PICTURES = 0x2400
-"""Code point of ``␀``; the pictures of the other C0 controls follow in their order."""
-_DELETE_PICTURE = "\u2421"
-
-
-def make_visible(text: str) -> str:
-    """Replaces control, bidirectional-override and unencodable characters by visible ones.
-
-    C0 controls become their control pictures (NUL → ``␀``), the others their code points
-    (``⟨U+202E⟩``). Tabs, line breaks, joiners in emoji and all printable characters stay, so clean
-    text is returned unchanged.
-    """
-    return _UNSAFE_CHARS.sub(_escape_char, text)
-
-
-def _escape_char(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x20:
-        return chr(_CONTROL_PICTURES + code)
-    if code == 0x7F:
-        return _DELETE_PICTURE
-    return f"⟨U+{code:04X}⟩"
+from kg.base.visible_text import make_visible as make_visible
 
 
 def shorten_text(text: str, width: int) -> str:

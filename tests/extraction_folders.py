@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from extraction_outputs import Skill, load_shipped_samples, simulate_rows
 
+from eval.extraction.manifest import ExtractionManifest, ReportSettings
 from eval.extraction.outputs import write_outputs
 from eval.extraction.row import ROWS, ExtractionRow
-from eval.extraction.running.manifest import ExtractionManifest, Measuring
-from eval.extraction.running.output_files import MANIFEST, SAMPLES
+from eval.extraction.run_files import MANIFEST, SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import Matching
 from kg.base.files import write_json_atomic, write_jsonl_atomic
@@ -71,7 +71,7 @@ def write_result_folder(
             prompts={"system": "You are a precise data extraction assistant.", "user": "{text}"},
             matching=Matching(),
             seed=42,
-            measuring=Measuring(resamples=resamples),
+            measuring=ReportSettings(resamples=resamples),
             started="2026-01-01T00:00:00+00:00",
             ended="2026-01-01T00:10:00+00:00",
             status="complete",

@@ -30,7 +30,8 @@ class Skill:
     """Error rates and costs of a simulated extractor.
 
     Attributes:
-        slip: probability that a leaf is corrupted.
+        slip: probability that a leaf is corrupted; fractions of it are the probabilities that a
+            field is dropped or moved and that an array element is dropped or repeated.
         extra: probability that an object gets a field that is not in the schema.
         unparsable: probability of a reply that is not JSON.
         error: probability that a call fails.

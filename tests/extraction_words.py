@@ -23,6 +23,7 @@ WEEKDAYS = {
     "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
     "es": "lunes martes miércoles jueves viernes sábado domingo",
 }
+# Words that state a number, some of them only in the samples, such as "free" for a price of 0.
 NUMBER_WORDS = {
     "en": {
         0: "none|no|not|free|nothing|empty|full|all|never",

@@ -19,8 +19,6 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("kg", "cards", "adversarial", "retrieval", "eval", "reporting", "epoche")
 LEGACY_FOLDERS = (
     "eval/skn/running",
-    "eval/extraction/running",
-    "eval/synthlink/running",
     "eval/synthlink/corrected/english",
     "eval/synthlink/corrected/prose.py",
     "eval/synthlink/corrected/wording.py",
@@ -72,7 +70,7 @@ IRREGULAR_PARTICIPLES = frozenset(
 
 @dataclass
 class NameCounts:
-    """Counts of one tree, and the names that break a rule."""
+    """Counts over a set of Python files, and the names that break a rule."""
 
     functions: int = 0
     one_word: int = 0

@@ -11,6 +11,7 @@ COUNT_UNNAMED_FIELDS = """() => Array.from(document.querySelectorAll('input, sel
 LIST_DUPLICATE_IDS = """() => {
     const ids = Array.from(document.querySelectorAll('[id]'), (n) => n.id);
     return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
+# A link with "?", such as #cards?card=ID, also sets filters; the script of the page reads it.
 LIST_BROKEN_ANCHORS = """() => Array.from(document.querySelectorAll('a[href^="#"]'),
     (a) => a.hash.slice(1)).filter((id) => !id.includes('?') && !document.getElementById(id))"""
 COUNT_BROKEN_LABELS = """() => Array.from(document.querySelectorAll('[aria-labelledby]')).filter(

@@ -13,7 +13,7 @@ from kg.domains.geonames.build import GeoNamesData, render_turtle
 from kg.knowledge import KnowledgeBase
 
 CITY_STEP = 40
-"""The small geonames domain has every n-th city of the larger ones, and all capitals."""
+"""The small geonames domain has every 40th city above 15,000 inhabitants, and all capitals."""
 
 
 def build_small_world() -> GeoNamesData:

@@ -18,7 +18,7 @@ HOSTILE_PIECES = (
 _fragments = st.one_of(
     st.text(max_size=12), st.sampled_from(HOSTILE_PIECES), st.sampled_from("abc xyz")
 )
-word_texts = (
+nonblank_texts = (
     st.lists(_fragments, min_size=1, max_size=5).map("".join).filter(lambda text: text.strip())
 )
 units = st.one_of(
@@ -26,16 +26,17 @@ units = st.one_of(
     st.integers(0, 100).map(lambda percent: percent / 100),
     st.sampled_from((0.0, -0.0, 1.0, 5e-324, 1e-7, 0.1 + 0.2, 1 - 2**-53)),
 )
+"""Numbers from 0 to 1, such as confidences; some are hard to write exactly."""
 levels = st.sampled_from(LEVELS)
 documents = st.builds(
     Document,
-    st.builds(Source, word_texts, levels, units),
-    st.lists(st.builds(Fact, st.sampled_from(PRIORITIES), word_texts, units), max_size=4).map(
+    st.builds(Source, nonblank_texts, levels, units),
+    st.lists(st.builds(Fact, st.sampled_from(PRIORITIES), nonblank_texts, units), max_size=4).map(
         tuple
     ),
     st.none()
-    | st.lists(st.builds(CausalLink, word_texts, word_texts, units), max_size=3).map(tuple),
-    st.none() | st.lists(word_texts, max_size=3).map(tuple),
+    | st.lists(st.builds(CausalLink, nonblank_texts, nonblank_texts, units), max_size=3).map(tuple),
+    st.none() | st.lists(nonblank_texts, max_size=3).map(tuple),
     st.none() | st.builds(Risk, levels, levels),
 )
 """Documents of every kind, hostile texts included."""
@@ -65,6 +66,7 @@ REDIS = Document(
     ("how many keys there are",),
     Risk("low", "medium"),
 )
+"""A document with every kind of entry."""
 
 
 @st.composite

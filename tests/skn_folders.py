@@ -167,7 +167,11 @@ def write_run_folder(
 
 
 def write_two_pipelines(folder: Path, count: int = 12, **manifest: Any) -> Path:
-    """Writes a run of two pipelines with right, wrong, abstained and failed rows."""
+    """Writes a run of two pipelines with right, wrong, abstained and failed rows.
+
+    ``json`` is right on every third sample. ``skn`` fails on the second sample, is wrong on the
+    fifth, abstains where there is no answer, and is right on all others.
+    """
     samples = make_samples(count)
     rows: list[SknRow] = []
     for number, sample in enumerate(samples):

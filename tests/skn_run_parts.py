@@ -158,9 +158,13 @@ def write_judge_reply(request: ChatRequest) -> str:
         claims = [f"claim {number}" for number in range(n_fabricated)]
         verdict = {"total_claims": 3, "fabricated_claims": claims, "severity": n_fabricated / 4}
         return json.dumps(verdict)
-    share = n_fabricated / 4
+    unsupported_share = n_fabricated / 4
     return json.dumps(
-        {"makes_claims": True, "groundedness": 1 - share, "unsupported_fraction": share}
+        {
+            "makes_claims": True,
+            "groundedness": 1 - unsupported_share,
+            "unsupported_fraction": unsupported_share,
+        }
     )
 
 
@@ -211,7 +215,7 @@ PUBLISHED_FILES = {
     *("search_results.json", "extractions.json", "agent_responses.json"),
     *("detailed_results.json", "metrics.json", "summary.txt"),
 }
-"""Output files that the published benchmark writes too."""
+"""Output files that the original, published benchmark writes too (docs/skn.md)."""
 
 
 def offline_command(

@@ -86,9 +86,10 @@ def _keywords_with_likely_words(question: Question, catalog: Catalog) -> str:
 
 
 def _keywords_in_textbook(question: Question, catalog: Catalog) -> str:
-    """Takes sentences of the English table's source text, with keywords in place of content words.
+    """Takes sentences of a textbook, with keywords in place of content words.
 
-    Each content word is replaced with a probability of 0.6.
+    From this textbook the word counts are made that ``english`` recognises prose by. Each content
+    word is replaced with a probability of 0.6.
     """
     generator = random.Random(question.id)
     book_sentences = [text.strip() for part in textbook() for _, text in sentences(part)]

@@ -18,8 +18,8 @@ from synthlink_attacks import (
 
 from eval.synthlink.agents.trail import CitedPage, Link, Round, Trail
 from eval.synthlink.question import Question, Source, Step
-from eval.synthlink.running.run import run
-from eval.synthlink.running.run_options import RunOptions
+from eval.synthlink.run_options import RunOptions
+from eval.synthlink.run_synthlink import run
 from eval.synthlink.score_options import ScoreOptions
 from reporting.synthlink_files import write_scores
 
@@ -127,7 +127,7 @@ def run_and_score(folder: Path, **options: Any) -> Path:
     )
     write_scores(
         ScoreOptions(
-            predictions=finished_run.predictions,
+            predictions=finished_run.folder / "predictions.json",
             output_dir=folder,
             catalog=SIX_QUESTIONS_FILE,
             domain="synthlink",

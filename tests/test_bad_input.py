@@ -51,7 +51,7 @@ def write_file(path: str, content: str | bytes) -> str:
 
 # -- graphs and shapes -----------------------------------------------------------------------------
 
-STAGES_ON_GRAPHS = (
+GRAPH_COMMANDS = (
     ("cards", "--num-per-type", 2, "--out", "cards.jsonl"),
     ("near-miss", "--num", 2, "--out", "cards.jsonl"),
     ("kg", "inspect", "--out", "report.html"),
@@ -59,6 +59,9 @@ STAGES_ON_GRAPHS = (
     ("audit", "cards.jsonl"),
     ("report", "--results", "kg.jsonl", "--metrics", "metrics.json", "--out", "report.html"),
 )
+"""Commands that read a graph and shapes; each test adds the flags ``--kg`` and ``--shapes``."""
+CARDS_COMMAND = GRAPH_COMMANDS[0]
+CARD_MAKING_COMMANDS = GRAPH_COMMANDS[:2]
 GRAPHS = {
     "missing": ("gone.ttl", None, 3, r"graph file does not exist \(gone\.ttl\)\. Check"),
     "a folder": (".", None, 3, r"is a folder"),
@@ -82,6 +85,7 @@ GRAPHS = {
     "no format": ("graph", GARBAGE, 20, "no extension"),
     "gzip bomb": ("bomb.nt.gz", gzip.compress(b"<x:a> <x:b> <x:c> .\n" * 2_400_000), 21, "bomb"),
 }
+"""Test case → name and content of a graph file, expected exit code, pattern of the message."""
 
 
 @pytest.mark.parametrize("case", GRAPHS)
@@ -90,21 +94,32 @@ def test_unreadable_graph_is_reported(workspace: Path, case: str) -> None:
     if content is not None:
         write_file(name, content)
     check_failure(
-        workspace, code, *STAGES_ON_GRAPHS[0], "--kg", name, "--shapes", SHAPES, message=message
+        workspace, code, *CARDS_COMMAND, "--kg", name, "--shapes", SHAPES, message=message
     )
 
 
-@pytest.mark.parametrize("stage", STAGES_ON_GRAPHS, ids=lambda stage: stage[0])
-def test_every_graph_command_names_the_bad_file(workspace: Path, stage: tuple[object, ...]) -> None:
+@pytest.mark.parametrize("command", GRAPH_COMMANDS, ids=lambda command: command[0])
+def test_every_graph_command_names_the_bad_file(
+    workspace: Path, command: tuple[object, ...]
+) -> None:
     bad_file = write_file("bad.ttl", "<x:a> <x:b> ")
-    check_failure(workspace, 3, *stage, "--kg", "gone.ttl", "--shapes", SHAPES, message="gone.ttl")
     check_failure(
-        workspace, 3, *stage, "--kg", GRAPH, "--shapes", "gone.ttl", message="shapes file does not"
+        workspace, 3, *command, "--kg", "gone.ttl", "--shapes", SHAPES, message="gone.ttl"
+    )
+    check_failure(
+        workspace,
+        3,
+        *command,
+        "--kg",
+        GRAPH,
+        "--shapes",
+        "gone.ttl",
+        message="shapes file does not",
     )
     check_failure(
         workspace,
         4,
-        *stage,
+        *command,
         "--kg",
         bad_file,
         "--shapes",
@@ -112,12 +127,19 @@ def test_every_graph_command_names_the_bad_file(workspace: Path, stage: tuple[ob
         message="bad.ttl, line 1, column",
     )
     check_failure(
-        workspace, 5, *stage, "--kg", write_file("no.ttl", ""), "--shapes", SHAPES, message="no.ttl"
+        workspace,
+        5,
+        *command,
+        "--kg",
+        write_file("no.ttl", ""),
+        "--shapes",
+        SHAPES,
+        message="no.ttl",
     )
-    check_failure(workspace, 8, *stage, "--kg", GRAPH, "--shapes", bad_file, message="bad.ttl")
-    if stage[0] != "kg":
-        check_failure(workspace, 7, *stage, "--kg", GRAPH, message="with --shapes")
-    check_failure(workspace, 10, *stage, "--domain", "mayor", message='Did you mean "mayors"')
+    check_failure(workspace, 8, *command, "--kg", GRAPH, "--shapes", bad_file, message="bad.ttl")
+    if command[0] != "kg":  # `epoche kg inspect` needs no shapes.
+        check_failure(workspace, 7, *command, "--kg", GRAPH, message="with --shapes")
+    check_failure(workspace, 10, *command, "--domain", "mayor", message='Did you mean "mayors"')
 
 
 SHAPES_FILES = {
@@ -161,24 +183,25 @@ SHAPES_FILES = {
     ),
     "garbage": (GARBAGE, 8, "do not parse"),
 }
+"""Test case → content of a shapes file, expected exit code, pattern of the message."""
 
 
 @pytest.mark.parametrize("case", SHAPES_FILES)
 def test_unusable_shapes_are_reported(workspace: Path, case: str) -> None:
     content, code, message = SHAPES_FILES[case]
     file = write_file("s.ttl", content)
-    check_failure(
-        workspace, code, *STAGES_ON_GRAPHS[0], "--kg", GRAPH, "--shapes", file, message=message
-    )
+    check_failure(workspace, code, *CARDS_COMMAND, "--kg", GRAPH, "--shapes", file, message=message)
 
 
-@pytest.mark.parametrize("stage", STAGES_ON_GRAPHS[:2], ids=lambda stage: stage[0])
-def test_unknown_predicate_suggests_the_nearest(workspace: Path, stage: tuple[object, ...]) -> None:
+@pytest.mark.parametrize("command", CARD_MAKING_COMMANDS, ids=lambda command: command[0])
+def test_unknown_predicate_suggests_the_nearest(
+    workspace: Path, command: tuple[object, ...]
+) -> None:
     for predicate in ("mayr", f"{MAYOR}s", "mayors"):
         check_failure(
             workspace,
             6,
-            *stage,
+            *command,
             "--domain",
             "mayors",
             "--pred",
@@ -186,20 +209,22 @@ def test_unknown_predicate_suggests_the_nearest(workspace: Path, stage: tuple[ob
             message=f"Nearest: {MAYOR}",
         )
     check_failure(
-        workspace, 6, *stage, "--domain", "mayors", "--pred", "", message="The graph has: "
+        workspace, 6, *command, "--domain", "mayors", "--pred", "", message="The graph has: "
     )
     check_failure(
-        workspace, 6, *stage, "--domain", "mayors", "--pred", HOSTILE, message="does not occur"
+        workspace, 6, *command, "--domain", "mayors", "--pred", HOSTILE, message="does not occur"
     )
 
 
-@pytest.mark.parametrize("stage", STAGES_ON_GRAPHS[:2], ids=lambda stage: stage[0])
-def test_graph_violating_its_shapes_is_refused(workspace: Path, stage: tuple[object, ...]) -> None:
+@pytest.mark.parametrize("command", CARD_MAKING_COMMANDS, ids=lambda command: command[0])
+def test_graph_violating_its_shapes_is_refused(
+    workspace: Path, command: tuple[object, ...]
+) -> None:
     graph = write_file("two.ttl", GRAPH.read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
     files = ("--kg", graph, "--shapes", SHAPES)
     message = r"violates its shapes once, first: A city had only one mayor.*vienna \(two\.ttl\)"
-    check_failure(workspace, 9, *stage, *files, message=message)
-    result = run_epoche(*stage[:-1], "new.jsonl", *files, "--allow-violations")
+    check_failure(workspace, 9, *command, *files, message=message)
+    result = run_epoche(*command[:-1], "new.jsonl", *files, "--allow-violations")
     assert result.code == 0, result.err
 
 
@@ -211,20 +236,20 @@ def check_no_control_codes(done: CommandResult) -> None:
 
 
 def test_hostile_text_of_a_graph_never_reaches_the_terminal(workspace: Path) -> None:
-    hostile = f'"{HOSTILE}\\nmore"'
+    hostile_label = f'"{HOSTILE}\\nmore"'
     text = GRAPH.read_text("utf-8")
     graph = write_file(
         "h.ttl",
         text
-        + f"\ncm:mayor rdfs:label {hostile} . cm:City rdfs:label {hostile} .\n"
-        + f"<https://epoche.example/{HOSTILE[:6]}> a cm:City ; rdfs:label {hostile} .\n",
+        + f"\ncm:mayor rdfs:label {hostile_label} . cm:City rdfs:label {hostile_label} .\n"
+        + f"<https://epoche.example/{HOSTILE[:6]}> a cm:City ; rdfs:label {hostile_label} .\n",
     )
     shapes = write_file(
         "h.shacl.ttl", SHAPES.read_text("utf-8").replace('"A city had', f'"{HOSTILE} A')
     )
     files = ("--kg", graph, "--shapes", shapes)
-    for stage in STAGES_ON_GRAPHS[:3]:
-        result = run_epoche(*stage, *files)
+    for command in GRAPH_COMMANDS[:3]:  # the commands that read no cards
+        result = run_epoche(*command, *files)
         assert result.code == 0, result.err
         check_no_control_codes(result)
     text_result = run_epoche("kg", "inspect", *files)
@@ -243,7 +268,7 @@ def test_hostile_text_of_a_graph_never_reaches_the_terminal(workspace: Path) -> 
     check_failure(
         workspace,
         9,
-        *STAGES_ON_GRAPHS[0],
+        *CARDS_COMMAND,
         "--kg",
         violating_graph,
         "--shapes",
@@ -277,6 +302,7 @@ DOMAINS = {
     "garbage": (lambda text: None, 10, "not valid TOML"),
     "empty": (lambda text: "", 10, "name"),
 }
+"""Test case → change of a domain file (``None`` means garbage), exit code, pattern of message."""
 
 
 @pytest.mark.parametrize("case", DOMAINS)
@@ -286,7 +312,7 @@ def test_unusable_domain_file_is_reported(workspace: Path, case: str) -> None:
         write_file(name, (MAYORS / name).read_bytes())
     text = change((MAYORS / "domain.toml").read_text("utf-8"))
     file = write_file("domain.toml", GARBAGE if text is None else text)
-    check_failure(workspace, code, *STAGES_ON_GRAPHS[0], "--domain", file, message=message)
+    check_failure(workspace, code, *CARDS_COMMAND, "--domain", file, message=message)
 
 
 @pytest.mark.parametrize(
@@ -317,10 +343,14 @@ def test_wrong_command_line_exits_with_2(workspace: Path, arguments: tuple[objec
 
 
 @pytest.mark.parametrize(
-    ("stage", "flag"), [("cards", "--num-per-type"), ("near-miss", "--num")], ids=["cards", "near"]
+    ("command_name", "flag"),
+    [("cards", "--num-per-type"), ("near-miss", "--num")],
+    ids=["cards", "near"],
 )
-def test_quota_that_cannot_be_filled_is_reported(workspace: Path, stage: str, flag: str) -> None:
-    command = (stage, "--domain", "mayors", flag, 3_000)
+def test_quota_that_cannot_be_filled_is_reported(
+    workspace: Path, command_name: str, flag: str
+) -> None:
+    command = (command_name, "--domain", "mayors", flag, 3_000)
     check_failure(
         workspace,
         11,
@@ -333,6 +363,7 @@ def test_quota_that_cannot_be_filled_is_reported(workspace: Path, stage: str, fl
     result = run_epoche(*command, "--out", "many.jsonl")
     assert result.code == 0
     assert re.search(r"^warning: could not make \d+", result.err, re.MULTILINE)
+    # `cards` was asked for 3,000 cards of each of three labels.
     assert 0 < len(Path("many.jsonl").read_text("utf-8").splitlines()) < 9_000
 
 

@@ -23,8 +23,9 @@ from stage_calls import check_error_line, read_folder_bytes, run_epoche
 from kg.base import errors
 
 GARBAGE = bytes(range(256)) * 40
+# The card and result files of the workspace have twelve lines.
 TORN_LINE = r"last line is cut off \(bad\.jsonl:12\)\. .*again"
-REPORT = ("report", "--metrics", "metrics.json", "--out", "new.html", "--results")
+REPORT_COMMAND = ("report", "--metrics", "metrics.json", "--out", "new.html", "--results")
 
 
 def check_failure(workspace: Path, code: int, *arguments: object, message: str = "") -> str:
@@ -43,7 +44,7 @@ def list_commands_reading_cards(file: str) -> dict[str, tuple[object, ...]]:
         "join": ("join", file, "--out", "new.jsonl"),
         "metrics": ("metrics", "--results", "kg.jsonl", "--cards", file, "--out", "new.json"),
         "compare": ("compare", "kg.jsonl", "controls.jsonl", "--cards", file, "--out", "new.json"),
-        "report": (*REPORT, "kg.jsonl", "--cards", file),
+        "report": (*REPORT_COMMAND, "kg.jsonl", "--cards", file),
     }
 
 
@@ -51,7 +52,7 @@ def list_commands_reading_results(file: str) -> dict[str, tuple[object, ...]]:
     return {
         "metrics": ("metrics", "--results", file, "--out", "new.json"),
         "compare": ("compare", file, "controls.jsonl", "--out", "new.json"),
-        "report": (*REPORT, file, "--cards", "cards.jsonl"),
+        "report": (*REPORT_COMMAND, file, "--cards", "cards.jsonl"),
     }
 
 
@@ -63,7 +64,7 @@ CARD_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
     "torn last line": (
         lambda text: text[:-40],
         12,
-        r"last line is cut off \(bad\.jsonl:12\)\. .*again",
+        TORN_LINE,
     ),
     "unknown label": (
         lambda text: text.replace('"label":"E"', '"label":"X"', 1),
@@ -83,6 +84,7 @@ CARD_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
     "endless line": (lambda text: b" " * (17 * 1024**2), 12, "longer than 16777216 bytes"),
     "garbage": (lambda text: GARBAGE, 12, "not JSON"),
 }
+"""Test case → change of a valid card file, expected exit code, pattern of the message."""
 
 
 @pytest.mark.parametrize("case", CARD_FILES)
@@ -91,6 +93,7 @@ def test_invalid_card_file_is_reported(workspace: Path, case: str) -> None:
     damaged = change((workspace / "cards.jsonl").read_text("utf-8"))
     (workspace / "bad.jsonl").write_bytes(damaged.encode() if isinstance(damaged, str) else damaged)
     stages = list_commands_reading_cards("bad.jsonl")
+    # Large files are slow to read, so two commands are enough for them.
     for stage in stages if len(damaged) < 10**6 else ("eval", "audit"):
         check_failure(workspace, code, *stages[stage], message=message)
 
@@ -99,7 +102,7 @@ RESULT_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
     "torn last line": (
         lambda text: text[:-40],
         12,
-        r"last line is cut off \(bad\.jsonl:12\)\. .*again",
+        TORN_LINE,
     ),
     "unknown label": (
         lambda text: text.replace('"label":"E"', '"label":"X"', 1),
@@ -117,6 +120,7 @@ RESULT_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
     "deep": (lambda text: "[" * 99_999 + "\n", 12, r"bad\.jsonl:1\)\. See"),
     "garbage": (lambda text: GARBAGE, 12, "not JSON"),
 }
+"""Test case → change of a valid result file, expected exit code, pattern of the message."""
 
 
 @pytest.mark.parametrize("case", RESULT_FILES)
@@ -158,7 +162,9 @@ def test_missing_files_are_reported(workspace: Path) -> None:
         message=r"gone\.json\)\. Compute",
     )
     (workspace / "alone.jsonl").write_bytes((workspace / "kg.jsonl").read_bytes())
-    check_failure(workspace, 3, *REPORT, "alone.jsonl", message="Pass the card file with --cards")
+    check_failure(
+        workspace, 3, *REPORT_COMMAND, "alone.jsonl", message="Pass the card file with --cards"
+    )
 
 
 @pytest.mark.parametrize("content", [GARBAGE, b"", b"[]", b'{"a":' + b"[" * 99_999, b"{}"])
@@ -202,7 +208,7 @@ def test_invalid_card_manifest_is_reported(workspace: Path, content: bytes) -> N
     check_failure(workspace, 12, *eval_command, "--out", "new.jsonl", message=message)
 
 
-def test_unreachable_models_are_reported(
+def test_unknown_provider_and_failed_call_are_reported(
     workspace: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     eval_command = (
@@ -381,24 +387,24 @@ def test_every_error_class_is_covered_by_a_test() -> None:
         for name in names
         for code in iter_expected_codes(ast.parse((folder / f"test_{name}.py").read_text("utf-8")))
     }
-    codes = {
+    names_by_code = {
         value.exit_code: name
         for name, value in vars(errors).items()
         if isinstance(value, type) and issubclass(value, errors.EpocheError)
     }
-    assert {name for code, name in codes.items() if code not in covered_codes} == set()
+    assert {name for code, name in names_by_code.items() if code not in covered_codes} == set()
 
 
-@pytest.mark.parametrize("cls", [errors.EpocheError, errors.ShapesEngineError])
+@pytest.mark.parametrize("error_class", [errors.EpocheError, errors.ShapesEngineError])
 def test_failing_engine_is_reported(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, cls: type[errors.EpocheError]
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, error_class: type[errors.EpocheError]
 ) -> None:
     def raise_error(*arguments: object, **flags: object) -> None:
-        raise cls("it gave up", where="shape x:s", hint="Report it.")
+        raise error_class("it gave up", where="shape x:s", hint="Report it.")
 
     # No input is known to make every version of pySHACL give up, so the failure is injected.
     monkeypatch.setattr("kg.knowledge.Oracle", raise_error)
-    code = {errors.EpocheError: 1, errors.ShapesEngineError: 22}[cls]
+    code = {errors.EpocheError: 1, errors.ShapesEngineError: 22}[error_class]
     check_failure(
         workspace, code, "kg", "inspect", "--domain", "mayors", message=r"up \(shape x:s\)\. Report"
     )

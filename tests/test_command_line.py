@@ -73,7 +73,7 @@ PUBLISHED_FLAGS = {
     "report": "--results --metrics --out",
     "synthlink score": "--predictions --output-dir",
 }
-"""Flags that the published experiments use, so they must keep their names."""
+"""Flags of the commands in the published experiments; they must keep their names."""
 
 MAKE_GOALS = (
     *("cards", "near-miss", "eval-kg", "eval-graph-rag", "eval-rag", "eval-controls"),
@@ -153,7 +153,8 @@ def list_recipe_commands(goal: str, *variables: str) -> list[list[str]]:
         check=True,
     ).stdout
     lines = [line for line in listing.splitlines() if "-m epoche" in line]
-    # Flags that depend on existing files can only be expanded by a shell, so they are dropped.
+    # Flags that depend on existing files can only be expanded by a shell, so they are dropped, and
+    # so are the first three words, `python -m epoche`.
     return [shlex.split(re.sub(r"\$\(for .*?done\)", "", line))[3:] for line in lines]
 
 

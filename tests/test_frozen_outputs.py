@@ -1,8 +1,9 @@
 """Tests that the outputs of five jobs stay the same while code is renamed and moved.
 
-Small runs of ``make all``, ``text``, ``skn``, ``extract`` and ``synthlink`` with fixed seeds, whose
-outputs are compared with those in ``tests/frozen/JOB.tsv``: rows, metrics, comparisons, manifests,
-tables, predictions, cards (to the byte), concept graphs and exports. Pages and Markdown are
+The jobs are small runs of ``make all``, ``text``, ``skn``, ``extract`` and ``synthlink`` with fixed
+seeds. Their outputs are compared with those in ``tests/frozen/JOB.tsv``: rows, metrics,
+comparisons, manifests, tables, predictions, cards (to the byte), concept graphs and exports. Pages
+and Markdown are
 compared by their numbers and ids. Times, digests, versions, paths and prose are masked;
 ``tests/frozen/output_files.py`` says what is masked and how.
 
@@ -103,7 +104,8 @@ JOBS: dict[str, tuple[str, ...]] = {
 }
 
 # Runs every command line in one process, because starting Python takes longer than most of them.
-# It uses only the command line, so that it need not change when code is moved or renamed.
+# It uses only the command line, so that it need not change when code is moved or renamed. Exit code
+# 100 of `epoche gate` means that a check failed; that is an output like any other.
 DRIVER = """
 import contextlib, io, json, runpy, sys
 

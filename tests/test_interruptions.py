@@ -43,7 +43,10 @@ STAGE_COMMANDS: dict[str, tuple[object, ...]] = {
     "report": (*REPORT_COMMAND, "--out", "report.html"),
     "inspect": ("kg", "inspect", *MAYORS_DOMAIN, "--out", "report.html"),
 }
-"""For each stage that writes all its output at the end, a command that replaces a file."""
+"""For each stage that writes all its output at the end, a command that replaces a file.
+
+The last argument is the path of that file.
+"""
 
 
 @pytest.mark.parametrize("stage", STAGE_COMMANDS)
@@ -59,7 +62,7 @@ def test_full_disk_while_writing_leaves_files_unchanged(workspace: Path, stage: 
     assert read_folder_bytes(workspace) == old_files
 
 
-def test_cards_and_their_manifest_change_together(workspace: Path) -> None:
+def test_all_outputs_of_a_command_change_together(workspace: Path) -> None:
     manifest = workspace / "cards.manifest.json"
     manifest.unlink()
     manifest.mkdir()
@@ -205,7 +208,7 @@ def test_missing_permissions_are_reported(unprivileged_folder: Path) -> None:
     ):
         line = check_error_line(run_epoche(*arguments), 3)
         assert "secret." in line
-        assert "ermission" in line
+        assert "ermission" in line  # "Permission" or "permission"
     assert not list(closed_folder.iterdir())
     assert {path.name for path in unprivileged_folder.iterdir()} == {
         "closed",

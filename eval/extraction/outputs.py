@@ -8,24 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from eval.extraction.aggregate import aggregate_rows
+from eval.extraction.manifest import ExtractionManifest, read_manifest
+from eval.extraction.metrics.quality_score import SampleMetrics, compute_sample_metrics
 from eval.extraction.record import ExtractionReport
-from eval.extraction.row import ExtractionRow, read_rows
-from eval.extraction.running.manifest import ExtractionManifest, read_manifest
-from eval.extraction.running.output_files import (
+from eval.extraction.row import ERROR, OUTCOMES, ExtractionRow, read_rows
+from eval.extraction.run_files import (
     COMPARISON,
     MANIFEST,
     METRICS,
+    PER_SAMPLE,
     PREDICTIONS,
     SUMMARY,
 )
 from eval.extraction.summary import render_summary
 from eval.running.outputs import delete_outputs
+from kg.base.csv_text import to_csv
 from kg.base.files import (
     to_json_bytes,
     write_files_atomic,
     write_jsonl_atomic,
+    write_text_atomic,
+)
+
+_VALUE_FIELDS: Final = SampleMetrics.__struct_fields__
+_CSV_COLUMNS: Final = (
+    *("id", "system", "repeat", "outcome", "domain", "language", "complexity"),
+    *_VALUE_FIELDS,
+    *("confidence", "latency_s", "ttft_s", "prompt_tokens", "completion_tokens", "cost_usd"),
+    *("retries", "timed_out", "problem"),
 )
 
 
@@ -41,7 +54,7 @@ def write_outputs(folder: Path) -> ExtractionReport:
     """
     manifest = read_manifest(folder / MANIFEST)
     rows_path = folder / manifest.rows
-    plan = manifest.plan(tuple(_manifest_notes(manifest)))
+    plan = manifest.build_measurement_plan(tuple(_manifest_notes(manifest)))
     report = aggregate_rows(read_rows(rows_path), plan)
     contents = {
         folder / METRICS: to_json_bytes({"report": report}, indent=2) + b"\n",
@@ -59,6 +72,11 @@ def write_outputs(folder: Path) -> ExtractionReport:
         write_jsonl_atomic(folder / PREDICTIONS, map(_prediction_row, read_rows(rows_path)))
     else:
         delete_outputs(folder, [PREDICTIONS])
+    if manifest.measuring.per_sample:
+        csv_rows = _iter_csv_rows(folder, manifest)
+        write_text_atomic(folder / PER_SAMPLE, to_csv(_CSV_COLUMNS, csv_rows))
+    else:
+        delete_outputs(folder, [PER_SAMPLE])
     return report
 
 
@@ -89,3 +107,24 @@ def _prediction_row(row: ExtractionRow) -> dict[str, object]:
         "outcome": row.outcome,
         "predicted": row.predicted,
     }
+
+
+def _iter_csv_rows(folder: Path, manifest: ExtractionManifest) -> Iterator[tuple[object, ...]]:
+    """Yields one CSV line per row; the metrics of a failed call are left empty."""
+    invalid, weights = manifest.matching.invalid, manifest.measuring.weights
+    for row in read_rows(folder / manifest.rows):
+        score, usage = row.score, row.usage
+        values: tuple[object, ...] = (None,) * len(_VALUE_FIELDS)
+        if row.outcome != OUTCOMES[ERROR]:
+            metrics = compute_sample_metrics(score, invalid=invalid, weights=weights)
+            values = tuple(getattr(metrics, name) for name in _VALUE_FIELDS)
+        yield (
+            *(row.id, row.system, row.repeat, row.outcome),
+            *(score.domain, score.language, score.complexity.bin),
+            *values,
+            *(row.confidence, row.latency_s, row.ttft_s),
+            None if usage is None else usage.prompt_tokens,
+            None if usage is None else usage.completion_tokens,
+            None if usage is None else usage.cost_usd,
+            *(row.retries, row.timed_out, row.problem),
+        )

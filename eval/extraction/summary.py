@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from eval.extraction.config import METRIC_GROUPS
+from eval.extraction.manifest import ExtractionManifest
 from eval.extraction.record import Estimate, ExtractionReport, SystemReport
-from eval.extraction.running.config import FAMILIES
-from eval.extraction.running.manifest import ExtractionManifest
 from kg.words.plain_text import clean_text
 
 HEADLINE_METRICS: Final = (
@@ -24,7 +24,7 @@ def select_metrics(enabled: Sequence[str]) -> tuple[str, ...]:
     """Returns the metrics to print: the score and those that ``metrics.enabled`` names."""
     if not enabled:
         return HEADLINE_METRICS
-    enabled_metrics = [metric for name in enabled for metric in FAMILIES.get(name, (name,))]
+    enabled_metrics = [metric for name in enabled for metric in METRIC_GROUPS.get(name, (name,))]
     return tuple(dict.fromkeys((HEADLINE_METRICS[0], *enabled_metrics)))
 
 

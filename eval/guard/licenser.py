@@ -34,7 +34,7 @@ _ASSERTING_WORDS = re.compile(
     r"forget|isn|doesn|don|aren|wasn|didn|true)\b",
     re.IGNORECASE,
 )
-# Words for yes and no that are too weak to count as a model's whole answer elsewhere.
+# Words for yes and no, including those that ``read_reply`` does not accept as an answer.
 _YES_NO = (
     r"[\s\W]*(?:yes|no|nope|yep|yeah|indeed|of course|sure|surely|exactly|certainly|definitely|"
     r"absolutely|naturally|obviously|clearly|correct|right|true|false|wrong|never|not)\b"
@@ -45,7 +45,7 @@ _ANSWER = re.compile(
     re.IGNORECASE,
 )
 # A clause that begins with yes or no and a punctuation mark, such as "Yes, the Rhine …".
-_ANSWER_FIRST = re.compile(rf"{_YES_NO}\s*[,;:!.–—-]", re.IGNORECASE)
+_LEADING_YES_NO = re.compile(rf"{_YES_NO}\s*[,;:!.–—-]", re.IGNORECASE)
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +112,8 @@ class Licenser:
                 clause = Clause(original.text, ParseFailure("it answers a question"), "")
             event = self._build_event(clause, start, is_question=is_question)
             if clause.reading is not None:
-                # A withheld answer leaves the question open; any other claim closes it.
+                # A question is open if it passes. An answer leaves it open, because it counts as
+                # unread; any other clause about the graph closes it.
                 has_open_question = (is_question and event.passed) or (
                     has_open_question and clause is not original
                 )
@@ -142,7 +143,9 @@ class Licenser:
         elif isinstance(clause.reading, ParseFailure):
             kind, reason = "unread", _UNREAD_REASON
         else:
-            claims = tuple(claim for group in clause.reading.claims for claim in group)
+            claims = tuple(
+                claim for alternatives in clause.reading.claims for claim in alternatives
+            )
             kind, reason = self._judge_statement(clause.reading)
         passed = not clause.text.strip() or self._may_pass(kind)
         return Event(
@@ -170,9 +173,9 @@ class Licenser:
     def _judge_statement(self, statement: Statement) -> tuple[Kind, str]:
         """Returns the worst outcome of a statement's claims, and its reason."""
         outcomes: list[tuple[Kind, str]] = []
-        for group in statement.claims:
-            labels = {verdict.label for verdict in self._kb.oracle.license_many(group)}
-            text = self._kb.verbaliser.render_clause(group[0])
+        for alternatives in statement.claims:
+            labels = {verdict.label for verdict in self._kb.oracle.license_many(alternatives)}
+            text = self._kb.verbaliser.render_clause(alternatives[0])
             if len(labels) > 1:
                 outcomes.append(("ambiguous", f"several things may be meant by “{text}”"))
             else:
@@ -207,7 +210,7 @@ def _is_answer(clause: Clause) -> bool:
     the question whether it flows into another sea.
     """
     if isinstance(clause.reading, Statement):
-        return _ANSWER_FIRST.match(clause.text) is not None
+        return _LEADING_YES_NO.match(clause.text) is not None
     if clause.reading is not None:
         return False
     return read_reply(clause.text).pred in ("YES", "NO") or _ANSWER.match(clause.text) is not None

@@ -192,7 +192,7 @@ def build_calibration_report(
             confidences[first_reply_index],
             bins[first_reply_index],
             observed,
-            confidence=confidence,
+            level=confidence,
             seed=seed,
         )
         expected[name] = ExpectedError(

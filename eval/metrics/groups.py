@@ -99,14 +99,14 @@ class CardGroups:
         cards_per_label = count_cards_per_label(counts)
         labels: tuple[Label, ...] = tuple(label for label in LABELS if cards_per_label[label])
         signature = base.with_metric("", group=group.signature_part)
-        repeat_clusters = group.n_clusters if answers.ndim == 2 else 0
+        n_clusters_if_repeated = group.n_clusters if answers.ndim == 2 else 0
         return GroupReport(
             n_cards=int(group.indices.size),
             n_clusters=group.n_clusters,
             table=counts_to_table(counts, labels=labels),
             metrics={
                 metric.name: compute_metric_value(
-                    metric, counts, signature, repeat_clusters=repeat_clusters
+                    metric, counts, signature, n_clusters_if_repeated=n_clusters_if_repeated
                 )
                 for metric in self.group_metrics
                 if metric.compute_parts(counts)[1] > 0

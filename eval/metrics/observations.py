@@ -104,7 +104,7 @@ def read_observations(
     paths: Sequence[Path | str],
     *,
     common: bool = False,
-    distinguish: bool = False,
+    distinguish_equal_names: bool = False,
     suffixes: Mapping[Path, str] | None = None,
 ) -> Observations:
     """Reads result files of one card set.
@@ -112,9 +112,10 @@ def read_observations(
     Args:
         paths: one or more files, each with one or more systems.
         common: keep only the cards that every system answered, with a note, instead of raising.
-        distinguish: where two files contain the same system name, append ``@`` and the file's stem
-            to the name in each, instead of raising. Equal stems are preceded by their folders.
-        suffixes: by file, the suffix of its system names; replaces ``distinguish``.
+        distinguish_equal_names: where two files contain the same system name, append ``@`` and the
+            file's stem to the name in each, instead of raising. Equal stems are preceded by their
+            folders.
+        suffixes: by file, the suffix of its system names; replaces ``distinguish_equal_names``.
 
     Raises:
         MissingFileError: no such file.
@@ -125,7 +126,9 @@ def read_observations(
     """
     files = [require_file(path, "result file") for path in paths]
     reader = ResultReader()
-    renames = dict(suffixes) if suffixes else _choose_suffixes(files) if distinguish else {}
+    renames = (
+        dict(suffixes) if suffixes else _choose_suffixes(files) if distinguish_equal_names else {}
+    )
     sources = [reader.read_file(path, suffix=renames.get(path, "")) for path in files]
     preds = {
         name: np.stack([reader.get_preds(name, r) for r in reader.list_repeats(name)], axis=1)

@@ -148,8 +148,9 @@ def score_cards(labels: Codes, preds: Codes, numerator: Floats, denominator: Flo
     Args:
         labels: label codes, shape (n,).
         preds: prediction codes, shape (n,), or (n, repeats).
-        numerator: cell weights of a metric whose denominator is fixed by the cards.
-        denominator: its cell weights.
+        numerator: cell weights of the metric's numerator. The metric must be a plain proportion:
+            the same cards are in its denominator, whatever the replies are.
+        denominator: cell weights of its denominator.
 
     Returns:
         One score per card in the denominator, in the order of the cards; with repeats the mean

@@ -72,7 +72,7 @@ class ResultReader:
         first_path: the first file that contains each system.
         card_set: the card set that rows name; empty if none does.
         n_unnamed_rows: number of rows that name no card set.
-        n_invalid_confidences: number of the unnamed rows whose confidence is not in [0, 1].
+        n_invalid_confidences: number of rows whose confidence is not a number in [0, 1].
     """
 
     index: dict[str, int] = field(default_factory=dict)

@@ -97,6 +97,7 @@ def _build_policy_report(
         for name in samples.observations.preds
     }
     systems = {name: reports[name] for name in samples.observations.systems_under_test}
+    # Cells are pairs of label and answer. Only labels are counted here, so all answers are equal.
     cards = count_cards_per_label(
         count_cells(samples.get_labels(policy), np.zeros(samples.n_cards, np.int8))
     )
@@ -150,12 +151,12 @@ def _build_system_report(
         per_difficulty={
             name: GroupReport(
                 n_cards=int(samples.difficulty_mask(name).sum()),
-                n_clusters=int(resampled.per_cluster.any(axis=1).sum()),
-                table=counts_to_table(resampled.totals),
+                n_clusters=int(group_counts.per_cluster.any(axis=1).sum()),
+                table=counts_to_table(group_counts.totals),
                 metrics=_bootstrap_metrics(samples, policy, system, base, name),
             )
             for name in samples.difficulties
-            for resampled in (samples.get_resampled(policy, system, name),)
+            for group_counts in (samples.get_resampled(policy, system, name),)
         },
         near_misses=groups.report_section("near-misses", answers, base),
         faithfulness=groups.report_section("faithfulness", answers, base),
@@ -174,14 +175,22 @@ def _bootstrap_metrics(
     """Computes all metrics with bootstrap intervals, over all headline cards or one difficulty."""
     metrics = get_metrics(SYSTEM_METRICS, policy)
     counts = samples.get_counts(policy, system, difficulty)
+    # Merging clusters with equal counts is faster; only paired differences need them apart.
     distribution = samples.compute_distribution(metrics, policy, system, difficulty, merge=True)
-    resampled = distribution.compute_intervals(samples.plan.confidence)
+    intervals = distribution.compute_intervals(samples.plan.confidence)
     group = f"difficulty:{difficulty}" if difficulty else ""
     signature = base.with_metric("", group=group)
-    repeat_clusters = samples.n_clusters if samples.observations.count_repeats(system) > 1 else 0
+    n_clusters_if_repeated = (
+        samples.n_clusters if samples.observations.count_repeats(system) > 1 else 0
+    )
     return {
         metric.name: compute_metric_value(
-            metric, counts, signature, resampled, column, repeat_clusters=repeat_clusters
+            metric,
+            counts,
+            signature,
+            intervals,
+            column,
+            n_clusters_if_repeated=n_clusters_if_repeated,
         )
         for column, metric in enumerate(metrics)
     }
@@ -253,7 +262,14 @@ def _collect_system_notes(
 
 def _is_widened_by_clusters(value: MetricValue) -> bool:
     """Whether Wilson's interval is shown and the cluster bootstrap interval is much wider."""
-    resampled = value.intervals.get("bootstrap-percentile")
-    if value.method != "wilson" or value.low is None or value.high is None or resampled is None:
+    bootstrap_interval = value.intervals.get("bootstrap-percentile")
+    if (
+        value.method != "wilson"
+        or value.low is None
+        or value.high is None
+        or bootstrap_interval is None
+    ):
         return False
-    return resampled[1] - resampled[0] > _MUCH_WIDER_RATIO * (value.high - value.low)
+    return bootstrap_interval[1] - bootstrap_interval[0] > _MUCH_WIDER_RATIO * (
+        value.high - value.low
+    )

@@ -23,7 +23,7 @@ def compute_metric_value(
     column: int = 0,
     *,
     interval: bool = True,
-    repeat_clusters: int = 0,
+    n_clusters_if_repeated: int = 0,
 ) -> MetricValue:
     """Computes one metric with its bounds and all intervals that are defined.
 
@@ -34,8 +34,9 @@ def compute_metric_value(
         resampled: bootstrap intervals of several metrics, or ``None`` for Wilson alone.
         column: this metric's column in ``resampled``.
         interval: ``False`` for a control, whose counts are not a sample.
-        repeat_clusters: number of clusters if each card was answered several times, else 0. Replies
-            to one card are not independent, so Wilson's interval over them would be too narrow.
+        n_clusters_if_repeated: number of clusters if each card was answered several times, else 0.
+            Replies to one card are not independent, so Wilson's interval over them would be too
+            narrow.
     """
     numerator, denominator = metric.compute_parts(counts)
     value = metric.compute_value(counts)
@@ -44,17 +45,17 @@ def compute_metric_value(
     method: IntervalMethod = "none"
     if value is not None and interval:
         proportion = metric.is_proportion(counts)
-        if repeat_clusters and resampled is None:
+        if n_clusters_if_repeated and resampled is None:
             intervals = {
                 "wilson-edge": _round_pair(
                     compute_edge_interval(
-                        numerator / denominator, repeat_clusters, signature.confidence
+                        numerator / denominator, n_clusters_if_repeated, signature.confidence
                     )[:2]
                 )
             }
             method = "wilson-edge"
         else:
-            proportion = proportion and not repeat_clusters
+            proportion = proportion and not n_clusters_if_repeated
             intervals, method = _compute_intervals(
                 proportion, numerator, denominator, signature.confidence, resampled, column
             )

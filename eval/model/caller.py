@@ -33,7 +33,7 @@ from eval.model.wire import (
 from kg.base.errors import ModelAccessError, ModelCallError
 
 UNREADABLE_FINISH_REASON = "unreadable"
-"""Finish reason of a reply that the server itself could not parse."""
+"""Finish reason if a server reports that it could not parse its own model's reply."""
 
 
 class FeatureRefusedError(Exception):
@@ -168,7 +168,7 @@ class Caller:
                 received, reserved_tokens = await self._try_request(body, max_tokens, streamed)
             except _get_expected_errors() as error:
                 failure = classify_error(error)
-                if failure.kind is FailureKind.refused:
+                if failure.kind is FailureKind.filtered:
                     refusal = self._variables.redact_text(failure.what)
                     return ReceivedReply(
                         "", "content_filter", refusal, latency_s=_get_elapsed_seconds(error)
@@ -213,7 +213,7 @@ class Caller:
             "text": received.text,
             "refusal": received.refusal,
             "finish_reason": received.finish_reason,
-            "served": received.served,
+            "served": received.served,  # the model's name as the server reports it
         }
         tokens = "".join(token for token, _ in received.logprobs or ())
         if not any(self._contains_api_key(text) for text in (*texts.values(), tokens)):

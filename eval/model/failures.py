@@ -20,7 +20,7 @@ class FailureKind(Enum):
     temporary = "may pass: try again"
     call = "this call failed for good"
     access = "every call would fail"
-    refused = "a filter refused the question"
+    filtered = "a filter refused the question"
     format = "the server does not take this response_format"
     logprobs = "the server does not give log-probabilities"
     unreached = "no server answers at the address"
@@ -119,7 +119,7 @@ def _classify_status(status: int, body: str, retry_after: str | None) -> Failure
     if 300 <= status < 400:
         return Failure(FailureKind.access, f"{what} (the server redirects; give the final address)")
     if status in {400, 403, 422} and _CONTENT_FILTERED.search(body):
-        return Failure(FailureKind.refused, what)
+        return Failure(FailureKind.filtered, what)
     if status == 500 and _REPLY_UNPARSED.search(body):
         return Failure(FailureKind.unreadable, what)
     if status in {400, 404, 422, 500, 501}:

@@ -23,7 +23,9 @@ from eval.stats.bootstrap import ClusterResamples, Distribution, Floats
 
 FALSE_POSITIVES = "FPR@TPR.90"
 AUROC = "AUROC"
-STATISTICS = (FALSE_POSITIVES, AUROC)
+ANSWERABILITY_MEASURES = (FALSE_POSITIVES, AUROC)
+"""Measures that compare the scores of answerable and unanswerable questions. Unlike the metrics of
+rankings, they have no value for a single question."""
 TRUE_POSITIVE_RATE = 0.90
 """Share of answerable questions whose best score must reach the threshold."""
 
@@ -37,7 +39,7 @@ _ROUNDING_TOLERANCE = 1e-9
 def bootstrap_answerability(
     best_scores: Floats, answerable: NDArray[np.bool_], resamples: ClusterResamples
 ) -> Distribution:
-    """Computes the bootstrap distribution of the ``STATISTICS`` over questions.
+    """Computes the bootstrap distribution of the ``ANSWERABILITY_MEASURES`` over questions.
 
     Args:
         best_scores: the best score of each question, -inf if nothing was found; shape (questions,).
@@ -45,16 +47,16 @@ def bootstrap_answerability(
         resamples: how often each question occurs in each resample.
 
     Returns:
-        Columns as ``STATISTICS``. nan if there are no answerable or no unanswerable questions. The
-        false-positive rate is also nan if more than a tenth of the answerable questions found
-        nothing, because then no threshold is reached by 90 % of them.
+        Columns as ``ANSWERABILITY_MEASURES``. nan if there are no answerable or no unanswerable
+        questions. The false-positive rate is also nan if more than a tenth of the answerable
+        questions found nothing, because then no threshold is reached by 90 % of them.
     """
     curve = _ScoreCurve(best_scores, answerable)
     count = len(best_scores)
-    replicates = np.full((resamples.n_resamples, len(STATISTICS)), np.nan)
+    replicates = np.full((resamples.n_resamples, len(ANSWERABILITY_MEASURES)), np.nan)
     for rows, counts in resamples.iter_weights():
         replicates[rows] = curve.compute_statistics(counts.astype(np.float64))
-    jackknife = np.full((count, len(STATISTICS)), np.nan)
+    jackknife = np.full((count, len(ANSWERABILITY_MEASURES)), np.nan)
     for i, weights in enumerate(_iter_leave_one_out_weights(count)):
         jackknife[i] = curve.compute_statistics(weights[None, :])[0]
     smaller_class = min(int(answerable.sum()), int((~answerable).sum()))
@@ -62,7 +64,7 @@ def bootstrap_answerability(
         values=curve.compute_statistics(np.ones((1, count)))[0],
         replicates=replicates,
         jackknife=jackknife,
-        support=np.full(len(STATISTICS), float(smaller_class)),
+        support=np.full(len(ANSWERABILITY_MEASURES), float(smaller_class)),
     )
 
 
@@ -99,7 +101,7 @@ class _ScoreCurve:
         self.reaches = best_scores[self.unanswerable][None, :] >= self.scores[:, None]
 
     def compute_statistics(self, weights: Floats) -> Floats:
-        """Computes the ``STATISTICS`` for each row of weights.
+        """Computes the ``ANSWERABILITY_MEASURES`` for each row of weights.
 
         Args:
             weights: the weight of each question, shape (rows, questions).
@@ -109,7 +111,7 @@ class _ScoreCurve:
         """
         positives, negatives = weights[:, self.answerable], weights[:, self.unanswerable]
         n_positive, n_negative = positives.sum(axis=1), negatives.sum(axis=1)
-        statistics = np.full((len(weights), len(STATISTICS)), np.nan)
+        statistics = np.full((len(weights), len(ANSWERABILITY_MEASURES)), np.nan)
         is_defined = (n_positive > 0) & (n_negative > 0)
         if not is_defined.any():
             return statistics

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 KG_BY_PAGERANK = "kg by PageRank"
 _KG_WITHOUT_LOOKUP = "kg by form alone"
+"""``kg`` that finds the words of a question in the graph only by their form: words that the graph
+does not contain are not looked up by their embedding."""
 
 ProgressWrapper = Callable[[Sequence[Question], str], Iterable[Question]]
 """Yields the questions unchanged and shows progress under a name."""
@@ -76,7 +78,7 @@ class RankingCollector:
             component for name in unique_names for component in self.list_components(name)
         )
         component_rankings = {
-            component: self._rank_questions(component, questions) for component in components
+            component: self._rank_for_questions(component, questions) for component in components
         }
         fuser = RankingFuser(self.passages, questions)
         return {
@@ -92,7 +94,7 @@ class RankingCollector:
         self, components: Mapping[str, Rankings], questions: Sequence[Question]
     ) -> dict[str, Rankings]:
         """Returns the rankings of the components, with ``kg`` replaced by its PageRank variant."""
-        pagerank_rankings = self._rank_questions(
+        pagerank_rankings = self._rank_for_questions(
             "kg", questions, KG_BY_PAGERANK, RetrieverOptions(walk="ppr")
         )
         return {
@@ -132,10 +134,11 @@ class RankingCollector:
         ]
         return [
             ComponentVariant(
-                component, self._rank_questions(component, questions, name, options), question
+                component, self._rank_for_questions(component, questions, name, options), question
             )
             for component, name, options, question in variants
             if component in self.list_components(ENSEMBLE)
+            # The lookup needs the table of keywords and their concepts, which a run may lack.
             and (name != _KG_WITHOUT_LOOKUP or self.run.table is not None)
         ]
 
@@ -158,6 +161,7 @@ class RankingCollector:
             for component in self.list_components(ENSEMBLE)
             if component in other.list_components(ENSEMBLE)
         ]
+        # The hybrid components use only the text of the chunks; all others use the graph.
         names = [component for component in shared_components if component not in HYBRID_COMPONENTS]
         return [
             ComponentVariant(
@@ -168,7 +172,7 @@ class RankingCollector:
             for name, rankings in other.collect_rankings(names, questions).items()
         ]
 
-    def _rank_questions(
+    def _rank_for_questions(
         self,
         retriever: str,
         questions: Sequence[Question],

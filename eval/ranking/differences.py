@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from eval.ranking.answerability import FALSE_POSITIVES, STATISTICS
+from eval.ranking.answerability import ANSWERABILITY_MEASURES, FALSE_POSITIVES
 from eval.ranking.metrics import ALL_GOLD, METRIC_NAMES
 from eval.ranking.question_scores import QuestionScores
 from eval.ranking.record import ALL_QUESTIONS, Difference
@@ -17,7 +17,7 @@ from eval.stats.paired_tests import (
     ALPHA,
     adjust_holm,
     compute_bootstrap_p,
-    compute_edge_difference,
+    compute_newcombe_interval,
     minimum_detectable_effect,
 )
 from eval.stats.permutation import sign_flip_test
@@ -95,7 +95,7 @@ def _test_difference(
     difference = msgspec.structs.replace(
         difference, difference=round_significant(float(distribution.values[column]))
     )
-    if measure in STATISTICS:
+    if measure in ANSWERABILITY_MEASURES:
         return _add_bootstrap_test(difference, scores, distribution, intervals, column)
     paired_values = [
         scores.get_values(name, group)[:, METRIC_NAMES.index(measure)] for name in pair
@@ -111,7 +111,7 @@ def _test_difference(
     )
     if difference.method == "none" and (flip_test.n_differ or measure == ALL_GOLD):
         is_binary = measure == ALL_GOLD
-        interval = compute_edge_difference(
+        interval = compute_newcombe_interval(
             paired_values[0], paired_values[1], scores.confidence, is_binary=is_binary
         )
         difference = _add_interval(difference, interval)
@@ -135,7 +135,7 @@ def _add_bootstrap_test(
     intervals: BootstrapIntervals,
     column: int,
 ) -> Difference:
-    """Tests a difference of one of the ``STATISTICS`` by the bootstrap.
+    """Tests a difference of one of the ``ANSWERABILITY_MEASURES`` by the bootstrap.
 
     Paired tests need a value per question, which these do not have: they compare the scores of
     different questions.

@@ -8,7 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.ranking.answerability import COMPARABLE_RETRIEVERS, STATISTICS, bootstrap_answerability
+from eval.ranking.answerability import (
+    ANSWERABILITY_MEASURES,
+    COMPARABLE_RETRIEVERS,
+    bootstrap_answerability,
+)
 from eval.ranking.metrics import ALL_GOLD, METRIC_NAMES, score_questions
 from eval.ranking.questions import KINDS, UNANSWERABLE, Question
 from eval.ranking.rankings import Rankings
@@ -74,7 +78,7 @@ class QuestionScores:
 
     def list_metrics(self, group: str) -> tuple[str, ...]:
         """Lists the metrics of a group; answerability is computed for all questions only."""
-        return (*METRIC_NAMES, *STATISTICS) if group == ALL_QUESTIONS else METRIC_NAMES
+        return (*METRIC_NAMES, *ANSWERABILITY_MEASURES) if group == ALL_QUESTIONS else METRIC_NAMES
 
     def get_values(self, name: str, group: str) -> Floats:
         """Returns the metrics of a group's questions, shape (questions, len(METRIC_NAMES))."""
@@ -123,7 +127,7 @@ class QuestionScores:
 
     def _bootstrap_answerability(self, name: str) -> Distribution:
         if name not in COMPARABLE_RETRIEVERS:
-            n_statistics, n_questions = len(STATISTICS), len(self.questions)
+            n_statistics, n_questions = len(ANSWERABILITY_MEASURES), len(self.questions)
             return Distribution(
                 values=np.full(n_statistics, np.nan),
                 replicates=np.full((self.resamples.n_resamples, n_statistics), np.nan),
@@ -140,7 +144,7 @@ class QuestionScores:
         estimates: list[MetricEstimate] = []
         for column, measure in enumerate(self.list_metrics(group)):
             value = float(distribution.values[column])
-            n = n_unanswerable if measure in STATISTICS else n_group
+            n = n_unanswerable if measure in ANSWERABILITY_MEASURES else n_group
             if np.isnan(value):
                 reason = self._explain_missing_value(name, measure, n, n_group)
                 estimates.append(MetricEstimate(value=None, n=n, why=reason))
@@ -168,7 +172,7 @@ class QuestionScores:
         """Explains why a metric has no value."""
         if not n_group:
             return "no question with gold"
-        if metric in STATISTICS and not n:
+        if metric in ANSWERABILITY_MEASURES and not n:
             return "no unanswerable question"
         if name not in COMPARABLE_RETRIEVERS:
             return "scores are not comparable between questions"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eval.comparison.text import format_p_value
 from eval.metrics.console import format_value
-from eval.ranking.answerability import STATISTICS
+from eval.ranking.answerability import ANSWERABILITY_MEASURES
 from eval.ranking.metrics import ALL_GOLD, HEADLINE_METRIC, METRIC_NAMES
 from eval.ranking.record import (
     ALL_QUESTIONS,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SUMMARY_METRICS = (HEADLINE_METRIC, ALL_GOLD)
 """Metrics whose differences are described in sentences; page and JSON have all of them."""
-_PAGE_METRICS = ("R@5", "R@10", HEADLINE_METRIC, "RR", ALL_GOLD, *STATISTICS)
+_PAGE_METRICS = ("R@5", "R@10", HEADLINE_METRIC, "RR", ALL_GOLD, *ANSWERABILITY_MEASURES)
 
 
 def build_table(report: RetrievalReport) -> Table:
@@ -33,11 +33,14 @@ def build_table(report: RetrievalReport) -> Table:
 
     table = RichTable(title=Text(_describe_questions(report)), title_justify="left")
     table.add_column("retriever")
-    for measure in (*METRIC_NAMES, *STATISTICS):
+    for measure in (*METRIC_NAMES, *ANSWERABILITY_MEASURES):
         table.add_column(measure, justify="right")
     for name, record in report.retrievers.items():
         values = record.measures[ALL_QUESTIONS]
-        cells = (_format_on_two_lines(values[measure]) for measure in (*METRIC_NAMES, *STATISTICS))
+        cells = (
+            _format_on_two_lines(values[measure])
+            for measure in (*METRIC_NAMES, *ANSWERABILITY_MEASURES)
+        )
         table.add_row(Text(clean_text(name)), *map(Text, cells))
     return table
 
@@ -170,11 +173,12 @@ def _render_values(
 
 
 def _render_answerability(retrievers: Mapping[str, RetrieverMetrics]) -> Iterator[str]:
-    yield f"| retriever | {' | '.join(STATISTICS)} | found nothing: answerable | unanswerable |"
+    measures = " | ".join(ANSWERABILITY_MEASURES)
+    yield f"| retriever | {measures} | found nothing: answerable | unanswerable |"
     yield "|---|---|---|---|---|"
     names_by_reason: dict[str, list[str]] = {}
     for name, record in retrievers.items():
-        values = [record.measures[ALL_QUESTIONS][key] for key in STATISTICS]
+        values = [record.measures[ALL_QUESTIONS][key] for key in ANSWERABILITY_MEASURES]
         cells = " | ".join(map(_format_with_interval, values))
         n_empty = record.found_nothing
         yield (

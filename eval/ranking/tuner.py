@@ -46,7 +46,8 @@ def tune_fusion(
 
     Args:
         fuser: fuses rankings of the dev questions.
-        component_sets: at least one set of components, each name → rankings, of equal sizes.
+        component_sets: at least one set of components: name of the component → its rankings. All
+            sets have the same number of components.
         progress: wraps the settings to show progress.
 
     Raises:

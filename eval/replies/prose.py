@@ -89,6 +89,7 @@ def _read_sentence(sentence: Sentence, lexicon: Lexicon) -> Signs:
         for word in clause.words
     ]
     abstains = "UNKNOWN" in signs or lexicon.abstain.occur_in(asserted_words)
+    # Phrases of politeness (``chat``) make a "yes" mean something else: "Yes, I can help".
     if _lists_alternatives(clauses, signs, lexicon) or lexicon.chat.occur_in(asserted_words):
         return Signs(abstains=lexicon.abstain.occur_in(asserted_words))
     verdicts = [index for index, sign in enumerate(signs) if sign in _VERDICTS]
@@ -105,11 +106,12 @@ def _read_sentence(sentence: Sentence, lexicon: Lexicon) -> Signs:
 def _read_clause(clause: Clause, index: int, sentence: Sentence, lexicon: Lexicon) -> Sign | None:
     """Returns the sign of a clause that is a whole verdict or begins with one, else None."""
     remaining = clause.words
-    # "Correct: the Tiber …" means the same as "Correct.".
-    is_sentence = index == 0 and all(
+    # A sentence of one clause, or a first clause before a colon or dash: "Correct: the Tiber …"
+    # means the same as "Correct.".
+    stands_alone = index == 0 and all(
         next_clause.separator in _STRONG_SEPARATORS for next_clause in sentence.clauses[1:2]
     )
-    signs_by_words = lexicon.sentences if is_sentence else lexicon.clauses
+    signs_by_words = lexicon.sentences if stands_alone else lexicon.clauses
     for _ in range(_MAX_LEADS):
         sign = signs_by_words.get(remaining)
         if sign is not None:
@@ -118,11 +120,12 @@ def _read_clause(clause: Clause, index: int, sentence: Sentence, lexicon: Lexico
             return None if is_last and sentence.is_numbered and len(remaining) == 1 else sign
         if index == 0 or clause.separator in _STRONG_SEPARATORS:
             for size in range(min(lexicon.max_clause_words, len(remaining) - 1), 0, -1):
-                particle = remaining[:size]
-                if particle in lexicon.clauses and remaining[size] in lexicon.follows.get(
-                    particle, ()
+                # A verdict whose next word may follow it without a pause: "yes it does".
+                verdict_words = remaining[:size]
+                if verdict_words in lexicon.clauses and remaining[size] in lexicon.follows.get(
+                    verdict_words, ()
                 ):
-                    return lexicon.clauses[particle]
+                    return lexicon.clauses[verdict_words]
         size = next(
             (n for n in (4, 3, 2, 1) if remaining[:n] in lexicon.leads and n < len(remaining)), 0
         )

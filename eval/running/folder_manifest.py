@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from eval.running.row_layout import RowLayout, Shard
 from eval.running.session import RunStatus
 from eval.running.totals import CallTotals
 
@@ -32,6 +33,8 @@ class FolderManifest(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     """Only the first ``limit`` items were asked; null for all."""
     repeats: int = 1
+    shard: str | None = None
+    """``i/n`` if only every n-th item was asked, from the i-th on; null for all."""
     offline: bool
     """Whether the run called no model."""
     seed: int
@@ -48,3 +51,19 @@ class FolderManifest(msgspec.Struct, frozen=True, kw_only=True):
     """The model calls behind the rows; null without a model."""
     observed: dict[str, Any] = {}
     """The observed modes of structured output and the model names that servers reported."""
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """Names of the systems in the rows, in the order of the rows of an item."""
+        raise NotImplementedError
+
+    @property
+    def layout(self) -> RowLayout:
+        """The positions of the run's rows."""
+        return RowLayout(
+            self.sample_count,
+            systems=len(self.system_names),
+            repeats=self.repeats,
+            limit=self.limit,
+            shard=Shard.from_text(self.shard) if self.shard else Shard(),
+        )

@@ -1,4 +1,4 @@
-"""The plan of a run over items × repeats × systems: lists its rows and identifies each line.
+"""Lists the rows of a run over items × repeats × systems, and finds out which row a line contains.
 
 It is used by benchmarks whose rows name their item and their system. Cards have
 ``eval.card_plan``, which handles a million items in little memory.
@@ -73,7 +73,7 @@ def shuffle_positions(positions: Iterable[int], seed: int, benchmark: str) -> li
 
 
 class RowKey(NamedTuple):
-    """Identity, outcome and usage of a row."""
+    """What identifies a row, that is its row key, together with the row's outcome and usage."""
 
     item: str
     """Id of the item."""
@@ -136,8 +136,9 @@ class Grid(Generic[Row]):
         """Returns position and outcome code of a row of this run.
 
         Raises:
-            RecordError: the line is not a row, or the row belongs to no question of this run.
-            CardSetMismatchError: the row belongs to an item or repeat outside of this run.
+            RecordError: the line is not a row, or the row names an unknown item or system.
+            CardSetMismatchError: the row's item is beyond ``--limit``, or its repeat beyond
+                ``--repeat``.
         """
         hint = "Nothing was changed. Repair the line, choose another --out, or use --overwrite."
         try:
@@ -168,8 +169,10 @@ class Grid(Generic[Row]):
         extra = ""
         if repeat >= self.layout.repeats:
             extra = f"repeat {repeat + 1}, more than --repeat {self.layout.repeats}"
-        elif item not in self.layout.asked_items:
+        elif self.layout.limit is not None and item >= self.layout.limit:
             extra = f"{self._nouns[0]} {item + 1}, more than --limit {self.layout.limit}"
+        elif item not in self.layout.asked_items:
+            extra = f"{self._nouns[0]} {item + 1}, which is not in shard {self.layout.shard}"
         if extra:
             raise CardSetMismatchError(
                 f"the rows already contain answers to {extra}",

@@ -40,6 +40,14 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
 
+    def to_field(self) -> str | None:
+        """Returns ``i/n`` for a manifest; None for a shard that is the whole run."""
+        return str(self) if self.count > 1 else None
+
+
+ALL_ITEMS = Shard()
+"""The shard that is the whole run."""
+
 
 @dataclass(frozen=True)
 class RowLayout:
@@ -57,7 +65,7 @@ class RowLayout:
     systems: int = 1
     repeats: int = 1
     limit: int | None = None
-    shard: Shard = Shard()
+    shard: Shard = ALL_ITEMS
 
     @property
     def size(self) -> int:

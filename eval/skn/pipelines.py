@@ -63,4 +63,5 @@ DEFAULT_PIPELINES = ("json", "skn")
 ABLATION_PIPELINES = ("json", "json_conf", "skn_no_gaps", "skn_no_causal", "skn_no_risk", "skn")
 """The pipelines of the published ablation, in its order."""
 FAIR_ABLATION_PIPELINES = (*ABLATION_PIPELINES, "json_meta", "skn_min")
-"""The published ablation and the two pipelines that separate notation from content."""
+"""The published ablation and the two pipelines that make it fair: they separate the effect of the
+notation from that of the content."""

@@ -146,7 +146,7 @@ def simulate_chance_error(
     bins: Bins,
     observed: float,
     *,
-    confidence: float = 0.95,
+    level: float = 0.95,
     simulations: int = N_SIMULATIONS,
     seed: int = SEED,
 ) -> ChanceError:
@@ -160,7 +160,7 @@ def simulate_chance_error(
         confidences: shape (n,), n at least 1.
         bins: shape (n,).
         observed: the observed error, for the p-value.
-        confidence: the level of the quantile ``high``.
+        level: the level of the quantile ``high``.
         simulations: number of simulated systems.
         seed: seed of the simulation.
     """
@@ -173,7 +173,7 @@ def simulate_chance_error(
     n_reached = int((errors >= observed - 1e-12).sum())
     return ChanceError(
         mean=float(errors.mean()),
-        high=float(np.quantile(errors, confidence)),
+        high=float(np.quantile(errors, level)),
         p_value=(n_reached + 1) / (simulations + 1),
     )
 

@@ -138,7 +138,7 @@ def square_and_add(
     )
 
 
-def compute_edge_difference(
+def compute_newcombe_interval(
     first: Floats, second: Floats, confidence: float, *, is_binary: bool
 ) -> Interval:
     """Computes Newcombe's interval, used where all samples have the same difference.

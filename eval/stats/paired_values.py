@@ -17,7 +17,7 @@ from eval.stats.estimates import IntervalMethod, choose_interval, compute_ratios
 from eval.stats.paired_tests import (
     ALPHA,
     Discordant,
-    compute_edge_difference,
+    compute_newcombe_interval,
     count_discordant,
     minimum_detectable_effect,
 )
@@ -132,12 +132,14 @@ def compare_values(
     # Where no resample varies, the standard error is only rounding error.
     standard_error = 0.0 if interval is None else float(distribution.compute_standard_errors()[0])
     if interval is None and is_share and (flip_test.n_differ or is_binary):
-        edge_interval = compute_edge_difference(first, second, confidence, is_binary=is_binary)
+        newcombe_interval = compute_newcombe_interval(
+            first, second, confidence, is_binary=is_binary
+        )
         comparison = replace(
             comparison,
-            low=round_significant(edge_interval.low),
-            high=round_significant(edge_interval.high),
-            method=edge_interval.method,
+            low=round_significant(newcombe_interval.low),
+            high=round_significant(newcombe_interval.high),
+            method=newcombe_interval.method,
         )
     effect = minimum_detectable_effect(standard_error, n if is_binary else None)
     return replace(

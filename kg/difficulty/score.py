@@ -1,7 +1,7 @@
 """Scores a question's difficulty: five dimensions of 0 to 2 points each, and a level.
 
-Preset ``seed`` has the thresholds of the published code, which were never tuned on answers. A
-score calibrated on data is in ``kg.difficulty.calibration``.
+The preset named ``seed`` (no random seed) has the thresholds of the published code, which were
+never tuned on answers. A score calibrated on data is in ``kg.difficulty.calibration``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum total points of level MEDIUM."""
 
 
-SEED = Preset(
+SEED_PRESET = Preset(
     name="seed",
     multihop=(1, 2),
     fragmentation=(1, 2),
@@ -61,7 +61,7 @@ class DifficultyScore(msgspec.Struct, frozen=True, kw_only=True):
     """0, 1 or 2 points each; None for UNANSWERABLE."""
 
 
-def score_features(features: QueryFeatures, preset: Preset = SEED) -> DifficultyScore:
+def score_features(features: QueryFeatures, preset: Preset = SEED_PRESET) -> DifficultyScore:
     """Scores a question; the level is UNANSWERABLE if it names no node of the graph."""
     if not features.query_node_count:
         return DifficultyScore(

@@ -15,7 +15,8 @@ def open_embedder(name: str) -> Embedder:
 
     Args:
         name: ``lexical`` (no model), ``minilm`` (all-MiniLM-L6-v2 from the installed package or
-            the hub), a folder or a hub name; empty for the default of ``load_embedder``.
+            the hub), a folder or a hub name; empty for the model that ``EPOCHE_EMBEDDER`` names,
+            or ``minilm`` if that is empty too.
 
     Raises:
         EpocheError: the embedder cannot be loaded.

@@ -1,7 +1,8 @@
 """The lexical embedder: hashed character n-grams of the normal form, without a model.
 
-Its vectors are similar if texts are spelled similarly, whatever they mean. It is the default where
-rules verify synonyms offline, because rules can only compare spellings.
+Its vectors are similar if texts are spelled similarly, whatever they mean. It is the default when a
+graph is built from documents without a model. There, similar vectors propose synonyms, and rules
+accept or reject them by their spelling, so only similar spellings need to be proposed.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _derive_hierarchies(
         for start in list(schema.get_subjects(predicate)):
             ancestors = dict.fromkeys(schema.find_objects(start, predicate))
             queue = list(ancestors)
-            # ``walk`` grows while it is iterated, so all ancestors are reached, nearest first.
+            # ``queue`` grows while it is iterated, so all ancestors are reached, nearest first.
             for middle in queue:
                 for ancestor in schema.find_objects(middle, predicate):
                     if ancestor not in ancestors and ancestor != start:

@@ -155,13 +155,17 @@ class Shapes:
 
     def to_rdflib(self) -> Graph:
         """Returns a copy of the shapes graph in which only the targeted shapes have targets."""
-        return self.to_rdflib_without_targets(keep=self.targeted_nodes)
+        return self._copy_graph(self.targeted_nodes)
 
-    def to_rdflib_without_targets(self, keep: Iterable[str] = ()) -> Graph:
-        """Returns a copy of the shapes graph in which only the shapes ``keep`` have targets."""
+    def to_rdflib_without_targets(self) -> Graph:
+        """Returns a copy of the shapes graph in which no shape has targets."""
+        return self._copy_graph(())
+
+    def _copy_graph(self, targeted_nodes: Iterable[str]) -> Graph:
+        """Returns a copy of the shapes graph in which only the given shapes have targets."""
         import rdflib
 
-        nodes_with_targets = {to_rdflib(node) for node in keep}
+        nodes_with_targets = {to_rdflib(node) for node in targeted_nodes}
         # A shape that is also a class implicitly targets its instances, so its type goes too.
         rdfs_class = rdflib.URIRef(RDFS + "Class")
         classes: set[Node] = {rdfs_class, rdflib.URIRef(OWL + "Class")}

@@ -40,8 +40,7 @@ class TermTest(Component):
         cache = self._cache
         failed: list[int] = []
         for value in values:
-            is_passing = cache.get(value)
-            if is_passing is None:
+            if (is_passing := cache.get(value)) is None:
                 if len(cache) >= MAX_CACHE_SIZE:
                     cache.clear()
                 is_passing = cache[value] = self._test(value)
@@ -51,11 +50,9 @@ class TermTest(Component):
 
 
 class TypeCacheScope:
-    """Stores the index, if any, for which answers about types may be cached.
+    """Stores the index for which answers about types may be cached.
 
-    Answers about types change with the ``rdf:type`` and ``rdfs:subClassOf`` triples. So the engine
-    sets ``index`` to the index of the closure, but to None while it adds a claim with one of these
-    predicates to that index.
+    It is None while the engine adds a claim with ``rdf:type`` or ``rdfs:subClassOf``.
     """
 
     __slots__ = ("index",)
@@ -65,9 +62,7 @@ class TypeCacheScope:
 
 
 class TypeCache:
-    """Caches yes-or-no answers about nodes that depend only on a node's types.
-
-    A million nodes have only a few combinations of types, so that nearly every answer is cached.
+    """Caches yes-or-no answers that depend only on a node's types; combinations are few.
 
     Args:
         scope: the index for which answers may be cached.

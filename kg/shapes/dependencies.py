@@ -67,7 +67,7 @@ class Dependencies:
         edges: dependencies on one predicate, each once.
         closed_edges: dependencies of ``sh:closed``.
         queries: dependencies of SPARQL constraints, if they can be derived.
-        opaque: SPARQL constraints whose dependencies cannot be derived.
+        opaque_queries: SPARQL constraints whose dependencies cannot be derived.
         uses_class_hierarchy: whether any part of the shape uses the class hierarchy.
         is_compiled: whether the shape can be evaluated without pySHACL.
     """

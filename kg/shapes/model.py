@@ -29,6 +29,7 @@ class SparqlQuery:
 class Parameter:
     """One constraint of a shape: a component and the values of its parameters.
 
+    It has all that validation needs; ``Constraint`` is a constraint in a form for descriptions.
     The component determines which fields are used: ``terms`` contains classes, datatypes, bounds,
     listed values or compared predicates; ``shapes`` contains the nodes of nested shapes (for
     ``and``, ``or`` and ``xone`` one ``Parameter`` per list); ``number`` is a count or length;
@@ -89,7 +90,9 @@ class Shape:
 
 
 class RawResult(NamedTuple):
-    """One ``sh:ValidationResult`` of severity ``sh:Violation``, in term text.
+    """One ``sh:ValidationResult`` of severity ``sh:Violation``.
+
+    Its terms are written as term text (see ``kg.claims``).
 
     Two results are equal if all five fields are equal. A graph may have the same result several
     times: results are compared as multisets.

@@ -190,9 +190,9 @@ def iter_steps(
 ) -> Iterator[tuple[tuple[Path, ...], Step]]:
     """Yields every single step of ``path``, with the parts of the path that lead to the step.
 
-    These show which focus nodes a new triple affects. A triple can only match a step with its
-    predicate. It can change the result only for those focus nodes from which the parts before the
-    step lead to the triple.
+    With both, one can find the focus nodes that a new triple affects. A triple matches only the
+    steps with its predicate. By matching a step, it can change the result of a focus node only if
+    the parts that lead to the step also lead from the focus node to the triple.
     """
     match path:
         case Step():

@@ -106,10 +106,11 @@ def _split_sections(document: Document) -> Iterator[_Section]:
             section.add_piece(block.text, block.page)
             section.is_heading_only = False
             continue
-        current_heading = open_headings[-1:]
+        # A list of one heading, that of the section before ``block``; empty before the first.
+        previous_heading = open_headings[-1:]
         while open_headings and open_headings[-1].level >= block.level:
             open_headings.pop()
-        is_subsection = bool(current_heading) and open_headings[-1:] == current_heading
+        is_subsection = bool(previous_heading) and open_headings[-1:] == previous_heading
         if section.pieces and not (section.is_heading_only and is_subsection):
             yield section
         open_headings.append(block)
@@ -153,7 +154,7 @@ def _cut_section(document: Document, section: _Section, size: int, overlap: int)
 def find_cuts(text: str, size: int, overlap: int) -> Iterator[tuple[int, int]]:
     """Yields (start, end) of each chunk of a text, without white space at its ends.
 
-    Every other character is in at least one chunk.
+    Every character except such white space is in at least one chunk.
 
     Args:
         text: without white space at its ends.
@@ -168,9 +169,9 @@ def find_cuts(text: str, size: int, overlap: int) -> Iterator[tuple[int, int]]:
         while text[end - 1].isspace():
             end -= 1
         yield start, end
-        begin = _find_first_boundary(text, cut - overlap, cut)
+        next_start = _find_first_boundary(text, cut - overlap, cut)
         # Without this a text without boundaries would advance too slowly, or not at all.
-        start = begin if begin > start else cut
+        start = next_start if next_start > start else cut
         while text[start].isspace():
             start += 1
     yield start, len(text)

@@ -15,9 +15,9 @@ import msgspec
 
 from eval.extraction.aggregate import aggregate_rows
 from eval.extraction.comparison import compare_systems
+from eval.extraction.manifest import ExtractionManifest, read_manifest
 from eval.extraction.row import ExtractionRow, read_rows
-from eval.extraction.running.manifest import ExtractionManifest, read_manifest
-from eval.extraction.running.output_files import MANIFEST, written_by
+from eval.extraction.run_files import MANIFEST, list_run_files
 from eval.extraction.samples.sample import Sample
 from kg.base.errors import CardSetMismatchError, SettingError
 from kg.base.files import iter_json_lines, to_json_bytes
@@ -105,7 +105,7 @@ def comparison_of(folders: Sequence[Path]) -> Shown:
         found = ids.intersection(wanted)
         return (row for run in runs for row in run.rows(found) if row.repeat < repeats)
 
-    plan = replace(first.plan(), repeats=repeats)
+    plan = replace(first.build_measurement_plan(), repeats=repeats)
     report = aggregate_rows(rows_of(ids), plan)
     if len(report.systems) < 2:
         raise SettingError(
@@ -131,7 +131,7 @@ def comparison_of(folders: Sequence[Path]) -> Shown:
         rows_of=rows_of,
         manifests=tuple((run.name, to_json_bytes(run.manifest, indent=2).decode()) for run in runs),
         # Nothing that belongs to a run may be overwritten by a page beside it.
-        files=tuple(path for run in runs for path in written_by(run.folder)),
+        files=tuple(path for run in runs for path in list_run_files(run.folder)),
     )
 
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from eval.extraction.comparison_record import ExtractionComparison
+from eval.extraction.manifest import ExtractionManifest, read_manifest
 from eval.extraction.record import SCHEMA, ExtractionReport
 from eval.extraction.row import ExtractionRow, read_rows
-from eval.extraction.running.manifest import ExtractionManifest, read_manifest
-from eval.extraction.running.output_files import COMPARISON, MANIFEST, METRICS
+from eval.extraction.run_files import COMPARISON, MANIFEST, METRICS
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import iter_json_lines, require_file, to_json_bytes

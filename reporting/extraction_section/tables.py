@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from eval.extraction.record import Estimate
-from reporting.escaped_text import to_csv
+from kg.base.csv_text import to_csv
 from reporting.extraction_section.points import Point
 from reporting.extraction_section.shown import Shown
 

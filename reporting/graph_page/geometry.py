@@ -18,13 +18,13 @@ CHARACTER_WIDTH = 6.3
 LINE_HEIGHT = 15.0
 """Height of a label's line."""
 LABEL_MARGIN = 220
-"""A label without room is placed on the left of a node that is nearer than this to the right
-border, and on the right of any other node."""
+"""If there is no free place for a label, it is placed on the right of its node, or on its left if
+the node is nearer than this to the right border."""
 _MIN_RADIUS, _MAX_RADIUS = 6.5, 19.0
 
 Side = Literal["right", "left", "below", "above"]
-SIDES_FIRST: tuple[Side, ...] = ("right", "left", "below", "above")
-"""Order in which the sides of a node are tried for its label."""
+RIGHT_FIRST: tuple[Side, ...] = ("right", "left", "below", "above")
+"""Usual order in which the sides of a node are tried for its label."""
 BELOW_FIRST: tuple[Side, ...] = ("below", "above", "right", "left")
 """Order for pictures with captions at links: labels below a node rarely overlap captions."""
 Box = tuple[float, float, float, float]
@@ -79,7 +79,7 @@ def place_labels(
     texts: Sequence[str],
     positions: Sequence[tuple[float, float]],
     radii: Sequence[float],
-    sides: Sequence[Side] = SIDES_FIRST,
+    sides: Sequence[Side] = RIGHT_FIRST,
     occupied: Sequence[Box] = (),
 ) -> list[Label]:
     """Places labels next to their nodes, so that none covers another label or a node.

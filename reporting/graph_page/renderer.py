@@ -12,7 +12,7 @@ from kg.difficulty.score import Dimension
 from reporting.graph_page.geometry import (
     BELOW_FIRST,
     N_COLOURS,
-    SIDES_FIRST,
+    RIGHT_FIRST,
     Label,
     build_shape_path,
     compute_caption_box,
@@ -187,7 +187,7 @@ def _place_all_labels(
         [texts[n] for n in order],
         [positions[n] for n in order],
         [radii[n] for n in order],
-        SIDES_FIRST if page.weighted else BELOW_FIRST,
+        RIGHT_FIRST if page.weighted else BELOW_FIRST,
         [compute_caption_box(link.caption, link.x, link.y) for link in links if link.caption],
     )
     return dict(zip(order, labels, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eval.stats.estimates import Estimate
-from reporting.escaped_text import to_csv
+from kg.base.csv_text import to_csv
 from reporting.skn_section.reading import SknRun
 from reporting.skn_section.samples_of_run import mark_of
 

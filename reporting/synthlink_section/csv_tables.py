@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eval.synthlink.metrics import METRICS
-from reporting.escaped_text import to_csv
+from kg.base.csv_text import to_csv
 from reporting.synthlink_section.reading import ScoredFolder
 from reporting.synthlink_section.samples_of_folder import mark_of
 

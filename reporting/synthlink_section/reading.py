@@ -16,7 +16,7 @@ from eval.synthlink.outputs import (
     read_scores,
 )
 from eval.synthlink.record import SCHEMA, ModeScores, SynthLinkReport
-from eval.synthlink.running.row import SynthLinkRow
+from eval.synthlink.row import SynthLinkRow
 from eval.synthlink.tables import SCORES_JSON
 from kg.base.errors import CardSetMismatchError, RecordError
 from reporting.synthlink_section.trails import Run, read_run

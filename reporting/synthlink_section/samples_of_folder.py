@@ -9,7 +9,7 @@ from eval.synthlink.agents.trail import Trail
 from eval.synthlink.corrected.pages import score_retrieval
 from eval.synthlink.metrics import AnswerStatus, JudgedClaim, Mode, QuestionScore
 from eval.synthlink.outputs import AnswerView
-from eval.synthlink.running.row import SynthLinkRow
+from eval.synthlink.row import SynthLinkRow
 from kg.words.plain_text import to_one_line
 from reporting.benchmark_sections.samples import (
     Answer,

@@ -11,9 +11,9 @@ from eval.synthlink.agents.trail import CitedPage, Trail
 from eval.synthlink.corrected.pages import parse_citation
 from eval.synthlink.manifest import SynthLinkManifest
 from eval.synthlink.outputs import AnswerView
-from eval.synthlink.running.manifest import RunManifest, read_manifest
-from eval.synthlink.running.output_files import PREDICTIONS, ROWS, RUN_MANIFEST
-from eval.synthlink.running.row import SynthLinkRow, read_rows
+from eval.synthlink.row import SynthLinkRow, read_rows
+from eval.synthlink.run_files import PREDICTIONS, ROWS, RUN_MANIFEST
+from eval.synthlink.run_manifest import RunManifest, read_run_manifest_file
 from kg.base.errors import CardSetMismatchError
 from kg.text.normaliser import normalise_phrase
 
@@ -45,7 +45,7 @@ def read_run(folder: Path, scores: SynthLinkManifest, answers: Sequence[AnswerVi
     """
     if scores.predictions != PREDICTIONS or not (folder / RUN_MANIFEST).is_file():
         return None
-    manifest = read_manifest(folder / RUN_MANIFEST)
+    manifest = read_run_manifest_file(folder / RUN_MANIFEST)
     views = {view.question_id: view for view in answers}
     rows: dict[str, SynthLinkRow] = {}
     for row in read_rows(folder / ROWS):

@@ -24,7 +24,7 @@ from kg.knowledge import KnowledgeBase
 from kg.oracle import Oracle
 
 ROOT = Path(__file__).parents[2]
-WM = "https://epoche.example/rivers#"
+VOCABULARY = "https://epoche.example/rivers#"
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +81,10 @@ def test_hardness_is_the_documented_sum(near_misses: NearMisses) -> None:
 
 def test_strategies_choose_the_documented_objects(rivers: KnowledgeBase) -> None:
     lookup = GraphLookup(rivers)
-    predicate = lookup.intern_term(WM + "flowsInto")
+    predicate = lookup.intern_term(VOCABULARY + "flowsInto")
     true_pairs = TruePairs(lookup, predicate, rng_for(1))
     rivers_iri = "https://epoche.example/rivers/"
+    # A river whose mouth itself flows into exactly one thing, the only "downstream" object.
     s, o = next(
         pair
         for pair in lookup.graph_index.iter_pairs(predicate)
@@ -110,7 +111,7 @@ def test_unknown_near_misses_make_sense(rivers: KnowledgeBase) -> None:
     # near-miss must be about a river.
     result = make_near_misses(rivers, NearMissPlan(strategies=("inverse",), num=60, seed=3))
     lookup = GraphLookup(rivers)
-    river = lookup.intern_term(WM + "River")
+    river = lookup.intern_term(VOCABULARY + "River")
     # Most of the 60 inverted claims contradict the graph.
     assert result.counts["inverse"]["C"] > 50
     for card in result.cards:
@@ -119,9 +120,9 @@ def test_unknown_near_misses_make_sense(rivers: KnowledgeBase) -> None:
         ), card.question
 
 
-def test_numeric_takes_the_nearest_values(rivers: KnowledgeBase) -> None:
+def test_numeric_strategy_never_offers_the_true_value(rivers: KnowledgeBase) -> None:
     lookup = GraphLookup(rivers)
-    predicate = lookup.intern_term(WM + "length")
+    predicate = lookup.intern_term(VOCABULARY + "length")
     true_pairs = TruePairs(lookup, predicate, rng_for(1))
     s, o = next(iter(lookup.graph_index.iter_pairs(predicate)))
     values = [value for value, _ in true_pairs.numeric_objects]
@@ -132,16 +133,16 @@ def test_numeric_takes_the_nearest_values(rivers: KnowledgeBase) -> None:
 
 
 def test_with_entailed_adds_true_partners(rivers: KnowledgeBase) -> None:
-    predicates = (WM + "flowsInto",)
+    predicates = (VOCABULARY + "flowsInto",)
     result = make_near_misses(
         rivers, NearMissPlan(predicates=predicates, num=40, with_entailed=True)
     )
-    contexts: dict[str, set[str]] = defaultdict(set)
+    labels_by_context: dict[str, set[str]] = defaultdict(set)
     for card in result.cards:
-        contexts[card.meta["context"]].add(card.label)
+        labels_by_context[card.meta["context"]].add(card.label)
     entailed_cards = [card for card in result.cards if card.label == "E"]
     assert len(entailed_cards) >= 20
-    assert all("E" in contexts[card.meta["context"]] for card in entailed_cards)
+    assert all("E" in labels_by_context[card.meta["context"]] for card in entailed_cards)
     assert all(rivers.oracle.closure.has_claim(card.claim) for card in entailed_cards)
 
 

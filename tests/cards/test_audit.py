@@ -108,6 +108,7 @@ def test_one_label_only_and_tiny_sets_get_a_note() -> None:
 
 def test_unbalanced_labels_raise_chance() -> None:
     cards = make_random_cards(150)
+    # Most cards with the label U are left out.
     unbalanced_cards = [c for n, c in enumerate(cards) if c.label != "U" or n % 5 == 0]
     report = audit_cards(unbalanced_cards)
     assert report.baselines[0].chance == pytest.approx(

@@ -38,6 +38,7 @@ def test_every_card_records_its_difficulty_features(
         assert card.difficulty == level
         assert card.meta["difficulty"] == details
         assert details["score"] == sum(details["dimensions"].values())
+        # Scores up to 3 are easy, those above 7 hard, the others medium.
         assert level == LEVELS[(details["score"] > 3) + (details["score"] > 7)]
         assert details["features"]["query_node_count"] == len({card.claim.subj, card.claim.obj})
     assert {card.kind.split("/")[0] for card in near_misses} == {"near-miss"}
@@ -62,6 +63,7 @@ def compute_cramers_v(table: Sequence[Sequence[int]]) -> float:
 
 
 def test_difficulty_is_independent_of_the_label(cards: Sequence[Card]) -> None:
+    # Only faithfulness cards, whose facts differ from the graph, record a graph label.
     ordinary_cards = [card for card in cards if "graph_label" not in card.meta]
     counts = Counter((card.label, card.difficulty) for card in ordinary_cards)
     table = [[counts[label, level] for level in LEVELS] for label in "ECU"]

@@ -85,9 +85,9 @@ def card_set(rivers: KnowledgeBase) -> CardSet:
 
 def check_invariants(kb: KnowledgeBase, cards: list[Card]) -> None:
     """Checks what holds for every card set of three labels."""
-    contexts: dict[str, list[Card]] = defaultdict(list)
+    cards_by_context: dict[str, list[Card]] = defaultdict(list)
     for card in cards:
-        contexts[card.meta["context"]].append(card)
+        cards_by_context[card.meta["context"]].append(card)
         assert re.fullmatch(r"[0-9a-f]{16}", card.id)
         assert card.cluster == card.claim.subj
         verdict = kb.oracle.license(card.claim)
@@ -96,13 +96,13 @@ def check_invariants(kb: KnowledgeBase, cards: list[Card]) -> None:
     assert len({card.id for card in cards}) == len(cards)
     assert len({card.question for card in cards}) == len(cards)
     assert len({card.claim for card in cards}) == len(cards)
-    for siblings in contexts.values():
+    for siblings in cards_by_context.values():
         assert sorted(card.label for card in siblings) == ["C", "E", "U"]
         assert len({tuple(sorted(card.facts)) for card in siblings}) == 1
         assert len({card.rules for card in siblings}) == 1
         # The three claims share a subject or an object.
-        anchors = [Counter((c.claim.subj, c.claim.obj)) for c in siblings]
-        assert anchors[0] & anchors[1] & anchors[2]
+        subjects_and_objects = [Counter((c.claim.subj, c.claim.obj)) for c in siblings]
+        assert subjects_and_objects[0] & subjects_and_objects[1] & subjects_and_objects[2]
 
 
 def prove_on_card(card: Card, kb: KnowledgeBase, engine: str = "incremental") -> str:
@@ -139,7 +139,7 @@ def test_pyshacl_reaches_the_same_labels(rivers: KnowledgeBase, card_set: CardSe
         assert prove_on_card(card, rivers, "pyshacl") == card.label, card.question
 
 
-def test_order_and_ids_reveal_no_label(card_set: CardSet) -> None:
+def test_cards_are_not_sorted_by_label(card_set: CardSet) -> None:
     labels = [card.label for card in card_set.cards]
     label_changes = sum(label != next_label for label, next_label in itertools.pairwise(labels))
     assert label_changes > len(labels) / 2

@@ -18,7 +18,10 @@ LABELS: tuple[Label, ...] = ("E", "C", "U")
 
 
 def make_card(number: int) -> Card:
-    """Returns a card with numbered facts; tests search prompts for its hidden fields."""
+    """Returns a card with numbered facts.
+
+    Claim, kind and cluster contain "hidden", so that tests can check that no prompt shows them.
+    """
     label = LABELS[number % 3]
     return Card(
         id=f"id{number:05d}",

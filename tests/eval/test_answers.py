@@ -152,7 +152,7 @@ def test_hidden_fields_are_unreachable_for_systems() -> None:
 def test_replies_are_normalised(reply: Any, pred: str) -> None:
     row = make_row(reply)
     assert row.pred == pred
-    assert row.passed == (pred == "NO")
+    assert row.passed == (pred == "NO"), "the gold answer of the card is NO"
     assert (row.error is not None) == (pred == "ERROR")
 
 
@@ -207,7 +207,7 @@ def test_exception_becomes_one_short_line() -> None:
 @pytest.mark.parametrize(
     "signal_exception", [KeyboardInterrupt(), SystemExit(128 + signal.SIGTERM)]
 )
-def test_keyboard_interrupt_is_not_an_answer(signal_exception: BaseException) -> None:
+def test_interrupting_exception_is_not_an_answer(signal_exception: BaseException) -> None:
     with pytest.raises(type(signal_exception)):
         make_row(signal_exception)
 

@@ -39,8 +39,8 @@ SYSTEMS: dict[str, dict[str, str]] = {
     "json": {},
     "skn": {},
 }
-"""Every system that asks a model, with settings for short runs. The eight formats share one class,
-so one format of each notation, JSON and SKN, stands for them."""
+"""Every system that asks a model, with settings for short runs. The eight formats (``PIPELINES``)
+share one class, so one format of each notation, JSON and SKN, stands for them."""
 
 Outcome = Literal["ERROR", "INVALID", "answered", "stops"]
 EXPECTED_OUTCOMES: dict[str, Outcome] = {
@@ -237,7 +237,10 @@ def check_totals(out: Path) -> RunManifest:
 
 
 def test_every_model_system_is_tested() -> None:
-    model_systems = {name for name, line in system_names().items() if "language model" in line}
+    # The one-line description of every system that asks a model mentions a language model.
+    model_systems = {
+        name for name, description in system_names().items() if "language model" in description
+    }
     assert model_systems >= set(PIPELINES)
     assert sorted(model_systems - (set(PIPELINES) - {"json", "skn"})) == sorted(SYSTEMS)
     assert sorted(EXPECTED_OUTCOMES) == sorted(FAULTS)

@@ -89,7 +89,7 @@ def script_replies(*extractions: str, pred: str = "YES") -> behaviours.Behaviour
 # --- by rules -------------------------------------------------------------------------------
 
 
-def test_all_eight_are_registered_and_described() -> None:
+def test_all_eight_formats_are_registered_and_described() -> None:
     names = system_names()
     assert set(FAIR_ABLATION_PIPELINES) == set(PIPELINES)
     for name in (*PIPELINES, "formats"):
@@ -296,6 +296,7 @@ def test_settings_reach_the_server(
     scripted_server.behave(script_replies(json.dumps(FLAT_EXTRACTION)))
     answer_card(make_system("json", max_tokens="321", temperature="0.5"))
     answer_card(make_system("json"))
+    # Each card takes two requests: one for the extraction and one for the answer.
     bodies = [request.body for request in scripted_server.requests]
     assert [body["temperature"] for body in bodies] == [0.5, 0.5, 0, 0]
     assert [body["max_tokens"] for body in bodies] == [321, 321, 900, 900]

@@ -189,15 +189,15 @@ def make_pair(
     )  # fmt: skip
 
 
-BETTER = {"LA": True, "FAR-NE": False, "coverage": None}
+HIGHER_IS_BETTER = {"LA": True, "FAR-NE": False, "coverage": None}  # None: never a regression
 
 
 def find_regressions(*pairs: PairedComparison, **rules: Any) -> list[bool]:
     """Returns for each judged pair whether it is a regression."""
-    return [not c.passed for c in check_regressions(pairs, BETTER, {"s": "s"}, **rules)]
+    return [not c.passed for c in check_regressions(pairs, HIGHER_IS_BETTER, {"s": "s"}, **rules)]
 
 
-def test_worse_follows_the_direction_of_the_metric() -> None:
+def test_regression_depends_on_the_direction_of_the_metric() -> None:
     significant_p = {"p": 0.001}
     assert find_regressions(
         make_pair("LA", 0.5, 0.9, **significant_p), make_pair("FAR-NE", 0.5, 0.9, **significant_p)
@@ -214,7 +214,7 @@ def test_worse_follows_the_direction_of_the_metric() -> None:
     assert find_regressions(make_pair("coverage", 0.1, 0.9, **significant_p)) == []
 
 
-def test_regression_needs_test_and_interval() -> None:
+def test_regression_needs_small_p_and_interval_without_zero() -> None:
     assert find_regressions(make_pair("LA", 0.80, 0.90, p=0.2)) == [False]
     assert find_regressions(make_pair("LA", 0.89, 0.90, p=0.001)) == [False]
     assert find_regressions(make_pair("LA", 0.80, 0.90, p=None)) == [False]

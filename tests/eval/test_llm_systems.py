@@ -339,14 +339,21 @@ def test_unlicensed_proposals_never_pass(
     kb = KnowledgeBase.open_cached("rivers")
     system = make_system("graph_rag_llm", context="question")
     names = ["Rhine", "Main", "North Sea", "Elbe", "Danube", "Germany", "1,233 km", "x"]
-    preds = ["flows into", "is the mouth of", "length", "is a", "X is part of Y", "flows through"]
+    predicates = [
+        "flows into",
+        "is the mouth of",
+        "length",
+        "is a",
+        "X is part of Y",
+        "flows through",
+    ]
     views, replies = [], []
     for number in range(120):  # the names and predicates vary with the number
         a, b, c, d = (names[(number * k + k) % len(names)] for k in (1, 3, 5, 7))
         views.append(CardView((), (), f"Does the {a} flow into the {b}?"))
         # Every third proposal is about the names in the question, the others are about other names.
         subject, object_ = (c, d) if number % 3 else (a, b)
-        claims = [make_claim(subject, preds[number % len(preds)], object_)]
+        claims = [make_claim(subject, predicates[number % len(predicates)], object_)]
         replies.append({"answer": ("YES", "NO")[number % 2], "confidence": 1, "claims": claims,
                         "reason": ""})  # fmt: skip
     scripted_server.behave(

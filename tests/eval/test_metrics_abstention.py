@@ -36,7 +36,7 @@ from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileEr
 from kg.claims import GOLD_OF_LABEL
 
 ROOT = Path(__file__).parents[2]
-QUICK = Plan(resamples=200)
+QUICK_PLAN = Plan(resamples=200)
 KINDS = {"E": ("asserted", "inferred"), "C": ("functional", "denied"), "U": ("absent",)}
 
 
@@ -91,7 +91,7 @@ def results_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def report(results_file: Path) -> MetricsReport:
-    return measure(read_observations([results_file]), QUICK)
+    return measure(read_observations([results_file]), QUICK_PLAN)
 
 
 def test_report_is_complete_for_every_system(report: MetricsReport) -> None:
@@ -168,7 +168,10 @@ def test_groups_contain_only_meaningful_metrics(report: MetricsReport) -> None:
 def test_all_right_answers_still_have_an_interval(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "r.jsonl", make_rows("perfect", lambda _, gold: gold))
     metrics = (
-        measure(read_observations([path]), QUICK).policies["licensed"].systems["perfect"].metrics
+        measure(read_observations([path]), QUICK_PLAN)
+        .policies["licensed"]
+        .systems["perfect"]
+        .metrics
     )
     assert metrics["AP"].method == "wilson-edge"
     assert metrics["AP"].high == 1.0
@@ -181,7 +184,7 @@ def test_all_right_answers_still_have_an_interval(tmp_path: Path) -> None:
 def test_a_control_run_as_a_system_scores_as_the_control(tmp_path: Path) -> None:
     for pred in ("YES", "NO", "UNKNOWN"):
         path = write_rows(tmp_path / "r.jsonl", make_rows("mine", lambda _r, _g, pred=pred: pred))
-        report = measure(read_observations([path]), QUICK)
+        report = measure(read_observations([path]), QUICK_PLAN)
         for policy_report in report.policies.values():
             system, control = (
                 policy_report.systems["mine"],
@@ -200,9 +203,13 @@ def test_a_control_run_as_a_system_scores_as_the_control(tmp_path: Path) -> None
 def test_input_order_does_not_change_the_bytes(tmp_path: Path) -> None:
     rows = make_rows("good", answer_well) + make_rows("poor", answer_poorly)
     path = tmp_path / "r.jsonl"
-    first_bytes = msgspec.json.encode(measure(read_observations([write_rows(path, rows)]), QUICK))
+    first_bytes = msgspec.json.encode(
+        measure(read_observations([write_rows(path, rows)]), QUICK_PLAN)
+    )
     random.Random(3).shuffle(rows)
-    second_bytes = msgspec.json.encode(measure(read_observations([write_rows(path, rows)]), QUICK))
+    second_bytes = msgspec.json.encode(
+        measure(read_observations([write_rows(path, rows)]), QUICK_PLAN)
+    )
     assert first_bytes == second_bytes
 
 
@@ -224,7 +231,9 @@ def test_record_survives_a_round_trip(report: MetricsReport, tmp_path: Path) -> 
 
 def test_faithfulness_is_separate_from_the_headline(tmp_path: Path) -> None:
     rows = make_rows("good", answer_well)
-    headline_report = measure(read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK)
+    headline_report = measure(
+        read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK_PLAN
+    )
     faithfulness_rows = [
         {**row, "id": f"f{row['id']}", "kind": kind, "cluster": f"f{row['cluster']}"}
         for kind, label in (("withheld", "U"), ("counterfactual", "E"))
@@ -232,7 +241,7 @@ def test_faithfulness_is_separate_from_the_headline(tmp_path: Path) -> None:
         if row["label"] == label
     ]
     full_report = measure(
-        read_observations([write_rows(tmp_path / "b.jsonl", rows + faithfulness_rows)]), QUICK
+        read_observations([write_rows(tmp_path / "b.jsonl", rows + faithfulness_rows)]), QUICK_PLAN
     )
     assert full_report.n_faithfulness == 80
     assert full_report.n_cards == headline_report.n_cards
@@ -248,7 +257,7 @@ def test_faithfulness_is_separate_from_the_headline(tmp_path: Path) -> None:
         assert "yes_rate" in system.faithfulness["withheld"].metrics
     assert any("80 context-faithfulness cards" in note for note in full_report.notes)
     faithfulness_report = measure(
-        read_observations([write_rows(tmp_path / "c.jsonl", faithfulness_rows)]), QUICK
+        read_observations([write_rows(tmp_path / "c.jsonl", faithfulness_rows)]), QUICK_PLAN
     )
     assert faithfulness_report.n_cards == 0
     assert faithfulness_report.policies["licensed"].systems["good"].metrics["AP"].value is None
@@ -260,7 +269,8 @@ def test_policies_follow_label_and_gold_where_they_disagree(tmp_path: Path) -> N
     for row in rows[:9]:
         if row["label"] == "C":
             row["gold"] = "UNKNOWN"
-    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK)
+    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK_PLAN)
+    # Three of the first nine cards are labelled C: their gold answer is UNKNOWN now.
     tables = {policy: report.policies[policy].systems["good"].table for policy in report.policies}
     assert sum(tables["licensed"]["C"].values()) == 40
     assert sum(tables["published"]["C"].values()) == 37
@@ -275,11 +285,11 @@ def test_clustered_answers_are_noted(tmp_path: Path) -> None:
     for n, row in enumerate(rows):
         row["cluster"] = f"big{n % 12}"
         row["pred"] = row["gold"] if is_right[row["cluster"]] else "INVALID"
-    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK)
+    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK_PLAN)
     assert any("Outcomes of good are correlated within clusters" in note for note in report.notes)
     for row in rows:
-        row["cluster"] = "ab"[row["id"] > "0100"]
-    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK)
+        row["cluster"] = "b" if row["id"] > "0100" else "a"
+    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK_PLAN)
     assert any("There are only 2 clusters" in note for note in report.notes)
 
 
@@ -339,7 +349,7 @@ def test_main_writes_the_measured_report(
     assert "licensed: good  AP" in printed
     assert "published: poor" in printed
     assert "†" in printed
-    assert read_metrics(out) == measure(read_observations([results_file]), QUICK)
+    assert read_metrics(out) == measure(read_observations([results_file]), QUICK_PLAN)
     main(results=[results_file], out=tmp_path / "again.json", resamples=200)
     assert out.read_bytes() == (tmp_path / "again.json").read_bytes()
 
@@ -398,6 +408,7 @@ def test_tables_cover_every_system(report: MetricsReport) -> None:
 
 
 def test_published_files_are_reproduced(published_data: Path, tmp_path: Path) -> None:
+    """The result files of the published experiments give the metrics published with them."""
     folder = published_data / "epistemic"
     files = [folder / "kg_results.jsonl", folder / "graph_rag_results.jsonl"]
     main(results=files, cards=[folder / "context_cards.jsonl"], out=tmp_path / "m.json")
@@ -409,7 +420,7 @@ def test_published_files_are_reproduced(published_data: Path, tmp_path: Path) ->
     cards = read_cards(folder / "context_cards.jsonl")
     assert report.cards == hash_card_set(cards)[:12]
     assert report.n_clusters == len({card.claim.subj for card in cards})
-    fixed = measure(read_observations([folder / "graph_rag_results_fixed.jsonl"]), QUICK)
+    fixed = measure(read_observations([folder / "graph_rag_results_fixed.jsonl"]), QUICK_PLAN)
     metrics = fixed.policies["published"].systems["graph_rag"].metrics
     assert [metrics[name].value for name in (*HEADLINE_METRICS, "accuracy")] == [1, 1, 0, 1, 0.5]
 
@@ -483,14 +494,16 @@ def test_codes_cover_gold_and_label() -> None:
 
 def test_near_misses_are_separate_unless_alone(tmp_path: Path) -> None:
     rows = make_rows("good", answer_well)
-    headline_report = measure(read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK)
+    headline_report = measure(
+        read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK_PLAN
+    )
     near_miss_rows = [
         {**row, "id": f"n{row['id']}", "kind": "near-miss/sibling", "pred": "YES", "pass": False}
         for row in rows
         if row["label"] == "C"
     ]
     full_report = measure(
-        read_observations([write_rows(tmp_path / "b.jsonl", rows + near_miss_rows)]), QUICK
+        read_observations([write_rows(tmp_path / "b.jsonl", rows + near_miss_rows)]), QUICK_PLAN
     )
     assert (full_report.n_cards, full_report.n_near_misses) == (
         headline_report.n_cards,
@@ -508,7 +521,7 @@ def test_near_misses_are_separate_unless_alone(tmp_path: Path) -> None:
         for note in full_report.notes
     )
     near_miss_report = measure(
-        read_observations([write_rows(tmp_path / "c.jsonl", near_miss_rows)]), QUICK
+        read_observations([write_rows(tmp_path / "c.jsonl", near_miss_rows)]), QUICK_PLAN
     )
     assert (near_miss_report.n_cards, near_miss_report.n_near_misses) == (len(near_miss_rows), 0)
     assert near_miss_report.policies["licensed"].systems["good"].metrics["CVRR"].value == 0.0

@@ -70,6 +70,7 @@ def test_answers_follow_the_model_probabilities(model_folder: Path) -> None:
         probabilities = torch.softmax(logits.double(), dim=0).tolist()
         best_index = max(range(3), key=lambda index: probabilities[index])
         answer = system.answer(view)
+        # Contradiction, entailment and neutral, as in ``model_folder``.
         assert answer.pred == ("NO", "YES", "UNKNOWN")[best_index]
         assert answer.confidence == pytest.approx(probabilities[best_index], abs=1e-5)
         assert hypothesis in answer.raw
@@ -181,6 +182,7 @@ def test_truncated_input_is_noted(model_folder: Path) -> None:
         CardView(("The Main flows into the Rhine. " * 40,), (), VIEWS[0].question)
     )
     assert "longer than the model can read" in truncated_answer.note
+    # A question that cannot be turned into a statement is put into a frame.
     framed_answer = system.answer(CardView(("Fakt.",), (), "Fließt der Main in den Rhein?"))
     assert "framed" in framed_answer.note
     empty_answer = system.answer(CardView((), (), "?"))

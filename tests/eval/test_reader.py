@@ -84,7 +84,7 @@ def test_question_without_content_words(question: str) -> None:
         ("The Nore flows.", False),
     ],
 )
-def test_negation_changes_the_answer(text: str, negated: bool) -> None:
+def test_negation_is_recognised(text: str, negated: bool) -> None:
     assert is_negated(text) == negated
 
 
@@ -99,7 +99,7 @@ def test_any_text_is_read_and_order_does_not_matter(question, sentences, rng) ->
     assert Reader().answer_question(question, shuffled, weights).pred == reading.pred
 
 
-def test_threshold_decides() -> None:
+def test_answer_needs_coverage_of_at_least_the_threshold() -> None:
     question = "Does the water of the Main ever reach the Rhine by any length?"
     coverage = Reader().answer_question(question, CORPUS, WEIGHTS).coverage
     assert 0 < coverage < 1

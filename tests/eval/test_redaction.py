@@ -42,6 +42,7 @@ def test_ordinary_names_are_not_secrets(name: str) -> None:
     ],
 )
 def test_secrets_in_text_are_redacted(text: str, expected: str | None) -> None:
+    # The value of TOKEN is too short to be a secret, and PATH is not the name of a secret.
     environment = {"MY_API_KEY": "swordfish", "TOKEN": "abc", "PATH": "failed"}
     assert hide_secrets(text, environment) == (text if expected is None else expected)
 

@@ -58,7 +58,7 @@ def open_system(name: str, options: SystemOptions | None = None, **settings: str
     return system
 
 
-def answer_questions(system: System) -> dict[str, str]:
+def answer_book_questions(system: System) -> dict[str, str]:
     return {
         question: read_answer(system.answer(CardView((), (), question)))[0].pred
         for question in BOOK_ANSWERS
@@ -69,7 +69,7 @@ def answer_questions(system: System) -> dict[str, str]:
 def test_rag_reads_the_chunk_sentences_of_a_run(retriever: str, book_run: Path) -> None:
     model = {"embedder": "lexical"} if retriever in ("hybrid", "ensemble") else {}
     system = open_system("rag", run=str(book_run), passages="chunk", retriever=retriever, **model)
-    assert answer_questions(system) == BOOK_ANSWERS
+    assert answer_book_questions(system) == BOOK_ANSWERS
     answer = system.answer(CardView((), (), next(iter(BOOK_ANSWERS))))
     assert "the Main flows into the Rhine at Mainz." in str(answer)
     assert "The Rhine flows into the North Sea" not in str(answer), (
@@ -224,7 +224,7 @@ def options(tmp_path: Path) -> SystemOptions:
     return SystemOptions(graph=(tmp_path / "g.ttl",), shapes=(tmp_path / "s.ttl",))
 
 
-def answer_claims(system: System) -> dict[str, str]:
+def answer_graph_questions(system: System) -> dict[str, str]:
     return {
         question: read_answer(system.answer(CardView((), (), question)))[0].pred
         for question in GRAPH_ANSWERS
@@ -238,11 +238,11 @@ def test_graph_rag_uses_retrieved_facts_and_rules(retriever: str, options: Syste
     system = open_system("graph_rag", options, **settings)
     if retriever == "bm25":
         # BM25 finds only facts that share a word with the question; here these suffice.
-        assert answer_claims(system) == GRAPH_ANSWERS
+        assert answer_graph_questions(system) == GRAPH_ANSWERS
     else:
         assert (
-            answer_claims(system)
-            == answer_claims(open_system("graph_rag", options))
+            answer_graph_questions(system)
+            == answer_graph_questions(open_system("graph_rag", options))
             == GRAPH_ANSWERS
         )
     assert system.params()["retriever"]["name"] == retriever
@@ -252,7 +252,7 @@ def test_graph_rag_uses_retrieved_facts_and_rules(retriever: str, options: Syste
 def test_unretrieved_facts_are_unknown(options: SystemOptions) -> None:
     """With ``top_k=1`` the system sees only the fact that is nearest to the question."""
     system = open_system("graph_rag", options, retriever="bm25", top_k="1")
-    answers = answer_claims(system)
+    answers = answer_graph_questions(system)
     assert answers["Does the Main flow into the Rhine?"] == "YES"
     assert answers["Does the Lahn flow into the North Sea?"] == "NO", (
         "the retrieved fact is the denial"
@@ -260,7 +260,7 @@ def test_unretrieved_facts_are_unknown(options: SystemOptions) -> None:
     assert answers["Does the Main flow into the Baltic Sea?"] == "UNKNOWN", (
         "the fact about the mouth of the Main was not retrieved"
     )
-    full_answers = answer_claims(open_system("graph_rag", options))
+    full_answers = answer_graph_questions(open_system("graph_rag", options))
     assert all(pred in ("UNKNOWN", full_answers[question]) for question, pred in answers.items())
     answer = read_answer(system.answer(CardView((), (), list(GRAPH_ANSWERS)[2])))[0]
     assert answer.raw.startswith("The facts found neither entail nor contradict this: ")
@@ -269,9 +269,9 @@ def test_unretrieved_facts_are_unknown(options: SystemOptions) -> None:
 
 def test_fewer_facts_never_invert_an_answer(options: SystemOptions) -> None:
     """Shapes and axioms are always complete, so fewer facts can only turn answers to UNKNOWN."""
-    full_answers = answer_claims(open_system("graph_rag", options))
+    full_answers = answer_graph_questions(open_system("graph_rag", options))
     for top_k in range(1, 9):
-        answers = answer_claims(
+        answers = answer_graph_questions(
             open_system("graph_rag", options, retriever="bm25", top_k=str(top_k))
         )
         assert all(

@@ -21,6 +21,7 @@ from eval.manifest import read_manifest
 CardFile = Callable[..., Path]
 ROOT = Path(__file__).parents[2]
 
+# The third word of a question is the number of its card.
 ADAPTER = """
 import asyncio, os, time
 from eval.result import Answer, Usage
@@ -278,6 +279,7 @@ def test_progress_is_shown_on_a_terminal_only(folder: Path, card_file: CardFile)
     assert re.search(rb"\d+ errors", printed)
     assert re.search(rb"0\.\d{4} USD", printed), "cost"
     redirected_run = run_command([*arguments, "--overwrite"], folder)
+    # The system ``Dear`` fails on every ninth card.
     assert redirected_run.stderr.startswith("warning: 33 of 300 rows are ERROR")
     assert redirected_run.stderr.count("\n") == 1
 

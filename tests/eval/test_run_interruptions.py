@@ -32,9 +32,9 @@ from stage_calls import (
 
 from eval.manifest import read_manifest
 
-CARDS, REPEATS, AT_ONCE = 20, 2, 8
-ROWS = CARDS * REPEATS
-KILLS = 50
+CARD_COUNT, REPEAT_COUNT, REQUESTS_AT_ONCE = 20, 2, 8
+ROW_COUNT = CARD_COUNT * REPEAT_COUNT
+KILL_COUNT = 50
 TIME_AND_PLACE_KEYS = {"results", "started", "ended", "resumed"}
 """Manifest keys about the time and place of a run; they differ between runs with equal results."""
 CUMULATIVE_KEYS = {"replies", "cached", "retries", "spent_usd"}
@@ -56,17 +56,19 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def cards(card_file: Callable[[int], Path]) -> Path:
-    return card_file(CARDS)
+    return card_file(CARD_COUNT)
 
 
 def make_environment(server: ScriptedServer) -> dict[str, str]:
     return {"EPOCHE_BASE_URL": server.base_url, "EPOCHE_API_KEY": server.api_key}
 
 
-def run_command(cards: Path, *flags: object, at_once: int = AT_ONCE) -> tuple[object, ...]:
+def make_run_command(
+    cards: Path, *flags: object, at_once: int = REQUESTS_AT_ONCE
+) -> tuple[object, ...]:
     """Returns the command without ``--out``."""
     system = ("--system", "raw", "--model", f"custom/{ScriptedServer.model}")
-    repeat_options = ("--repeat", REPEATS, "--concurrency", at_once)
+    repeat_options = ("--repeat", REPEAT_COUNT, "--concurrency", at_once)
     return ("eval", "--cards", cards, *system, *repeat_options, *flags)
 
 
@@ -76,7 +78,7 @@ def command_forker(server: ScriptedServer, cards: Path, tmp_path: Path) -> Itera
     server.behave(behaviours.normal_reply())
     with Forker(tmp_path, **make_environment(server)) as forker:
         warm_up_folder = tmp_path / "warm"
-        forker.warm_up(*run_command(cards, "--out", warm_up_folder / "out.jsonl"))
+        forker.warm_up(*make_run_command(cards, "--out", warm_up_folder / "out.jsonl"))
         shutil.rmtree(warm_up_folder)
         server.clear_log()
         server.behave_with(reply_with_delay)
@@ -119,53 +121,53 @@ def test_run_killed_at_50_moments_resumes(
     server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
 ) -> None:
     reference = tmp_path / "reference" / "out.jsonl"
-    assert command_forker.run(*run_command(cards, "--out", reference)) == 0
+    assert command_forker.run(*make_run_command(cards, "--out", reference)) == 0
     expected_rows, expected_values = read_rows(reference), read_stable_manifest_values(reference)
-    assert len(expected_rows) == ROWS
+    assert len(expected_rows) == ROW_COUNT
     assert expected_values["status"] == "complete"
     rng, partial_runs = random.Random(50), 0
-    for number in range(KILLS):
+    for number in range(KILL_COUNT):
         out = tmp_path / f"killed-{number}" / "out.jsonl"
         server.clear_log()
-        process = command_forker.start(*run_command(cards, "--out", out))
-        n_requests = rng.randrange(ROWS + 1)
+        process = command_forker.start(*make_run_command(cards, "--out", out))
+        n_requests = rng.randrange(ROW_COUNT + 1)
         wait_until(lambda n=n_requests: len(server.requests) >= n)  # type: ignore[misc]
         time.sleep(rng.uniform(0, 0.03))
         os.kill(process.pid, signal.SIGKILL)
         assert process.wait() in {0, -signal.SIGKILL}  # 0: it had finished before the kill
         saved_rows = read_complete_rows(out)
-        partial_runs += 0 < len(saved_rows) < ROWS
-        assert command_forker.run(*run_command(cards, "--out", out)) == 0
+        partial_runs += 0 < len(saved_rows) < ROW_COUNT
+        assert command_forker.run(*make_run_command(cards, "--out", out)) == 0
         assert read_rows(out) == expected_rows
         assert read_stable_manifest_values(out) == expected_values
         assert set(saved_rows) <= set(out.read_bytes().split(b"\n")), (
             "existing rows must not change"
         )
         # Finished questions must not be asked again; only open requests may be repeated.
-        assert len(server.requests) <= ROWS + AT_ONCE
+        assert len(server.requests) <= ROW_COUNT + REQUESTS_AT_ONCE
         # A kill while the result file is sorted leaves the temporary file of the sorted rows.
         names = {path.name for path in out.parent.iterdir() if not path.name.startswith(".out.")}
         assert names == {"out.jsonl", "out.manifest.json", "responses.sqlite"}
-    assert partial_runs >= KILLS // 2
+    assert partial_runs >= KILL_COUNT // 2
 
 
 def test_same_cache_gives_identical_bytes(
     server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
 ) -> None:
     reference = tmp_path / "reference" / "out.jsonl"
-    assert command_forker.run(*run_command(cards, "--out", reference)) == 0
+    assert command_forker.run(*make_run_command(cards, "--out", reference)) == 0
     server.clear_log()
     rng = random.Random(8)
     for number in range(8):
         out = tmp_path / f"killed-{number}" / "out.jsonl"
         out.parent.mkdir()
         shutil.copy(reference.with_name("responses.sqlite"), out.parent)
-        process = command_forker.start(*run_command(cards, "--out", out))
-        n_rows = rng.randrange(1, ROWS)
+        process = command_forker.start(*make_run_command(cards, "--out", out))
+        n_rows = rng.randrange(1, ROW_COUNT)
         wait_until(lambda out=out, n=n_rows: len(read_complete_rows(out)) >= n)  # type: ignore[misc]
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        assert command_forker.run(*run_command(cards, "--out", out)) == 0
+        assert command_forker.run(*make_run_command(cards, "--out", out)) == 0
         assert out.read_bytes() == reference.read_bytes()
     assert not server.requests
 
@@ -175,10 +177,10 @@ def test_two_runs_at_once_share_one_cache(
 ) -> None:
     cache = tmp_path / "shared.sqlite"
     outs = [tmp_path / name / "out.jsonl" for name in ("one", "two", "later")]
-    command = run_command(cards, "--cache", cache)
+    command = make_run_command(cards, "--cache", cache)
     processes = [command_forker.start(*command, "--out", out) for out in outs[:2]]
     assert [process.wait() for process in processes] == [0, 0]
-    assert ROWS <= len(server.requests) <= 2 * ROWS
+    assert ROW_COUNT <= len(server.requests) <= 2 * ROW_COUNT
     server.clear_log()
     assert command_forker.run(*command, "--out", outs[2]) == 0
     assert not server.requests, "all replies are in the cache"
@@ -193,12 +195,12 @@ def test_cache_of_a_killed_run_serves_another_run(
 ) -> None:
     cache = tmp_path / "shared.sqlite"
     killed_out, other_out = (tmp_path / name / "out.jsonl" for name in ("one", "two"))
-    command = run_command(cards, "--cache", cache)
+    command = make_run_command(cards, "--cache", cache)
     killed_process, other_process = (
         command_forker.start(*command, "--out", killed_out),
         command_forker.start(*command, "--out", other_out),
     )
-    wait_until(lambda: len(read_complete_rows(killed_out)) > ROWS // 4)
+    wait_until(lambda: len(read_complete_rows(killed_out)) > ROW_COUNT // 4)
     os.kill(killed_process.pid, signal.SIGKILL)
     killed_process.wait()
     assert other_process.wait() == 0
@@ -217,7 +219,7 @@ def test_signal_with_64_requests_in_flight(
 ) -> None:
     cards = card_file(100, "hundred.jsonl")
     out, reference = tmp_path / "out" / "out.jsonl", tmp_path / "right" / "out.jsonl"
-    command = run_command(cards, at_once=64)
+    command = make_run_command(cards, at_once=64)
     server.behave(behaviours.normal_reply())
     assert command_forker.run(*command, "--out", reference) == 0
     server.clear_log()
@@ -261,7 +263,7 @@ def test_full_disk_for_the_results(
     server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
 ) -> None:
     out, reference = tmp_path / "out.jsonl", tmp_path / "right.jsonl"
-    command = run_command(cards, "--no-cache")
+    command = make_run_command(cards, "--no-cache")
     assert command_forker.run(*command, "--out", reference) == 0
     line = check_error_line(
         run_process(
@@ -284,12 +286,12 @@ def test_full_disk_for_the_cache_loses_no_answer(
     server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
 ) -> None:
     out, reference = tmp_path / "out" / "out.jsonl", tmp_path / "right" / "out.jsonl"
-    assert command_forker.run(*run_command(cards, "--out", reference)) == 0
+    assert command_forker.run(*make_run_command(cards, "--out", reference)) == 0
     # Enough disk space for the results and a new cache, but not for all replies in the cache.
     max_bytes = 60_000
     assert reference.stat().st_size < max_bytes
     result = run_process(
-        limit_file_size(command_line(*run_command(cards, "--out", out)), max_bytes),
+        limit_file_size(command_line(*make_run_command(cards, "--out", out)), max_bytes),
         tmp_path,
         **make_environment(server),
     )
@@ -299,5 +301,5 @@ def test_full_disk_for_the_cache_loses_no_answer(
     server.clear_log()
     second_out = tmp_path / "again.jsonl"
     cache = ("--cache", out.with_name("responses.sqlite"))
-    assert command_forker.run(*run_command(cards, *cache, "--out", second_out)) == 0
+    assert command_forker.run(*make_run_command(cards, *cache, "--out", second_out)) == 0
     assert read_rows(second_out) == read_rows(reference)

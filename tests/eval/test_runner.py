@@ -174,9 +174,9 @@ def test_only_error_rows_are_asked_again(card_file: CardFile, tmp_path: Path) ->
 def test_interrupted_retry_neither_duplicates_nor_loses_rows(
     card_file: CardFile, tmp_path: Path
 ) -> None:
-    cards, out, fixed_system = card_file(20), tmp_path / "r.jsonl", FlakySystem()
-    run_cards(cards, out, fixed_system)
-    fixed_system.broken = False
+    cards, out, flaky_system = card_file(20), tmp_path / "r.jsonl", FlakySystem()
+    run_cards(cards, out, flaky_system)
+    flaky_system.broken = False  # It answers from now on.
 
     class InterruptedSystem(EchoSystem):
         def answer(self, card: CardView) -> Answer | str:
@@ -190,8 +190,8 @@ def test_interrupted_retry_neither_duplicates_nor_loses_rows(
     assert len(ids) == len(set(ids)) == 17
     assert ids == sorted(ids)
     assert read_manifest(manifest_path(out)).status == "interrupted"
-    run_cards(cards, out, fixed_system)
-    run_cards(cards, tmp_path / "m.jsonl", fixed_system)
+    run_cards(cards, out, flaky_system)
+    run_cards(cards, tmp_path / "m.jsonl", flaky_system)
     assert out.read_bytes() == (tmp_path / "m.jsonl").read_bytes()
 
 
@@ -381,12 +381,13 @@ def test_journal_refuses_damaging_rows(tmp_path: Path) -> None:
     from eval.running.journal import Journal
 
     path = tmp_path / "r.jsonl"
-    with Journal(path, 1) as journal:
+    with Journal(path, 1) as journal:  # The journal has one position, 0; the outcome code is 1.
         journal.append(0, 1, b"{}\n")
         with pytest.raises(RuntimeError, match="it has a row"):
             journal.append(0, 1, b"{}\n")
     before = path.read_bytes()
-    with Journal(path, 1) as journal, pytest.raises(RuntimeError, match="was not read"):
+    # Rows must not be appended before those in the file have been read.
+    with Journal(path, 1) as journal, pytest.raises(RuntimeError, match="file was not read"):
         journal.append(0, 1, b"{}\n")
     assert path.read_bytes() == before
 

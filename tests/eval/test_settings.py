@@ -18,7 +18,9 @@ def test_malformed_pairs_are_refused(pairs: list[str]) -> None:
         parse_settings(pairs)
 
 
-@pytest.mark.parametrize("pair", ["api_key=hush", "hfToken=hush", "api_key hush", "password"])
+@pytest.mark.parametrize(
+    "pair", ["api_key=hush", "hfToken=hush", "api_key hush", "api_key:hush", "password"]
+)
 def test_secrets_are_refused_without_being_shown(pair: str) -> None:
     with pytest.raises(SettingError) as error:
         parse_settings([pair])

@@ -105,11 +105,11 @@ def make_rule_instances():
                     ("?list1", RDF + "rest", RDF + "nil"),
                 ]
         conclusion = _parse_triple(conclusion_text.replace("#", "2").replace("ITEM", items[0]))
-        names = {"?n": f'"1"^^<{XSD}nonNegativeInteger>'}
+        literal_by_variable = {"?n": f'"1"^^<{XSD}nonNegativeInteger>'}
         yield (
             name,
             [
-                tuple(names.get(t) or t.replace("?", "http://e/") for t in triple)
+                tuple(literal_by_variable.get(t) or t.replace("?", "http://e/") for t in triple)
                 for triple in premises + lists
             ],
             tuple(t.replace("?", "http://e/") for t in conclusion),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kg.difficulty.features import UNCONNECTED_HOPS, QueryFeatures, compute_features, find_subgraph
 from kg.difficulty.paths import find_shortest_paths
-from kg.difficulty.score import SEED, score_features
+from kg.difficulty.score import SEED_PRESET, score_features
 
 
 def make_features(
@@ -31,8 +31,9 @@ def make_features(
     )
 
 
+# The preset "seed" has the thresholds of the published code, which docs/difficulty.md describes.
 @pytest.mark.parametrize(
-    ("row", "total", "level"),
+    ("feature_values", "total", "level"),
     [
         ((0, 1, 5, 1.0, 1), 0, "EASY"),
         ((2, 2, 21, 4.0, 1), 4, "MEDIUM"),
@@ -40,9 +41,9 @@ def make_features(
     ],
 )
 def test_scores_equal_the_published_ones(
-    row: tuple[int, int, int, float, int], total: int, level: str
+    feature_values: tuple[int, int, int, float, int], total: int, level: str
 ) -> None:
-    score = score_features(make_features(*row))
+    score = score_features(make_features(*feature_values))
     assert (score.total, score.level, score.preset) == (total, level, "seed")
 
 
@@ -61,9 +62,9 @@ THRESHOLDS = {
 def test_dimension_scores_change_at_their_thresholds(dimension: str) -> None:
     index, lower, upper = THRESHOLDS[dimension]
     for value, points in ((lower, 0), (lower + 1, 1), (upper, 1), (upper + 1, 2)):
-        row = [0, 1, 1, 0.0, 1]
-        row[index] = value
-        dimensions = score_features(make_features(*row)).dimensions  # type: ignore[arg-type]
+        feature_values = [0, 1, 1, 0.0, 1]
+        feature_values[index] = value
+        dimensions = score_features(make_features(*feature_values)).dimensions  # type: ignore[arg-type]
         assert dimensions is not None
         assert dimensions[dimension] == points  # type: ignore[index]
         assert sum(dimensions.values()) == points
@@ -183,5 +184,14 @@ def test_paths_are_shortest_and_start_to_end(
 
 
 def test_preset_equals_the_published_table() -> None:
-    assert (SEED.multihop, SEED.fragmentation, SEED.subgraph_size) == ((1, 2), (1, 2), (20, 60))
-    assert (SEED.branching, SEED.dispersion, SEED.easy, SEED.medium) == ((3, 6), (2, 4), 3, 7)
+    assert (SEED_PRESET.multihop, SEED_PRESET.fragmentation, SEED_PRESET.subgraph_size) == (
+        (1, 2),
+        (1, 2),
+        (20, 60),
+    )
+    assert (
+        SEED_PRESET.branching,
+        SEED_PRESET.dispersion,
+        SEED_PRESET.easy,
+        SEED_PRESET.medium,
+    ) == ((3, 6), (2, 4), 3, 7)

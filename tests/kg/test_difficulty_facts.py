@@ -1,7 +1,7 @@
 """Tests of the difficulty on the facts of a graph.
 
-The difficulty must be limited at nodes with many links, and must not depend on whether the asked
-link exists.
+At a node with many links, the number of neighbours that count must be limited. The difficulty must
+not depend on whether the link that is asked about exists.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_no_path_leads_through_another_asked_node() -> None:
     assert features.component_count == 3
 
 
-def test_only_the_asked_literal_links_nodes() -> None:
+def test_only_literals_asked_about_link_nodes() -> None:
     index = make_index(
         ("a", VALUE, '"24"'),
         ("b", VALUE, '"24"'),
@@ -79,13 +79,14 @@ def test_only_the_asked_literal_links_nodes() -> None:
     )
     graph = make_fact_graph(index, P, VALUE)
     a, b, value = intern_terms(index, "a", "b", '"24"')
-    p = index.terms.intern(VALUE)
+    value_predicate = index.terms.intern(VALUE)
     assert graph.find_subgraph([a, b]).features.avg_degree == 1.0
-    # The path is a – m – b – "24", since b has the asked value too.
-    features = graph.find_subgraph([a, value], p).features
+    # Only the literal that is asked about is a node. The path is a – m – b – "24", since b has that
+    # value too.
+    features = graph.find_subgraph([a, value], value_predicate).features
     assert (features.max_path_length, features.component_count) == (3, 1)
     unused_literal = index.terms.intern('"99"')
-    isolated_features = graph.find_subgraph([a, unused_literal], p).features
+    isolated_features = graph.find_subgraph([a, unused_literal], value_predicate).features
     assert (isolated_features.component_count, isolated_features.query_node_count) == (2, 2)
 
 

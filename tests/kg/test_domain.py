@@ -148,7 +148,7 @@ def test_escaped_text_renders_unchanged(text: str) -> None:
     assert render() == " ".join(f"[{text}]".split())
 
 
-def test_missing_domain_suggests_the_nearest(tmp_path: Path) -> None:
+def test_missing_and_unreadable_domains_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DomainError, match='Did you mean "rivers"'):
         load_domain("river")
     with pytest.raises(DomainError, match="no such domain"):

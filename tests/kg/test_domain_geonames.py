@@ -21,8 +21,8 @@ from kg.domain import load_domain
 from kg.domains.geonames.build import WITHHELD, GeoNamesData, is_asserted, render_turtle
 from kg.knowledge import KnowledgeBase
 
-GN = "https://epoche.example/geonames#"
-G = "https://epoche.example/geonames/"
+VOCABULARY = "https://epoche.example/geonames#"
+ENTITIES = "https://epoche.example/geonames/"
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_withheld_share_matches_the_table_for_any_city_size(world: GeoNamesData)
 
 
 def test_borders_are_symmetric_and_some_are_denied(kb: KnowledgeBase) -> None:
-    stated_claim = next(iter(kb.graph.iter_claims(GN + "neighbour")))
+    stated_claim = next(iter(kb.graph.iter_claims(VOCABULARY + "neighbour")))
     reverse_claim = Claim(stated_claim.obj, stated_claim.pred, stated_claim.subj)
     assert kb.oracle.license(reverse_claim).label == "E"
     denials = [
@@ -84,9 +84,14 @@ def test_borders_are_symmetric_and_some_are_denied(kb: KnowledgeBase) -> None:
     ]
     assert 100 < len(denials) < 400
     name, target = denials[0]
-    country, neighbour = name.removeprefix(G + "not-").split("-")
-    assert target == G + neighbour
-    assert kb.oracle.license(Claim(G + country, GN + "neighbour", G + neighbour)).label == "C"
+    country, neighbour = name.removeprefix(ENTITIES + "not-").split("-")
+    assert target == ENTITIES + neighbour
+    assert (
+        kb.oracle.license(
+            Claim(ENTITIES + country, VOCABULARY + "neighbour", ENTITIES + neighbour)
+        ).label
+        == "C"
+    )
 
 
 def test_cards_are_proved_and_leak_nothing(kb: KnowledgeBase) -> None:

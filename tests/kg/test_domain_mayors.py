@@ -13,7 +13,7 @@ from kg.claims import Claim
 from kg.domain import SHIPPED_FOLDER
 from kg.knowledge import KnowledgeBase
 
-CM = "https://epoche.example/mayors#"
+VOCABULARY = "https://epoche.example/mayors#"
 MAYORS = "https://epoche.example/mayors/"
 DOCS = Path(__file__).parents[2] / "docs" / "bring-your-own.md"
 
@@ -24,12 +24,12 @@ def kb() -> KnowledgeBase:
 
 
 def get_label(kb: KnowledgeBase, subj: str, pred: str, obj: str) -> str:
-    return kb.oracle.license(Claim(MAYORS + subj, CM + pred, MAYORS + obj)).label
+    return kb.oracle.license(Claim(MAYORS + subj, VOCABULARY + pred, MAYORS + obj)).label
 
 
 def test_loads_without_violations(kb: KnowledgeBase) -> None:
     assert kb.oracle.find_violations() == ()
-    assert len(list(kb.graph.iter_claims(CM + "mayor"))) >= 25
+    assert len(list(kb.graph.iter_claims(VOCABULARY + "mayor"))) >= 25
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_rules_cite_every_shape(kb: KnowledgeBase) -> None:
 
 
 def test_sentences_about_mayors_state_the_date(kb: KnowledgeBase) -> None:
-    for claim in kb.graph.iter_claims(CM + "mayor"):
+    for claim in kb.graph.iter_claims(VOCABULARY + "mayor"):
         sentences = [
             kb.verbaliser.render_fact(claim),
             kb.verbaliser.render_denial(claim),
@@ -71,7 +71,7 @@ def test_sentences_about_mayors_state_the_date(kb: KnowledgeBase) -> None:
             assert "1 January 2020" in sentence
             assert sentence[0].isupper()
             assert re.search(r"[^ .?][.?]$", sentence), sentence
-    claim = Claim(MAYORS + "amsterdam", CM + "country", MAYORS + "netherlands")
+    claim = Claim(MAYORS + "amsterdam", VOCABULARY + "country", MAYORS + "netherlands")
     assert kb.verbaliser.render_fact(claim) == "Amsterdam is a city in the Netherlands."
 
 
@@ -81,7 +81,7 @@ def test_cards_can_be_made_from_a_copy_elsewhere(tmp_path: Path) -> None:
     folder = tmp_path / "my mayors"
     shutil.copytree(SHIPPED_FOLDER / "mayors", folder)
     kb = KnowledgeBase.open(folder)
-    card_set = make_cards(kb, CardPlan(predicates=(CM + "mayor",), per_label=10, seed=1))
+    card_set = make_cards(kb, CardPlan(predicates=(VOCABULARY + "mayor",), per_label=10, seed=1))
     labels = [card.label for card in card_set.cards]
     assert {label: labels.count(label) for label in ("E", "C", "U")} == {"E": 10, "C": 10, "U": 10}
     for card in card_set.cards:

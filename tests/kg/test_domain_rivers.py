@@ -28,7 +28,7 @@ from kg.domains.rivers.tables import (
 )
 from kg.knowledge import KnowledgeBase
 
-WM = "https://epoche.example/rivers#"
+VOCABULARY = "https://epoche.example/rivers#"
 RIVERS = "https://epoche.example/rivers/"
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
@@ -44,13 +44,13 @@ def kb() -> KnowledgeBase:
 
 
 def make_claim(subj: str, pred: str, obj: str) -> Claim:
-    return Claim(RIVERS + subj, WM + pred, obj if obj.startswith('"') else RIVERS + obj)
+    return Claim(RIVERS + subj, VOCABULARY + pred, obj if obj.startswith('"') else RIVERS + obj)
 
 
 def list_values(kb: KnowledgeBase, subj: str, pred: str) -> list[str]:
     """Returns the objects of a subject and predicate in the closure."""
     index = kb.oracle.closure.index
-    s, p = index.terms.get(RIVERS + subj), index.terms.get(WM + pred)
+    s, p = index.terms.get(RIVERS + subj), index.terms.get(VOCABULARY + pred)
     if s is None or p is None:
         return []
     return [index.terms.get_text(o) for o in index.find_objects(s, p)]
@@ -115,6 +115,7 @@ def test_wrong_row_is_reported(
     wrong_river: River = msgspec.structs.replace(tables.rivers[label], **change)
     rivers = {**tables.rivers, label: wrong_river}
     if "label" in change:
+        # The label "Elbe" is wrong because "River Elbe" may also be called so.
         rivers = {
             **tables.rivers,
             "second Elbe": msgspec.structs.replace(wrong_river, label="River Elbe"),
@@ -334,7 +335,7 @@ def test_each_shape_can_contradict(
 ) -> None:
     verdict = kb.oracle.license(make_claim(*triple))
     assert verdict.label == "C"
-    assert WM + shape in [violation.shape for violation in verdict.proof.violations]
+    assert VOCABULARY + shape in [violation.shape for violation in verdict.proof.violations]
 
 
 @pytest.mark.parametrize(
@@ -360,8 +361,8 @@ def test_a_second_value_contradicts_and_a_first_does_not(
         for v in list_values(kb, n, pred)
         if v != list_values(kb, river_with_value, pred)[0]
     )
-    verdict = kb.oracle.license(Claim(RIVERS + river_with_value, WM + pred, other_value))
-    assert WM + shape in [violation.shape for violation in verdict.proof.violations]
+    verdict = kb.oracle.license(Claim(RIVERS + river_with_value, VOCABULARY + pred, other_value))
+    assert VOCABULARY + shape in [violation.shape for violation in verdict.proof.violations]
     # A river without a value, and without elevations to conflict with, may have any value.
     river_without_values = next(
         name
@@ -371,7 +372,10 @@ def test_a_second_value_contradicts_and_a_first_does_not(
         and not list_values(kb, name, "mouthElevation")
     )
     assert (
-        kb.oracle.license(Claim(RIVERS + river_without_values, WM + pred, other_value)).label == "U"
+        kb.oracle.license(
+            Claim(RIVERS + river_without_values, VOCABULARY + pred, other_value)
+        ).label
+        == "U"
     )
 
 
@@ -384,7 +388,7 @@ def test_a_source_below_its_mouth_contradicts(kb: KnowledgeBase, tables: Tables)
     )
     low_elevation = '"-500"^^<http://www.w3.org/2001/XMLSchema#integer>'
     verdict = kb.oracle.license(make_claim(river, "sourceElevation", low_elevation))
-    assert [v.shape for v in verdict.proof.violations] == [WM + "SourceAboveMouthShape"]
+    assert [v.shape for v in verdict.proof.violations] == [VOCABULARY + "SourceAboveMouthShape"]
 
 
 @pytest.mark.parametrize(
@@ -396,15 +400,15 @@ def test_a_source_below_its_mouth_contradicts(kb: KnowledgeBase, tables: Tables)
     ],
 )
 def test_classes_exclude_each_other(kb: KnowledgeBase, subj: str, cls: str, shape: str) -> None:
-    verdict = kb.oracle.license(Claim(RIVERS + subj, RDF_TYPE, WM + cls))
-    assert WM + shape in [violation.shape for violation in verdict.proof.violations]
+    verdict = kb.oracle.license(Claim(RIVERS + subj, RDF_TYPE, VOCABULARY + cls))
+    assert VOCABULARY + shape in [violation.shape for violation in verdict.proof.violations]
 
 
 def test_inference_adds_triples_to_four_predicates(kb: KnowledgeBase, tables: Tables) -> None:
     """The inverse, the transitive super-property and the property chain all add triples."""
     index = kb.oracle.closure.index
     for pred in ("flowsInto", "hasTributary", "drainsInto", "partOfSystem"):
-        node = index.terms.get(WM + pred)
+        node = index.terms.get(VOCABULARY + pred)
         assert node is not None
         inferred = sum(
             not kb.oracle.closure.is_asserted(s, node, o) for s, o in index.iter_pairs(node)
@@ -419,7 +423,9 @@ def test_rules_cite_existing_shapes_and_axioms(kb: KnowledgeBase) -> None:
     shapes = set(kb.shapes.list_iris())
     cited_shapes = {shape for rule in kb.domain.rules for shape in rule.shapes}
     assert cited_shapes <= shapes
-    kind_shapes = {WM + name for name in ("RiverKindShape", "WaterKindShape", "CountryKindShape")}
+    kind_shapes = {
+        VOCABULARY + name for name in ("RiverKindShape", "WaterKindShape", "CountryKindShape")
+    }
     # Shapes about classes belong to no predicate, so no rule cites them.
     assert shapes - cited_shapes == kind_shapes
     for rule in kb.domain.rules:
@@ -487,7 +493,7 @@ def find_grammar_mistakes(sentence: str, end: str) -> list[str]:
         ("The Rhine flows through the Germany.", "article too many"),
     ],
 )
-def test_the_grammar_check_can_fail(sentence: str, mistake: str) -> None:
+def test_grammar_check_finds_mistakes(sentence: str, mistake: str) -> None:
     assert any(m.startswith(mistake) for m in find_grammar_mistakes(sentence, "."))
 
 
@@ -512,7 +518,9 @@ def test_sentences_are_grammatical(kb: KnowledgeBase) -> None:
     for pred in (*kb.domain.predicates, RDF_TYPE):
         claims = sample_claims(kb, pred, 250)
         if pred == RDF_TYPE:
-            claims = [c for c in claims if c.subj.startswith(RIVERS) and c.obj.startswith(WM)]
+            claims = [
+                c for c in claims if c.subj.startswith(RIVERS) and c.obj.startswith(VOCABULARY)
+            ]
         assert len(claims) >= 100, pred
         for claim in claims:
             for sentence in (kb.verbaliser.render_fact(claim), kb.verbaliser.render_denial(claim)):

@@ -50,6 +50,7 @@ def rulings() -> dict[tuple[str, str], Cells]:
 @pytest.fixture(scope="module")
 def first_entry(tables: Tables, rulings: dict[tuple[str, str], Cells]) -> dict[str, Cells]:
     """Today's tables with the rulings undone, as they were when the entries were compared."""
+    # For a renamed river, the column ``reason`` has the new label.
     renamed = {
         make_slug(row["reason"]): row["id"] for row in rulings.values() if row["column"] == "label"
     }

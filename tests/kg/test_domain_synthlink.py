@@ -12,8 +12,8 @@ from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import XSD, write_literal
 
-SL = "https://epoche.example/synthlink#"
-SYN = "https://epoche.example/synthlink/"
+VOCABULARY = "https://epoche.example/synthlink#"
+ENTITIES = "https://epoche.example/synthlink/"
 
 
 @cache
@@ -22,8 +22,8 @@ def open_domain() -> KnowledgeBase:
 
 
 def get_label(subj: str, pred: str, obj: str) -> str:
-    value = write_literal(obj, XSD + "integer") if obj.isdigit() else SYN + obj
-    return open_domain().oracle.license(Claim(SYN + subj, SL + pred, value)).label
+    value = write_literal(obj, XSD + "integer") if obj.isdigit() else ENTITIES + obj
+    return open_domain().oracle.license(Claim(ENTITIES + subj, VOCABULARY + pred, value)).label
 
 
 def test_loads_without_violations() -> None:
@@ -76,7 +76,7 @@ def test_rules_cite_every_shape() -> None:
     )
 
 
-def test_every_predicate_has_words_and_a_rule() -> None:
+def test_every_predicate_has_a_rule_and_a_claim() -> None:
     kb = open_domain()
     predicates_with_rule = {pred for rule in kb.domain.rules for pred in rule.predicates}
     assert predicates_with_rule == set(kb.domain.predicates)
@@ -89,7 +89,7 @@ def test_every_entity_has_one_class() -> None:
     kb = open_domain()
     classes_by_entity: dict[str, list[str]] = {}
     for claim in kb.graph.iter_claims("http://www.w3.org/1999/02/22-rdf-syntax-ns#type"):
-        if claim.subj.startswith(SYN):
+        if claim.subj.startswith(ENTITIES):
             classes_by_entity.setdefault(claim.subj, []).append(claim.obj)
     entities_in_claims = {
         claim.subj for pred in kb.domain.predicates for claim in kb.graph.iter_claims(pred)
@@ -98,7 +98,7 @@ def test_every_entity_has_one_class() -> None:
         claim.obj
         for pred in kb.domain.predicates
         for claim in kb.graph.iter_claims(pred)
-        if claim.obj.startswith(SYN)
+        if claim.obj.startswith(ENTITIES)
     }
     assert set(classes_by_entity) == entities_in_claims
     assert all(len(classes) == 1 for classes in classes_by_entity.values())

@@ -92,7 +92,7 @@ def test_owl_rl_infers_what_owlrl_infers(claims):
 
 
 @settings(deadline=None, max_examples=25)
-@given(graphs(*AXIOMS, *RARE_AXIOMS, *RARE_AXIOMS))
+@given(graphs(*AXIOMS, *RARE_AXIOMS, *RARE_AXIOMS))  # twice, so that more of them are drawn
 def test_inferred_axioms_are_applied(claims):
     check_owl_closure(claims)
 
@@ -225,7 +225,7 @@ def test_triples_added_to_the_index_infer_nothing():
     assert closure.derive_claim(Claim(E + "a", E + "p", E + "b")) is None
 
 
-def test_axioms_in_the_data_are_compiled():
+def test_axioms_among_the_facts_are_applied():
     # Axioms among the facts, e.g. of a card, are applied together with those compiled earlier.
     index = Graph.from_claims([]).index
     compiled = compile_axioms(index, [Claim(E + "p", RDFS + "domain", E + "C")], "owl-rl")
@@ -261,6 +261,7 @@ def test_equal_terms_form_one_class():
         )
     )
     get_id = closure.index.terms.get
+    # The term itself comes first.
     assert (
         next(closure.index.terms.get_text(t) for t in closure.find_same_terms(get_id(E + "c")))
         == E + "c"
@@ -276,14 +277,14 @@ def test_equal_terms_form_one_class():
 @settings(deadline=None, max_examples=60)
 @given(graphs(*AXIOMS, KEY_AXIOMS))
 def test_compiled_axioms_give_the_same_closure(claims):
-    data = [c for c in claims if c.subj.startswith(E + "i")]
-    axioms = [c for c in claims if c not in set(data)]
+    facts = [c for c in claims if c.subj.startswith(E + "i")]  # the things i0 to i3
+    axioms = [c for c in claims if c not in set(facts)]
     index = Graph.from_claims([]).index
     compiled = compile_axioms(index, axioms, "owl-rl")
     for _ in range(2):
         scratch = index.make_empty_index()
         intern = scratch.terms.intern
-        scratch.add_triples((intern(c.subj), intern(c.pred), intern(c.obj)) for c in data)
+        scratch.add_triples((intern(c.subj), intern(c.pred), intern(c.obj)) for c in facts)
         old_triples = list(scratch.iter_triples())
         closure = Closure(scratch, "owl-rl", axioms=compiled)
         text = closure.index.terms.get_text
@@ -295,8 +296,8 @@ def test_compiled_axioms_give_the_same_closure(claims):
 
 
 def test_long_chains_do_not_recurse():
-    steps = [Claim(f"{E}n{i}", E + "p", f"{E}n{i + 1}") for i in range(80)]
-    claims = [Claim(E + "p", TYPE, OWL + "TransitiveProperty"), *steps]
+    links = [Claim(f"{E}n{i}", E + "p", f"{E}n{i + 1}") for i in range(80)]
+    claims = [Claim(E + "p", TYPE, OWL + "TransitiveProperty"), *links]
     closure = Closure(Graph.from_claims(claims))
     proof = closure.derive_claim(Claim(E + "n0", E + "p", E + "n80"))
     assert all(map(is_valid, proof))
@@ -357,7 +358,7 @@ def test_every_rule_needs_exactly_its_premises(case):
 
 
 @settings(deadline=None, max_examples=60)
-@given(graphs(*PROHIBITIONS, *SCHEMA_RDFS, AXIOMS[-1]))
+@given(graphs(*PROHIBITIONS, *SCHEMA_RDFS, AXIOMS[-1]))  # the last axioms are owl:sameAs
 def test_inconsistencies_agree_with_owlrl(claims):
     rdflib_graph = rdflib.Graph()
     for triple in Graph.from_claims(claims).to_rdflib():

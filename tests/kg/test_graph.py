@@ -89,11 +89,11 @@ def test_terms_are_kept_as_written(tmp_path):
     assert list(graph.iter_claims("http://e/none")) == []
 
 
-def test_bridge_drops_xsd_string_and_keeps_lexical_forms(tmp_path):
+def test_rdflib_graph_drops_xsd_string_and_keeps_lexical_forms(tmp_path):
     xsd = "http://www.w3.org/2001/XMLSchema#"
     text = f'<http://a> <http://p> "x"^^<{xsd}string>, "1.00"^^<{xsd}decimal>, "q"@en--rtl .'
-    bridged = Graph.load(write_graph(tmp_path, "g.ttl", text)).to_rdflib()
-    values = {str(o): o for o in bridged.objects()}
+    rdflib_graph = Graph.load(write_graph(tmp_path, "g.ttl", text)).to_rdflib()
+    values = {str(o): o for o in rdflib_graph.objects()}
     assert values["x"] == rdflib.Literal("x")
     assert values["1.00"].n3() == f'"1.00"^^<{xsd}decimal>'
     assert values["1.00"].toPython() == Decimal("1.00")
@@ -355,9 +355,9 @@ FRAGMENTS = st.lists(
 @settings(deadline=None, max_examples=400)
 @given(st.sampled_from(sorted(FORMATS)), st.booleans(), st.binary(max_size=60) | FRAGMENTS)
 def test_any_bytes_give_a_graph_or_an_epoche_error(
-    tmp_path_factory, extension, compression_suffix, data
+    tmp_path_factory, extension, is_compressed, data
 ):
-    path = tmp_path_factory.getbasetemp() / f"fuzz{extension}{'.gz' if compression_suffix else ''}"
+    path = tmp_path_factory.getbasetemp() / f"fuzz{extension}{'.gz' if is_compressed else ''}"
     path.write_bytes(data)
     try:
         graph = Graph.load(path)

@@ -13,7 +13,17 @@ SMALL = st.integers(0, 3)
 TRIPLES = st.tuples(SMALL, st.integers(0, 2), st.integers(0, 14))
 CHANGES = st.lists(
     st.tuples(
-        st.sampled_from(["add", "discard", "reverse", "fork", "one to all", "all at once"]), TRIPLES
+        st.sampled_from(
+            [
+                "add",
+                "discard",
+                "reverse",
+                "fork",
+                "add one object to many subjects",
+                "add many links",
+            ]
+        ),
+        TRIPLES,
     )
 )
 
@@ -64,11 +74,11 @@ def test_index_is_a_set_of_triples(changes):
         elif operation == "reverse":
             # The first search for subjects makes the index build its reverse entries.
             index.find_subjects(triple[1], triple[2])
-        elif operation == "one to all":
+        elif operation == "add one object to many subjects":
             subjects = index.filter_subjects_without(triple[1], triple[2], range(4))
             index.add_to_many(triple[1], triple[2], subjects)
             model.update(dict.fromkeys((s, triple[1], triple[2]) for s in subjects))
-        elif operation == "all at once":
+        elif operation == "add many links":
             links = [(s, o) for s in range(4) for o in {triple[0], triple[2]}]
             added = index.add_links(triple[1], links)
             assert added == [(s, o) for s, o in links if (s, triple[1], o) not in model]
@@ -125,7 +135,7 @@ def test_empty_index_shares_terms_but_no_triples():
 
 @settings(deadline=None)
 @given(st.lists(TRIPLES), st.sets(st.integers(0, 14)))
-def test_nodes_among_returns_mentioned_nodes_in_order(triples, nodes):
+def test_used_nodes_are_returned_in_order(triples, nodes):
     index = Index()
     index.add_triples(triples)
     columns = [

@@ -15,6 +15,7 @@ TRIPLE = st.tuples(TERM, TERM, TERM)
 @given(st.lists(TRIPLE, unique=True, max_size=60), st.lists(TRIPLE, max_size=20))
 @settings(deadline=None)
 def test_arrays_and_dictionaries_find_the_same_positions(inferred, other_triples):
+    # An entry is a triple, the number of its rule and a witness; here the witness is the position.
     small_log, large_log = InferenceLog(), InferenceLog(max_dictionary_entries=0)
     for position, (s, p, o) in enumerate(inferred):
         for log in (small_log, large_log):

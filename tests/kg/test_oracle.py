@@ -152,7 +152,7 @@ def test_second_value_contradicts_only_under_unique_names(ask_oracle) -> None:
     assert verdict.proof.violations
 
 
-def test_first_value_is_unknown_and_lists_checked_shapes(ask_oracle) -> None:
+def test_first_value_is_unknown_without_a_violation(ask_oracle) -> None:
     verdict = ask_oracle("x a R", MAX_ONE_SHAPE, "x p z")
     assert verdict.label == "U"
     assert (verdict.proof.kind, verdict.proof.violations) == ("unproved", ())

@@ -165,6 +165,7 @@ class CaseGenerator:
         if kind in ("minLength", "maxLength"):
             return f"sh:{kind} {self.rng.choice([0, 1, 3, 10])}"
         if kind == "bound":
+            # LITERALS[14] is a time with a time zone.
             name = self.pick_item(["minInclusive", "minExclusive", "maxInclusive", "maxExclusive"])
             bound = self.pick_item(["1", "2.5", "7", '"x"', '"2020-06-01"^^xsd:date', LITERALS[14]])
             return f"sh:{name} {bound}"
@@ -336,7 +337,7 @@ def load_shapes(tmp: Path, text: str) -> Shapes:
     return Shapes.load(path)
 
 
-def compare_engines(seed: int, folder: Path, claims: int = 10) -> int:
+def compare_engines(seed: int, folder: Path, claim_count: int = 10) -> int:
     """Compares the engines on one random case; returns how many claims could be compared."""
     generator = CaseGenerator(seed)
     facts, shapes_text = generator.make_graph(), generator.make_shapes()
@@ -350,7 +351,7 @@ def compare_engines(seed: int, folder: Path, claims: int = 10) -> int:
     )
     old_triples = list(incremental_oracle.closure.index.iter_triples())
     compared_count = 0
-    for _ in range(claims):
+    for _ in range(claim_count):
         claim = generator.make_claim()
         note(f"{shapes_text}\n{facts}\n{claim}")
         try:

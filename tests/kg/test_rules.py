@@ -91,12 +91,14 @@ CASES = {
     "Not": (RIVER + "sh:not [ sh:class :Lake ]", "No river is a lake."),
     "Not or": (RIVER + "sh:not [ sh:or ( [ sh:class :Lake ] [ sh:class :Sea ] ) ]",
                "No river is a lake or a sea."),
+    # Other than a condition on the class.
     "Not other": (RIVER + "sh:not [ sh:path :mouth ; sh:minCount 1 ]",
                   "No river has at least one mouth."),
     "And": (RIVER + "sh:and ( [ sh:class :Water ] [ sh:nodeKind sh:IRI ] )",
             "Every river is a body of water and is a named thing."),
     "Or": (MOUTH + "sh:or ( [ sh:class :Lake ] [ sh:class :Sea ] )",
            "Every mouth of a river is a lake or a sea."),
+    # One condition is other than on the class.
     "Or other": (RIVER + "sh:or ( [ sh:class :Lake ] [ sh:path :mouth ; sh:maxCount 1 ] )",
                  "Every river meets at least one of these conditions: it is a lake; "
                  "it has at most one mouth."),
@@ -267,6 +269,7 @@ def test_messages_with_placeholders_are_not_used_as_rules(kb: KnowledgeBase) -> 
 
 
 def test_shapes_with_warning_severity_give_no_rules(kb: KnowledgeBase) -> None:
+    # The keys of ``constraints_by_target`` are the shapes that have a target.
     assert (
         BASE + "Odd" not in kb.verbaliser.rulebook.constraints_by_target
         or not kb.verbaliser.rulebook.constraints_by_target[BASE + "Odd"]
@@ -375,8 +378,8 @@ def test_unknown_proof_lists_checks_and_missing_values(kb: KnowledgeBase) -> Non
     assert "It holds no value of “borders” for main." in proof_without_rules
     assert "no rule applies to it" in proof_without_rules
     rivers = KnowledgeBase.open_cached()
-    wm, base = "https://epoche.example/rivers#", "https://epoche.example/rivers/"
-    claim = Claim(base + "amazon", wm + "traverses", base + "france")
+    pred_prefix, base = "https://epoche.example/rivers#", "https://epoche.example/rivers/"
+    claim = Claim(base + "amazon", pred_prefix + "traverses", base + "france")
     verdict = rivers.oracle.license(claim)
     assert verdict.label == "U"
     rivers_proof = rivers.verbaliser.render_proof(verdict)
@@ -386,6 +389,7 @@ def test_unknown_proof_lists_checks_and_missing_values(kb: KnowledgeBase) -> Non
 
 def test_missing_values_are_distinguished_from_conflicts(kb: KnowledgeBase) -> None:
     text = render_proof_text(kb, "lone", "mouth", "north", "U")
+    # The claim itself is not against the rule: a value that the rule requires is missing.
     assert "Adding it would leave a rule unmet, but not against it" in text
     assert text.endswith("Everything with a mouth has at least one length.")
 
@@ -447,12 +451,14 @@ def test_every_rivers_proof_is_well_formed() -> None:
     objects = list(
         dict.fromkeys(c.obj for p in rivers.domain.predicates for c in rivers.graph.iter_claims(p))
     )
-    # Besides every stated object, one is picked from all objects with steps of 37 and 101.
+    # Each claim is also asked with another object. To vary it, the index moves 37 places for each
+    # claim and 101 for each predicate.
     for number, pred in enumerate(rivers.domain.predicates):
         for i, claim in enumerate(list(rivers.graph.iter_claims(pred))[:25]):
             for obj in (claim.obj, objects[(i * 37 + number * 101) % len(objects)]):
                 verdict = rivers.oracle.license(Claim(claim.subj, pred, obj))
                 labels.add(verdict.label)
                 text = rivers.verbaliser.render_proof(verdict)
+                # The full stop of "St. " in names does not end a sentence.
                 assert not malformed_text.search(text.replace("St. ", "")), text
     assert labels == {"E", "C", "U"}

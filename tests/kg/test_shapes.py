@@ -200,7 +200,7 @@ def test_shape_can_be_used_many_times(tmp_path: Path) -> None:
         "e:S sh:targetClass e:R ; sh:node e:N ; sh:not [ sh:and ( e:N e:M ) ] . "
         "e:N sh:nodeKind sh:IRI . e:M sh:node e:N .",
     )
-    assert len(shapes) == 1
+    assert len(shapes) == 1  # the number of shapes with targets
 
 
 def test_syntax_error_has_line_and_column(tmp_path: Path) -> None:

@@ -97,7 +97,16 @@ def make_toy_section(text: str, id_: str = "toy") -> Section:
                 "Second",
                 "Second",
                 (
-                    Figures((Figure(text, text, Markup("<svg><title>gauge</title></svg>"), True),)),
+                    Figures(
+                        (
+                            Figure(
+                                text,
+                                text,
+                                Markup("<svg><title>gauge</title></svg>"),
+                                finding=True,
+                            ),
+                        )
+                    ),
                     Prose((text, text), "list"),
                     Prose((text,), "notice"),
                     Fold(text, (Verbatim(text), Figures((), "wide"))),
@@ -139,16 +148,16 @@ def test_any_text_leaves_the_markup_unchanged(text: str) -> None:
 @given(any_text)
 @settings(deadline=None, max_examples=60)
 def test_script_data_equals_the_page(text: str) -> None:
-    table = make_samples(text)
-    data = json.loads(json.dumps(sample_data(table)))
+    samples = make_samples(text)
+    data = json.loads(json.dumps(sample_data(samples)))
     strings = data["strings"]
-    for packed_row, row in zip(data["rows"], table.first_rows, strict=True):
+    for packed_row, row in zip(data["rows"], samples.first_rows, strict=True):
         id_, facets, question, truth, details, answers = packed_row
         assert id_ == row.id
         assert [strings[index] for index in facets] == list(row.facets)
         assert (strings[question], strings[truth]) == (row.question, row.truth)
         assert strings[details[0][2][0]] == row.details[0].items[0] == make_visible(text)
-        assert answers[1] == 0
+        assert answers[1] == 0  # stands for the missing second answer
         mark, line, packed_details = answers[0]
         assert data["marks"][mark][3] == "wrong"
         assert strings[line] == make_visible(text)
@@ -156,11 +165,11 @@ def test_script_data_equals_the_page(text: str) -> None:
 
 
 def test_page_has_only_first_rows_and_cut_texts() -> None:
-    table = make_samples("x" * (TEXT_LIMIT + 5), FIRST_ROWS + 3)
-    assert len(table.first_rows) == FIRST_ROWS
-    assert table.first_rows[0].question.endswith("(5 more characters)")
-    assert len(sample_data(table)["rows"]) == FIRST_ROWS + 3
-    assert table.count == "13 documents"  # FIRST_ROWS + 3
+    samples = make_samples("x" * (TEXT_LIMIT + 5), FIRST_ROWS + 3)
+    assert len(samples.first_rows) == FIRST_ROWS
+    assert samples.first_rows[0].question.endswith("(5 more characters)")
+    assert len(sample_data(samples)["rows"]) == FIRST_ROWS + 3
+    assert samples.count == "13 documents"  # FIRST_ROWS + 3
 
 
 def test_markdown_has_the_text_of_the_page() -> None:
@@ -199,7 +208,7 @@ def test_markdown_omits_figures_without_findings() -> None:
 
 
 def make_figure(*, finding: bool = False) -> Figure:
-    return Figure("gauge", "overconfident", Markup("<svg></svg>"), finding)
+    return Figure("gauge", "overconfident", Markup("<svg></svg>"), finding=finding)
 
 
 def test_fence_is_longer_than_its_content() -> None:

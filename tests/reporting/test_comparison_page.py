@@ -196,7 +196,7 @@ def make_report(*pairs: PairedComparison, **changes: Any) -> ComparisonReport:
     return ComparisonReport(**(fields | changes), comparisons=pairs)
 
 
-def test_swapped_pair_gives_the_same_row() -> None:
+def test_swapping_a_pair_mirrors_its_values_and_undoes_itself() -> None:
     pair = make_pair("a", "b", 0.2, "a")
     swapped_pair = swap_pair(pair)
     assert (swapped_pair.a, swapped_pair.b, swapped_pair.better) == ("b", "a", "a")

@@ -47,7 +47,7 @@ def section(folder: Path) -> Section:
     return section_of(folder)
 
 
-def list_figures(section: Section, part: str) -> dict[str, str]:
+def map_titles_to_drawings(section: Section, part: str) -> dict[str, str]:
     """Returns the SVG drawing of each figure, by its title."""
     return {
         figure.title: str(figure.drawing)
@@ -66,7 +66,7 @@ def list_paragraphs(section: Section, part: str) -> list[str]:
     ]
 
 
-def list_samples(section: Section) -> Samples:
+def find_samples_table(section: Section) -> Samples:
     return next(block for block in list_blocks(section, "samples") if isinstance(block, Samples))
 
 
@@ -97,7 +97,7 @@ def test_page_is_self_contained(folder: Path) -> None:
     check_self_contained(folder)
 
 
-def test_every_scalar_metric_is_in_its_tier_table(section: Section, folder: Path) -> None:
+def test_every_metric_is_in_the_table_once(section: Section, folder: Path) -> None:
     table = find_grid(section, "metrics", "Every metric")
     names = [line.name for line in table.lines]
     assert len(names) == len(set(names)) == len(get_args(Metric))
@@ -174,7 +174,7 @@ FIGURE_TITLES = {
 
 @pytest.mark.parametrize("part", FIGURE_TITLES)
 def test_every_required_figure_is_drawn_and_described(section: Section, part: str) -> None:
-    figures = list_figures(section, part)
+    figures = map_titles_to_drawings(section, part)
     for title in FIGURE_TITLES[part]:
         full_titles = [f"{title}{name}" for name in SYSTEMS] if title.endswith(": ") else [title]
         for full_title in full_titles:
@@ -187,17 +187,17 @@ def test_every_required_figure_is_drawn_and_described(section: Section, part: st
 def test_figures_show_the_report_values(section: Section, folder: Path) -> None:
     report = read_run(folder).report
     system = report.systems[FIRST_SYSTEM]
-    gauge = list_figures(section, "summary")[f"Extraction quality score: {FIRST_SYSTEM}"]
+    gauge = map_titles_to_drawings(section, "summary")[f"Extraction quality score: {FIRST_SYSTEM}"]
     assert f">{system.quality.score.value:.3f}</text>" in gauge
     assert all(zone.name in gauge for zone in ZONES)
     assert system.quality.interpretation in [zone.name for zone in ZONES]
-    latency = list_figures(section, "performance")[f"Latency: {FIRST_SYSTEM}"]
+    latency = map_titles_to_drawings(section, "performance")[f"Latency: {FIRST_SYSTEM}"]
     counts = re.findall(r" s: (\d+) calls</title>", latency)
     assert sum(map(int, counts)) == system.outcomes.scored
-    tree = list_figures(section, "errors")[f"Errors by kind: {SECOND_SYSTEM}"]
+    tree = map_titles_to_drawings(section, "errors")[f"Errors by kind: {SECOND_SYSTEM}"]
     error_counts = [int(count) for count in re.findall(r": (\d+), [^<]* of all errors", tree)]
     assert sum(error_counts) == report.systems[SECOND_SYSTEM].errors.total
-    wins = list_figures(section, "comparison")["Who wins how often"]
+    wins = map_titles_to_drawings(section, "comparison")["Who wins how often"]
     comparison = read_run(folder).comparison
     assert comparison is not None
     rate = next(
@@ -224,7 +224,7 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
         different_section.verdict
     )
     assert find_grid(different_section, "comparison", "Ranking").lines[0].cells[0].text == "1 ★"
-    assert "★" in list_figures(different_section, "comparison")["Key metrics"]
+    assert "★" in map_titles_to_drawings(different_section, "comparison")["Key metrics"]
     copied_rows = [msgspec.structs.replace(row, system="twin") for row in good_rows]
     equal_section = section_of(
         write_result_folder(tmp_path / "alike", samples, [*good_rows, *copied_rows])
@@ -232,7 +232,7 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
     assert "better than" not in " ".join(equal_section.verdict)
     assert find_grid(equal_section, "comparison", "Ranking").lines[0].cells[0].text == "1"
     assert "★" not in re.sub(
-        r"<desc.*?</desc>", "", list_figures(equal_section, "comparison")["Key metrics"]
+        r"<desc.*?</desc>", "", map_titles_to_drawings(equal_section, "comparison")["Key metrics"]
     )
 
 
@@ -255,7 +255,7 @@ def test_advice_names_the_deciding_threshold(section: Section, folder: Path) -> 
     assert any("replies are no valid instance" in text for text in paragraphs)
 
 
-def list_compared_fields(row: SampleRow, index: int) -> Compared:
+def find_compared_fields(row: SampleRow, index: int) -> Compared:
     answer = row.answers[index]
     assert answer is not None
     return next(detail for detail in answer.details if isinstance(detail, Compared))
@@ -263,7 +263,8 @@ def list_compared_fields(row: SampleRow, index: int) -> Compared:
 
 def test_samples_show_the_verdicts_of_the_scorer(section: Section, folder: Path) -> None:
     run = read_run(folder)
-    table = list_samples(section)
+    table = find_samples_table(section)
+    # The first facet of a sample says why it is shown.
     assert {row.facets[0].split(":")[0] for row in table.rows} >= {"best", "worst", "edge"}
     row = next(row for row in table.rows if row.facets[0] == "worst")
     (sample,) = run.samples_of([row.id])
@@ -275,7 +276,7 @@ def test_samples_show_the_verdicts_of_the_scorer(section: Section, folder: Path)
         fields = score_sample(sample, rows_by_system[name].predicted, run.matching).fields
         lines = {
             (line.cells[0], line.verdict, line.look)
-            for line in list_compared_fields(row, index).lines
+            for line in find_compared_fields(row, index).lines
         }
         assert lines == {(field.path, *verdict_of(field)) for field in fields}
         n_checked += 1
@@ -295,8 +296,10 @@ def test_numeric_text_is_distinguished_from_a_number(tmp_path: Path) -> None:
         predicted=predicted,
         score=score_sample(sample, predicted).score,
     )
-    sample_row = list_samples(section_of(write_result_folder(tmp_path, [sample], [row]))).rows[0]
-    lines = {line.cells[0]: line for line in list_compared_fields(sample_row, 0).lines}
+    sample_row = find_samples_table(
+        section_of(write_result_folder(tmp_path, [sample], [row]))
+    ).rows[0]
+    lines = {line.cells[0]: line for line in find_compared_fields(sample_row, 0).lines}
     assert lines["n"].cells[1:] == ("12", '"12"')
     assert (lines["n"].verdict, lines["n"].look) == ("✗ wrong type", "wrong")
     assert (lines["t"].verdict[0], lines["t"].look, lines["t"].cells[2]) == ("○", "none", "–")
@@ -359,10 +362,11 @@ ONE_SYSTEM: dict[str, Skill] = {"alone": Skill()}
         ({"x": Skill(error=1.0), "y": Skill(error=1.0)}, 4, {}, "No reply could be scored"),
         ({"mute": Skill(error=0.0, unparsable=1.0)}, 6, {}, "are invalid under"),
         (ONE_SYSTEM, 1, {}, "1 text with"),
+        # The first 40 characters are enough to recognise the notice.
         ({"rules": Skill(seconds=None, price=None)}, 8, {"offline": True}, OFFLINE[:40]),
         ({"a": Skill(price=None), "b": Skill(price=None)}, 8, {}, "Score against latency"),
         ({"a": Skill(seconds=None), "b": Skill()}, 8, {}, "no frontier"),
-        ({"right": Skill(0, 0, 0, 0)}, 8, {}, "A+"),
+        ({"right": Skill(slip=0, extra=0, unparsable=0, error=0)}, 8, {}, "A+"),
     ],
     ids=["failed", "both failed", "no JSON", "one", "offline", "no cost", "one timed", "perfect"],
 )
@@ -388,7 +392,7 @@ def test_confidence_and_repeats_have_their_own_part(tmp_path: Path) -> None:
     # 12 samples, each asked 3 times.
     assert find_grid(run_section, "confidence", "Calibration").lines[0].cells[0].text == "36"
     assert find_grid(run_section, "confidence", "Consistency").lines[0].cells[0].text == "12"
-    answers = [row.answers[0] for row in list_samples(run_section).rows]
+    answers = [row.answers[0] for row in find_samples_table(run_section).rows]
     assert all(answer and answer.details[0].title.startswith("Asked 3 times") for answer in answers)
 
 
@@ -410,7 +414,7 @@ def test_large_run_has_a_small_page_and_complete_files(tmp_path: Path) -> None:
     run_section = section_of(write_result_folder(tmp_path, *make_many_samples(1_200), resamples=20))
     html = page_files(run_section, formats=["html"])["report.html"]
     assert len(html) < 1_500_000
-    assert len(list_samples(run_section).rows) <= 60
+    assert len(find_samples_table(run_section).rows) <= 60
     assert len(list_table_rows(run_section, "samples")) == 1_200
     assert "of 1,200 samples" in list_paragraphs(run_section, "samples")[0]
 

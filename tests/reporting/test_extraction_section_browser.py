@@ -65,6 +65,7 @@ def test_page_opens_without_errors_or_requests(open_report: Any, page: Path) -> 
 
 def test_samples_can_be_filtered_and_opened(open_report: Any, page: Path) -> None:
     reader = open_report(page)
+    # f-0 filters by the first facet of a sample, which says why it is shown.
     reader.page.locator(f"{SAMPLES_TABLE}-f-0").select_option("worst")
     tags = reader.page.locator(f"{SAMPLES_TABLE}-rows .tag").all_inner_texts()
     assert set(tags) == {"worst"}
@@ -186,7 +187,7 @@ def test_comparison_of_many_systems_opens_at_every_width(open_report: Any, tmp_p
     n_ranked_systems = (
         reader.page.locator("#extraction-comparison table").first.locator("tbody tr").count()
     )
-    assert n_ranked_systems == 7
+    assert n_ranked_systems == 7  # six systems of the first run and m1 of the second
 
 
 def write_hostile_folder(folder: Path) -> Path:

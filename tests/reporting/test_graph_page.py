@@ -84,6 +84,7 @@ def concept_graphs(draw: st.DrawFn) -> nx.Graph:
 def test_drawn_links_exist_and_include_each_nodes_strongest(graph):
     nodes = select_central_nodes(graph, 100)
     assert sorted(nodes) == sorted(graph)
+    # The main links are drawn at first, the extra ones when the reader asks for all links.
     selection = choose_links(graph, nodes)
     drawn_graph = nx.Graph(sorted(selection.main))
     drawn_graph.add_nodes_from(graph)
@@ -119,7 +120,7 @@ def test_selection_is_independent_of_graph_order(graph, rng, max_nodes):
 
 
 @given(concept_graphs(), st.integers(0, 3), st.integers(1, 20))
-def test_around_respects_hops_and_counts_all_nodes(graph, hops, max_nodes):
+def test_neighbourhood_respects_hops_and_counts_all_nodes(graph, hops, max_nodes):
     seed = min(graph)
     nodes, n_within_reach = find_neighbourhood(graph, [seed], hops, max_nodes)
     distances = nx.single_source_shortest_path_length(graph, seed, cutoff=hops)
@@ -153,7 +154,7 @@ def test_layout_is_bounded_separated_and_reproducible(graph, has_axis):
     graph = nx.convert_node_labels_to_integers(graph, ordering="sorted")
     radii = [8.0] * len(graph)
     links = sorted(graph.edges)
-    axis = (0, 1) if has_axis else None
+    axis = (0, 1) if has_axis else None  # the nodes that stand at the left and at the right
     positions = place_nodes(radii, links, axis)
     assert positions == place_nodes(radii, links, axis)
     for x, y in positions:
@@ -253,7 +254,7 @@ def test_small_run_is_shown_completely(run, tmp_path):
         assert link.npmi == pytest.approx(edge["npmi"], abs=5e-4)
 
 
-def test_around_shows_linked_concepts(run):
+def test_concepts_linked_to_the_centre_are_shown(run):
     graph = open_run(run).concepts.graph
     page = build_run_page(open_run(run), centre_texts=["reservation lists"], max_nodes=400)
     keys = [node.key for node in page.nodes]
@@ -317,9 +318,9 @@ def test_card_page_shows_claim_facts_and_neighbourhood(cards, label, tmp_path):
     page = build_card_page(card, base)
     assert [node.key for node in page.nodes[:2]] == [card.claim.subj, card.claim.obj]
     assert [node.mark for node in page.nodes[:2]] == ["asked", "asked"]
-    (claim,) = [link for link in page.links if link.kind == "claim"]
-    assert (claim.source, claim.target) == (0, 1)
-    assert claim.caption.split()[0] == {"E": "✓", "C": "✗", "U": "?"}[label]
+    (claim_link,) = [link for link in page.links if link.kind == "claim"]
+    assert (claim_link.source, claim_link.target) == (0, 1)
+    assert claim_link.caption.split()[0] == {"E": "✓", "C": "✗", "U": "?"}[label]
     card_sentences = {link.sentence for link in page.links if link.of_card}
     assert card_sentences == set(card.facts)
     index = base.graph.index
@@ -365,12 +366,16 @@ def test_manifest_graph_is_used_and_another_graph_reported(cards, tmp_path):
 
 
 def test_card_without_a_graph_shows_its_facts(cards, tmp_path):
-    hostile = write_hostile_cards(tmp_path, cards)
-    card = read_cards(hostile)[5]
+    hostile_cards = write_hostile_cards(tmp_path, cards)
+    card = read_cards(hostile_cards)[5]
     out = tmp_path / "card.html"
-    assert run_epoche("kg", "plot", "--cards", hostile, "--card", card.id, "--out", out).code == 0
+    assert (
+        run_epoche("kg", "plot", "--cards", hostile_cards, "--card", card.id, "--out", out).code
+        == 0
+    )
     assert "It is not known which graph the card was made from" in read_page_text(out)
     assert 'id="hardness' not in out.read_text("utf-8")
+    # The claim, and the stated and the denied triple of the card's metadata.
     assert len(read_page_data(out)["links"]) == 3
 
 

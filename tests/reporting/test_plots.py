@@ -136,7 +136,7 @@ def test_histogram_heights_and_marks_are_proportional():
     )
     heights = {
         group.title.split(":")[0]: list_numbers(Picture(1, 1, (group,)), "height")
-        for group in find_groups(picture, "")
+        for group in picture.groups
         if "calls" in group.title
     }
     height_of_ten, height_of_twenty, _ = (bar_heights[0] for bar_heights in heights.values())
@@ -212,6 +212,7 @@ def test_f1_curves_have_constant_f1():
 
 
 def test_frontier_joins_its_points_and_others_are_hollow():
+    # Name, x, y, their intervals, tooltip, and whether the point is on the frontier.
     points = [
         NamedPoint("fast", 0.2, 0.5, None, None, "", True),
         NamedPoint("good", 0.8, 0.9, (0.7, 0.9), (0.85, 0.95), "", True),

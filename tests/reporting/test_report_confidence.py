@@ -71,6 +71,7 @@ def read_section(page: Path, name: str) -> str:
 
 
 def test_bins_are_placed_by_their_values() -> None:
+    # Edges, replies, right replies, mean confidence, accuracy and its interval.
     lower_bin = ConfidenceBin(0.2, 0.3, 10, 4, 0.25, 0.4, 0.2, 0.6)
     upper_bin = ConfidenceBin(0.9, 1.0, 40, 38, 0.95, 0.95, 0.8, 0.99)
     lower_mark, upper_mark = build_reliability_diagram([lower_bin, upper_bin]).marks
@@ -108,8 +109,8 @@ def test_systems_without_confidence_are_named_but_not_drawn(
     finished_run, page = run_and_page
     text = read_section(page, "confidence")
     assert "Without confidences: kg and nli." in text
-    assert text.count("<figure>") == 2
-    assert text.count("<svg") == 4
+    assert text.count("<figure>") == 2  # one for each of the raw systems
+    assert text.count("<svg") == 4  # a reliability diagram and a risk curve in each figure
     metrics = read_inputs(finished_run.results, finished_run.metrics).metrics
     view = ConfidenceView(ReportView(metrics))
     assert {line.name for line in view.lines} == {"raw:openai/gpt-4o-mini", "raw:<b>&\"'⟨U+202E⟩"}
@@ -138,7 +139,7 @@ def test_numbers_equal_the_metrics(run_and_page: tuple[Any, Path]) -> None:
         assert f"{bin_['n_right']} of {bin_['n']} right" in text
     with (page.with_suffix(".csv")).open(encoding="utf-8") as file:
         rows = [line for line in file if ",ECE," in line and line.startswith("licensed")]
-    assert len(rows) == 2
+    assert len(rows) == 2  # one for each of the raw systems
     assert f"{calibration['ece']['value']}" in "".join(rows)
     assert "| raw:openai/gpt-4o-mini | 0." in page.with_suffix(".md").read_text("utf-8")
 

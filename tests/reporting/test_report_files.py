@@ -81,20 +81,22 @@ def test_headline_numbers_equal_the_metrics(folder, inputs):
     for policy in inputs.metrics.policies.values():
         for system in (policy.systems[name] for name in ReportView(inputs.metrics).systems):
             for key in ("AP", "CVRR", "FAR-NE", "LA", "accuracy"):
-                value = system.metrics[key]
-                if value.value is not None:
-                    assert f"{value.value:.3f}" in page
-                    assert value.low is None or f"{value.low:.3f}–{value.high:.3f}" in page
+                estimate = system.metrics[key]
+                if estimate.value is not None:
+                    assert f"{estimate.value:.3f}" in page
+                    assert estimate.low is None or f"{estimate.low:.3f}–{estimate.high:.3f}" in page
 
 
 def test_csv_has_every_metric_and_every_card(folder, inputs):
     rows = list(csv.DictReader(io.StringIO((folder / "report.csv").read_text(encoding="utf-8"))))
-    kg = [r for r in rows if (r["policy"], r["system"], r["metric"]) == ("licensed", "kg", "LA")]
-    assert len(kg) == 1
-    assert kg[0]["role"] == "oracle"
-    value = inputs.metrics.policies["licensed"].systems["kg"].metrics["LA"]
-    assert float(kg[0]["value"]) == value.value
-    assert kg[0]["signature"] == value.signature
+    kg_rows = [
+        r for r in rows if (r["policy"], r["system"], r["metric"]) == ("licensed", "kg", "LA")
+    ]
+    assert len(kg_rows) == 1
+    assert kg_rows[0]["role"] == "oracle"
+    estimate = inputs.metrics.policies["licensed"].systems["kg"].metrics["LA"]
+    assert float(kg_rows[0]["value"]) == estimate.value
+    assert kg_rows[0]["signature"] == estimate.signature
     assert {row["role"] for row in rows} == {"oracle", "system", "control"}
     text = (folder / "report.cards.csv").read_text(encoding="utf-8")
     cards = list(csv.DictReader(io.StringIO(text)))
@@ -110,12 +112,12 @@ def test_markdown_and_json_agree(folder, inputs):
     assert document["cards"][0]["answers"]["kg"]["outcome"] == "right"
     assert "## Policy licensed" in text
     assert "## Pairwise comparisons" in text
-    widths = {}
+    column_counts = {}
     for block in text.split("\n\n"):
         if block.startswith("| "):
-            widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
-            assert len(widths) == 1, block
-    assert widths
+            column_counts = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+            assert len(column_counts) == 1, block
+    assert column_counts
 
 
 def test_proofs_without_domain_words_are_noted(folder):
@@ -225,8 +227,8 @@ def test_faithfulness_cards_are_separate(report_kit, tmp_path):
     main(finished_run.results, None, finished_run.metrics, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert 'id="faithfulness"' in page
-    headline = [card for card in cards[20:] if not card.kind.startswith("near-miss/")]
-    assert f"answered {len(headline)} cards" in page
+    headline_cards = [card for card in cards[20:] if not card.kind.startswith("near-miss/")]
+    assert f"answered {len(headline_cards)} cards" in page
     assert "faithfulness cards, separate" in page
     view = ReportView(read_inputs(finished_run.results, finished_run.metrics).metrics)
     answer_counts = GroupView(view).count_answers("faithfulness")

@@ -83,6 +83,7 @@ def test_other_cards_and_other_gold_are_refused(run_copy):
 
 def test_results_and_metrics_must_match(run_copy):
     with pytest.raises(CardSetMismatchError, match="'hasty' has metrics but no results"):
+        # The file name of "hasty", the third system, begins with 2.
         read_inputs([p for p in run_copy.results if not p.name.startswith("2")], run_copy.metrics)
     lines = (
         run_copy.results[0].read_text(encoding="utf-8").replace('"system":"kg"', '"system":"new"')
@@ -114,7 +115,7 @@ def test_empty_results_are_refused(run_copy):
 
 
 def test_foreign_results_with_few_fields_are_read(run_copy):
-    """Rows need no card set or label and may have unreadable replies, as for the metrics."""
+    """Rows need no card set or label and may have unreadable replies; metrics allow that too."""
     lines = []
     for line in run_copy.results[2].read_text(encoding="utf-8").splitlines():
         row = json.loads(line)

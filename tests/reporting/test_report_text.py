@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from eval.metrics.observations import read_observations
 from eval.metrics.report import measure
+from kg.base.csv_text import escape_csv_cell
 from kg.claims import Claim, Proof, Step, Verdict, Violation
 from reporting.charts import (
     ChartEstimate,
@@ -20,7 +21,7 @@ from reporting.charts import (
     format_number,
     format_percent,
 )
-from reporting.escaped_text import escape_csv_cell, escape_markdown
+from reporting.escaped_text import escape_markdown
 from reporting.proofs import describe_proof, describe_term
 from reporting.summary_text import summarise_results
 from reporting.visible_text import (
@@ -184,6 +185,7 @@ def test_estimate_texts_omit_missing_values():
 
 def test_verdict_covers_only_named_systems(tmp_path):
     gold = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
+    # s1 to s6 are always right; s7 always answers YES. The verdict has room for six systems.
     rows = [
         {"id": str(n), "system": f"s{k}", "label": label, "gold": gold[label]}
         | {"pred": "YES" if k == 7 else gold[label]}

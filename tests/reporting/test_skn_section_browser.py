@@ -1,4 +1,4 @@
-"""Tests of the page of SKN against JSON in real Chromium: content, controls and safety."""
+"""Tests in real Chromium of the page that compares SKN with JSON: content, controls, safety."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ class SampleTable:
         self.page, self.prefix = page, prefix
 
     def find_control(self, name: str) -> Any:
+        """Finds a control by its name, such as ``f-0``, the filter of the first facet."""
         return self.page.locator(f"#{self.prefix}-{name}")
 
     def find_rows(self) -> Any:
@@ -289,6 +290,7 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
         assert reader.requests == [reader.url]
         assert reader.page.title() == "Does it matter how knowledge is written down?"
         questions = reader.page.locator("#skn-samples-rows .q").all_text_contents()
+        # The first page of the table has ten rows.
         assert questions == [make_visible(text) for text in HOSTILE_TEXTS[:10]]
         assert (
             HOSTILE_TEXTS[0] in reader.page.locator("#skn-samples-rows .alone").all_text_contents()

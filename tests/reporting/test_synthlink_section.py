@@ -1,4 +1,8 @@
-"""Tests what the report section of SynthLink scores contains."""
+"""Tests what the report section of SynthLink scores contains.
+
+The mode ``literal`` takes the published formulas as they stand; ``corrected`` computes what they
+are meant to say (docs/synthlink.md).
+"""
 
 from __future__ import annotations
 
@@ -151,18 +155,18 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
     from eval.synthlink.catalog import read_catalog
 
     catalog = read_catalog()
-    rows = [
+    right_predictions = [
         {"question_id": question.id, "predicted_answer": question.answer,
          "retrieved_docs": [source.url for source in question.sources]}
         for question in catalog.questions
     ]  # fmt: skip
-    without_pages = [row | {"retrieved_docs": []} for row in rows]
-    keywords = [
+    without_pages = [row | {"retrieved_docs": []} for row in right_predictions]
+    keyword_predictions = [
         {"question_id": question.id, "retrieved_docs": [],
          "predicted_answer": ", ".join(word for step in question.steps for word in step.keywords)}
         for question in catalog.questions
     ]  # fmt: skip
-    other_answers = {"same": without_pages, "keywords": keywords}
+    other_answers = {"same": without_pages, "keywords": keyword_predictions}
     compared_section = section_of(
         score_shipped_predictions(
             tmp_path, without_pages, other_answers, catalog=None, domain="none"
@@ -193,12 +197,13 @@ def test_reversed_order_of_literal_scores_is_stated(tmp_path: Path) -> None:
     from eval.synthlink.catalog import read_catalog
 
     catalog = read_catalog()
-    heaps = [
+    # An answer whose words are sorted is no answer, but the literal formulas reward its words.
+    heap_predictions = [
         {"question_id": question.id, "predicted_answer": ", ".join(sorted(question.answer.split())),
          "sources_verified": [", ".join(sorted(question.answer.split()))]}
         for question in catalog.questions
     ]  # fmt: skip
-    facts = [
+    fact_predictions = [
         {
             "question_id": question.id,
             "predicted_answer": " ".join(step.fact for step in question.steps[:2]),
@@ -207,7 +212,9 @@ def test_reversed_order_of_literal_scores_is_stated(tmp_path: Path) -> None:
     ]
     options = {"catalog": None, "domain": "none"}
     compared_section = section_of(
-        score_shipped_predictions(tmp_path, facts, {"heaps": heaps}, **options)
+        score_shipped_predictions(
+            tmp_path, fact_predictions, {"heaps": heap_predictions}, **options
+        )
     )
     assert "better than heaps.json" in verdict_text(compared_section)
     assert "The literal scores would put heaps.json first." in verdict_text(compared_section)

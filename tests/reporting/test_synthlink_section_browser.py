@@ -62,6 +62,7 @@ class SampleTable:
         self.page, self.prefix = page, prefix
 
     def find_control(self, name: str) -> Any:
+        """Finds a control by its name, such as ``f-0``, the filter of the first facet."""
         return self.page.locator(f"#{self.prefix}-{name}")
 
     def find_rows(self) -> Any:
@@ -96,6 +97,8 @@ def test_verdict_is_visible_without_scrolling(open_report, page):
     assert strips == ["corrected", "literal"]
     selection = "document.querySelectorAll('.strips rect.worst')"
     widths_script = f"Array.from({selection}, (field) => +field.getAttribute('width') + 2)"
+    # Each part of a strip of 420 pixels is as wide as its weight: 0.3, 0.3, 0.2, 0.1 and 0.1. The
+    # script adds the gap of 2 pixels between the parts.
     assert reader.page.evaluate(widths_script) == pytest.approx([126, 126, 84, 42, 42] * 2, abs=0.2)
 
 
@@ -248,6 +251,7 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
         assert reader.requests == [reader.url]
         assert reader.page.title() == "Can it link what no single page tells?"
         questions = reader.page.locator("#synthlink-samples-rows .q").all_text_contents()
+        # The first page of the table has ten rows.
         assert questions == [
             make_visible(f"{position} {text}") for position, text in enumerate(HOSTILE[:10])
         ]
@@ -260,9 +264,9 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
             check_structure(reader.page)
     markdown = (folder / "report.md").read_text("utf-8")
     assert "<" not in re.sub(r"^(`{3,})$.*?^\1$", "", markdown, flags=re.S | re.M)
-    table = (folder / "report.questions.csv").read_text("utf-8")
-    assert ",=HYPERLINK" not in table
-    assert "\n=HYPERLINK" not in table
+    csv_text = (folder / "report.questions.csv").read_text("utf-8")
+    assert ",=HYPERLINK" not in csv_text
+    assert "\n=HYPERLINK" not in csv_text
     table = SampleTable(open_report(paths[0]).page)
     table.find_control("f-size").select_option("25")
     assert table.find_rows().count() == len(HOSTILE)

@@ -76,12 +76,12 @@ def test_page_is_self_contained(folder: Path) -> None:
 
 
 def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
-    rows = csv.DictReader(
+    incomplete_rows = csv.DictReader(
         io.StringIO(section_of(score_incomplete_answers(tmp_path)).tables["measures"], newline="")
     )
     overall = read_scores(tmp_path / "run").report.modes["corrected"].overall
     assert overall.answered_only["aggregate"] != overall.measures["aggregate"].value
-    for row in rows:
+    for row in incomplete_rows:
         if (row["mode"], row["category"]) == ("corrected", "all"):
             measure = row["measure"]
             assert row["answered_only"] == str(overall.answered_only[measure])
@@ -94,7 +94,7 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
             for measure, value in group.measures.items():
                 exported = by_key[mode, category, measure]["value"]
                 assert exported == ("" if value.value is None else str(value.value))
-    assert len(rows) == 2 * 7 * len(METRICS)
+    assert len(rows) == 2 * 7 * len(METRICS)  # two modes, six categories and all of them together
     pairs = list(csv.DictReader(io.StringIO(files["report.pairs.csv"].decode(), newline="")))
     assert len(pairs) == len(record.comparisons[0].differences)
     question_rows = list(
@@ -168,6 +168,7 @@ def test_degenerate_scores_have_a_section(tmp_path: Path, kind: str) -> None:
     assert phrase in page
     assert (LITERAL in page) == (kind == "literal alone")
     marks = mark_counts(read_folder(tmp_path / "run"))
+    # An incorrect answer is marked "below" if no steps are known that it could have taken.
     assert (marks["below"] > 0) == (kind == "no facts")
     assert ("would say" in verdict_text(degenerate_section)) == (
         kind not in ("literal alone", "corrected alone")
@@ -272,7 +273,8 @@ def test_long_lists_are_cut(tmp_path: Path) -> None:
     rows[0]["iterations"] = [{"answers": [f"{n} ships sank."], "docs": []} for n in range(400)]
     rows[0]["predicted_answer"] += "".join(f" In {n} a ship sank." for n in range(400))
     html = section_of(score_shipped_predictions(tmp_path, rows)).html
-    # Of 400 entries 30 are shown, and the title says how many are not.
+    # Of 400 entries 30 are shown, and the title says how many are not. The answer has some claims
+    # besides the 400 ships, so only the first digit of their number is given.
     for title in ("Pages it names; ✓ are sources; 370", "Rounds; 370", "What it claims; 3"):
         assert title in html, title
     assert "https://news.example/29<" in html

@@ -18,7 +18,7 @@ from synthlink_section_folders import (
 )
 
 from eval.synthlink.outputs import read_scores
-from eval.synthlink.running.row import read_rows
+from eval.synthlink.row import read_rows
 from eval.synthlink.score_options import ScoreOptions
 from eval.synthlink.verdicts.judge_report import build_judge_report
 from eval.synthlink.verdicts.record import Judgement, JudgeReport, VerdictLine
@@ -77,6 +77,7 @@ def test_tokens_and_seconds_use_rows_that_have_them(tmp_path: Path) -> None:
     assert work["Tokens read by the model"] == ["400", "200.0"]
     assert work["Tokens written by it"] == ["14", "7.0"]
     assert work["Seconds waiting for it"] == ["2.5", "1.2"]
+    # The small note under the line about seconds says how many rows have a latency.
     assert [line.below for line in table.lines][-1] == "2 of 6 rows tell it"
 
 
@@ -106,13 +107,13 @@ def test_run_on_some_questions_is_noted(tmp_path: Path) -> None:
 def test_system_answering_from_the_graph_gets_a_caveat(
     tmp_path: Path,
 ) -> None:
-    from eval.synthlink.running.run import run
-    from eval.synthlink.running.run_options import RunOptions
+    from eval.synthlink.run_options import RunOptions
+    from eval.synthlink.run_synthlink import run
 
     finished_run = run(RunOptions(system="graph_walk", out=tmp_path, limit=1))
     options = {
         "output_dir": tmp_path,
-        "predictions": finished_run.predictions,
+        "predictions": finished_run.folder / "predictions.json",
         "resamples": RESAMPLES,
     }
     write_scores(ScoreOptions(**options))
@@ -122,7 +123,11 @@ def test_system_answering_from_the_graph_gets_a_caveat(
 
 
 def write_judge_report(folder: Path) -> JudgeReport:
-    """Records a judge whose verdict is "supported" on every claim that the graph left open."""
+    """Records a judge whose verdict is "supported" on every claim that the graph left open.
+
+    So are its verdicts on two anchors: a fact about the question ("own fact") and a fact about
+    another question ("other fact").
+    """
     scores = read_scores(folder)
     questions = read_six_questions().questions
     corrected = scores.report.modes["corrected"]
@@ -174,7 +179,7 @@ def test_judge_verdicts_are_compared_with_word_matching(tmp_path: Path) -> None:
     }
     trust = grid_cells(find_grid(section, "claims", "How far the judge can be trusted"))
     assert trust["Every vote is the same"][0] == "100 %"
-    # Of one fact of another question, the judge should have said "not told"; it said "supported".
+    # The verdict on the fact about another question should be "not told", but is "supported".
     assert trust["Calls another question's facts not told"] == ["0.000", "1"]
     decided = grid_cells(find_grid(section, "claims", "What decided"))
     assert decided["a model that judges"][0] == str(report.decided)

@@ -36,8 +36,8 @@ def compute_reference_scores(
     for words in word_lists:
         counts, score = Counter(words), 0.0
         for word in extract_content_words(query):
-            containing = sum(word in other_words for other_words in word_lists)
-            idf = math.log(1 + (len(word_lists) - containing + 0.5) / (containing + 0.5))
+            n_containing = sum(word in other_words for other_words in word_lists)
+            idf = math.log(1 + (len(word_lists) - n_containing + 0.5) / (n_containing + 0.5))
             frequency = counts[word]
             score += idf * frequency / (frequency + k1 * (1 - b + b * len(words) / mean_length))
         scores.append(score)
@@ -70,7 +70,7 @@ def test_equal_scores_keep_the_corpus_order() -> None:
     assert [passage_id for passage_id, _ in BM25(corpus).search("brook", 7)] == list("0123456")
 
 
-def test_pool_limits_size_and_candidates() -> None:
+def test_scores_are_limited_to_pool_size_and_chunks() -> None:
     retriever = BM25(CORPUS)
     assert list(retriever.get_scores("North Sea Rhine", 1)) == ["a"]
     assert list(retriever.get_scores("North Sea Rhine", 5, {"c", "d", "zzz"})) == ["c", "d"]
@@ -78,7 +78,7 @@ def test_pool_limits_size_and_candidates() -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?", "the of", "zebra", "\x00", "🙂", "{{7*7}}"])
-def test_query_without_words_finds_nothing(query: str) -> None:
+def test_query_without_words_of_the_corpus_finds_nothing(query: str) -> None:
     assert BM25(CORPUS).search(query, 3) == []
 
 
@@ -103,12 +103,12 @@ def count_letters(texts: object) -> np.ndarray:
     return np.array(rows, dtype=np.float32).reshape(len(rows), 26)
 
 
-TOY = Embedder(count_letters, "toy")
+TOY_EMBEDDER = Embedder(count_letters, "toy")
 
 
 def test_dense_ranks_by_cosine_with_ties_in_corpus_order() -> None:
     corpus = [Passage("x", "aab"), Passage("y", "ccc"), Passage("z", "aabaab"), Passage("o", "1")]
-    retriever = DenseRetriever(corpus, TOY)
+    retriever = DenseRetriever(corpus, TOY_EMBEDDER)
     scores = retriever.get_scores("aab", 4)
     # x and z differ in length only, so they tie and keep the order of the corpus.
     assert list(scores) == ["x", "z", "y", "o"]
@@ -120,9 +120,9 @@ def test_dense_ranks_by_cosine_with_ties_in_corpus_order() -> None:
         "embedder": "toy",
         "weights_sha256": None,
     }
-    assert DenseRetriever([], TOY).search("a", 3) == []
+    assert DenseRetriever([], TOY_EMBEDDER).search("a", 3) == []
 
 
 def test_bm25_and_dense_satisfy_the_protocol() -> None:
     assert isinstance(BM25(CORPUS), Retriever)
-    assert isinstance(DenseRetriever(CORPUS, TOY), Retriever)
+    assert isinstance(DenseRetriever(CORPUS, TOY_EMBEDDER), Retriever)

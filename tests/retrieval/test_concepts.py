@@ -132,9 +132,9 @@ def test_walk_score_is_the_best_shortest_path(
     graph.add_nodes_from(range(9))
     graph.add_weighted_edges_from(list_edge_rows(edges))
     heaviest = max(edges.values(), default=1)
-    distance = nx.multi_source_dijkstra_path_length(graph, seeds, weight=None)
+    distances = nx.multi_source_dijkstra_path_length(graph, seeds, weight=None)
     expected = {}
-    for node, length in distance.items():
+    for node, length in distances.items():
         if length <= hops:
             expected[node] = max(
                 math.prod(
@@ -150,7 +150,7 @@ def test_walk_score_is_the_best_shortest_path(
     for length, (nodes, strengths) in enumerate(walk):
         for node, strength in zip(nodes.tolist(), strengths.tolist(), strict=True):
             assert node not in actual
-            assert distance[node] == length
+            assert distances[node] == length
             actual[node] = strength
     assert actual == pytest.approx(expected)
 
@@ -205,8 +205,8 @@ def test_query_without_concepts_finds_nothing() -> None:
         assert isinstance(retriever, Retriever)
         for query in ("", "?", "zebra", "what is the", "\x00", "🙂"):
             assert retriever.get_scores(query, 5) == {}
-        empty = ConceptRetriever([], ConceptGraph(nx.Graph()), mode=mode)
-        assert empty.search("data", 3) == []
+        empty_retriever = ConceptRetriever([], ConceptGraph(nx.Graph()), mode=mode)
+        assert empty_retriever.search("data", 3) == []
 
 
 def test_sections_are_blended_in_as_published() -> None:
@@ -222,8 +222,8 @@ def test_sections_are_blended_in_as_published() -> None:
     section_scores = tree.score_chunks("data", ["data"])
     assert set(section_scores) == {"d#1", "d#2"}
     for beta in (0.0, 0.25, 1.0):
-        blended = ConceptRetriever(passages, graph, sections=tree, beta=beta)
-        assert blended.get_scores("data", 3) == {
+        blended_retriever = ConceptRetriever(passages, graph, sections=tree, beta=beta)
+        assert blended_retriever.get_scores("data", 3) == {
             chunk.id: pytest.approx(score)
             for chunk in chunks
             if (
@@ -232,7 +232,7 @@ def test_sections_are_blended_in_as_published() -> None:
             )
             > 0
         }
-        assert blended.params()["beta"] == beta
+        assert blended_retriever.params()["beta"] == beta
     assert ConceptRetriever(passages, graph).params()["beta"] == 0.0, "without sections beta is 0"
 
 
@@ -273,7 +273,7 @@ def test_scores_are_bounded_filtered_and_ordered(
         k: v for k, v in scores.items() if k in selection
     }
     # A score depends neither on the order of the corpus nor on the order of the words.
-    shuffled = make_passages(*data.draw(st.permutations(ids)))
-    shuffled_retriever = ConceptRetriever(shuffled, graph, mode=mode, num_hops=2)  # type: ignore[arg-type]
+    shuffled_passages = make_passages(*data.draw(st.permutations(ids)))
+    shuffled_retriever = ConceptRetriever(shuffled_passages, graph, mode=mode, num_hops=2)  # type: ignore[arg-type]
     for order in itertools.islice(itertools.permutations(query), 4):
         assert shuffled_retriever.get_scores(" ".join(order), len(ids)) == scores

@@ -51,13 +51,13 @@ def test_rrf_follows_the_formula(pools: list[dict[str, float]]) -> None:
     scores = EnsembleRanker(CORPUS, retrievers).get_scores("q", 8)
     expected: dict[str, Fraction] = {}
     for pool in pools:
-        for name, score in pool.items():
+        for passage_id, score in pool.items():
             rank = 1 + sum(other_score > score for other_score in pool.values())
-            expected[name] = expected.get(name, Fraction(0)) + Fraction(1, RRF_K + rank)
+            expected[passage_id] = expected.get(passage_id, Fraction(0)) + Fraction(1, RRF_K + rank)
     assert set(scores) == set(expected)
     n_nonempty = sum(map(bool, pools))
-    for name, score in scores.items():
-        assert score == pytest.approx(float(expected[name] / n_nonempty), rel=1e-12)
+    for passage_id, score in scores.items():
+        assert score == pytest.approx(float(expected[passage_id] / n_nonempty), rel=1e-12)
 
 
 @given(pool_lists, st.sampled_from(["rrf", "linear"]))

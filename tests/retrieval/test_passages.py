@@ -46,6 +46,7 @@ def verbaliser(graph: Graph) -> Verbaliser:
 def test_every_fact_is_one_sentence(graph: Graph, verbaliser: Verbaliser) -> None:
     passages = build_passages(graph, verbaliser)
     texts = [passage.text for passage in passages]
+    # Three facts of the Rhine, three of the Main, and two complete denials (:half is not one).
     assert len(texts) == 8
     assert "Rhine is a river." in texts
     assert "Main flows into Rhine." in texts

@@ -26,19 +26,19 @@ QUERY = "Which index keeps order?"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
         return write_cross_encoder(tmp_path_factory.mktemp("rerank") / "tiny", 11, num_labels=1)
 
 
-def test_results_are_ordered_by_the_scores_of_the_model(folder: Path) -> None:
+def test_results_are_ordered_by_the_scores_of_the_model(model_folder: Path) -> None:
     """The expected scores come from the model itself, called without sentence-transformers."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    model = AutoModelForSequenceClassification.from_pretrained(model_folder).eval()
     expected = {}
     for passage in CORPUS:
         with torch.no_grad():
@@ -46,7 +46,7 @@ def test_results_are_ordered_by_the_scores_of_the_model(folder: Path) -> None:
             logit = float(model(**inputs).logits[0, 0])
         expected[passage.id] = 1 / (1 + math.exp(-logit))
     base = BM25(CORPUS)
-    reranked = RerankingRetriever(CORPUS, base, load_reranker(str(folder)))
+    reranked = RerankingRetriever(CORPUS, base, load_reranker(str(model_folder)))
     scores = reranked.get_scores(QUERY, 5)
     assert set(scores) == set(base.get_scores(QUERY, 5)) == {"tree", "hash", "bitmap", "again"}
     assert scores == {
@@ -57,8 +57,8 @@ def test_results_are_ordered_by_the_scores_of_the_model(folder: Path) -> None:
     assert list(scores).index("hash") + 1 == list(scores).index("again"), "ties keep BM25's order"
 
 
-def test_pool_limit_filter_and_empty_results(folder: Path) -> None:
-    encoder = load_reranker(str(folder))
+def test_pool_limit_filter_and_empty_results(model_folder: Path) -> None:
+    encoder = load_reranker(str(model_folder))
     reranked = RerankingRetriever(CORPUS, BM25(CORPUS), encoder, pool=1)
     assert isinstance(reranked, Retriever)
     full_results = RerankingRetriever(CORPUS, BM25(CORPUS), encoder).get_scores(QUERY, 9)
@@ -75,9 +75,9 @@ def test_pool_limit_filter_and_empty_results(folder: Path) -> None:
         RerankingRetriever(CORPUS, BM25(CORPUS), encoder, pool=0)
 
 
-def test_reranked_ensemble_is_named_in_params(folder: Path) -> None:
+def test_reranked_ensemble_is_named_in_params(model_folder: Path) -> None:
     ensemble = EnsembleRanker(CORPUS, (BM25(CORPUS),))
-    reranked = RerankingRetriever(CORPUS, ensemble, load_reranker(str(folder)))
+    reranked = RerankingRetriever(CORPUS, ensemble, load_reranker(str(model_folder)))
     params = reranked.params()
     assert (params["name"], params["model"]) == ("ensemble+rerank", "tiny"), (
         "params must not contain a path"
@@ -87,7 +87,7 @@ def test_reranked_ensemble_is_named_in_params(folder: Path) -> None:
     assert reranked.search(QUERY, 2) == reranked.search(QUERY, 2)
 
 
-def test_unusable_models_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_unusable_models_are_refused(model_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="3 outputs"):
         load_reranker(str(write_cross_encoder(tmp_path / "three", 11, num_labels=3)))
     with pytest.raises(MissingFileError):

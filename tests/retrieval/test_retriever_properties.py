@@ -32,7 +32,7 @@ FACTORIES: dict[str, Callable[[Sequence[Passage]], Retriever]] = {
 SCORE_BOUNDS = {
     "bm25": (0.0, math.inf),
     "dense": (-1.0, 1.0),
-    "rrf": (0.0, 1 / 61),
+    "rrf": (0.0, 1 / 61),  # rank 1 in every retriever scores 1 / (60 + 1)
     "linear": (0.0, 1.0),
 }
 

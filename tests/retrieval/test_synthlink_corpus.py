@@ -118,10 +118,12 @@ def test_no_page_copies_a_question_or_its_answer() -> None:
 
 
 def test_no_page_copies_another() -> None:
-    first_pages: dict[tuple[str, ...], str] = {}
+    first_page_of_run: dict[tuple[str, ...], str] = {}
     for page in load_pages().values():
         for run in list_word_ngrams(page.text, SHARED_RUN_LENGTH):
-            assert first_pages.setdefault(run, page.url) == page.url, f"{page.url}: {' '.join(run)}"
+            assert first_page_of_run.setdefault(run, page.url) == page.url, (
+                f"{page.url}: {' '.join(run)}"
+            )
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)

@@ -70,6 +70,7 @@ def test_results_keep_order_scores_and_texts(engine: SearchEngine) -> None:
     scores = web.get_scores(f"  {QUERY}\n", 9)
     assert list(scores.values()) == [1.0, 0.5]
     texts = {passage.id: passage.text for passage in web.passages}
+    # A passage is the title and the text of a result, without its address.
     assert [texts[result_id] for result_id in scores] == [
         "\n".join(RHINE[::2]),
         "\n".join(MAIN[::2]),
@@ -110,7 +111,9 @@ def test_empty_result_needs_answers_of_all_engines(
 
 
 @needs_live_search
-def test_no_network_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_network_unknown_engine_and_empty_query_are_failures(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv(PROXY_VARIABLE, "http://127.0.0.1:9")  # a port on which nothing listens
     web = WebSearch(("duckduckgo",), timeout_s=2)
     with pytest.raises(SearchError, match="search failed: duckduckgo") as error:
@@ -215,8 +218,8 @@ def test_invalid_recordings_are_refused(tmp_path: Path) -> None:
 
 
 def test_results_are_cut_and_cleaned(tmp_path: Path) -> None:
-    hostile = "\x1b[31m<script>\u202e{{7*7}}\n" + "x" * 10_000
-    (result,) = clean_results([(hostile, "https://e.org/\x1b[2J", hostile)])
+    hostile_text = "\x1b[31m<script>\u202e{{7*7}}\n" + "x" * 10_000
+    (result,) = clean_results([(hostile_text, "https://e.org/\x1b[2J", hostile_text)])
     assert "\x1b" not in result.title + result.href + result.body
     assert "\u202e" not in result.body
     assert len(result.body) <= MAX_BODY_LENGTH
@@ -227,10 +230,10 @@ def test_results_are_cut_and_cleaned(tmp_path: Path) -> None:
     assert len(clean_results((f"t{n}", "https://e.org", "") for n in range(999))) == MAX_RESULTS
     # A recording may come from anywhere, so its texts are cleaned when it is read.
     frozen_file = tmp_path / "web.jsonl"
-    row = FrozenQuery(QUERY, hash_query(QUERY), "", (), (WebResult(*RHINE[:2], hostile),))
+    row = FrozenQuery(QUERY, hash_query(QUERY), "", (), (WebResult(*RHINE[:2], hostile_text),))
     append_frozen_query(frozen_file, row)
     (frozen_query,) = read_frozen_queries(frozen_file).values()
-    assert frozen_query.results == clean_results([(*RHINE[:2], hostile)])
+    assert frozen_query.results == clean_results([(*RHINE[:2], hostile_text)])
 
 
 @given(st.text(max_size=40).flatmap(lambda text: st.sampled_from([text, text * 200])))

@@ -1,7 +1,7 @@
 """Behaviours of a scripted server: normal replies, and the failures of real servers.
 
-A behaviour is an async function that takes a request and returns the response. Each public function
-of this module makes one; ``FAULTS`` lists those that a client must survive.
+A behaviour is an async function that takes a request and returns the response. The functions that
+return a ``Behaviour`` make one; ``FAULTS`` lists the failures that a client must survive.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ReplyWriter = Callable[[ChatRequest], str]
 
 
 def write_verdict(request: ChatRequest) -> str:
-    """Writes a structured answer that depends only on the last message."""
+    """Writes a structured YES, NO or UNKNOWN answer that depends only on the last message."""
     last_message = str(request.body["messages"][-1]["content"])
     digest = hashlib.sha256(last_message.encode()).digest()
     return json.dumps(

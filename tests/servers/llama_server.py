@@ -20,7 +20,7 @@ from pathlib import Path
 MODEL = "tiny-random"
 API_KEY = "sk-loopback-llama-3f81c0"
 PARALLEL_SLOTS = 8
-CONTEXT_TOKENS = 8 * 8_192
+CONTEXT_TOKENS = PARALLEL_SLOTS * 8_192
 """Tokens of all slots together. A token is about a letter here, so a card needs thousands."""
 
 LAYERS, WIDTH, HEADS, HIDDEN = 2, 64, 4, 128

@@ -44,7 +44,7 @@ class ScriptedServer:
         self.requests: list[ChatRequest] = []
         self.in_flight = 0
         self.max_in_flight = 0
-        self._bodies: Counter[bytes] = Counter()
+        self._body_counts: Counter[bytes] = Counter()
         self._choose_behaviour: BehaviourChooser = lambda request: _NORMAL_REPLY
         self._thread = threading.Thread(
             target=self._run_thread, name="scripted server", daemon=True
@@ -56,17 +56,22 @@ class ScriptedServer:
         if callable(script):
             self._choose_behaviour = lambda request: script
             return
-        steps, start = list(script), len(self.requests)
-        self._choose_behaviour = lambda request: steps[min(request.number - start, len(steps) - 1)]
+        behaviours, start = list(script), len(self.requests)
+        self._choose_behaviour = lambda request: behaviours[
+            min(request.number - start, len(behaviours) - 1)
+        ]
 
     def behave_with(self, chooser: BehaviourChooser) -> None:
-        """Sets a function that chooses the behaviour of each request from now on."""
+        """Sets a function that chooses the behaviour of each request from now on.
+
+        ``behave`` sets the behaviours themselves.
+        """
         self._choose_behaviour = chooser
 
     def clear_log(self) -> None:
         """Clears the log, so that numbers and attempts start at 0 again."""
         self.requests.clear()
-        self._bodies.clear()
+        self._body_counts.clear()
         self.max_in_flight = 0
 
     def __enter__(self) -> Self:
@@ -123,14 +128,14 @@ class ScriptedServer:
         sent_bytes = await request.read()
         chat_request = ChatRequest(
             number=len(self.requests),
-            attempt=self._bodies[sent_bytes],
+            attempt=self._body_counts[sent_bytes],
             body=msgspec.json.decode(sent_bytes),
             key=_get_api_key(request),
             received_at=time.monotonic(),
             web=request,
         )
         self.requests.append(chat_request)
-        self._bodies[sent_bytes] += 1
+        self._body_counts[sent_bytes] += 1
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:

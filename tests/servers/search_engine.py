@@ -37,6 +37,7 @@ def make_certificates(folder: Path, host: str) -> None:
     )
     run_openssl("req", "-x509", *key_options, "-keyout", "ca.key", "-out", "ca.pem",
             "-subj", "/CN=test", "-addext", "basicConstraints=critical,CA:TRUE")  # fmt: skip
+    # A request for a certificate takes no number of days.
     run_openssl(
         "req", *key_options[:-2], "-keyout", "host.key", "-out", "host.csr", "-subj", f"/CN={host}"
     )

@@ -107,6 +107,7 @@ def test_streams_hold_the_same_text(scripted_server: ScriptedServer) -> None:
 
 
 def test_another_key_is_refused(scripted_server: ScriptedServer) -> None:
+    # The client takes its key from this attribute; the server still accepts only its own key.
     scripted_server.api_key = "sk-other"
     with pytest.raises(AuthenticationError):
         run_request(scripted_server)

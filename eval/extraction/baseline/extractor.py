@@ -30,8 +30,8 @@ _RULE_KEYWORDS = (
     "exclusiveMinimum",
     "exclusiveMaximum",
     "minLength",
+    "maxLength",
 )
-_TEXT_RULE_KEYWORDS = (*_RULE_KEYWORDS[:1], "maxLength")
 # Matches the gap between two columns of a table, or the bar at the start or end of a row.
 _COLUMNS = re.compile(r"\t|\s{2,}|\s\|\s|^\||\|$")
 # Matches the mark of a list item: a bullet, a dash or a number.
@@ -110,7 +110,7 @@ class _SchemaFiller:
         fields: dict[str, Any] = {}
         inner_ancestors = (*ancestors[-2:], name) if name else ancestors
         for key, subschema_paths in schema.properties.items():
-            if key == OTHER_NAME:
+            if key == OTHER_NAME:  # It stands for the fields that the schema does not name.
                 continue
             required = key in schema.required
             value = self.fill_value(
@@ -158,9 +158,7 @@ class _SchemaFiller:
         for node in self._list_subschemas(schema):
             choices += [choice for choice in node.get("enum", ()) if choice is not None]
             choices += [node["const"]] if node.get("const") is not None else []
-            rules.update(
-                {key: node[key] for key in (*_RULE_KEYWORDS, *_TEXT_RULE_KEYWORDS) if key in node}
-            )
+            rules.update({key: node[key] for key in _RULE_KEYWORDS if key in node})
         return Leaf(
             name=name,
             cues=build_cues(name, description, ancestors),

@@ -31,27 +31,26 @@ def main(
     import asyncio
 
     from eval.check_connection import MAX_RETRIES, check_server
-    from eval.extraction.running.config_flags import with_flags
-    from eval.extraction.running.config_reading import read_config
-    from eval.extraction.running.run_options import models_of
+    from eval.extraction.config_reader import apply_flags, read_config
+    from eval.extraction.run_options import list_models
     from eval.model.options import ClientOptions
 
-    settings = with_flags(
+    settings = apply_flags(
         None if config is None else read_config(config),
         {"model.base_url": base_url, "model.model_name": model},
     )
     model_settings = settings.model
     has_no_model = model_settings.base_url is not None and model_settings.model_name is None
     if has_no_model:
-        settings = with_flags(settings, {"model.model_name": _PLACEHOLDER_MODEL})
-    (model_id,) = models_of(settings, ())
+        settings = apply_flags(settings, {"model.model_name": _PLACEHOLDER_MODEL})
+    (model_id,) = list_models(settings, ())
     options = ClientOptions(
         model=model_id, base_url=model_settings.base_url, timeout_s=timeout, max_retries=MAX_RETRIES
     )
     if has_no_model:
         first_model = asyncio.run(_find_first_model(options))
         print_text(f"no model given; using the first one the server lists: {first_model}")
-        (model_id,) = models_of(with_flags(settings, {"model.model_name": first_model}), ())
+        (model_id,) = list_models(apply_flags(settings, {"model.model_name": first_model}), ())
         options = ClientOptions(
             model=model_id,
             base_url=model_settings.base_url,

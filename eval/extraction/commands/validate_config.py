@@ -10,7 +10,7 @@ import typer
 from kg.base.console import print_text, run_script
 
 if TYPE_CHECKING:
-    from eval.extraction.running.config import Config
+    from eval.extraction.config import Config
 
 
 def main(config: Annotated[Path, typer.Option(help="The YAML file.")]) -> None:
@@ -18,8 +18,8 @@ def main(config: Annotated[Path, typer.Option(help="The YAML file.")]) -> None:
 
     No model is called and no data is loaded. The exit code is 0 if the file can be used.
     """
-    from eval.extraction.running.config import notes_on
-    from eval.extraction.running.config_reading import check_config
+    from eval.extraction.config import describe_differences
+    from eval.extraction.config_reader import check_config
     from kg.base.errors import ConfigError
 
     valid_config, problems = check_config(config)
@@ -29,7 +29,7 @@ def main(config: Annotated[Path, typer.Option(help="The YAML file.")]) -> None:
         errors = "1 error" if len(problems) == 1 else f"{len(problems)} errors"
         raise ConfigError(f"{errors} in the configuration", where=str(config))
     _print_endpoint(valid_config, config)
-    for note in notes_on(valid_config):
+    for note in describe_differences(valid_config):
         print_text(f"note: {note}")
     print_text(f"{config} can be used")
 
@@ -40,7 +40,7 @@ def _print_endpoint(config: Config, path: Path) -> None:
     Raises:
         ConfigError: the configuration determines no server.
     """
-    from eval.extraction.running.run_options import models_of
+    from eval.extraction.run_options import list_models
     from eval.model.environment import read_variables
     from eval.model.providers import find_endpoint
     from kg.base.errors import ConfigError, ModelAccessError
@@ -50,7 +50,7 @@ def _print_endpoint(config: Config, path: Path) -> None:
         print_text("model.model_name is not set: give a model with --model, or use --offline")
         return
     try:
-        (model_id,) = models_of(config, ())
+        (model_id,) = list_models(config, ())
         endpoint = find_endpoint(model_id, read_variables(), model_settings.base_url)
     except ModelAccessError as error:
         raise ConfigError(

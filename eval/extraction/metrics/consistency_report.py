@@ -41,12 +41,13 @@ _METRICS = tuple(
 def build_consistency_part(
     system_rows: SystemRows, positions: NDArray[np.int64], n_samples: int
 ) -> RunPart:
-    """Returns the sums of the consistency metrics by sample, for resampling.
+    """Returns each sample's consistency metrics and whether they are defined, for resampling.
 
-    The sums are 0 if there are no repeats.
+    Undefined metrics are 0; without repeats, all are undefined.
 
     Args:
-        system_rows: a system's rows.
+        system_rows: a system's rows, with the hashes of the outputs from which the metrics are
+            computed.
         positions: position in the run of each of the system's samples.
         n_samples: number of samples of the run.
     """

@@ -50,7 +50,7 @@ REQUIREMENTS: Final[Mapping[Level, Requirements]] = {
         schema_validity=0.95,
         field_f1_partial=0.70,
         hallucination_rate_max=0.10,
-        p95_latency_max=5000,
+        p95_latency_max=5000.0,
         success_rate=0.99,
     ),
     "target": Requirements(
@@ -58,7 +58,7 @@ REQUIREMENTS: Final[Mapping[Level, Requirements]] = {
         schema_validity=0.98,
         field_f1_partial=0.80,
         hallucination_rate_max=0.05,
-        p95_latency_max=2000,
+        p95_latency_max=2000.0,
         success_rate=0.995,
     ),
     "excellence": Requirements(
@@ -66,7 +66,7 @@ REQUIREMENTS: Final[Mapping[Level, Requirements]] = {
         schema_validity=0.99,
         field_f1_partial=0.90,
         hallucination_rate_max=0.02,
-        p95_latency_max=1000,
+        p95_latency_max=1000.0,
         success_rate=0.999,
     ),
 }

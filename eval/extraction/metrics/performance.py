@@ -116,20 +116,20 @@ def _summarise_times(
     names = ("mean", *QUANTILE_LEVELS, "min", "max")
     if not measured_times.size:
         return dict.fromkeys(names, undefined)
-    blank = msgspec.structs.replace(undefined, why="")
+    template = msgspec.structs.replace(undefined, why="")
     sorted_times = np.sort(measured_times)
     estimates = {
         "mean": msgspec.structs.replace(
-            blank, value=round_significant(float(measured_times.mean()))
+            template, value=round_significant(float(measured_times.mean()))
         ),
         **{
             name: msgspec.structs.replace(
-                blank, value=round_significant(_quantile_value(sorted_times, level))
+                template, value=round_significant(_quantile_value(sorted_times, level))
             )
             for name, level in QUANTILE_LEVELS.items()
         },
-        "min": msgspec.structs.replace(blank, value=round_significant(float(sorted_times[0]))),
-        "max": msgspec.structs.replace(blank, value=round_significant(float(sorted_times[-1]))),
+        "min": msgspec.structs.replace(template, value=round_significant(float(sorted_times[0]))),
+        "max": msgspec.structs.replace(template, value=round_significant(float(sorted_times[-1]))),
     }
     if resamples is not None:
         distribution = bootstrap_quantiles(
@@ -140,13 +140,13 @@ def _summarise_times(
         )
         for column, name in enumerate(QUANTILE_LEVELS):
             estimates[name] = estimate_column(
-                distribution, column, blank, confidence, in_unit_interval=False
+                distribution, column, template, confidence, in_unit_interval=False
             )
     return estimates
 
 
 def _quantile_value(sorted_values: Floats, level: float) -> float:
-    """Returns the smallest observed value that is not exceeded by a share ``level`` of the values.
+    """Returns the smallest observed value that a share ``level`` of the values does not exceed.
 
     Args:
         sorted_values: the values in ascending order, at least one.

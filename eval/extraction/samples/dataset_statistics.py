@@ -154,7 +154,7 @@ _COUNTER_NAMES = (
 
 def _count_fields(counts: dict[str, Counter[str]], fields: tuple[SchemaField, ...]) -> None:
     for field in fields:
-        if field.kind != "field":
+        if field.kind == "holder":  # It only holds other fields.
             continue
         counts["depths"][str(field.depth)] += 1
         counts["field_types"].update(field.types or (UNNAMED,))

@@ -49,7 +49,7 @@ class LoadedSamples(msgspec.Struct, frozen=True):
     rejected: list[RejectedRow]
     """Malformed rows that were left out, in the order of the source."""
     notes: list[str] = []
-    """Notes on the samples that a reader of results on them needs."""
+    """What a reader of results must know about the samples."""
 
     def describe_rejections(self, max_reasons: int = 3) -> str:
         """Describes the rows left out in one line, with the first reasons; empty if none were."""

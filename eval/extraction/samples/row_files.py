@@ -21,9 +21,9 @@ from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_ROWS_BYTES = 4 * 2**30
 """Maximum size of JSON lines after decompression, as a protection against gzip bombs."""
-MAX_WHOLE_BYTES = 256 * 2**20
+MAX_LOADED_BYTES = 256 * 2**20
 """Maximum size of a JSON array after decompression, and of one Parquet row group: both are loaded
-into memory."""
+into memory as a whole."""
 _BATCH_ROWS = 64
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".parquet", ".jsonl.gz", ".ndjson.gz", ".json.gz")
@@ -127,8 +127,8 @@ def _row_from_value(number: int, values: Any) -> Row:
 
 
 def _iter_array(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
-    data = head + file.read(max(MAX_WHOLE_BYTES - len(head), 0) + 1)
-    _require_size(len(data) > MAX_WHOLE_BYTES, MAX_WHOLE_BYTES, path)
+    data = head + file.read(max(MAX_LOADED_BYTES - len(head), 0) + 1)
+    _require_size(len(data) > MAX_LOADED_BYTES, MAX_LOADED_BYTES, path)
     try:
         rows = parse_json(data.removeprefix(_BYTE_ORDER_MARK))
     except NotJsonError as error:
@@ -159,7 +159,7 @@ def _iter_parquet(path: Path) -> Iterator[Row]:
             largest = max(
                 (file.metadata.row_group(group).total_byte_size for group in groups), default=0
             )
-            _require_size(largest > MAX_WHOLE_BYTES, MAX_WHOLE_BYTES, path)
+            _require_size(largest > MAX_LOADED_BYTES, MAX_LOADED_BYTES, path)
             for batch in file.iter_batches(batch_size=_BATCH_ROWS):
                 for values in batch.to_pylist():
                     number += 1

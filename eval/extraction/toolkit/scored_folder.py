@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eval.extraction.manifest import ExtractionManifest, ReportSettings
 from eval.extraction.row import OUTCOMES, ROWS, ExtractionRow
-from eval.extraction.running.manifest import ExtractionManifest, Measuring
-from eval.extraction.running.output_files import MANIFEST, OUTPUTS, SAMPLES
+from eval.extraction.run_files import MANIFEST, OUTPUT_FILES, SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.settings import DEFAULT_MATCHING
@@ -24,7 +24,7 @@ from kg.base.files import write_json_atomic, write_jsonl_atomic
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredRunInfo:
-    """Content of the manifest of a scored run, without its rows.
+    """What the manifest says about a scored run, and whether the run may replace another.
 
     Attributes:
         dataset: name of the gold set.
@@ -78,7 +78,7 @@ def write_scored_run(
     scored_samples = [sample for sample in samples if sample.id in scored_ids]
     manifest = _build_manifest(scored_samples, rows, info, started_at)
     out.mkdir(parents=True, exist_ok=True)
-    delete_outputs_and_report(out, OUTPUTS)
+    delete_outputs_and_report(out, OUTPUT_FILES)
     write_json_atomic(out / MANIFEST, manifest)
     write_jsonl_atomic(out / SAMPLES, map(sample_to_row, scored_samples))
     write_jsonl_atomic(out / ROWS, rows)
@@ -104,7 +104,7 @@ def _build_manifest(
         prompts={},
         matching=DEFAULT_MATCHING,
         seed=info.seed,
-        measuring=Measuring(resamples=info.resamples),
+        measuring=ReportSettings(resamples=info.resamples),
         versions=library_versions(),
         started=started_at,
         ended=utc_now(),

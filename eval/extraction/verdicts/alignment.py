@@ -102,7 +102,7 @@ class _Aligner:
     def align_pair(
         self, node: SchemaNode, expected: Any, predicted: Any, entries: list[Entry]
     ) -> None:
-        """Adds the fields of two values of the same schema node to ``out``."""
+        """Adds the fields of two values of the same schema node to ``entries``."""
         if node.ignored:
             return
         expected_kind, predicted_kind = _value_kind(expected, node), _value_kind(predicted, node)

@@ -130,7 +130,7 @@ def _are_numbers(first: Any, second: Any) -> bool:
 
 
 def _contains_words(text: str, words: str) -> bool:
-    """Returns whether ``part`` occurs in ``whole`` between word boundaries."""
+    """Returns whether ``words`` occur in ``text`` between word boundaries."""
     start = text.find(words) if words and len(words) < len(text) else -1
     for _ in range(_MAX_OCCURRENCES):
         if start < 0:

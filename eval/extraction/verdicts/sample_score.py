@@ -185,8 +185,9 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     schema_errors: tuple[str, ...] = ()
     """``PATH: KEYWORD``, at most twenty."""
     hallucinations: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """Number of fields by type of hallucination, 1 to 4. Spurious fields have type 1, 3 or 4; pairs
-    may have type 2, and lists with surplus elements type 4."""
+    """Number of fields by type of hallucination, 1 to 4. A spurious field has type 1, 3 or 4. A
+    field that is both expected and predicted has type 2 or 4 (a list with surplus elements), or is
+    not a hallucination."""
     confusion: dict[str, int] = {}
     """Predicted fields by ``EXPECTED>PREDICTED`` type, right ones included."""
     errors: dict[str, int] = {}

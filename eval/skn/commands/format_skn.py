@@ -53,6 +53,7 @@ def main(
     parsed_files = [read_notation_file(file, reading) for file in files]
     canonical_texts = [_render_canonical(file, to) for file in parsed_files]
     if not (check or in_place):
+        # Also for SKN, which escapes unprintable characters in the same way as JSON.
         print_json(canonical_texts[0].removesuffix("\n"))
         return
     noncanonical_files = [

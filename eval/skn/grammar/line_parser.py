@@ -54,8 +54,8 @@ class Line:
         start = self.offset
         what = "a number from 0.0 to 1.0"
         number = self.take_match(UNIT, what)
-        # The number goes on: "0.9%", "1e-3". A tuple, because the empty text at the end of the
-        # line would be in every string.
+        # If one of these characters follows, the number goes on: "0.9%", "1e-3". They are in a
+        # tuple because at the end of the line the next character is "", which is in every string.
         if self.text[self.offset : self.offset + 1] in tuple("0123456789.,%eE"):
             self.offset = start
             self.raise_error(f"expected {what}")
@@ -74,7 +74,7 @@ class Line:
             self.raise_error(
                 "a quotation that does not end" if starts_with_quote else "expected a quoted text"
             )
-        self._check_writable(found[0])
+        self._reject_forbidden(found[0])
         text = unquote_string(found[0])
         if text is None:
             self.raise_error("a quotation with an escape that JSON does not know")
@@ -95,7 +95,7 @@ class Line:
             end = len(self.text)
         text = self.text[self.offset : end]
         self._check_not_blank(text)
-        self._check_writable(text)
+        self._reject_forbidden(text)
         if text != text.strip(" "):
             self.raise_error("spaces around a text that is not quoted")
         if forbidden and forbidden in text:
@@ -119,14 +119,15 @@ class Line:
 
     def raise_error(self, what: str) -> NoReturn:
         """Raises ``LineSyntaxError`` with ``what`` and the text that was found instead."""
-        # clean_text reads at most this many characters to find those that it returns.
+        # To return n characters, clean_text reads at most 4 * n.
         remainder = self.text[self.offset : self.offset + 4 * _MAX_QUOTED_CHARS]
         description = (
             repr(clean_text(remainder, _MAX_QUOTED_CHARS)) if remainder else "the end of the line"
         )
         raise LineSyntaxError(self.offset, f"{what}, found {description}")
 
-    def _check_writable(self, text: str) -> None:
+    def _reject_forbidden(self, text: str) -> None:
+        """Raises ``LineSyntaxError`` if a character can only be written as an escape."""
         forbidden = FORBIDDEN.search(text)
         if forbidden:
             code = f"U+{ord(forbidden[0]):04X}"

@@ -18,8 +18,8 @@ from eval.skn.grammar.parse_result import Findings, ParseResult
 SECTION_ORDER = ("src", "facts", *get_args(Section))
 """The sections in the order that the grammar requires."""
 _UNKNOWN_SECTION = "unknown"
-"""The current section after a section line with an error. Only that line is reported; the items
-below it are skipped."""
+"""The current section after a malformed section line or one with an unknown name. Only that line is
+reported; the items below it are skipped."""
 
 
 def parse_strictly(text: str) -> ParseResult:

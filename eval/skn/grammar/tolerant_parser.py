@@ -37,7 +37,7 @@ from eval.skn.grammar.tolerant_items import (
 
 _MAX_QUOTATION_LINES = 8
 """Lines that one quotation may extend over."""
-_ITEM_PARSERS: dict[str, Callable[[str], ParsedItems]] = {
+_TOLERANT_ITEM_PARSERS: dict[str, Callable[[str], ParsedItems]] = {
     "facts": parse_fact,
     "causal": parse_links,
     "gaps": parse_gap,
@@ -139,7 +139,7 @@ class _TolerantParser:
         elif self.fields is not None:
             self._add_problem(piece, f"a line of its own for a part of @{self.section}")
             self.fields.parts.append(piece.text)
-        elif self.section in _ITEM_PARSERS:
+        elif self.section in _TOLERANT_ITEM_PARSERS:
             return self._parse_item(index, error)
         else:
             self._add_problem(piece, "a line outside a section is left out", lost=True)
@@ -170,7 +170,7 @@ class _TolerantParser:
             self._add_problem(piece, f"expected @{name} and nothing else on its line")
         if remainder.strip():
             first_line = Piece(piece.number, piece.offset + heading.end, remainder)
-            self._add_items(first_line, _ITEM_PARSERS[name](remainder))
+            self._add_items(first_line, _TOLERANT_ITEM_PARSERS[name](remainder))
 
     def _enter_section(self, name: str) -> None:
         self._close_fields()
@@ -178,7 +178,7 @@ class _TolerantParser:
         self.section = name
         if name not in self.opened_sections:
             self.opened_sections.append(name)
-        if name in _ITEM_PARSERS:
+        if name in _TOLERANT_ITEM_PARSERS:
             self.draft.open_section(name)
 
     def _find_field_error(self, name: str, piece: Piece) -> LineSyntaxError | None:
@@ -224,9 +224,14 @@ class _TolerantParser:
         return None
 
     def _parse_item(self, index: int, error: LineSyntaxError | None) -> int:
-        """Parses an item that violates the grammar; returns how many lines were consumed.
+        """Consumes an item, and parses it tolerantly if it violates the grammar.
 
-        ``None`` for ``error`` means that the item has been added already.
+        Args:
+            index: index of the item's first line.
+            error: how it violates the grammar; None if it does not and has been added already.
+
+        Returns:
+            The number of lines consumed.
         """
         if error is None:
             return 1
@@ -234,7 +239,7 @@ class _TolerantParser:
         self._report_blank_line()
         self._add_problem(piece, error.what, offset=error.offset)
         text, count = self._join_quotation(index) if section == "facts" else (piece.text, 1)
-        self._add_items(piece, _ITEM_PARSERS[section](text))
+        self._add_items(piece, _TOLERANT_ITEM_PARSERS[section](text))
         return count
 
     def _report_blank_line(self) -> None:

@@ -1,4 +1,7 @@
-"""Judges those wide rows that have no verdicts; the published ``calculate_metrics`` judges all."""
+"""Judges wide rows (one per sample, with keys for every pipeline) that have no verdicts.
+
+The published ``calculate_metrics`` judges all of them.
+"""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ class Statement(NamedTuple):
     Attributes:
         text: the sentence as written.
         importance: 0 to 1. With a question: the share of the question's words that the statement
-            has, weighted by how rare they are in the text. Without a question: for each word of the
-            statement the share of all statements that contain it, averaged over these words.
+            has, weighted by how rare they are in the text. Without a question: the mean, over the
+            words of the statement, of the share of the text's statements that contain the word.
         hedged: whether its own words express uncertainty.
         disputed: whether another statement differs only by a negation.
         cause: the cause and effect that it states, if any.

@@ -106,7 +106,7 @@ def _split_sentences(line: str) -> Iterator[str]:
 
 
 def _ends_sentence(word: str, next_word: str) -> bool:
-    """Returns whether a sentence ends with ``piece`` when the word after it is ``following``."""
+    """Returns whether a sentence ends with ``word`` if ``next_word`` follows it."""
     stripped = word.rstrip(_CLOSING)
     if stripped.endswith(("…", "...")):
         return True

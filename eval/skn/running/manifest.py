@@ -13,7 +13,6 @@ from typing import Any, Final, Literal
 from eval.running.folder_manifest import FolderManifest
 from eval.running.resume import read_run_manifest, resume_manifest
 from eval.running.resume import round_trip_json as round_trip_json
-from eval.running.row_layout import RowLayout
 
 NAME = "manifest.json"
 
@@ -43,14 +42,9 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
     """Whether whoever answered also judged."""
 
     @property
-    def places(self) -> RowLayout:
-        """Which rows the run has."""
-        return RowLayout(
-            self.sample_count,
-            systems=len(self.pipelines),
-            repeats=self.repeats,
-            limit=self.limit,
-        )
+    def system_names(self) -> tuple[str, ...]:
+        """The pipelines, in the order of the rows of a sample."""
+        return self.pipelines
 
 
 SAME_IN_A_RUN = (

@@ -137,13 +137,13 @@ class _Sitting:
             else SourceFinder.replaying(replayed)
         )
         new = self._asked_for(replayed)
-        self._plan = SknPlan(samples, new.pipelines, new.places, on_row=self._meter.add_row)
+        self._plan = SknPlan(samples, new.pipelines, new.layout, on_row=self._meter.add_row)
         self._anchors = AnchorPlan(
             samples,
             team.stages.judges,
             journal.anchors.has_row,
-            asked=() if options.setting.published else new.places.asked_items,
-            first_place=new.places.size,
+            asked=() if options.setting.published else new.layout.asked_items,
+            first_place=new.layout.size,
             seed=options.seed,
             seen=self._meter.add_row,
         )

@@ -31,25 +31,28 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         repeat: number of the repeat, from 0.
         outcome: ``ANSWERED``, ``ABSTAINED``, ``INVALID`` or ``ERROR``.
         stage: stage at which a failed row ended.
-        read_by: ``field`` if abstention was read from a field of the reply, ``text`` if it was
-            decided by the wording; empty for failures.
-        to_judge: whether there is an answer in words.
+        abstention_source: ``field`` if abstention was read from a field of the reply, ``text`` if
+            it was decided by the wording; empty for failures.
+        has_answer_text: whether there is an answer in words.
         correct: null if it was not or could not be judged.
         confidence: 0 to 1; null if none is stated.
         detected: whether any claim is made up.
-        claims, fabricated: numbers of claims; medians of two votes may be half-integers.
+        claims, fabricated: numbers of claims, as medians over the judges' votes; with two votes,
+            they may be half-integers.
         severity: severity of the made-up claims, 0 to 1.
         groundedness, unsupported: 0 to 1.
-        claims_nothing: whether groundedness is null because the answer makes no claims.
+        makes_no_claims: whether groundedness is null because the answer makes no claims.
         context_chars: characters passed to the agent.
         extraction_tokens: tokens written by the extractor, as the server counts them.
         agent_prompt_tokens, agent_completion_tokens: tokens read and written by the agent.
         tokens: all tokens of extractor and agent.
         latency_s: seconds spent waiting for servers; null if the agent never replied.
-        extraction_latency_s, reasoning_latency_s: the part of extractor and agent in it.
+        extraction_latency_s, reasoning_latency_s: the parts of ``latency_s`` that the extractor and
+            the agent took.
         validity: how the extraction could be parsed; empty without an extraction.
         failures: number of failed votes by judge.
-        retained: kind of item → (number kept, total number).
+        retained: what the extraction keeps of the sample's text, as kind ("facts", "numbers" …) →
+            (number kept, number in the text).
     """
 
     sample: str

@@ -8,6 +8,7 @@ from eval.skn.scoring.record import Pair
 
 _STANDARD_PAIRS = (
     Pair("skn", "json", "Does SKN do better than plain JSON, which carries no metadata?"),
+    # The pipeline json_meta writes the same metadata as SKN, in JSON.
     Pair("skn", "json_meta", "Does the notation add anything where JSON holds the same?"),
     Pair("skn", "skn_no_gaps", "What do gaps add?"),
     Pair("skn", "skn_no_causal", "What do causal links add?"),

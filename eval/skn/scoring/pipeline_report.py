@@ -123,6 +123,7 @@ def _build_calibration_values(
     samples: SampleCounts, pipeline: str, calibration: CalibrationReport | None
 ) -> dict[str, Estimate]:
     totals = samples.sum_columns(pipeline)
+    # Unsettled rows are answerable, and it is not known whether their answers are correct.
     n_missing = round(totals["unsettled"] + totals["failed_answerable"])
     if calibration is None:
         reason = "no judged answer states a confidence"
@@ -241,7 +242,10 @@ def _count_confidences(rows: Sequence[Observation]) -> ConfidenceCounts:
 
 
 def _compute_retention(samples: SampleCounts, rows: Sequence[Observation]) -> dict[str, Estimate]:
-    """Computes, for each kind of item, the share that is kept in all texts together."""
+    """Computes the share of facts, of numbers and so on that the extractions keep.
+
+    For each kind, it is the total number kept divided by the total number in the texts.
+    """
     kinds = sorted({kind for row in rows for kind in row.retained})
     if not kinds:
         return {}

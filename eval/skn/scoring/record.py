@@ -18,8 +18,9 @@ from eval.stats.paired_tests import ALPHA, Discordant
 SCHEMA = "epoche.skn/1"
 
 Mode = Literal["corrected", "published"]
-"""The definitions that the published keys of ``metrics.json``, next to the report, follow. The
-report itself does not depend on the mode."""
+"""``metrics.json``, next to the report, contains metrics under their published names. The mode says
+whether these follow the corrected or the published definitions. The report itself does not depend
+on it."""
 
 Test = Literal["mcnemar", "sign-flip", "bootstrap", "none"]
 

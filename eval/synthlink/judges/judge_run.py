@@ -23,10 +23,10 @@ from eval.running.journal import Journal
 from eval.running.session import RunLimits, Session
 from eval.running.totals import CallMeter, CallTotals
 from eval.running.workers import Question as RunQuestion
+from eval.synthlink.answer_source import AnswerSource
 from eval.synthlink.judges.claim_judge import ClaimJudge
 from eval.synthlink.judges.judge_items import JudgeItem
 from eval.synthlink.judges.judge_plan import NO_VERDICT, JudgePlan
-from eval.synthlink.running.answerer import Answerer
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, VerdictLine
 from kg.base.errors import TooManyErrorsError
 from kg.base.files import convert_write_errors
@@ -43,8 +43,8 @@ class JudgeOptions:
         models: as given with ``--judge-model``.
         client: how models are called.
         repeats: votes of each model on every claim; None for the default number.
-        answerers: the model that answered in each file whose claims are judged: first that of the
-            file to be scored, then those of the files it is compared with.
+        answerers: for each file whose claims are judged, the model that answered. The first file is
+            the one to be scored; the others are compared with it.
         limits: concurrency, maximum cost, and after how many errors to stop.
         earlier_totals: usage and cost of the answers before judging; it counts towards
             ``limits.max_cost``.
@@ -53,7 +53,7 @@ class JudgeOptions:
     models: tuple[str, ...]
     client: ClientOptions
     repeats: int | None = None
-    answerers: tuple[Answerer, ...] = (Answerer(),)
+    answerers: tuple[AnswerSource, ...] = (AnswerSource(),)
     limits: RunLimits = field(default_factory=RunLimits)
     earlier_totals: CallTotals | None = None
 
@@ -62,13 +62,14 @@ class JudgeOptions:
 
         Raises:
             SettingError: no judge is named, a judge is named twice, a model that answered is named
-                as a judge without ``same``, or the number of votes is out of range.
+                as a judge other than by ``--judge-model same``, or the number of votes is out of
+                range.
             ModelAccessError: a name is not a known model, or its address or key is not set.
         """
         first, *other_answerers = self.answerers
         selection = choose_judges(self.models, first.model, answered_by_model=first.by_model)
         check_panel(len(selection.models), self.votes_per_judge)
-        if not selection.same:
+        if not selection.same:  # The first answerer is not one of the judges.
             for answerer in other_answerers:
                 choose_judges(selection.models, answerer.model, answered_by_model=answerer.by_model)
         return selection
@@ -134,6 +135,7 @@ def _judge_missing_items(
         journal.load_rows(plan)
         journal.remove_outcome(NO_VERDICT)
         meter.remove_outcome(NO_VERDICT)
+        # No manifest has totals of earlier sessions, so the costs in their lines count as paid.
         meter.add_earlier_sessions(None)
         if options.earlier_totals is not None:
             meter.add_totals(CallTotals(spent_usd=options.earlier_totals.spent_usd))

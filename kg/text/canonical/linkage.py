@@ -8,8 +8,8 @@ In each round all pairs of clusters that are each other's nearest are merged, un
 Complete linkage is reducible (a merged cluster is never nearer to a third one than the nearer of
 its two parts was), so the result equals that of merging the closest pair again and again:
 J.-P. Benzécri 1982 and J. Juan 1982; see F. Murtagh, A survey of recent advances in hierarchical
-clustering algorithms, The Computer Journal 26(4), 1983. Ties between distances are broken by the
-farthest rows, so that the result is unique.
+clustering algorithms, The Computer Journal 26(4), 1983. Of pairs of clusters with equal distances,
+the one with the lowest number ``Pairs.farthest`` is the nearest, so that the result is unique.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def _find_mutual_nearest(pairs: Pairs, count: int) -> IndexArray:
     nearest_distance = np.full(count, np.inf)
     np.minimum.at(nearest_distance, pairs.first, pairs.distance)
     np.minimum.at(nearest_distance, pairs.second, pairs.distance)
-    lowest_identifier = np.full(count, np.iinfo(np.int64).max)
+    lowest_tie_breaker = np.full(count, np.iinfo(np.int64).max)
     for clusters in (pairs.first, pairs.second):
         is_nearest = pairs.distance == nearest_distance[clusters]
-        np.minimum.at(lowest_identifier, clusters[is_nearest], pairs.farthest[is_nearest])
-    identifiers = pairs.farthest
+        np.minimum.at(lowest_tie_breaker, clusters[is_nearest], pairs.farthest[is_nearest])
+    tie_breakers = pairs.farthest
     return np.flatnonzero(
-        (lowest_identifier[pairs.first] == identifiers)
-        & (lowest_identifier[pairs.second] == identifiers)
+        (lowest_tie_breaker[pairs.first] == tie_breakers)
+        & (lowest_tie_breaker[pairs.second] == tie_breakers)
     )
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 DEFAULT_FALLBACK_THRESHOLD = 0.85
 """Minimum cosine at which a keyword outside the table is resolved to the nearest concept."""
 _MAX_NEAREST = 8
-"""Maximum number of nearest concepts that are tried; those that a rule refutes are skipped."""
+"""Maximum number of nearest concepts that are tried. One is skipped if a rule decides that it is no
+synonym of the keyword (``is_refuted``)."""
 _BATCH_SIZE = 256
 """Number of keywords compared with all concepts in one matrix product."""
 

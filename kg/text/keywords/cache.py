@@ -22,6 +22,8 @@ class _Row(msgspec.Struct, frozen=True, omit_defaults=True):
     """Hash of the extractor, its parameters, and the chunk's text and language."""
     keywords: tuple[str, ...]
     invented: int = 0
+    """Number of keywords of the model that do not occur in the chunk. A row without keywords is
+    kept if it is not 0, because then the model did reply."""
 
 
 class KeywordCache(Closable):
@@ -70,23 +72,26 @@ class KeywordCache(Closable):
             EpocheError: the extractor failed.
         """
         keys = {chunk.id: _compute_key(extractor, chunk) for chunk in chunks}
-        rows_by_chunk: dict[str, ChunkKeywords] = {}
+        keywords_by_chunk: dict[str, ChunkKeywords] = {}
 
-        def store_row(row: ChunkKeywords) -> None:
-            self._append_row(_Row(keys[row.chunk_id], row.keywords, row.invented))
-            on_done(row)
+        def store_keywords(result: ChunkKeywords) -> None:
+            self._append_row(_Row(keys[result.chunk_id], result.keywords, result.invented))
+            on_done(result)
 
         for chunk in chunks:
             cached = self._rows.get(keys[chunk.id])
             if cached is not None:
-                rows_by_chunk[chunk.id] = ChunkKeywords(chunk.id, cached.keywords, cached.invented)
-                on_done(rows_by_chunk[chunk.id])
-        uncached_chunks = [chunk for chunk in chunks if chunk.id not in rows_by_chunk]
+                keywords_by_chunk[chunk.id] = ChunkKeywords(
+                    chunk.id, cached.keywords, cached.invented
+                )
+                on_done(keywords_by_chunk[chunk.id])
+        uncached_chunks = [chunk for chunk in chunks if chunk.id not in keywords_by_chunk]
         if uncached_chunks:
-            rows_by_chunk |= {
-                row.chunk_id: row for row in extractor.extract_keywords(uncached_chunks, store_row)
+            keywords_by_chunk |= {
+                result.chunk_id: result
+                for result in extractor.extract_keywords(uncached_chunks, store_keywords)
             }
-        return [rows_by_chunk[chunk.id] for chunk in chunks]
+        return [keywords_by_chunk[chunk.id] for chunk in chunks]
 
     def _append_row(self, row: _Row) -> None:
         if not (row.keywords or row.invented) or row.key in self._rows:

@@ -62,7 +62,7 @@ class Yake:
     def extract_keywords(
         self, chunks: Sequence[Chunk], on_done: Callable[[ChunkKeywords], None]
     ) -> list[ChunkKeywords]:
-        """Returns the keywords of each chunk; a chunk of function words only has none.
+        """Returns the keywords of each chunk: none if it consists of function words.
 
         The stop words are those of the language in the chunk's metadata, English by default.
         """

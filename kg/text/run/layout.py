@@ -55,7 +55,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Literal["epoche.run/1"] = "epoche.run/1"
     chunk_size: int
-    """In characters; prepared chunks are not cut."""
+    """In characters. Documents are cut into chunks of this size; chunks given as input are not."""
     overlap: int
     keywords: dict[str, Any]
     """The extractor's name and parameters."""

@@ -1,11 +1,12 @@
 """Derives a hierarchy of concepts from the section tree.
 
 The *topic* of a section is the concept that its heading names. The *home* of a concept is the
-deepest section that contains nearly all of its chunks. The broader concept of a concept is the
-topic of its home section, or of the nearest ancestor section with another topic; for the topic of
-a section, the search starts at that section. Every concept therefore has at most one broader
-concept. There are no cycles: a topic's broader concept is the topic of a section higher up, and a
-concept that is not a topic is not the broader concept of any other.
+deepest section that contains nearly all of its chunks. To find the broader concept of a concept,
+one goes up from its home (for a topic, from its section), starting with that section itself, to
+the first section that has a topic other than the concept; this topic is the broader concept. Every
+concept therefore has at most one broader concept. There are no cycles: a topic's broader concept is
+the topic of a section higher up, and a concept that is not a topic is not the broader concept of
+any other.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def find_section_topics(tree: SectionTree, concepts: ConceptGraph) -> dict[str, 
     """Returns section → topic, for the sections that have one.
 
     The heading without its number and article must be exactly the concept's name, and the concept
-    must be a keyword of the section or of a subsection. If several sections name the same
-    concept, it is the topic of the highest of them, and of the first of those.
+    must be a keyword of the section or of a subsection. If several sections name the same concept,
+    it is the topic of only one: the highest in the tree and, of several equally high, the first.
     """
     depth: dict[str, int] = {}
     candidates: dict[str, tuple[int, int, str]] = {}

@@ -34,6 +34,7 @@ def score_arrays(expected: list[Any], predicted: list[Any], **array_keywords: An
 
 
 def compute_total_score(entries: list[Entry]) -> float:
+    """Sums the scores of the matched fields; ``match`` is (whether equal, score, …)."""
     return sum(entry.match[1] for entry in entries if entry.match is not None)
 
 
@@ -54,18 +55,18 @@ def test_elements_are_matched_at_any_position() -> None:
 def test_unordered_arrays_match_despite_different_case() -> None:
     # Sorting would order the two sides differently: "Z" comes before "a", but "z" after it.
     expected, predicted = [{"item": "Zinc"}, {"item": "ash"}], [{"item": "ash"}, {"item": "zinc"}]
-    for array in ({"x-match": "bag"}, {"uniqueItems": True}):
-        assert score_arrays(expected, predicted, **array).score.exact_match
+    for array_keywords in ({"x-match": "bag"}, {"uniqueItems": True}):
+        assert score_arrays(expected, predicted, **array_keywords).score.exact_match
     assert not score_arrays(expected, predicted).score.exact_match
 
 
-def test_assignment_maximises_total_score_unlike_greedy() -> None:
-    # Expected row 0 fits predicted row 0 best (both fields), but then no field fits for row 1.
+def test_assignment_maximises_total_score() -> None:
     expected = [{"item": "pen", "qty": 1}, {"item": "pen", "qty": 9}]
     predicted = [{"item": "pen", "qty": 1}, {"item": "ink", "qty": 1}]
     result = score_arrays(expected, predicted)
-    # In order, 2 + 0 fields are right; crosswise, 1 + 1. A completely equal pair breaks the tie.
+    # Both assignments have two right fields: in order 2 + 0, crosswise 1 + 1.
     assert result.score.tally.strict == 2
+    # Here, 1 + 1 fields are right in order, but 1 + 2 crosswise.
     swapped_result = score_arrays(expected, [{"item": "pen", "qty": 5}, {"item": "pen", "qty": 1}])
     assert swapped_result.score.tally.strict == 3
 
@@ -74,6 +75,7 @@ def test_unmatched_elements_are_missed_or_spurious_with_all_fields() -> None:
     pen, ink = {"item": "pen", "qty": 1}, {"item": "ink", "qty": 2}
     result_with_extra = score_arrays([ink], [pen, ink])
     assert (result_with_extra.score.tally.strict, result_with_extra.score.tally.spurious) == (2, 2)
+    # Fields of an extra array element are hallucinations of type 4.
     assert [field.hallucination for field in result_with_extra.fields] == [0, 0, 4, 4]
     result_with_missing = score_arrays([pen, ink], [ink])
     assert (result_with_missing.score.tally.strict, result_with_missing.score.tally.missed) == (
@@ -200,6 +202,7 @@ def test_large_arrays_are_aligned_by_equality_then_position(
     predicted[0]["qty"] = -1
     rotated_rows = predicted[1:] + predicted[:1]
     result = score_arrays(expected, [{"item": "new", "qty": 0}, *rotated_rows][: size + 1])
+    # The arrays are too large for an optimal alignment.
     assert result.score.bounded
     assert result.score.tally.strict >= 2 * size - 2
     assert result.score.tally.spurious == 2

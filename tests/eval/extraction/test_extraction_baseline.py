@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eval.extraction.baseline.extractor import Baseline
 from eval.extraction.baseline.spans import MAX_SPANS, find_spans, parse_number
 from eval.extraction.baseline.text_index import TextIndex, is_denied
-from eval.extraction.running.prompts import PromptBuilder
+from eval.extraction.prompt_builder import PromptBuilder
 from eval.extraction.samples.loader import load_samples, shipped_folder
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.extraction.scorer import score_sample
@@ -66,7 +66,7 @@ def test_table_rows_become_objects() -> None:
     assert [row["count"] for row in extraction["stock"]] == [3, 12]
 
 
-def test_end_of_a_list_is_recognised() -> None:
+def test_enumeration_in_the_text_becomes_an_array() -> None:
     extraction = extract_fields(
         "Colours: white, graphite and blue", colours={"type": "array", "items": {"type": "string"}}
     )
@@ -155,7 +155,7 @@ def test_any_text_and_schema_are_handled(text: str, schema: Any) -> None:
         "+1 " * 60_000,
     ],
 )
-def test_run_time_is_linear_in_text_length(text: str) -> None:
+def test_long_hostile_texts_are_read_in_bounded_time(text: str) -> None:
     assert len(find_spans(text[:50_000])) <= 2 * MAX_SPANS
     # A pattern with catastrophic backtracking would not end.
     extract_fields(text, amount={"type": "number"}, name={"type": "string"})

@@ -192,8 +192,10 @@ def test_configuration_sets_averages_weights_and_limits(
     assert report["average"] == "macro"
     # Two of the nine replies are `{}`, which lacks required fields; 7 of 9 are valid.
     assert system["metrics"]["extraction_quality_score"]["value"] == pytest.approx(7 / 9)
-    checks = {check["metric"]: check["limit"] for check in system["sla"]["minimum"]["checks"]}
-    assert checks["success_rate"] == 0.5
+    limits_by_metric = {
+        check["metric"]: check["limit"] for check in system["sla"]["minimum"]["checks"]
+    }
+    assert limits_by_metric["success_rate"] == 0.5
     (metrics,) = read_metrics(workspace / "o").values()
     averages = system["averages"]["field_f1_partial"]
     assert metrics["field_f1_partial"]["value"] == averages["macro"]["value"]
@@ -247,7 +249,7 @@ def test_invalid_commands_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run_command = ("extract", "run", "--dataset", "data.jsonl", "--out", "o")
-    assert "no model is named" in check_error_line(run_epoche(*run_command), 19)
+    assert "no model is given" in check_error_line(run_epoche(*run_command), 19)
     assert "offline" in check_error_line(
         run_epoche(*run_command, "--offline", "--model", "ollama/x"), 19
     )

@@ -91,6 +91,7 @@ def test_simple_sample_of_the_specification():
         0,
     ]
     assert complexity.bin == "simple"
+    # "medium" begins at five fields, with a score of .33.
     assert complexity.score == pytest.approx(0.33 * 4 / 5)
 
 
@@ -99,6 +100,7 @@ def test_nested_sample_of_the_specification():
     # Six leaves; the object around two of them is a path but not a field.
     assert [getattr(complexity, name) for name in FEATURES] == [6, 0, 6, 1, False, True, 7, 2, 0, 0]
     assert complexity.bin == "medium"
+    # From 5 to 16 fields, the score rises from .33 to .67 in 11 equal steps.
     assert complexity.score == pytest.approx(0.33 + 0.34 / 11)
 
 

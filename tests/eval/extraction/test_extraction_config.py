@@ -12,17 +12,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stage_calls import check_error_line, run_epoche
 
-from eval.extraction.running.config import SYSTEM, USER, Config, notes_on
-from eval.extraction.running.config_flags import with_flags
-from eval.extraction.running.config_reading import check_config, read_config
-from eval.extraction.running.run_options import (
-    client_of,
-    folder_name,
-    models_of,
-    requirements_of,
+from eval.extraction.config import SYSTEM_PROMPT, USER_PROMPT, Config, describe_differences
+from eval.extraction.config_reader import apply_flags, check_config, read_config
+from eval.extraction.run_options import (
+    build_client_options,
+    build_requirements,
+    list_models,
+    make_folder_name,
 )
-from eval.extraction.running.yaml_reading import MAX_BYTES, read_yaml
 from eval.extraction.schemas.schema_validator import SchemaValidator
+from eval.extraction.yaml_reader import MAX_BYTES, read_yaml
 from kg.base.errors import ConfigError, SettingError
 
 # The numbers passed to `check_error_line` are the exit codes of docs/errors.md.
@@ -53,13 +52,13 @@ def test_specification_file_is_accepted_unchanged() -> None:
     assert (config.model.timeout, config.model.max_retries) == (60.0, 3)
     assert config.dataset.name == "paraloq/json_data_extraction"
     assert (config.dataset.split, config.dataset.sample_size) == ("test", None)
-    assert config.prompts.system == SYSTEM
-    assert config.prompts.user == USER
+    assert config.prompts.system == SYSTEM_PROMPT
+    assert config.prompts.user == USER_PROMPT
     assert config.metrics.enabled[0] == "schema_validity"
     assert config.metrics.field_matching.string_fuzzy_threshold == 0.85
     assert config.output.report_format == "html"
-    assert models_of(config, ()) == ("vllm/meta-llama/Llama-3-8B-Instruct",)
-    assert list(notes_on(config)), "keys with unexpected meaning get a note"
+    assert list_models(config, ()) == ("vllm/meta-llama/Llama-3-8B-Instruct",)
+    assert list(describe_differences(config)), "keys with unexpected meaning get a note"
 
 
 def test_shipped_example_lists_every_key_with_its_default() -> None:
@@ -105,7 +104,7 @@ def test_all_problems_are_reported_with_line_numbers(tmp_path: Path) -> None:
         "line 10: metrics.enabled.1: no metric 'exact_mach' (did you mean exact_match?)",
         "line 11: metrics.field_matching: thresholds must be 0 < lenient <= partial <= exact <= 1",
         "line 13: metrics.sla.minimum.eq: unknown key (did you mean eqs?)",
-        "line 15: prompts.user: holds no {text}, so the model would never see the text "
+        "line 15: prompts.user: does not contain {text}, so the model would never see the text "
         "(put {text} where the text belongs)",
         "line 16: oputput: unknown key (did you mean output?)",
     ]
@@ -134,14 +133,14 @@ def test_api_key_in_the_file_is_refused_and_not_shown(tmp_path: Path, text: str)
     ("text", "line", "message"),
     [
         ("a: 1\nb: [", 2, "not YAML"),
-        ("model:\n  timeout: 1\n  timeout: 2\n", 3, "stands twice"),
+        ("model:\n  timeout: 1\n  timeout: 2\n", 3, "occurs twice"),
         ("x: !!python/object/apply:os.system ['false']", 1, "not plain data"),
         ("x: !!binary aGk=", 1, "not plain data"),
         ("x: !own 1", 1, "not plain data"),
-        ("a: 1\nx: .inf\n", 2, "no decimal number"),
-        ("x: .nan\n", 1, "no decimal number"),
+        ("a: 1\nx: .inf\n", 2, "not a decimal number"),
+        ("x: .nan\n", 1, "not a decimal number"),
         ("x: 1e300\n", 1, "out of range"),
-        ("x: 0x1F\n", 1, "no decimal number"),
+        ("x: 0x1F\n", 1, "not a decimal number"),
         ("x: " + "9" * 5000, 1, "decimal number"),
         ("? [1]\n: 2\n", 1, "a key must be a text"),
         ("&a [*a]", 1, "24 levels"),
@@ -162,7 +161,7 @@ def test_unsupported_yaml_is_refused_with_its_line(
 def test_exponential_yaml_aliases_are_refused() -> None:
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    with pytest.raises(ConfigError, match="aliases followed"):
+    with pytest.raises(ConfigError, match="aliases expanded"):
         read_yaml("\n".join(lines).encode(), "bomb")
 
 
@@ -176,7 +175,7 @@ def test_files_that_are_not_a_configuration_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=message):
             read_config(write_config(tmp_path, data))
     assert list_config_problems(tmp_path, "- model\n") == [
-        "line 1: no mapping of sections (such as model, dataset, prompts, metrics, output, "
+        "line 1: not a mapping of sections (such as model, dataset, prompts, metrics, output, "
         "performance)"
     ]
     check_error_line(run_epoche("extract", "validate-config", "--config", tmp_path / "no.yaml"), 3)
@@ -207,10 +206,10 @@ def test_blank_sections_numbers_and_merged_keys_are_parsed(tmp_path: Path) -> No
 
 def test_flags_override_the_file(tmp_path: Path) -> None:
     config = read_config(write_config(tmp_path, "model: {timeout: 5}\ndataset: {random_seed: 1}\n"))
-    merged_config = with_flags(config, {"model.timeout": 7.5, "dataset.random_seed": None})
+    merged_config = apply_flags(config, {"model.timeout": 7.5, "dataset.random_seed": None})
     assert (merged_config.model.timeout, merged_config.dataset.random_seed) == (7.5, 1)
     with pytest.raises(SettingError, match=r"model\.structured.*One of: auto, json_schema"):
-        with_flags(config, {"model.structured": "magic"})
+        apply_flags(config, {"model.structured": "magic"})
 
 
 def test_models_are_named_by_flag_file_or_environment(
@@ -218,42 +217,42 @@ def test_models_are_named_by_flag_file_or_environment(
 ) -> None:
     monkeypatch.delenv("EPOCHE_MODEL", raising=False)
     monkeypatch.chdir(tmp_path)
-    address_config = with_flags(None, {"model.base_url": "http://localhost:1/v1"})
-    assert models_of(address_config, ("a/b", "vllm/c")) == ("vllm/a/b", "vllm/c")
-    custom_config = with_flags(address_config, {"model.provider": "custom"})
-    assert models_of(custom_config, ("a",)) == ("custom/a",)
-    assert models_of(Config(), ("openai/x",)) == ("openai/x",)
+    address_config = apply_flags(None, {"model.base_url": "http://localhost:1/v1"})
+    assert list_models(address_config, ("a/b", "vllm/c")) == ("vllm/a/b", "vllm/c")
+    custom_config = apply_flags(address_config, {"model.provider": "custom"})
+    assert list_models(custom_config, ("a",)) == ("custom/a",)
+    assert list_models(Config(), ("openai/x",)) == ("openai/x",)
     with pytest.raises(SettingError, match="no model"):
-        models_of(Config(), ())
+        list_models(Config(), ())
     monkeypatch.setenv("EPOCHE_MODEL", "ollama/y")
-    assert models_of(Config(), ()) == ("ollama/y",)
+    assert list_models(Config(), ()) == ("ollama/y",)
     with pytest.raises(SettingError, match="no model"):
-        models_of(address_config, ())
+        list_models(address_config, ())
     with pytest.raises(SettingError, match="twice"):
-        models_of(address_config, ("a", "vllm/a"))
-    assert folder_name(("vllm/a b/c",)) == "extract-vllm-a-b-c"
-    assert folder_name(()) == "extract-baseline"
-    long_name = folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(5)))
+        list_models(address_config, ("a", "vllm/a"))
+    assert make_folder_name(("vllm/a b/c",)) == "extract-vllm-a-b-c"
+    assert make_folder_name(()) == "extract-baseline"
+    long_name = make_folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(5)))
     assert len(long_name) <= 100
-    assert long_name != folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(6)))
+    assert long_name != make_folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(6)))
 
 
 def test_service_levels_that_are_not_set_keep_their_defaults() -> None:
-    minimum_levels = requirements_of({"minimum": {"eqs": 0.5}})["minimum"]
+    minimum_levels = build_requirements({"minimum": {"eqs": 0.5}})["minimum"]
     assert (minimum_levels.eqs, minimum_levels.schema_validity) == (0.5, 0.95)
 
 
 def test_cache_folder_comes_from_the_configuration(tmp_path: Path) -> None:
-    config = with_flags(None, {"performance.cache_dir": "c", "performance.num_workers": 3})
-    assert client_of(config, tmp_path).cache == Path("c/responses.sqlite")
-    assert client_of(config, tmp_path).concurrency == 3
-    uncached_config = with_flags(config, {"performance.enable_caching": False})
-    assert client_of(uncached_config, tmp_path).cache is None
-    explicit_client = client_of(uncached_config, tmp_path, cache=tmp_path / "x.sqlite")
+    config = apply_flags(None, {"performance.cache_dir": "c", "performance.num_workers": 3})
+    assert build_client_options(config, tmp_path).cache == Path("c/responses.sqlite")
+    assert build_client_options(config, tmp_path).concurrency == 3
+    uncached_config = apply_flags(config, {"performance.enable_caching": False})
+    assert build_client_options(uncached_config, tmp_path).cache is None
+    explicit_client = build_client_options(uncached_config, tmp_path, cache=tmp_path / "x.sqlite")
     assert explicit_client.cache == tmp_path / "x.sqlite", "naming a cache file enables the cache"
 
 
-def test_published_schema_accepts_the_specification_file_and_refuses_typos() -> None:
+def test_printed_schema_accepts_the_specification_file_and_refuses_typos() -> None:
     result = run_epoche("schema", "extract-config")
     assert result.code == 0
     validator = SchemaValidator.from_schema(json.loads(result.out))

@@ -28,7 +28,7 @@ from eval.extraction.scorer import score_sample
 
 FOLDER = Path(__file__).parents[3] / "eval" / "extraction" / "data" / "samples"
 FILES = sorted(FOLDER.glob("*.jsonl"))
-KEYS = ["id", "text", "schema", "expected_output", "domain", "language", "meta"]
+ROW_KEYS = ["id", "text", "schema", "expected_output", "domain", "language", "meta"]
 LANGUAGES_WITHOUT_SPACES = {"ja", "zh", "th"}
 DEFAULT_VALIDATOR = jsonschema.Draft202012Validator
 
@@ -40,7 +40,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 ROWS = [row for path in FILES for row in read_rows(path)]
-ENGLISH = [row for row in ROWS if row["language"] == "en"]
+ENGLISH_ROWS = [row for row in ROWS if row["language"] == "en"]
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 
 
@@ -230,7 +230,7 @@ def test_files_have_the_same_layout(path: Path) -> None:
     assert path.stat().st_size < 100_000
     domain, _, language = path.stem.partition(".")
     for number, row in enumerate(rows, 1):
-        assert list(row) == KEYS
+        assert list(row) == ROW_KEYS
         assert row["id"] == f"{path.stem}-{number:02}"
         assert (row["domain"], row["language"]) == (domain, language or "en")
         assert {"distractors", "missing", "normalised"} <= set(row["meta"])
@@ -288,15 +288,15 @@ def has_nested_arrays(value: Any, in_array: bool = False) -> bool:
 
 def test_every_feature_occurs_often_enough() -> None:
     assert len(ROWS) >= 150
-    assert len(ENGLISH) >= 100
+    assert len(ENGLISH_ROWS) >= 100
     assert len({row["domain"] for row in ROWS}) >= 18
-    assert len({row["domain"] for row in ENGLISH}) >= 18
+    assert len({row["domain"] for row in ENGLISH_ROWS}) >= 18
     languages = Counter(row["language"] for row in ROWS)
     assert min(languages[language] for language in ("de", "fr", "es")) >= 15
-    for rows in (ROWS, ENGLISH):
+    for rows in (ROWS, ENGLISH_ROWS):
         bins = Counter(compute_complexity(row["schema"]).bin for row in rows)
         assert min(bins["simple"], bins["medium"], bins["complex"]) >= len(rows) / 5, bins
-    depths = {compute_complexity(row["schema"]).max_nesting_depth for row in ENGLISH}
+    depths = {compute_complexity(row["schema"]).max_nesting_depth for row in ENGLISH_ROWS}
     assert depths >= set(range(6))
     translated_rows = [row for row in ROWS if row["language"] != "en"]
     assert {compute_complexity(row["schema"]).max_nesting_depth for row in translated_rows} >= set(
@@ -329,11 +329,12 @@ def test_every_feature_occurs_often_enough() -> None:
         (20, "2020-12"),
     ):
         assert (
-            sum(bool(re.search(feature, json.dumps(row["schema"]))) for row in ENGLISH) >= min_count
+            sum(bool(re.search(feature, json.dumps(row["schema"]))) for row in ENGLISH_ROWS)
+            >= min_count
         )
-    assert sum(len(row["text"].split()) >= 300 for row in ENGLISH) >= 6
-    assert sum(bool(row["meta"]["missing"]) for row in ENGLISH) >= 44
-    assert sum(row["meta"]["distractors"] > 0 for row in ENGLISH) >= 80
+    assert sum(len(row["text"].split()) >= 300 for row in ENGLISH_ROWS) >= 6
+    assert sum(bool(row["meta"]["missing"]) for row in ENGLISH_ROWS) >= 44
+    assert sum(row["meta"]["distractors"] > 0 for row in ENGLISH_ROWS) >= 80
 
 
 def test_loader_reads_every_sample_in_order() -> None:
@@ -371,8 +372,8 @@ def test_sample_checks_find_planted_problems(row: Row) -> None:
         ):
             continue  # the text writes the value differently, so no check can compare them
         altered_row = copy.deepcopy(row)
-        steps = re.findall(r"\[(\d+)\]|([^.\[\]]+)", path)
-        keys = [int(index) if index else name for index, name in steps]
+        path_parts = re.findall(r"\[(\d+)\]|([^.\[\]]+)", path)
+        keys = [int(index) if index else name for index, name in path_parts]
         parent = altered_row["expected_output"]
         for key in keys[:-1]:
             parent = parent[key]

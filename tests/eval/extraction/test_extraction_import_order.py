@@ -9,7 +9,9 @@ import eval.extraction
 ORDER = (
     *("settings", "record", "schemas", "matchers", "samples", "verdicts", "scorer", "row"),
     *("metrics", "aggregate", "comparison_record", "comparison"),
-    *("baseline", "running", "summary", "outputs", "run_extraction", "toolkit", "commands"),
+    *("baseline", "config", "yaml_reader", "config_reader", "run_files", "manifest", "run_options"),
+    *("prompt_builder", "model_extractor", "system_set", "row_builder", "summary", "outputs"),
+    *("benchmark", "run_extraction", "toolkit", "commands"),
 )
 
 

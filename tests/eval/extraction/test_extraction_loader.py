@@ -117,7 +117,7 @@ def test_hub_columns_are_read(tmp_path: Path, writer: Any) -> None:
     assert first_sample.meta == {"title": "A title 1", "medium": "note"}
 
 
-def test_columns_can_be_named_and_unknown_ones_are_refused(write_rows: Any) -> None:
+def test_columns_can_be_named_and_unknown_ones_are_kept(write_rows: Any) -> None:
     path = write_rows(
         make_row(1, id="x-1", domain="law", language="de", meta={"a": 1}, page=7, topic="ignored"),
         make_row(2, id=17, meta='{"b": [null]}'),
@@ -179,14 +179,14 @@ def test_blank_lines_and_a_byte_order_mark_are_skipped(tmp_path: Path) -> None:
 
 
 def test_expected_text_is_kept_where_the_schema_is_a_string(write_rows: Any) -> None:
-    def load_expected(kind: str, expected: Any) -> dict[str, Any]:
+    def make_expected_row(kind: str, expected: Any) -> dict[str, Any]:
         return {"text": "t", "schema": {"type": kind}, "expected_output": expected}
 
     path = write_rows(
-        load_expected("string", "abc"),
-        load_expected("string", "12"),
-        load_expected("integer", "12"),
-        load_expected("string", '"x"'),
+        make_expected_row("string", "abc"),
+        make_expected_row("string", "12"),
+        make_expected_row("integer", "12"),
+        make_expected_row("string", '"x"'),
     )
     assert [sample.expected for sample in load_samples(path).samples] == ["abc", "12", 12, "x"]
 
@@ -397,7 +397,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
 
 def test_decompressed_size_is_limited(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(row_files, "MAX_ROWS_BYTES", 100_000)
-    monkeypatch.setattr(row_files, "MAX_WHOLE_BYTES", 1_000)
+    monkeypatch.setattr(row_files, "MAX_LOADED_BYTES", 1_000)
     path = tmp_path / "bomb"
     write_gzip_jsonl(path, [make_row(number) for number in range(1000)])
     with pytest.raises(RecordError, match="larger than 100,000 bytes when decompressed"):
@@ -456,10 +456,10 @@ def test_loading_needs_no_optional_package(monkeypatch: Any) -> None:
     imported: list[str] = []
     real_import = builtins.__import__
 
-    def refuse_optional_imports(name: str, *arguments: Any) -> Any:
+    def record_import(name: str, *arguments: Any) -> Any:
         imported.append(name.split(".")[0])
         return real_import(name, *arguments)
 
-    monkeypatch.setattr(builtins, "__import__", refuse_optional_imports)
+    monkeypatch.setattr(builtins, "__import__", record_import)
     load_samples("shipped", limit=1)
     assert not {"datasets", "pyarrow", "pandas"} & set(imported)

@@ -37,6 +37,7 @@ for name, split in json.loads(sys.argv[2]):
 
 
 def make_hub_row(number: int) -> dict[str, str]:
+    """Returns a row as the data set has it; the item of row 3 is invalid under its schema."""
     return {
         "title": f"Title {number}",
         "topic": "medical",

@@ -19,7 +19,10 @@ from kg.base.errors import SchemaError
 def compare_field(
     expected: Any, predicted: Any, matching: Matching = DEFAULT_MATCHING, **schema: Any
 ) -> tuple[bool, float]:
-    """Returns whether two values are equal under a field schema, and their score."""
+    """Returns whether two values are equal under a field schema, and their score.
+
+    ``schema`` holds the keywords of the field schema; ``x_match`` stands for ``x-match``.
+    """
     object_schema = {"type": "object", "properties": {"field": {key.replace("_", "-"): value
              for key, value in schema.items()}}}  # fmt: skip
     field_plan = get_schema_plan(object_schema).root.get_child("field")

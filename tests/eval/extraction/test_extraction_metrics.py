@@ -41,6 +41,7 @@ PERSON: dict[str, Any] = {
     "required": ["name"],
 }
 FAST_PLAN = MeasurementPlan(resamples=200)
+# Given to `make_row` instead of a reply that is not JSON, and of a call that failed.
 NO_JSON = object()
 FAILED = object()
 

@@ -348,6 +348,7 @@ def test_repeats_of_a_sample_are_resampled_together() -> None:
         for n in range(20)
         for repeat in range(5)
     ]
+    # Every fifth row is the first repeat of a sample.
     single_run = measure_rows(rows[::5], FAST_PLAN).metrics["exact_match"]
     repeated_run = measure_rows(rows, replace(FAST_PLAN, repeats=5)).metrics["exact_match"]
     assert (single_run.method, single_run.n) == ("wilson", 20)

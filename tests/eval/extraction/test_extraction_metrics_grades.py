@@ -52,13 +52,14 @@ def make_metrics(half_width: float = 0.0, **overrides: float | None) -> dict[str
     }
 
 
-def make_breakdowns(**bins: dict[str, Estimate]) -> dict[Dimension, Breakdown]:
+def make_breakdowns(**metrics_by_complexity: dict[str, Estimate]) -> dict[Dimension, Breakdown]:
+    """Makes breakdowns that have groups by complexity only."""
     dimensions: tuple[Dimension, ...] = (
         *("type", "depth", "name", "required", "complexity", "domain", "language"),
     )
     groups = {
         name: Group(samples=10, expected=50, predicted=50, metrics=metrics)
-        for name, metrics in bins.items()
+        for name, metrics in metrics_by_complexity.items()
     }
     return {
         dimension: Breakdown(groups=groups if dimension == "complexity" else {})
@@ -181,8 +182,8 @@ def test_service_level_is_undecided_while_a_metric_is_missing() -> None:
         latency_p95_s=None,
     )
     assert check_service_levels(metrics_without_latency)["excellence"].passed is None
-    invalid_metrics = metrics_without_latency | {"schema_validity": Estimate(value=0.5)}
-    assert check_service_levels(invalid_metrics)["minimum"].passed is False
+    low_validity_metrics = metrics_without_latency | {"schema_validity": Estimate(value=0.5)}
+    assert check_service_levels(low_validity_metrics)["minimum"].passed is False
 
 
 def test_decision_tree_branches() -> None:
@@ -251,7 +252,8 @@ def test_interval_that_crosses_a_limit_is_reported() -> None:
 
 
 def test_interval_without_effect_on_the_verdict_is_not_reported() -> None:
-    # No rate leads to a recommendation at a score of .342, and no score at a rate of .5.
+    # With a score of .342 the system is not recommended, whatever the rate is; with a rate of .5 it
+    # is not recommended, whatever the score is.
     low_score = make_metrics(0.03, extraction_quality_score=0.342, hallucination_rate=0.05)
     assert not any(
         "interval" in reason

@@ -361,6 +361,7 @@ def test_micro_average_is_resampled_by_sample() -> None:
 
 
 def test_group_is_resampled_by_its_own_samples() -> None:
+    # Each of the four truths with each of the first seven replies, all of which are JSON.
     pairs = [(position % 4, position * 5 % 7) for position in range(40)]
     rows = make_rows(pairs)
     group = measure_rows(rows, MeasurementPlan(resamples=300)).breakdowns["domain"].groups["d1"]

@@ -117,6 +117,7 @@ def test_counts_add_up_and_rates_stay_in_range(
         assert (field.score is None) == (field.category in ("missed", "spurious"))
         assert field.category == "exact" or field.error
     hallucinations = score.hallucinations
+    # Spurious fields are hallucinations of the types 1, 3 and 4 (indices 0, 2 and 3).
     assert tally.spurious <= hallucinations[0] + hallucinations[2] + hallucinations[3]
     assert sum(score.errors.values()) == sum(score.error_fields.values())
     assert score.score_sum <= tally.n_paired
@@ -132,6 +133,7 @@ def test_expected_counts_do_not_depend_on_the_reply(
     score_without_reply = score_sample(sample, None, matching, parsed=False).score
     score = score_sample(sample, predicted, matching).score
     assert score.tally.expected == score_without_reply.tally.expected
+    # ``by["name"]`` has one tally for each field name.
     assert {key: tally.expected for key, tally in score.by["name"].items() if tally.expected} == {
         key: tally.expected
         for key, tally in score_without_reply.by["name"].items()
@@ -148,8 +150,8 @@ def test_swapping_expected_and_predicted_swaps_the_counts(
     swapped_tally = score_sample(make_sample(schema, predicted), expected).score.tally
     assert (tally.expected, tally.missed) == (swapped_tally.predicted, swapped_tally.spurious)
     assert (tally.predicted, tally.spurious) == (swapped_tally.expected, swapped_tally.missed)
-    # With a schema, only the prediction's type is checked; without one, strict equality is
-    # symmetric.
+    # A schema makes strict equality asymmetric, because only the type of the predicted value is
+    # checked. Without a schema it is symmetric, so that precision and recall change places.
     tally_without_schema = score_sample(make_sample({}, expected), predicted).score.tally
     swapped_without_schema = score_sample(make_sample({}, predicted), expected).score.tally
     assert tally_without_schema.strict == swapped_without_schema.strict

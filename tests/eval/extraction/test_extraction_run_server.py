@@ -22,7 +22,7 @@ from servers.behaviours import normal_reply
 from servers.scripted_server import ScriptedServer
 from stage_calls import CommandResult, check_error_line, run_epoche
 
-from eval.extraction.running.config import SYSTEM
+from eval.extraction.config import SYSTEM_PROMPT
 
 SAMPLE_COUNT = 12
 
@@ -99,7 +99,7 @@ def test_model_gets_only_text_and_schema_of_the_sample(
     assert len(requests) == 2
     for request in requests:
         system, user = request.body["messages"]
-        assert system == {"role": "system", "content": SYSTEM}
+        assert system == {"role": "system", "content": SYSTEM_PROMPT}
         assert "years old and works at" in user["content"]
         assert '"company": {' in user["content"]
         assert "x-match" not in json.dumps(request.body), (
@@ -156,6 +156,7 @@ def test_every_fault_gets_its_outcome_and_reason(
     rows = read_rows_by_sample(out)
     for name, (_, outcome, reason) in faults.items():
         row, fault_name = rows[name], fault_names[name]
+        # The first two counts of a tally are those of the expected and of the predicted fields.
         assert row["outcome"] == outcome, (fault_name, row)
         assert reason in row["problem"], (fault_name, row["problem"])
         assert row["timed_out"] is (fault_name == "hang"), fault_name
@@ -170,6 +171,7 @@ def test_every_fault_gets_its_outcome_and_reason(
     assert {row["outcome"] for row in faultless_rows} == {"OK"}, (
         "a fault should affect only its own sample"
     )
+    # Sample s03 has the second fault, a fenced reply.
     assert rows["s03"]["raw"].startswith("```json"), (
         "a raw reply that is more than JSON should be kept"
     )
@@ -370,7 +372,7 @@ def test_folder_is_not_resumed_by_another_run(
     assert run_extract(*options, "--overwrite")[0].code == 0
 
 
-def test_unreachable_model_ends_the_run(
+def test_refused_api_key_ends_the_run(
     run_extract: Callable[..., tuple[CommandResult, Path]], scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(behaviours.expired_key_error())

@@ -26,7 +26,7 @@ DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 
-INVOICE = {
+INVOICE_SCHEMA = {
     "type": "object",
     "properties": {
         "number": {"type": "string", "pattern": "^INV-[0-9]+$"},
@@ -55,7 +55,7 @@ def nest_value(levels: int, leaf: Any = 1) -> Any:
 
 
 def test_a_valid_value_has_no_errors():
-    validator = SchemaValidator.from_schema(INVOICE)
+    validator = SchemaValidator.from_schema(INVOICE_SCHEMA)
     value = {"number": "INV-7", "due": "2026-02-28", "lines": [{"what": "nails", "price": 3}]}
     assert validator.is_valid(value)
     assert validator.list_errors(value) == ()
@@ -74,10 +74,10 @@ def test_a_valid_value_has_no_errors():
     ],
 )
 def test_error_has_path_keyword_and_message(value, path, keyword, message):
-    (error,) = SchemaValidator.from_schema(INVOICE).list_errors(value)
+    (error,) = SchemaValidator.from_schema(INVOICE_SCHEMA).list_errors(value)
     assert (error.path, error.keyword) == (path, keyword)
     assert message in error.message
-    assert not SchemaValidator.from_schema(INVOICE).is_valid(value)
+    assert not SchemaValidator.from_schema(INVOICE_SCHEMA).is_valid(value)
 
 
 def test_paths_are_json_pointers():
@@ -88,8 +88,8 @@ def test_paths_are_json_pointers():
 
 def test_number_of_errors_is_limited():
     value = {"number": "INV-1", "lines": [{}] * 50}
-    assert len(SchemaValidator.from_schema(INVOICE).list_errors(value)) == 20
-    assert len(SchemaValidator.from_schema(INVOICE).list_errors(value, max_errors=3)) == 3
+    assert len(SchemaValidator.from_schema(INVOICE_SCHEMA).list_errors(value)) == 20
+    assert len(SchemaValidator.from_schema(INVOICE_SCHEMA).list_errors(value, max_errors=3)) == 3
 
 
 def test_messages_are_one_short_line_with_the_reason():
@@ -504,7 +504,7 @@ def test_later_changes_to_a_schema_have_no_effect():
 
 
 def test_validator_is_thread_safe():
-    schema = {"title": "threads", **INVOICE}
+    schema = {"title": "threads", **INVOICE_SCHEMA}
     validators: list[SchemaValidator] = []
     threads = [
         threading.Thread(

@@ -57,6 +57,7 @@ SOURCE = Source("software", "medium", 0.8)
 
 @pytest.fixture(scope="module")
 def gold() -> list[Sample]:
+    """Twelve shipped samples: a search result as text, and the content to extract from it."""
     return list(load_samples(GOLD_FILE, strict=True).samples)
 
 
@@ -149,7 +150,7 @@ def split_words(text: str) -> set[str]:
     return {word.strip(".-") for word in re.findall(r"[\w.@-]+", text.casefold())}
 
 
-# ---- conversion of all forms to one --------------------------------------------------------------
+# ---- conversion of all forms (SKN, typed JSON, flat JSON) to one ---------------------------------
 
 
 def test_typed_and_flat_content_convert_to_the_same_form() -> None:
@@ -366,7 +367,7 @@ def test_denied_fact_is_not_expected_in_a_chunk(rivers: KnowledgeBase) -> None:
     assert sample.expected == {}
 
 
-def test_chunk_gives_facts_whose_both_ends_it_names(rivers: KnowledgeBase) -> None:
+def test_chunk_gives_facts_of_which_it_names_both_ends(rivers: KnowledgeBase) -> None:
     chunks = [
         Chunk("c1", "The Rhine, which is 1,230 km long, ends in the North Sea."),
         Chunk("c2", "The Rhine is long."),

@@ -172,6 +172,7 @@ def test_unlicensed_claims_are_marked(guard: Guard, text: str, expected: str) ->
 )
 def test_wrong_types_are_never_licensed(kb: KnowledgeBase, guard: Guard, template: str) -> None:
     predicate = kb.resolve_predicate("flows into")
+    # Every fortieth claim, to limit the run time.
     claims = [claim for claim in kb.graph.iter_claims() if claim.pred == predicate][::40]
     for claim, kind in itertools.product(claims, ("a lake", "a country")):
         # A river that flows into a lake makes "a lake" a right type, so it is not tested.
@@ -192,13 +193,13 @@ def test_wrong_types_are_never_licensed(kb: KnowledgeBase, guard: Guard, templat
 def test_which_refers_to_the_preceding_name(kb: KnowledgeBase, guard: Guard) -> None:
     flows_into, has_tributary = map(kb.resolve_predicate, ("flows into", "has tributary"))
     mouths = {claim.subj: claim.obj for claim in kb.graph.iter_claims() if claim.pred == flows_into}
-    river_claims = [
+    tributary_claims = [
         claim
         for claim in kb.graph.iter_claims()
         if claim.pred == has_tributary and claim.subj in mouths
     ]
-    assert len(river_claims) > 50
-    for claim in river_claims[::5]:
+    assert len(tributary_claims) > 50
+    for claim in tributary_claims[::5]:
         river, tributary = (
             kb.verbaliser.render_term(claim.subj),
             kb.verbaliser.render_term(claim.obj),

@@ -38,20 +38,20 @@ def test_missing_judge_name_is_refused_with_advice() -> None:
 
 def test_another_model_may_judge() -> None:
     assert choose_judges(["ollama/llama3.3"], ANSWERER) == JudgeSelection(
-        ("ollama/llama3.3",), False
+        ("ollama/llama3.3",), same=False
     )
 
 
 def test_several_judges_are_separated_by_flags_or_commas() -> None:
-    expected = JudgeSelection(("ollama/a", "vllm/b"), False)
+    expected = JudgeSelection(("ollama/a", "vllm/b"), same=False)
     assert choose_judges(["ollama/a", "vllm/b"], ANSWERER) == expected
     assert choose_judges(["ollama/a, vllm/b,"], ANSWERER) == expected
 
 
 def test_answering_model_judges_only_on_request() -> None:
-    assert choose_judges([SAME_MODEL], ANSWERER) == JudgeSelection((ANSWERER,), True)
+    assert choose_judges([SAME_MODEL], ANSWERER) == JudgeSelection((ANSWERER,), same=True)
     assert choose_judges([SAME_MODEL, "vllm/b"], ANSWERER) == JudgeSelection(
-        (ANSWERER, "vllm/b"), True
+        (ANSWERER, "vllm/b"), same=True
     )
     with pytest.raises(SettingError, match="is the model that answers"):
         choose_judges([ANSWERER], ANSWERER)
@@ -91,7 +91,7 @@ def test_answering_model_may_come_from_the_environment(monkeypatch: pytest.Monke
 
 
 def test_judges_without_an_answering_model_only_need_names() -> None:
-    assert choose_judges(["vllm/b"], None) == JudgeSelection(("vllm/b",), False)
+    assert choose_judges(["vllm/b"], None) == JudgeSelection(("vllm/b",), same=False)
     with pytest.raises(ModelAccessError, match="no model is named"):
         choose_judges([SAME_MODEL], None)
 

@@ -39,6 +39,7 @@ GOLD_TABLE = {"E": {"YES": 200}, "C": {"NO": 400}, "U": {"UNKNOWN": 200}}
 def compute_headline_values(
     table: dict[str, dict[str, int]], policy: str = "published"
 ) -> list[float | None]:
+    """Returns AP, CVRR, FAR-NE, LA and accuracy."""
     counts = table_to_counts(table)
     return [
         metric.compute_value(counts)

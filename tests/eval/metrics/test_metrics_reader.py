@@ -91,7 +91,7 @@ def test_block_and_row_readers_agree(
     monkeypatch.setattr(reader, "_BLOCK_BYTES", block_bytes)
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
     assert by_blocks == by_rows
-    assert by_blocks[1][0] == "c000"
+    assert by_blocks[1][0] == "c000", "the first card id"
 
 
 def test_epoche_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_odd_lines_are_reported_by_number(
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
     assert by_blocks == by_rows
     if tail.strip():
-        # The file has 30 valid lines before the tail.
+        # The file has 30 valid lines before the tail. Index 1 holds the error message.
         assert "r.jsonl:31" in by_blocks[1]
 
 

@@ -114,6 +114,7 @@ def test_label_and_gold_replace_each_other(write_rows: RowWriter) -> None:
     no_label, no_gold = make_row(0), make_row(1)
     del no_label["label"], no_gold["gold"]
     observations = read_observations([write_rows([no_label, no_gold])])
+    # Codes of labels and golds: 0 for E and YES, 1 for C and NO, 2 for U and UNKNOWN.
     assert observations.labels.tolist() == observations.golds.tolist() == [0, 1]
 
 
@@ -124,7 +125,7 @@ def test_label_and_gold_disagreement_is_reported(write_rows: RowWriter) -> None:
     assert any("disagree on 1 cards" in note and "'c001'" in note for note in observations.notes)
 
 
-def test_epoche_rows_complete_rows_of_other_tools(write_rows: RowWriter) -> None:
+def test_epoche_rows_supply_what_rows_of_other_tools_lack(write_rows: RowWriter) -> None:
     foreign_file, epoche_file = (
         write_rows([make_row(0), make_row(1)], "a"),
         write_rows([make_epoche_row(n, system="two") for n in range(2)], "b"),
@@ -172,7 +173,7 @@ def test_epoche_rows_complete_rows_of_other_tools(write_rows: RowWriter) -> None
         ),
     ],
 )
-def test_invalid_rows_are_refused_by_name(
+def test_invalid_rows_are_refused_naming_the_file(
     write_rows: RowWriter,
     rows: list[dict[str, Any]],
     tail: str,
@@ -218,12 +219,15 @@ def test_two_files_of_one_system_are_distinguished(write_rows: RowWriter) -> Non
     )
     with pytest.raises(DuplicateIdError):
         read_observations([old_file, new_file])
-    assert list(read_observations([old_file, new_file], distinguish=True).preds) == [
+    assert list(read_observations([old_file, new_file], distinguish_equal_names=True).preds) == [
         "one@old",
         "one@new",
     ]
     other_file = write_rows([make_row(0, system="two")], "other.jsonl")
-    assert list(read_observations([old_file, other_file], distinguish=True).preds) == ["one", "two"]
+    assert list(read_observations([old_file, other_file], distinguish_equal_names=True).preds) == [
+        "one",
+        "two",
+    ]
 
 
 def test_manifests_declare_oracles_and_unfinished_runs(write_rows: RowWriter) -> None:

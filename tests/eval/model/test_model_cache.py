@@ -89,6 +89,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "another schema": {"schema": VerdictWithReason},
     "json_object": {"schema": VerdictWithReason, "structured": "json_object"},
 }
+"""Name → settings of the client, or arguments of the call, that differ from the base request."""
 
 
 def test_changed_request_has_its_own_entry(

@@ -116,6 +116,7 @@ def test_refused_mode_falls_back_once_and_is_recorded(
             assert client.params()["structured"] == "auto"
 
     asyncio.run(run_client())
+    # The first call tries the refused modes; the second and third need one request each.
     assert len(scripted_server.requests) == n_requests + 2
 
 

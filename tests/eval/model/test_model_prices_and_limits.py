@@ -62,7 +62,10 @@ def test_price_table_in_another_format_is_refused(raw: bytes) -> None:
 
 
 def measure_start_times(options: ClientOptions, calls: int, used: int = 0) -> list[float]:
-    """Returns the start times in seconds of ``calls`` calls of 400 bytes and 100 tokens each."""
+    """Returns the start times in seconds of ``calls`` calls of 400 bytes and 100 tokens each.
+
+    ``used`` is the number of tokens that the server counts per call; 0: as many as were reserved.
+    """
 
     async def run_calls() -> list[float]:
         limits = RateLimits(options)

@@ -1,4 +1,4 @@
-"""Tests the schemas that are sent to servers, and the strict parsing of replies."""
+"""Tests reply forms: the schema and instruction sent to servers, and the strict parsing."""
 
 from __future__ import annotations
 
@@ -155,5 +155,6 @@ def test_parsing_always_gives_a_value_or_a_reason(text: str) -> None:
 )
 def test_any_verdict_survives_a_round_trip(verdict: Verdict) -> None:
     text = msgspec.json.encode(verdict).decode()
+    # A reason that contains a fence makes a fenced reply ambiguous, so it may be refused.
     assert get_form(Verdict).read_reply(text).value == verdict
     assert get_form(Verdict).read_reply(f"```json\n{text}\n```").value == verdict or "```" in text

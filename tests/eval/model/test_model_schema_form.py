@@ -64,6 +64,7 @@ def test_strict_mode_is_requested_only_for_suitable_schemas(
     schema: dict[str, Any], strict: bool
 ) -> None:
     assert allows_strict(schema) is strict
+    # The part begins with a comma, because it is inserted into a request body.
     request_part = json.loads(b"{" + SchemaForm(schema).render_body_part("json_schema")[1:] + b"}")
     assert request_part["response_format"]["json_schema"]["strict"] is strict
 

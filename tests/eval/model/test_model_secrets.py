@@ -141,7 +141,7 @@ def test_command_shows_no_key_from_dotenv(scripted_server: ScriptedServer, tmp_p
         capture_output=True,
         check=False,
     )
-    assert result.returncode == 24
+    assert result.returncode == 24, "the exit code of a failed model call"
     assert b"HTTP 400" in result.stderr
     for key_form in list_key_forms(scripted_server.api_key):
         assert key_form not in result.stdout + result.stderr

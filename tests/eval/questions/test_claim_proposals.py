@@ -48,7 +48,7 @@ def test_names_and_predicates_are_linked_in_common_spellings(
     assert reader.read_claim(WordedClaim(*wording)) == (RHINE,)
 
 
-def test_values_and_types_are_claims(reader: ProposalReader) -> None:
+def test_value_and_type_wordings_are_read_as_claims(reader: ProposalReader) -> None:
     claims = reader.read_claim(
         WordedClaim("the Chari", "the mouth of X lies at an elevation of Y", "280 m")
     )
@@ -169,7 +169,7 @@ phrases = st.lists(pieces | st.text(max_size=8), max_size=4).map(" ".join)
 
 @given(phrases, phrases, phrases, phrases)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_words_give_one_claim_or_a_refusal(
+def test_any_words_give_claims_or_a_refusal(
     reader: ProposalReader, subject: str, predicate: str, object_: str, question: str
 ) -> None:
     result = reader.read_claim(WordedClaim(subject, predicate, object_))

@@ -63,7 +63,7 @@ def test_plain_question_becomes_a_statement(question: str, statement: str) -> No
         "",
     ],
 )
-def test_complex_question_is_framed_and_marked(question: str) -> None:
+def test_complex_question_is_quoted_in_a_frame(question: str) -> None:
     text, is_rephrased = convert_to_statement(question)
     assert not is_rephrased
     assert text == f"The answer to the question “{question}” is yes."

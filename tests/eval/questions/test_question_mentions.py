@@ -19,7 +19,7 @@ from kg.knowledge import KnowledgeBase
 from kg.words.labels import fold_text
 from kg.words.plain_text import list_words
 
-TTL = """
+GRAPH = """
 @prefix : <https://example.org/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -48,7 +48,7 @@ BASE = "https://example.org/"
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     folder: Path = tmp_path_factory.mktemp("linking")
-    (folder / "g.ttl").write_text(TTL, encoding="utf-8")
+    (folder / "g.ttl").write_text(GRAPH, encoding="utf-8")
     (folder / "s.ttl").write_text(SHAPES, encoding="utf-8")
     return KnowledgeBase.open(graph=[folder / "g.ttl"], shapes=[folder / "s.ttl"])
 
@@ -117,7 +117,7 @@ def test_context_resolves_homonyms(kb: KnowledgeBase) -> None:
     assert len(ambiguous_reading.claims) == 2
 
 
-def test_graph_without_labels_uses_default_words(kb: KnowledgeBase) -> None:
+def test_graph_without_a_wording_uses_default_words(kb: KnowledgeBase) -> None:
     parser = ClaimParser(kb)
     for question, obj in (
         ("Does the Thames flow into the North Sea?", BASE + "north"),

@@ -21,7 +21,7 @@ def reader(kb: KnowledgeBase) -> StatementReader:
 
 
 def list_claims(kb: KnowledgeBase, reading: Statement | ParseFailure) -> list[str]:
-    """Returns the claims in the domain's words; empty if the text was not parsed."""
+    """Returns the first reading of each claim in the domain's words; empty if none was parsed."""
     if isinstance(reading, ParseFailure):
         return []
     return [kb.verbaliser.render_clause(group[0]) for group in reading.claims]

@@ -27,9 +27,9 @@ def compute_rates_by_definition(scores: list[float], answerable: list[bool]) -> 
     if not answerable_scores or not unanswerable_scores:
         return math.nan, math.nan
     wins = [
-        1.0 if r > w else 0.5 if r == w else 0.0
-        for r in answerable_scores
-        for w in unanswerable_scores
+        1.0 if with_answer > without_answer else 0.5 if with_answer == without_answer else 0.0
+        for with_answer in answerable_scores
+        for without_answer in unanswerable_scores
     ]
     # Thresholds that at least 90 % of the answerable questions reach.
     thresholds = [
@@ -38,7 +38,7 @@ def compute_rates_by_definition(scores: list[float], answerable: list[bool]) -> 
         if sum(score >= threshold for score in answerable_scores) * 10 >= 9 * len(answerable_scores)
     ]
     threshold = max(thresholds)
-    false_positive_rate = sum(w >= threshold for w in unanswerable_scores) / len(
+    false_positive_rate = sum(score >= threshold for score in unanswerable_scores) / len(
         unanswerable_scores
     )
     return (math.nan if threshold == -math.inf else false_positive_rate), sum(wins) / len(wins)
@@ -64,16 +64,18 @@ def test_resamples_and_jackknife_match_their_definitions(
     resamples = ClusterResamples(len(rows), 5, 7)
     distribution = bootstrap_answerability(np.array(scores), np.array(answerable), resamples)
     ((_, draw_counts),) = resamples.iter_weights()
-    for row, counts in enumerate(draw_counts):
+    for draw, counts in enumerate(draw_counts):
         resample = [index for index, n in enumerate(counts) for _ in range(int(n))]
         expected = compute_rates_by_definition(
-            [scores[p] for p in resample], [answerable[p] for p in resample]
+            [scores[question] for question in resample],
+            [answerable[question] for question in resample],
         )
-        assert distribution.replicates[row].tolist() == pytest.approx(list(expected), nan_ok=True)
+        assert distribution.replicates[draw].tolist() == pytest.approx(list(expected), nan_ok=True)
     for omitted in range(len(rows)):
         remaining = [index for index in range(len(rows)) if index != omitted]
         expected = compute_rates_by_definition(
-            [scores[p] for p in remaining], [answerable[p] for p in remaining]
+            [scores[question] for question in remaining],
+            [answerable[question] for question in remaining],
         )
         assert distribution.jackknife[omitted].tolist() == pytest.approx(
             list(expected), nan_ok=True

@@ -40,7 +40,7 @@ QUESTIONS = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the questions about the chapters and three runs of them.
+    """A folder with the questions about the chapters, and three runs over the chapters.
 
     The runs are ``run``, ``plain`` (without canonical forms) and ``flat`` (without sections).
     """
@@ -188,7 +188,7 @@ def test_bytes_do_not_depend_on_the_hash_seed(folder: Path, tmp_path: Path) -> N
     assert len(outputs[0]) == 6
 
 
-def test_run_without_sections_has_three_components(folder: Path, tmp_path: Path) -> None:
+def test_run_without_sections_has_no_section_tree(folder: Path, tmp_path: Path) -> None:
     flags = ("--retriever", "ensemble", "--ablate")
     result = run_measure(folder, tmp_path, *flags, run="flat")
     assert result.code == 0, result.err
@@ -240,6 +240,7 @@ def test_previous_files_are_kept_if_writing_fails(folder: Path, tmp_path: Path) 
     out = tmp_path / "out"
     assert run_measure(folder, out, "--retriever", "kg").code == 0
     before = (out / "metrics.json").read_bytes()
+    # A folder that has the name of an output file, so that this file cannot be written.
     (out / "runs" / "section_tree.trec").mkdir()
     result = run_measure(folder, out, "--retriever", "section_tree")
     assert result.code == 15

@@ -38,7 +38,7 @@ def make_questions() -> list[Question]:
 
 def make_rankings(name: str, questions: list[Question]) -> Rankings:
     """Returns random rankings; bm25's best scores mostly reveal which questions have gold."""
-    rng = np.random.default_rng(len(name) + ord(name[0]))
+    rng = np.random.default_rng(len(name) + ord(name[0]))  # another seed for each retriever
     by_question: dict[str, dict[str, float]] = {}
     for question in questions:
         ids = [f"other {n}" for n in range(20)]
@@ -86,6 +86,7 @@ def test_holm_families_are_all_kinds_and_all_questions() -> None:
                 abs=1e-9,
             )
             if not all_questions and family:
+                # Six pairs of retrievers, for each kind that has gold.
                 assert len(family) == 6 * (len(KINDS) - 1)
 
 

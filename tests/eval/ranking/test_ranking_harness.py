@@ -30,15 +30,19 @@ PLAN = ResamplingPlan(resamples=400, seed=3)
 Keywords = dict[str, tuple[str, ...]]
 
 
-def make_questions(gold: str, *, unanswerable: int = 5) -> list[Question]:
-    """Returns one question per topic, which contains only the topic's first word."""
+def make_questions(gold_prefix: str, *, unanswerable: int = 5) -> list[Question]:
+    """Returns one question per topic.
+
+    Topic 3 has the words zorb3x and quux3y; its question contains only zorb3x. Its gold is the
+    passage ``far3`` or ``bridge3``, depending on ``gold_prefix``.
+    """
     answerable = [
         Question(
             id=f"q{n}",
             question=f"What about zorb{n}x?",
             kind="single-hop" if n % 2 else "multi-hop",
             split="dev" if n < TOPICS // 3 else "test",
-            gold=(f"{gold}{n}",),
+            gold=(f"{gold_prefix}{n}",),
         )
         for n in range(TOPICS)
     ]
@@ -181,8 +185,10 @@ def test_random_rankers_rarely_differ() -> None:
             )
             for name in ("a", "b")
         }
-        samples = QuestionScores(questions, pair, ClusterResamples(len(questions), 200, seed), 0.95)
-        comparisons = compare_retrievers(samples, [("a", "b")])
+        question_scores = QuestionScores(
+            questions, pair, ClusterResamples(len(questions), 200, seed), 0.95
+        )
+        comparisons = compare_retrievers(question_scores, [("a", "b")])
         false_alarms += any(
             comparison.better is not None
             and (comparison.group, comparison.measure) == (ALL_QUESTIONS, HEADLINE_METRIC)
@@ -195,15 +201,15 @@ def test_random_rankers_rarely_differ() -> None:
 def test_swapping_a_pair_only_flips_the_sign() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    samples = QuestionScores(
+    question_scores = QuestionScores(
         questions,
         rank_all(passages, keywords, questions),
         ClusterResamples(len(questions), 200, 1),
         0.95,
     )
     forward, backward = (
-        compare_retrievers(samples, [("kg", "bm25")]),
-        compare_retrievers(samples, [("bm25", "kg")]),
+        compare_retrievers(question_scores, [("kg", "bm25")]),
+        compare_retrievers(question_scores, [("bm25", "kg")]),
     )
     for comparison, swapped in zip(forward, backward, strict=True):
         assert comparison.p == swapped.p
@@ -322,6 +328,7 @@ def test_better_component_set_is_chosen() -> None:
     kg_rankings = rank_all(passages, keywords, questions)["kg"]
     bm25_rankings = rank_all(passages, {}, questions)["bm25"]
     component_sets = [
+        # A useless second component: it ranks like the first.
         {"bm25": bm25_rankings, "kg": bm25_rankings},
         {"bm25": bm25_rankings, "kg by PageRank": kg_rankings},
     ]

@@ -22,6 +22,7 @@ def test_lines_are_printed_every_ten_seconds(
     with RunProgress("kg", 18_000) as run_progress:
         for number in range(6_000):
             clock[0] += 1 / 128
+            # Answers 7 and 3,007 fail. From answer 3,000 on, a total of 0.25 USD has been spent.
             run_progress.count_answer(
                 failed=number % 3_000 == 7, spent_usd=None if number < 3_000 else 0.25
             )

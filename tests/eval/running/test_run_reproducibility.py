@@ -41,6 +41,7 @@ class PlainSystem:
         return {"of": self.name}
 
     def answer(self, card: CardView) -> Any:
+        # The questions are "is0?", "is1?" and so on.
         return REPLIES[(len(self.name) + int(card.question.rstrip("?")[2:])) % len(REPLIES)]
 
 

@@ -157,7 +157,7 @@ def test_server_fault_is_never_an_abstention(
         response = asyncio.run(ask_agent())
     except (ModelCallError, ModelAccessError):
         return
-    # The scripted replies have another form, so none can be parsed.
+    # The replies of the faults are not in the agent's format, so none can be parsed.
     assert (response.readable, response.abstained) == (False, None)
 
 
@@ -234,7 +234,7 @@ def test_instructions_in_notes_are_escaped(
     assert "\x1b" not in content
 
 
-def test_server_without_structured_output_gets_the_form_as_text(
+def test_agent_asks_for_plain_text_without_structured_output(
     scripted_server: ScriptedServer, open_scripted_client: ClientOpener
 ) -> None:
     def build_good_reply(request: ChatRequest) -> str:
@@ -247,7 +247,7 @@ def test_server_without_structured_output_gets_the_form_as_text(
     assert scripted_server.requests[-1].response_format == "text"
 
 
-# --- as published ---------------------------------------------------------------------------
+# --- as published: the prompts and parsing of the published benchmark -------------------------
 
 
 def test_as_published_uses_the_published_prompt(
@@ -323,7 +323,8 @@ def test_agent_reason_takes_text_and_values(
     )
     agent_reason({"claims": []}, QUESTION, scripted_model, published=True)
     assert 'Context:\n{\n  "claims": []\n}\n\n' in scripted_server.requests[-1].prompt
-    scripted_server.behave(edited_reply(lambda body: None, lambda request: "eight"))
+    unreadable_reply = edited_reply(lambda body: None, lambda request: "eight")
+    scripted_server.behave(unreadable_reply)
     response = agent_reason("notes", QUESTION, scripted_model)
     assert response.pop("problem")
     assert response == {"answer": "", "confidence": None, "reasoning": "", "abstained": None}

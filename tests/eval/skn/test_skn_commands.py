@@ -247,13 +247,13 @@ def test_commands_work_in_a_pipe() -> None:
 
 
 def test_schema_matches_the_parser() -> None:
-    published = json.loads(build_schema("skn"))
-    assert published["$schema"].endswith("2020-12/schema")
-    fields = published["$defs"]["Document"]
-    assert set(fields["properties"]) == set(to_json(REDIS))
-    assert fields["required"] == ["source", "facts"]
-    assert fields["additionalProperties"] is False
-    assert published["$defs"]["Fact"]["properties"]["confidence"] == {
+    schema = json.loads(build_schema("skn"))
+    assert schema["$schema"].endswith("2020-12/schema")
+    document_schema = schema["$defs"]["Document"]
+    assert set(document_schema["properties"]) == set(to_json(REDIS))
+    assert document_schema["required"] == ["source", "facts"]
+    assert document_schema["additionalProperties"] is False
+    assert schema["$defs"]["Fact"]["properties"]["confidence"] == {
         "type": "number",
         "minimum": 0.0,
         "maximum": 1.0,

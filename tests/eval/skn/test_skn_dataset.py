@@ -21,8 +21,8 @@ from retrieval.web_results import MAX_QUERY_LENGTH, FrozenQuery, WebResult, read
 SAMPLES = SHIPPED / "samples.json"
 SEARCH = SHIPPED / "search.jsonl"
 
-# Number of questions in each category, from the specification.
-COUNTS = {
+# Required number of questions in each category.
+QUESTIONS_PER_CATEGORY = {
     "diagnostic": 15,
     "optimization": 7,
     "architecture": 5,
@@ -69,8 +69,8 @@ def list_bodies(results: Sequence[WebResult]) -> list[str]:
     return [result.body for result in results]
 
 
-def test_counts_and_technologies_match_the_specification(samples: list[Sample]) -> None:
-    assert Counter(sample.category for sample in samples) == COUNTS
+def test_dataset_has_the_required_counts_and_technologies(samples: list[Sample]) -> None:
+    assert Counter(sample.category for sample in samples) == QUESTIONS_PER_CATEGORY
     assert sum(sample.answerable for sample in samples) == 42
     assert {name for sample in samples for name in sample.technologies} == TECHNOLOGIES
 
@@ -251,7 +251,7 @@ def test_question_surface_does_not_reveal_answerability(samples: list[Sample]) -
     assert find_leaks([sample.question for sample in samples], answerable) == []
 
 
-def test_audit_detects_a_planted_leak(samples: list[Sample]) -> None:
+def test_find_leaks_detects_a_planted_leak(samples: list[Sample]) -> None:
     answerable = [sample.answerable for sample in samples]
     leaky_questions = [
         sample.question if sample.answerable else f"{sample.question} See ticket XY-1, please."

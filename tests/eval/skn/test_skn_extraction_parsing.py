@@ -26,16 +26,16 @@ from eval.skn.pipelines import ALL_SECTIONS, PIPELINES, Pipeline
 ALL_PIPELINES = tuple(PIPELINES.values())
 
 
-units = st.floats(0, 1)
+fractions = st.floats(0, 1)
 levels = st.sampled_from(["low", "medium", "high"])
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
     lambda text: bool(text.strip())
 )
 documents = st.builds(
     Document,
-    st.builds(Source, words, levels, units),
-    st.lists(st.builds(Fact, st.sampled_from("!.~"), words, units), max_size=4).map(tuple),
-    st.none() | st.lists(st.builds(CausalLink, words, words, units), max_size=3).map(tuple),
+    st.builds(Source, words, levels, fractions),
+    st.lists(st.builds(Fact, st.sampled_from("!.~"), words, fractions), max_size=4).map(tuple),
+    st.none() | st.lists(st.builds(CausalLink, words, words, fractions), max_size=3).map(tuple),
     st.none() | st.lists(words, max_size=3).map(tuple),
     st.none() | st.builds(Risk, levels, levels),
 )
@@ -51,7 +51,7 @@ attributes = st.dictionaries(
 def generate_contents(draw: st.DrawFn, pipeline: Pipeline) -> ExtractionContent:
     if pipeline.typed:
         return drop_sections(draw(documents), *sorted(ALL_SECTIONS - pipeline.sections))
-    confidence = units if pipeline.confidence else st.none()
+    confidence = fractions if pipeline.confidence else st.none()
     return FlatExtraction(
         tuple(draw(st.lists(st.builds(Entity, words, words, attributes), max_size=2))),
         tuple(draw(st.lists(st.builds(Relationship, words, words, words), max_size=2))),
@@ -101,7 +101,7 @@ TEMPLATES = {
 
 @pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
 @pytest.mark.parametrize("pipeline", ALL_PIPELINES, ids=lambda p: p.name)
-def test_surrounding_text_is_tolerated_in_every_form(pipeline: Pipeline, template: str) -> None:
+def test_surrounding_text_is_tolerated_in_every_format(pipeline: Pipeline, template: str) -> None:
     example = build_example(pipeline)
     text = template.replace("{}", example)
     assert parse_content(text, pipeline, strict=True).content is None
@@ -207,19 +207,21 @@ INVALID_JSON: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "text", "error_start"), INVALID_JSON.values(), ids=INVALID_JSON)
+@pytest.mark.parametrize(
+    ("pipeline_name", "text", "error_start"), INVALID_JSON.values(), ids=INVALID_JSON
+)
 def test_json_problems_are_reported_with_their_position(
-    name: str, text: str, error_start: str
+    pipeline_name: str, text: str, error_start: str
 ) -> None:
     for strict in (True, False):
-        content, problem = parse_content(f"\n{text}", PIPELINES[name], strict=strict)
+        content, problem = parse_content(f"\n{text}", PIPELINES[pipeline_name], strict=strict)
         assert content is None
         assert problem is not None
         line = f"\n{text}".split("\n")[problem.line - 1]
         assert line[problem.column - 1 :].startswith(error_start), problem
 
 
-values: st.SearchStrategy[Any] = st.recursive(
+json_values: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(10**15), 10**15)
@@ -316,7 +318,7 @@ def test_ambiguous_keys_are_refused() -> None:
     )
 
 
-@given(values)
+@given(json_values)
 def test_valid_json_is_parsed_equally_in_both_modes(value: Any) -> None:
     text = json.dumps(value)
     try:
@@ -352,7 +354,7 @@ def test_trailing_comma_is_tolerated() -> None:
 # --- the JSON parser compared with the standard library --------------------------------------
 
 
-@given(values, st.sampled_from([None, 2]), st.booleans())
+@given(json_values, st.sampled_from([None, 2]), st.booleans())
 def test_json_is_parsed_like_the_standard_library(
     value: Any, indent: int | None, ascii_only: bool
 ) -> None:

@@ -225,7 +225,7 @@ def test_failed_call_raises_and_costs_are_logged(
         run_extractor(open_scripted_client, "skn")
 
 
-# --- as published ---------------------------------------------------------------------------
+# --- as published: the prompts and limits of the published benchmark --------------------------
 
 
 @pytest.mark.parametrize("name", ABLATION_PIPELINES)
@@ -292,28 +292,28 @@ def test_as_published_allows_only_the_six_published_pipelines(
 ) -> None:
     setting = Setting.as_published()
 
-    async def make_extractor(name: str) -> dict[str, Any]:
+    async def read_params(name: str) -> dict[str, Any]:
         async with open_scripted_client(setting) as client:
             return ModelExtractor(PIPELINES[name], client, setting).params()
 
     for name in ("json_meta", "skn_min"):
         with pytest.raises(SettingError, match="no such pipeline"):
-            asyncio.run(make_extractor(name))
-    params = asyncio.run(make_extractor("skn"))
+            asyncio.run(read_params(name))
+    params = asyncio.run(read_params("skn"))
     assert params["prompt"]["version"] == 0
     assert params["structured"] == "json_object"
     assert params["setting"]["published"] is True
 
 
 def test_params_differ_by_setting_and_pipeline(open_scripted_client: ClientOpener) -> None:
-    async def make_params(name: str, setting: Setting) -> str:
+    async def encode_params(name: str, setting: Setting) -> str:
         async with open_scripted_client(setting) as client:
             params = ModelExtractor(PIPELINES[name], client, setting).params()
             return msgspec.json.encode(params).decode()
 
     settings = (Setting(), Setting(show_question=False), Setting(words=100), Setting(max_tokens=9))
     encoded_params = {
-        asyncio.run(make_params(name, setting)) for name in PIPELINES for setting in settings
+        asyncio.run(encode_params(name, setting)) for name in PIPELINES for setting in settings
     }
     assert len(encoded_params) == len(PIPELINES) * len(settings)
 
@@ -327,6 +327,7 @@ def test_every_extractor_is_available_by_name(
     monkeypatch.setenv("EPOCHE_MODEL", scripted_model)
 
     def reply_with_example(request: ChatRequest) -> str:
+        # The longest example comes first, because it may contain a shorter one.
         return next(
             build_example(pipeline)
             for pipeline in sorted(PIPELINES.values(), key=lambda p: -len(build_example(p)))
@@ -356,7 +357,7 @@ def test_unreadable_extraction_is_an_error_and_not_empty(
 # --- a real server --------------------------------------------------------------------------
 
 
-def test_real_server_accepts_every_form(
+def test_real_server_accepts_the_requests_of_every_pipeline(
     llama_server: LlamaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The model is random: this tests that requests are accepted and replies recorded.

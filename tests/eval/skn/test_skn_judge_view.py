@@ -40,10 +40,10 @@ HOSTILE = st.one_of(
 
 
 def build_user_message(
-    view: JudgeView, kind: object = ACCURACY, vote: int = 0, key: str = "k"
+    view: JudgeView, kind: object = ACCURACY, vote: int = 0, seed_key: str = "k"
 ) -> str:
     assert hasattr(kind, "prompt")
-    system, user = view.build_messages(kind.prompt, key, vote)
+    system, user = view.build_messages(kind.prompt, seed_key, vote)
     assert (system["role"], user["role"]) == ("system", "user")
     assert system["content"] == kind.prompt.system
     return user["content"]
@@ -110,11 +110,12 @@ def test_content_of_an_answer_is_kept(text: str) -> None:
 
 
 @given(HOSTILE, st.text(max_size=20))
-def test_order_depends_on_key_and_vote_only(answer: str, key: str) -> None:
+def test_block_order_depends_on_the_vote_and_not_on_the_answer(answer: str, seed_key: str) -> None:
     def list_block_names(text: str, vote: int) -> list[str]:
         view = JudgeView.from_answer("q", text, "t", SOURCES)
         return [
-            name for name, _ in BLOCK.findall(build_user_message(view, HALLUCINATION, vote, key))
+            name
+            for name, _ in BLOCK.findall(build_user_message(view, HALLUCINATION, vote, seed_key))
         ]
 
     orders = [list_block_names(answer, vote) for vote in range(6)]

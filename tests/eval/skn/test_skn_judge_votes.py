@@ -24,33 +24,33 @@ VOTES = st.lists(st.one_of(st.none(), st.booleans()), max_size=9)
 
 
 @st.composite
-def generate_hallucination_votes(draw: st.DrawFn) -> HallucinationVote:
+def generate_hallucination_vote(draw: st.DrawFn) -> HallucinationVote:
     total = draw(st.integers(0, 12))
     claims = tuple(f"claim {n}" for n in range(draw(st.integers(0, total))))
     return HallucinationVote(total, claims, draw(st.floats(0, 1)), bool(claims))
 
 
 @given(VOTES, st.integers(1, 5))
-def test_majority_decides(votes: list[bool | None], planned: int) -> None:
-    verdict = majority_vote(votes, planned)
+def test_majority_decides(votes: list[bool | None], planned_count: int) -> None:
+    verdict = majority_vote(votes, planned_count)
     yes, no = votes.count(True), votes.count(False)
     if verdict is not None:
         assert (yes > no) == verdict
-        assert 2 * (yes + no) >= planned
+        assert 2 * (yes + no) >= planned_count
     else:
-        assert yes == no or 2 * (yes + no) < planned
+        assert yes == no or 2 * (yes + no) < planned_count
     # Order does not matter, and inverting every vote inverts the verdict.
-    assert majority_vote(votes[::-1], planned) == verdict
+    assert majority_vote(votes[::-1], planned_count) == verdict
     inverted_verdict = majority_vote(
-        [None if vote is None else not vote for vote in votes], planned
+        [None if vote is None else not vote for vote in votes], planned_count
     )
     assert inverted_verdict == (None if verdict is None else not verdict)
 
 
 @given(VOTES, st.integers(1, 5))
-def test_failed_vote_is_ignored(votes: list[bool | None], planned: int) -> None:
+def test_failed_vote_is_ignored(votes: list[bool | None], planned_count: int) -> None:
     assert is_tied(votes) == is_tied([*votes, None])
-    assert majority_vote([*votes, None], planned) == majority_vote(votes, planned)
+    assert majority_vote([*votes, None], planned_count) == majority_vote(votes, planned_count)
 
 
 def test_tie_of_two_votes_is_decided_by_a_third() -> None:
@@ -65,16 +65,14 @@ def test_tie_of_two_votes_is_decided_by_a_third() -> None:
     assert majority_vote([True, None, None], 3) is None
 
 
-@given(
-    st.lists(st.one_of(st.none(), generate_hallucination_votes()), max_size=7), st.integers(1, 4)
-)
+@given(st.lists(st.one_of(st.none(), generate_hallucination_vote()), max_size=7), st.integers(1, 4))
 def test_medians_of_counts_never_contradict_each_other(
-    votes: list[HallucinationVote | None], planned: int
+    votes: list[HallucinationVote | None], planned_count: int
 ) -> None:
-    combined = combine_hallucination(votes, planned)
+    combined = combine_hallucination(votes, planned_count)
     valid_votes = [vote for vote in votes if vote is not None]
     assert combined.votes == tuple(votes)
-    if not has_enough_votes(len(valid_votes), planned):
+    if not has_enough_votes(len(valid_votes), planned_count):
         assert (combined.total_claims, combined.fabricated, combined.severity) == (None, None, None)
         assert combined.detected is None
         return

@@ -37,8 +37,8 @@ def test_every_sample_gets_the_answer_of_another_sample(truths: dict[str, str], 
     for name, wrong_answer in wrong_answers.items():
         assert normalise_phrase(wrong_answer) != normalise_phrase(truths[name])
         assert wrong_answer in truths.values()
-    kinds = {normalise_phrase(truth) for truth in truths.values()}
-    assert set(wrong_answers) == (set(truths) if len(kinds) > 1 else set())
+    distinct_truths = {normalise_phrase(truth) for truth in truths.values()}
+    assert set(wrong_answers) == (set(truths) if len(distinct_truths) > 1 else set())
 
 
 def test_every_answer_is_used_once_in_a_seeded_order() -> None:
@@ -75,7 +75,7 @@ class ScriptedJudges:
         )
 
 
-def test_anchor_keeps_planned_votes_and_reasons() -> None:
+def test_anchor_keeps_only_planned_votes_and_failure_reasons() -> None:
     judges = ScriptedJudges({"right": (True, False, True), "wrong": (None, False)}, True)
 
     def judge_anchor(wrong_answer: str | None) -> AnchorRow:
@@ -206,10 +206,12 @@ def test_verdicts_of_different_panels_are_not_mixed() -> None:
 
 
 def test_agreement_on_hallucination_and_groundedness() -> None:
-    def make_counts(first: int, second: int, *groundedness_values: float | None) -> Verdicts:
+    def make_claim_verdicts(
+        first_fabricated: int, second_fabricated: int, *groundedness_values: float | None
+    ) -> Verdicts:
         votes = tuple(
             HallucinationVote(3, ("a",) * count, 0.1 * count, bool(count))
-            for count in (first, second)
+            for count in (first_fabricated, second_fabricated)
         )
         return Verdicts(
             planned_votes=2,
@@ -221,7 +223,11 @@ def test_agreement_on_hallucination_and_groundedness() -> None:
         )
 
     agreement = measure_agreement(
-        [make_counts(1, 2, 0.75, 0.5), make_counts(0, 0, 1.0, 1.0), make_counts(0, 1, None, 0.5)]
+        [
+            make_claim_verdicts(1, 2, 0.75, 0.5),
+            make_claim_verdicts(0, 0, 1.0, 1.0),
+            make_claim_verdicts(0, 1, None, 0.5),
+        ]
     )
     assert agreement.hallucination.agreed == pytest.approx(2 / 3)
     # Yes-yes, no-no, no-yes: observed 2/3, by chance (1·2 + 2·1) / 9, so κ = (6 - 4) / (9 - 4).

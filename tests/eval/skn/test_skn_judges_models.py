@@ -39,8 +39,6 @@ JUDGE_PHRASES = {
     "look for claims": "hallucination",
     "how well": "groundedness",
 }
-
-
 """Phrases of the system prompts, by which the judge of a request is recognised."""
 
 
@@ -230,13 +228,13 @@ def test_failed_vote_is_counted_and_the_other_decides(
 def test_counts_are_medians_of_votes(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    def count_claims(total: int, *claims: str, severity: float) -> dict[str, Any]:
+    def make_reply(total: int, *claims: str, severity: float) -> dict[str, Any]:
         return {"total_claims": total, "fabricated_claims": claims, "severity": severity}
 
     three_votes = {
-        0: count_claims(3, severity=0),
-        1: count_claims(6, "a", "b", severity=0.5),
-        2: count_claims(4, "a", severity=0.25),
+        0: make_reply(3, severity=0),
+        1: make_reply(6, "a", "b", severity=0.5),
+        2: make_reply(4, "a", severity=0.25),
     }
     scripted_server.behave(make_behaviour({"hallucination": choose_reply_by_seed(three_votes)}))
     median_of_three = judge_answer(options, repeats=3)[0].hallucination
@@ -247,8 +245,8 @@ def test_counts_are_medians_of_votes(
     )
     assert (median_of_three.fabricated_claims, median_of_three.detected) == (("a",), True)
     two_votes = {
-        0: count_claims(3, "a", severity=0.25),
-        1: count_claims(6, "a", "b", "c", severity=0.75),
+        0: make_reply(3, "a", severity=0.25),
+        1: make_reply(6, "a", "b", "c", severity=0.75),
     }
     scripted_server.behave(make_behaviour({"hallucination": choose_reply_by_seed(two_votes)}))
     median_of_two = judge_answer(options, repeats=2)[0].hallucination
@@ -384,6 +382,7 @@ def test_several_models_vote_and_one_decides(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
     def build_reply(request: ChatRequest) -> Any:
+        # With one repeat, the planned votes have seed 100 and the deciding vote has seed 101.
         is_deciding_vote = request.body["seed"] == 101
         return {"correct": is_deciding_vote or request.body["model"] == "one"}
 

@@ -1,4 +1,4 @@
-"""Tests the published judges: their prompts and inputs, and strict parsing of their replies."""
+"""Tests the judges of the published benchmark: prompts, inputs and strict parsing of replies."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def make_observation(sample: int, pipeline: str, **changes: Any) -> Observation:
     """Returns a judged answer to an answerable sample, with the given changes."""
     base: dict[str, Any] = {
         **{"category": "diagnostic", "answerable": True, "outcome": "ANSWERED"},
-        **{"read_by": "field", "correct": True, "confidence": 0.9, "detected": False},
+        **{"abstention_source": "field", "correct": True, "confidence": 0.9, "detected": False},
         **{"claims": 4.0, "fabricated": 0.0, "severity": 0.0, "groundedness": 1.0},
         "unsupported": 0.0,
     }
@@ -83,7 +83,7 @@ def test_minimum_detectable_effect_is_at_least_the_mcnemar_floor() -> None:
 
 def test_only_answers_are_calibrated_and_outcomes_are_counted() -> None:
     """Abstentions may have verdicts too, because the published code judges them."""
-    failure_fields: dict[str, Any] = {"to_judge": False, "correct": None, "confidence": None}
+    failure_fields: dict[str, Any] = {"has_answer_text": False, "correct": None, "confidence": None}
     rows = [
         *(make_observation(sample, "skn") for sample in range(4)),
         make_observation(4, "skn", outcome="ABSTAINED", correct=False, confidence=0.8),

@@ -82,6 +82,7 @@ def test_published_mode_uses_the_published_judges(
     assert metrics["hallucination_rate"] == pytest.approx(0.6667)
     assert metrics["normalized_hallucination"] == pytest.approx(0.1667)
     assert metrics["groundedness"] == pytest.approx(0.5333)
+    # Each judge votes once: three judges on the answer, and two on the abstention.
     assert len(list_requests(scripted_server)) == 3 + 2
 
 

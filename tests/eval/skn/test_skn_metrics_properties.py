@@ -21,7 +21,9 @@ CATEGORIES = ("diagnostic", "misleading")
 
 
 @st.composite
-def generate_answers(draw: st.DrawFn, sample: int, pipeline: str, answerable: bool) -> Observation:
+def generate_observation(
+    draw: st.DrawFn, sample: int, pipeline: str, answerable: bool
+) -> Observation:
     """Generates any possible row, including partly judged ones."""
     outcome = draw(st.sampled_from(OUTCOME_CHOICES))
     base = Observation(
@@ -36,7 +38,7 @@ def generate_answers(draw: st.DrawFn, sample: int, pipeline: str, answerable: bo
     )
     if base.failed:
         return base
-    share = st.none() | st.sampled_from([0.0, 0.25, 0.7, 1.0])
+    shares = st.none() | st.sampled_from([0.0, 0.25, 0.7, 1.0])
     claims = draw(st.none() | st.integers(0, 5))
     return msgspec.structs.replace(
         base,
@@ -47,9 +49,9 @@ def generate_answers(draw: st.DrawFn, sample: int, pipeline: str, answerable: bo
         detected=draw(st.none() | st.booleans()),
         claims=claims,
         fabricated=None if claims is None else draw(st.integers(0, claims)),
-        severity=draw(share),
-        groundedness=None if claims == 0 else draw(share),
-        unsupported=None if claims == 0 else draw(share),
+        severity=draw(shares),
+        groundedness=None if claims == 0 else draw(shares),
+        unsupported=None if claims == 0 else draw(shares),
         makes_no_claims=claims == 0,
     )
 
@@ -60,7 +62,7 @@ def generate_runs(draw: st.DrawFn) -> list[Observation]:
     rows: list[Observation] = []
     for sample in range(draw(st.integers(1, 9))):
         answerable = draw(st.sampled_from([True, True, False]))
-        rows += [draw(generate_answers(sample, pipeline, answerable)) for pipeline in PIPELINES]
+        rows += [draw(generate_observation(sample, pipeline, answerable)) for pipeline in PIPELINES]
     return rows
 
 

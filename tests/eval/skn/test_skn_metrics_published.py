@@ -1,4 +1,7 @@
-"""Tests the published metrics against manual values and a reference implementation written here."""
+"""Tests the metrics of the published benchmark, which ``mode="published"`` computes.
+
+They are compared with manual values and with a reference implementation written here.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +60,15 @@ def compute_reference_ece(confidences: list[float], correct: list[float]) -> flo
     error: float = 0.0
     for bin_index in range(10):
         bin_pairs = [
-            (c, r)
-            for c, r in zip(confidences, correct, strict=True)
-            if edges[bin_index] <= c
-            and (c < edges[bin_index + 1] or (bin_index == 9 and c <= edges[10]))
+            (confidence, is_correct)
+            for confidence, is_correct in zip(confidences, correct, strict=True)
+            if edges[bin_index] <= confidence
+            and (confidence < edges[bin_index + 1] or (bin_index == 9 and confidence <= edges[10]))
         ]
         if bin_pairs:
-            gap = np.mean([r for _, r in bin_pairs]) - np.mean([c for c, _ in bin_pairs])
+            gap = np.mean([is_correct for _, is_correct in bin_pairs]) - np.mean(
+                [confidence for confidence, _ in bin_pairs]
+            )
             error += float(len(bin_pairs) / len(confidences) * abs(gap))
     return error
 
@@ -123,7 +128,10 @@ def test_three_edge_confidences_fall_one_bin_low() -> None:
 )
 @settings(deadline=None, max_examples=100)
 def test_calibration_error_matches_the_published_one(replies: list[tuple[float, bool]]) -> None:
-    confidences, correct = [c for c, _ in replies], [float(r) for _, r in replies]
+    confidences, correct = (
+        [confidence for confidence, _ in replies],
+        [float(is_correct) for _, is_correct in replies],
+    )
     assert compute_published_ece(np.array(confidences), np.array(correct)) == pytest.approx(
         compute_reference_ece(confidences, correct), abs=1e-12
     )
@@ -152,7 +160,7 @@ def make_wide_row(
     score: float | None = 1.0,
     unsupported: float | None = 0.0,
 ) -> dict[str, Any]:
-    """Returns a row in the published format."""
+    """Returns a row in the published format: one row per sample, with the columns ``skn_…``."""
     return {
         "id": f"s{number}",
         "category": "diagnostic",
@@ -211,10 +219,10 @@ def test_unreadable_rows_count_as_published() -> None:
     rows[0]["skn_groundedness"] = None
     rows[0]["skn_hallucination"] = None
     published_metrics = compute_published_keys(rows, "skn")
-    assert published_metrics["accuracy"] == 0.5  # wrong
-    assert published_metrics["hallucination_rate"] == 0.0  # favourable
+    assert published_metrics["accuracy"] == 0.5  # counted as wrong
+    assert published_metrics["hallucination_rate"] == 0.0  # counted as free of hallucinations
     assert published_metrics["normalized_hallucination"] == 0.0
-    assert published_metrics["groundedness"] == 0.5  # unfavourable
+    assert published_metrics["groundedness"] == 0.5  # counted as not grounded
     assert published_metrics["unsupported_fraction"] == 0.5
     default_metrics = calculate_metrics(rows, ["skn"])["skn"]
     assert default_metrics["accuracy"] == 1.0
@@ -233,7 +241,7 @@ def compute_reference_metrics(rows: list[dict[str, Any]]) -> dict[str, Any]:
     answerable_rows = [row for row in rows if row["answerable"]]
     correct = [1.0 if row["skn_correct"] else 0.0 for row in answerable_rows]
     confidences = [row["skn_confidence"] for row in answerable_rows]
-    shares = [
+    fabricated_shares = [
         len(row["skn_hallucination"]["fabricated_claims"])
         / max(row["skn_hallucination"]["total_claims"], 1)
         for row in rows
@@ -242,7 +250,9 @@ def compute_reference_metrics(rows: list[dict[str, Any]]) -> dict[str, Any]:
     has_phrase = [
         any(phrase in row["skn_answer"].lower() for phrase in ABSTENTION_PHRASES) for row in rows
     ]
-    hits = sum(s and not row["answerable"] for s, row in zip(has_phrase, rows, strict=True))
+    hits = sum(
+        abstains and not row["answerable"] for abstains, row in zip(has_phrase, rows, strict=True)
+    )
     unanswerable = len(rows) - len(answerable_rows)
     precision = hits / sum(has_phrase) if sum(has_phrase) else 0.0
     recall = hits / unanswerable if unanswerable else 0.0
@@ -268,10 +278,18 @@ def compute_reference_metrics(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "ece": round(compute_reference_ece(confidences, correct), 4) if confidences else 0.0,
         "avg_confidence": mean_or_zero(confidences),
         "confidence_when_correct": mean_or_zero(
-            [c for c, r in zip(confidences, correct, strict=True) if r]
+            [
+                confidence
+                for confidence, is_correct in zip(confidences, correct, strict=True)
+                if is_correct
+            ]
         ),
         "confidence_when_wrong": mean_or_zero(
-            [c for c, r in zip(confidences, correct, strict=True) if not r]
+            [
+                confidence
+                for confidence, is_correct in zip(confidences, correct, strict=True)
+                if not is_correct
+            ]
         ),
         "hallucination_rate": mean_or_zero(
             [float(row["skn_hallucination"]["hallucination_detected"]) for row in rows]
@@ -279,8 +297,8 @@ def compute_reference_metrics(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "hallucination_severity": mean_or_zero(
             [row["skn_hallucination"]["hallucination_severity"] for row in rows]
         ),
-        "normalized_hallucination": mean_or_zero(shares),
-        "normalized_hallucination_ci": interval_or_zero(shares),
+        "normalized_hallucination": mean_or_zero(fabricated_shares),
+        "normalized_hallucination_ci": interval_or_zero(fabricated_shares),
         "groundedness": mean_or_zero(scores),
         "groundedness_ci": interval_or_zero(scores),
         "unsupported_fraction": mean_or_zero(

@@ -39,7 +39,7 @@ def make_observation(sample: object, pipeline: str = "skn", **changes: Any) -> O
         "category": "diagnostic",
         "answerable": True,
         "outcome": "ANSWERED",
-        "read_by": "field",
+        "abstention_source": "field",
         "correct": True,
         "confidence": 0.9,
         "detected": False,
@@ -108,7 +108,7 @@ def test_hallucination_metrics_are_averages_and_null_without_claims() -> None:
     rows = [
         make_observation(1, claims=4.0, fabricated=1.0, detected=True, severity=0.4),
         make_observation(2, claims=1.0, fabricated=1.0, detected=True, severity=1.0),
-        make_observation(3, claims=0.0, claims_nothing=True, groundedness=None, unsupported=None),
+        make_observation(3, claims=0.0, makes_no_claims=True, groundedness=None, unsupported=None),
     ]
     metrics = measure_metrics(rows)
     assert metrics["normalized_hallucination"].value == pytest.approx((0.25 + 1) / 2)
@@ -120,7 +120,7 @@ def test_hallucination_metrics_are_averages_and_null_without_claims() -> None:
     assert metrics["groundedness"].n == 2
     assert all(metrics[name].missing == 0 for name in ("groundedness", "hallucination_rate"))
     metrics_without_claims = measure_metrics(
-        [make_observation(1, claims=0.0, claims_nothing=True, groundedness=None, unsupported=None)]
+        [make_observation(1, claims=0.0, makes_no_claims=True, groundedness=None, unsupported=None)]
     )
     for name in ("normalized_hallucination", "normalized_hallucination_micro", "groundedness"):
         assert metrics_without_claims[name].value is None
@@ -159,7 +159,7 @@ def test_abstention_metrics_and_bounds_match_manual_values() -> None:
         ),
         make_observation(3, answerable=False, correct=None),
         make_failed_observation(4, answerable=False),
-        make_observation(5, outcome="ABSTAINED", correct=None, read_by="text"),
+        make_observation(5, outcome="ABSTAINED", correct=None, abstention_source="text"),
         *(make_observation(n) for n in range(6, 10)),
         make_failed_observation(10),
     ]
@@ -176,8 +176,8 @@ def test_abstention_metrics_and_bounds_match_manual_values() -> None:
     assert (metrics["abstention_recall"].worst, metrics["abstention_recall"].best) == (0.6, 0.8)
     assert metrics["abstention_f1"].worst == pytest.approx(6 / 10)
     assert metrics["abstention_f1"].best == pytest.approx(8 / 10)
-    cells = (outcomes.true_positives, outcomes.false_positives, outcomes.false_negatives)
-    assert (*cells, outcomes.true_negatives) == (3, 1, 1, 4)
+    confusion_counts = (outcomes.true_positives, outcomes.false_positives, outcomes.false_negatives)
+    assert (*confusion_counts, outcomes.true_negatives) == (3, 1, 1, 4)
     assert outcomes.abstention_read == {"field": 8, "text": 1}
     assert any("1 of skn" in note and "by their wording" in note for note in report.notes)
     metrics_without_abstentions = measure_metrics(
@@ -213,8 +213,9 @@ def test_calibrated_system_has_a_nonzero_expected_error(n: int, expected: float)
     # The expected errors are those of a system whose confidences are uniform on [.5, 1].
     confidences = np.random.default_rng(1).uniform(0.5, 1.0, n)
     rows = [
-        make_observation(k, confidence=float(c), correct=bool(k % 4))
-        for k, c in enumerate(confidences)
+        # Three of four answers are right, which is the mean confidence.
+        make_observation(number, confidence=float(confidence), correct=bool(number % 4))
+        for number, confidence in enumerate(confidences)
     ]
     report = measure_observations(rows, PLAN)
     calibration = report.pipelines["skn"].calibration
@@ -343,6 +344,7 @@ def test_categories_partition_the_samples() -> None:
 
 def test_holm_adjusts_over_the_pairs_of_each_metric() -> None:
     rows = [
+        # Only json is ever wrong, on 8 of the 24 samples.
         make_observation(n, name, correct=n >= 8 * (name == "json"))
         for name in FAIR_ABLATION_PIPELINES
         for n in range(24)
@@ -568,6 +570,7 @@ def test_uncounted_costs_are_null() -> None:
 
 
 def test_long_and_wide_rows_give_the_same_values() -> None:
+    # A long row is one answer of one pipeline; a wide row has the answers of all pipelines.
     rows = [
         make_row(),
         make_row(id="s2", verdicts=Verdicts(correct=False)),

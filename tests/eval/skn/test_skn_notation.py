@@ -27,7 +27,7 @@ CANONICAL = """\
   - how many keys there are
 @risk misdirection:low | missing_context:medium
 [/SKN]"""
-SMALL = "[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n[/SKN]"
+SMALLEST_TEXT = "[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n[/SKN]"
 DOCS = Path(__file__).parents[3] / "docs" / "skn.md"
 
 
@@ -51,17 +51,17 @@ def test_every_documented_skn_block_is_valid() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        SMALL + "\n",
-        SMALL.replace("\n", "\r\n"),
-        SMALL.replace("\n@facts\n", "\n\n\n@facts\n\n"),
-        SMALL.replace("0.5", "0.500"),
-        SMALL.replace("web", '"web"'),
-        SMALL.replace("web", '"w\\u0065b"'),
+        SMALLEST_TEXT + "\n",
+        SMALLEST_TEXT.replace("\n", "\r\n"),
+        SMALLEST_TEXT.replace("\n@facts\n", "\n\n\n@facts\n\n"),
+        SMALLEST_TEXT.replace("0.5", "0.500"),
+        SMALLEST_TEXT.replace("web", '"web"'),
+        SMALLEST_TEXT.replace("web", '"w\\u0065b"'),
     ],
 )
 def test_other_spellings_give_the_same_document(text: str) -> None:
     assert parse(text) == make_document()
-    assert serialize(parse(text)) == SMALL
+    assert serialize(parse(text)) == SMALLEST_TEXT
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,10 @@ def test_other_spellings_give_the_same_document(text: str) -> None:
         ("@risk misdirection:low | missing_context:high\n", "risk", Risk("low", "high")),
     ],
 )
-def test_sections_are_optional(section: str, field: str, value: object) -> None:
-    assert parse(SMALL.replace("[/SKN]", section + "[/SKN]")) == make_document(**{field: value})
+def test_optional_sections_are_parsed(section: str, field: str, value: object) -> None:
+    assert parse(SMALLEST_TEXT.replace("[/SKN]", section + "[/SKN]")) == make_document(
+        **{field: value}
+    )
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ ALL_PIPELINES = tuple(PIPELINES.values())
 SETTINGS = (Setting(), Setting(show_question=False, words=90, max_tokens=400))
 
 
-def build_prompt_without_form(pipeline: Pipeline, setting: Setting) -> str:
+def build_prompt_without_format(pipeline: Pipeline, setting: Setting) -> str:
     """Returns an extractor's system message without the format description."""
     system = build_extraction_prompt(pipeline, setting).system
     form_description = describe_form(pipeline)
@@ -49,19 +49,19 @@ def build_prompt_without_form(pipeline: Pipeline, setting: Setting) -> str:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_all_extractor_prompts_differ_only_in_the_form(setting: Setting) -> None:
-    texts = {build_prompt_without_form(pipeline, setting) for pipeline in ALL_PIPELINES}
+def test_extractor_prompts_differ_only_in_the_format_description(setting: Setting) -> None:
+    texts = {build_prompt_without_format(pipeline, setting) for pipeline in ALL_PIPELINES}
     assert len(texts) == 1
     (text,) = texts
     assert format_rules(setting) in text
     assert f"at most {setting.words} words" in text
     assert text.endswith(DATA_ONLY)
-    # The rest of the prompt names no form, notation or pipeline.
+    # The rest of the prompt names no format, notation or pipeline.
     assert not re.search(r"json|skn|@\w|confidence|\bgaps?\b", text, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_no_form_description_contains_extra_rules(setting: Setting) -> None:
+def test_no_format_description_contains_extra_rules(setting: Setting) -> None:
     # The published prompts gave such instructions to only one of the compared formats.
     unfair_hints = re.compile(
         r"\b(words|tokens|concise|compact|short|order|first|infer\w*|fabricat\w*|do not|must)\b",
@@ -78,8 +78,8 @@ def test_the_question_is_shown_to_all_extractors_or_to_none(show_question: bool)
     question, text = "Why does pod <7> & its twin restart?", "A text.\nOf two lines."
     contents = set()
     for pipeline in ALL_PIPELINES:
-        data = {"text": text, **({"question": question} if show_question else {})}
-        system, user = build_extraction_prompt(pipeline, setting).build_messages(**data)
+        block_texts = {"text": text, **({"question": question} if show_question else {})}
+        system, user = build_extraction_prompt(pipeline, setting).build_messages(**block_texts)
         assert ("<question>" in system["content"].replace(DATA_ONLY, "")) is show_question
         contents.add(user["content"])
     (content,) = contents
@@ -88,24 +88,24 @@ def test_the_question_is_shown_to_all_extractors_or_to_none(show_question: bool)
 
 
 def test_shared_elements_are_explained_in_the_same_words() -> None:
-    typed = [pipeline for pipeline in ALL_PIPELINES if pipeline.typed]
-    descriptions = {p.name: describe_form(p).split("In it, ")[1] for p in typed}
+    typed_pipelines = [pipeline for pipeline in ALL_PIPELINES if pipeline.typed]
+    descriptions = {p.name: describe_form(p).split("In it, ")[1] for p in typed_pipelines}
     assert descriptions["skn"] == descriptions["json_meta"]
-    # An ablated form contains only parts of the full one.
+    # The description of an ablated format contains only parts of the full description.
     for name, text in descriptions.items():
         parts = re.split(r"[;.] ", text.removesuffix("."))
         assert all(part in descriptions["skn"] for part in parts), name
-    for first, second in combinations(typed, 2):
+    for first, second in combinations(typed_pipelines, 2):
         if first.sections == second.sections:
             assert descriptions[first.name] == descriptions[second.name]
 
 
 @pytest.mark.parametrize("pipeline", ALL_PIPELINES, ids=lambda p: p.name)
-def test_example_of_each_form_is_parsed(pipeline: Pipeline) -> None:
+def test_example_of_each_format_is_parsed(pipeline: Pipeline) -> None:
     parsed = parse_content(build_example(pipeline), pipeline, strict=True)
     assert parsed.problem is None
     assert build_example(pipeline) in describe_form(pipeline)
-    # The placeholder texts are the same in every form.
+    # The placeholder texts are the same in every format.
     for text in ("the most important thing the text says", "a supporting detail"):
         assert text in build_example(pipeline)
 
@@ -171,13 +171,16 @@ def test_agent_prompt_names_no_format() -> None:
 
 
 def test_documentation_shows_the_current_prompts_and_pipelines() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "skn.md").read_text("utf-8")
-    assert f"```text\n{build_extraction_prompt(PIPELINES['skn'], Setting()).system}\n```" in page
-    assert f"```text\n{AGENT_PROMPT.system}\n```" in page
+    documentation = (Path(__file__).parents[3] / "docs" / "skn.md").read_text("utf-8")
+    assert (
+        f"```text\n{build_extraction_prompt(PIPELINES['skn'], Setting()).system}\n```"
+        in documentation
+    )
+    assert f"```text\n{AGENT_PROMPT.system}\n```" in documentation
     for name in ("json_conf", "json_meta"):
-        assert f"```json\n{build_example(PIPELINES[name])}\n```" in page
+        assert f"```json\n{build_example(PIPELINES[name])}\n```" in documentation
     for name, pipeline in PIPELINES.items():
-        assert f"| `{name}` | {pipeline.notation.upper()} |" in page
+        assert f"| `{name}` | {pipeline.notation.upper()} |" in documentation
 
 
 def test_prompts_change_only_with_the_version() -> None:
@@ -199,7 +202,7 @@ def test_published_setting_matches_the_published_code() -> None:
     assert setting.max_tokens == 4096
     assert setting.constrained
     assert "words" not in setting.params()
-    # Options of the fair setting are refused here.
+    # Options of the default setting, in which all formats are treated alike, are refused here.
     for fair_option in ({"show_question": True}, {"max_tokens": 900}, {"constrained": False}):
         with pytest.raises(SettingError, match="published"):
             msgspec.structs.replace(setting, **fair_option)

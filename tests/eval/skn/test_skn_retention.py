@@ -31,10 +31,10 @@ def measure_document_retention(
     return measure_retention(TEXT, make_extraction(content, "skn"))
 
 
-def make_extraction(content: Document | FlatExtraction, name: str) -> Extraction:
-    context = write_content(content, PIPELINES[name])
+def make_extraction(content: Document | FlatExtraction, pipeline_name: str) -> Extraction:
+    context = write_content(content, PIPELINES[pipeline_name])
     return Extraction(
-        pipeline=name,
+        pipeline=pipeline_name,
         context=context,
         validity="strict",
         raw=context,

@@ -52,7 +52,7 @@ def test_statements_exclude_result_headers_and_questions() -> None:
     assert find_titles(SEARCH_RESULTS) == ["Why is the cache slow? - Forum", "Redis"]
 
 
-def test_plain_text_has_no_search_result_frame() -> None:
+def test_title_lines_outside_search_results_are_statements() -> None:
     text = "Title: the king of Acme.\nURL: an address."
     assert split_statements(text) == text.splitlines()
     assert find_titles(text) == []

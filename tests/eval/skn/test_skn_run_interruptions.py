@@ -37,9 +37,9 @@ from stage_calls import (
     wait_for_condition,
 )
 
+# A run with --ablation has eight formats, so it writes eight rows per sample.
 SAMPLE_COUNT = 4
 LARGE_SAMPLE_COUNT = 72
-# A run with --ablation has eight formats, so it writes eight rows per sample.
 JUDGE_MODEL = "custom/judge-1"
 
 
@@ -157,6 +157,7 @@ def test_a_second_run_on_the_folder_is_refused(large_workspace: Path, tmp_path: 
 def test_full_disk_loses_no_row(large_workspace: Path, tmp_path: Path) -> None:
     for name in ("samples.json", "search.jsonl"):
         shutil.copy(large_workspace / name, tmp_path)
+    # A limit on the file size simulates the full disk.
     result = run_process(
         limit_file_size(command_line(*offline_command(tmp_path)), 60_000), tmp_path
     )
@@ -241,6 +242,7 @@ def test_run_killed_at_any_moment_resumes_to_the_same_bytes(
     workspace: Path,
     run_arguments: Callable[..., list[object]],
 ) -> None:
+    # The cache is on, because the second killed run gets the cache of the reference run.
     arguments = [
         argument for argument in run_arguments("--concurrency", 8) if argument != "--no-cache"
     ]

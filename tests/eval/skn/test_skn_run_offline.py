@@ -22,8 +22,8 @@ from eval.skn.benchmark import run_benchmark
 from eval.skn.pipelines import ABLATION_PIPELINES, FAIR_ABLATION_PIPELINES
 from eval.skn.running.run_options import RunOptions
 
-SAMPLE_COUNT = 7
 # A run with --ablation has eight formats, so it writes eight rows per sample.
+SAMPLE_COUNT = 7
 EMPTY_SEARCH, MISSING_SEARCH = 3, 4
 """Numbers of the samples whose recorded search has no result, or which have no search."""
 
@@ -147,6 +147,7 @@ def test_summary_and_terminal_explain_offline(workspace: Path) -> None:
         assert f"\n{name} " in result.out
     summary = (workspace / "out" / "summary.txt").read_text()
     for name in ("summary.txt", "metrics.json", "report.html", "report.json"):
+        # Part of the sentence that tells what a run without a model measures.
         assert "keeps or drops" in (workspace / "out" / name).read_text()
     assert "wins" not in summary
 

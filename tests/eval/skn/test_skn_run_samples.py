@@ -1,4 +1,4 @@
-"""Tests the sample reader: valid samples are read exactly, invalid ones refused by position."""
+"""Tests that valid samples are read exactly, and that errors name the position of invalid ones."""
 
 from __future__ import annotations
 

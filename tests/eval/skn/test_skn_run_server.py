@@ -28,8 +28,8 @@ from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.skn.pipelines import ABLATION_PIPELINES
 
-SAMPLE_COUNT = 4
 # A run with --ablation has eight formats, so it writes eight rows per sample.
+SAMPLE_COUNT = 4
 JUDGE_MODEL = "custom/judge-1"
 
 
@@ -131,9 +131,8 @@ def test_as_published_run(
     scripted_server.behave(behaviours.normal_reply(reply_in_published_form))
     arguments = run_arguments("--ablation", "--as-published")
     judge_position = arguments.index("--judge-model")
-    rows = check_finished(
-        run_epoche(*arguments[:judge_position], *arguments[judge_position + 2 :]), workspace / "out"
-    )
+    arguments_without_judge = [*arguments[:judge_position], *arguments[judge_position + 2 :]]
+    rows = check_finished(run_epoche(*arguments_without_judge), workspace / "out")
     assert {row["pipeline"] for row in rows} == set(ABLATION_PIPELINES)
     assert {row["outcome"] for row in rows} == {"ANSWERED"}
     assert all(row["verdicts"]["correct"] is True for row in rows if row["answerable"])
@@ -186,9 +185,8 @@ def test_missing_judge_is_refused_before_any_request(
 ) -> None:
     arguments = run_arguments()
     judge_position = arguments.index("--judge-model")
-    line = check_error_line(
-        run_epoche(*arguments[:judge_position], *arguments[judge_position + 2 :]), 19
-    )
+    arguments_without_judge = [*arguments[:judge_position], *arguments[judge_position + 2 :]]
+    line = check_error_line(run_epoche(*arguments_without_judge), 19)
     assert "--judge-model same" in line
     assert not scripted_server.requests
     assert not (workspace / "out").exists()

@@ -194,11 +194,11 @@ def test_very_large_low_variance_bins_are_simulated_in_groups() -> None:
     variance = float((confidences * (1 - confidences)).sum())
     # The number of wrong replies is nearly Poisson with a mean of about 2, so the expected error is
     # its mean absolute deviation divided by the number of replies.
-    poisson = sum(
+    mean_absolute_deviation = sum(
         abs(k - variance) * np.exp(-variance) * variance**k / np.prod(np.arange(1.0, k + 1))
         for k in range(40)
     )
-    assert chance_error.mean == pytest.approx(poisson / len(confidences), rel=0.05)
+    assert chance_error.mean == pytest.approx(mean_absolute_deviation / len(confidences), rel=0.05)
 
 
 @pytest.mark.parametrize("observed", [0.05, 0.1, 0.15])

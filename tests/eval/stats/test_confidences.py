@@ -45,46 +45,50 @@ def compute_statistics_by_definition(
 # Without levels, near confidences are grouped, so the statistics are only approximate.
 @pytest.mark.parametrize(("levels", "tolerance"), [(10, 1e-12), (100, 1e-12), (None, 4e-3)])
 def test_resample_statistics_match_their_replies(levels: int | None, tolerance: float) -> None:
-    data = make_replies(5, 600, levels)
-    distribution = data.compute_distribution(ClusterResamples(200, 40, 42))
+    replies = make_replies(5, 600, levels)
+    distribution = replies.compute_distribution(ClusterResamples(200, 40, 42))
     draws = np.random.default_rng(42).integers(0, 200, (40, 200))
-    expected = np.array([compute_statistics_by_definition(data, row) for row in draws])
+    expected = np.array(
+        [compute_statistics_by_definition(replies, drawn_clusters) for drawn_clusters in draws]
+    )
     assert np.abs(distribution.replicates - expected).max() < tolerance
-    assert distribution.values == pytest.approx(data.compute_values(), abs=1e-15)
+    assert distribution.values == pytest.approx(replies.compute_values(), abs=1e-15)
 
 
 def test_grouping_confidence_levels_barely_changes_intervals() -> None:
-    data = make_replies(7, 900, None)
-    distribution = data.compute_distribution(ClusterResamples(300, 300, 1))
+    replies = make_replies(7, 900, None)
+    distribution = replies.compute_distribution(ClusterResamples(300, 300, 1))
     draws = np.random.default_rng(1).integers(0, 300, (300, 300))
-    expected = np.array([compute_statistics_by_definition(data, row) for row in draws])
-    errors = distribution.replicates.std(axis=0)
+    expected = np.array(
+        [compute_statistics_by_definition(replies, drawn_clusters) for drawn_clusters in draws]
+    )
+    standard_errors = distribution.replicates.std(axis=0)
     assert (
         np.abs(distribution.replicates.mean(axis=0) - expected.mean(axis=0)).max()
-        < errors.min() / 20
+        < standard_errors.min() / 20
     )
-    assert errors == pytest.approx(expected.std(axis=0), rel=0.02)
+    assert standard_errors == pytest.approx(expected.std(axis=0), rel=0.02)
 
 
 def test_batched_resampling_gives_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = make_replies(2, 90, 10)
+    replies = make_replies(2, 90, 10)
+    unbatched = replies.compute_distribution(ClusterResamples(30, 50, 9))
     # Limits so low that the 50 resamples of 30 clusters are drawn in batches of seven.
-    unbatched = data.compute_distribution(ClusterResamples(30, 50, 9))
     monkeypatch.setattr("eval.stats.bootstrap._MAX_CACHED_WEIGHTS", 0)
     monkeypatch.setattr("eval.stats.bootstrap._MAX_WEIGHTS_PER_BATCH", 30 * 7)
     monkeypatch.setattr("eval.stats.bootstrap._MAX_DRAWS_PER_STEP", 30 * 2)
-    assert data.compute_distribution(ClusterResamples(30, 50, 9)).replicates == pytest.approx(
+    assert replies.compute_distribution(ClusterResamples(30, 50, 9)).replicates == pytest.approx(
         unbatched.replicates
     )
 
 
 def test_acceleration_matches_leave_one_cluster_out() -> None:
-    data = make_replies(11, 300, 20)
-    distribution = data.compute_distribution(ClusterResamples(100, 500, 3))
+    replies = make_replies(11, 300, 20)
+    distribution = replies.compute_distribution(ClusterResamples(100, 500, 3))
     expected_jackknife = np.array(
         [
             compute_statistics_by_definition(
-                data, np.array([c for c in range(100) if c != excluded])
+                replies, np.array([c for c in range(100) if c != excluded])
             )
             for excluded in range(100)
         ]
@@ -104,8 +108,8 @@ def test_acceleration_matches_leave_one_cluster_out() -> None:
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 40), st.sampled_from([1, 4, 10]))
 def test_statistics_are_bounded_for_any_replies(seed: int, n: int, levels: int) -> None:
-    data = make_replies(seed, n, levels)
-    distribution = data.compute_distribution(ClusterResamples(n // 3 + 1, 30, seed))
+    replies = make_replies(seed, n, levels)
+    distribution = replies.compute_distribution(ClusterResamples(n // 3 + 1, 30, seed))
     defined = distribution.replicates[~np.isnan(distribution.replicates).any(axis=1)]
     assert len(distribution.values) == len(STATISTICS)
     assert ((distribution.values >= 0) & (distribution.values <= 1)).all()
@@ -117,13 +121,15 @@ def test_statistics_are_bounded_for_any_replies(seed: int, n: int, levels: int) 
 def test_order_and_duplication_of_clusters_do_not_matter(
     seed: int,
 ) -> None:
-    data = make_replies(seed, 45, 10)
+    replies = make_replies(seed, 45, 10)
     order = np.random.default_rng(seed).permutation(45)
-    shuffled = ConfidentReplies(data.confidences[order], data.right[order], data.clusters[order])
-    assert shuffled.compute_values() == pytest.approx(data.compute_values(), abs=1e-12)
-    doubled = ConfidentReplies(
-        np.tile(data.confidences, 2),
-        np.tile(data.right, 2),
-        np.concatenate([data.clusters, data.clusters + 15]),
+    shuffled = ConfidentReplies(
+        replies.confidences[order], replies.right[order], replies.clusters[order]
     )
-    assert doubled.compute_values() == pytest.approx(data.compute_values(), abs=1e-12)
+    assert shuffled.compute_values() == pytest.approx(replies.compute_values(), abs=1e-12)
+    doubled = ConfidentReplies(
+        np.tile(replies.confidences, 2),
+        np.tile(replies.right, 2),
+        np.concatenate([replies.clusters, replies.clusters + 15]),
+    )
+    assert doubled.compute_values() == pytest.approx(replies.compute_values(), abs=1e-12)

@@ -27,11 +27,19 @@ def stack_right_and_wrong(correct: np.ndarray) -> np.ndarray:
     return np.stack([correct, 1.0 - correct], axis=1)
 
 
-def compute_bootstrap_intervals(data: np.ndarray, resamples: int, seed: int) -> dict[str, Interval]:
-    """Returns percentile, BCa and reported interval (BCa, or Wilson if resamples do not vary)."""
-    draws = ClusterResamples(len(data), resamples, seed)
+def compute_bootstrap_intervals(
+    right_and_wrong: np.ndarray, resamples: int, seed: int
+) -> dict[str, Interval]:
+    """Returns percentile, BCa and reported interval (BCa, or Wilson if resamples do not vary).
+
+    Args:
+        right_and_wrong: for each cluster, its numbers of right and of wrong cards.
+    """
+    draws = ClusterResamples(len(right_and_wrong), resamples, seed)
     distribution = compute_ratio_distribution(
-        ResampledCounts(data, compute_resampled_sums(data, draws)), np.eye(1, 2), np.ones((1, 2))
+        ResampledCounts(right_and_wrong, compute_resampled_sums(right_and_wrong, draws)),
+        np.eye(1, 2),
+        np.ones((1, 2)),
     )
     intervals = distribution.compute_intervals()
     percentile, bca = (tuple(b[:, 0].tolist()) for b in (intervals.percentile, intervals.bca))
@@ -57,6 +65,7 @@ def test_wilson_coverage_is_sufficient_everywhere(n: int, rate: float) -> None:
 
 
 def build_bootstrap_table(n: int, seed: int) -> Callable[[str], Callable[[int], Interval]]:
+    """Returns a function that, for a method, returns its interval by the number of right cards."""
     table = [
         compute_bootstrap_intervals(
             stack_right_and_wrong((np.arange(n) < k).astype(float)), 1000, seed
@@ -100,15 +109,17 @@ def test_published_bootstrap_coverage_is_as_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shares", "low"),
+    ("cell_probabilities", "low"),
     [
         ((0.97, 0.01, 0.01, 0.01), 0.95),
         ((0.85, 0.09, 0.03, 0.03), 0.94),
         ((0.4, 0.2, 0.1, 0.3), 0.93),
     ],
 )
-def test_newcombe_difference_has_nominal_coverage(shares: tuple[float, ...], low: float) -> None:
-    n, true_difference, covered = 30, shares[1] - shares[2], 0.0
+def test_newcombe_difference_has_nominal_coverage(
+    cell_probabilities: tuple[float, ...], low: float
+) -> None:
+    n, true_difference, covered = 30, cell_probabilities[1] - cell_probabilities[2], 0.0
     tables = np.array(
         [
             (a, b, c, n - a - b - c)
@@ -117,7 +128,7 @@ def test_newcombe_difference_has_nominal_coverage(shares: tuple[float, ...], low
             for c in range(n + 1 - a - b)
         ]
     )
-    for table, chance in zip(tables, multinomial(n, shares).pmf(tables), strict=True):
+    for table, chance in zip(tables, multinomial(n, cell_probabilities).pmf(tables), strict=True):
         if chance > 1e-7:
             bottom, top = newcombe_paired_interval(Discordant(*table.tolist()))
             covered += chance * (bottom <= true_difference <= top)
@@ -216,9 +227,9 @@ def test_coverage_for_paired_differences(n: int, rates: tuple[float, float]) -> 
 
 
 CHANCE_OF_RIGHT: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "calibrated": lambda sure: sure,
-    "slightly overconfident": lambda sure: 0.9 * sure,
-    "overconfident": lambda sure: 0.7 * sure,
+    "calibrated": lambda confidence: confidence,
+    "slightly overconfident": lambda confidence: 0.9 * confidence,
+    "overconfident": lambda confidence: 0.7 * confidence,
 }
 
 
@@ -241,12 +252,14 @@ def test_coverage_for_calibration_and_selective_prediction(n: int, case: str) ->
     for run in range(runs):
         confidences = rng.beta(4, 2, n)
         correct = (rng.random(n) < chance_of_right(confidences)).astype(float)
-        data = ConfidentReplies(confidences, correct, np.arange(n))
-        distribution = data.compute_distribution(ClusterResamples(n, 250, run))
+        replies = ConfidentReplies(confidences, correct, np.arange(n))
+        distribution = replies.compute_distribution(ClusterResamples(n, 250, run))
         low, high = distribution.compute_intervals().percentile[:, 0]
         ece = float(distribution.values[0])
         basic = max(0.0, 2 * ece - high), 2 * ece - low
-        p_value = simulate_chance_error(confidences, data.equal_width, ece, simulations=300).p_value
+        p_value = simulate_chance_error(
+            confidences, replies.equal_width, ece, simulations=300
+        ).p_value
         reported = 0.0 if p_value >= 0.025 else min(low, basic[0]), max(high, basic[1])
         covered["ece"] += reported[0] <= truth["ece"] <= reported[1]
         covered["percentile ece"] += low <= truth["ece"] <= high
@@ -254,14 +267,14 @@ def test_coverage_for_calibration_and_selective_prediction(n: int, case: str) ->
         for name, column in (("brier", 2), ("aurc", 3)):
             low, high = distribution.compute_intervals().bca[:, column]
             covered[name] += low <= truth[name] <= high
-    shares = {name: count / runs for name, count in covered.items()}
-    assert shares["ece"] > 0.88
-    assert shares["brier"] > 0.87
-    assert shares["aurc"] > 0.84
+    coverage = {name: count / runs for name, count in covered.items()}
+    assert coverage["ece"] > 0.88
+    assert coverage["brier"] > 0.87
+    assert coverage["aurc"] > 0.84
     if case == "calibrated":
         # Neither interval covers enough alone, so the union of both is reported.
-        assert shares["percentile ece"] < 0.1
-        assert shares["basic ece"] < 0.8
+        assert coverage["percentile ece"] < 0.1
+        assert coverage["basic ece"] < 0.8
 
 
 def test_wilcoxon_false_positive_rate_on_means_of_repeats() -> None:

@@ -20,6 +20,7 @@ from kg.base.proportions import wilson_interval
 
 NUMERATORS = np.array([[1.0, 0, 0, 0], [0, 1, 0, 1], [1, 1, 0, 0]])
 DENOMINATORS = np.array([[1.0, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]])
+"""Three ratios: each row says which of a cluster's four counts are added up."""
 
 
 @given(
@@ -54,10 +55,13 @@ def make_clusters(seed: int, count: int) -> np.ndarray:
 @pytest.mark.parametrize("seed", [42, 12345])
 @pytest.mark.parametrize("count", [30, 173])
 def test_percentile_and_bca_match_scipy(seed: int, count: int) -> None:
-    data = make_clusters(seed + count, count)
+    cluster_counts = make_clusters(seed + count, count)
     distribution = compute_ratio_distribution(
         ResampledCounts(
-            data, compute_resampled_sums(data, ClusterResamples(len(data), 1000, seed))
+            cluster_counts,
+            compute_resampled_sums(
+                cluster_counts, ClusterResamples(len(cluster_counts), 1000, seed)
+            ),
         ),
         NUMERATORS,
         DENOMINATORS,
@@ -68,7 +72,7 @@ def test_percentile_and_bca_match_scipy(seed: int, count: int) -> None:
         def compute_ratio(
             positions: np.ndarray, axis: int = -1, column: int = column
         ) -> np.ndarray:
-            rows = data[np.asarray(positions, dtype=int)]
+            rows = cluster_counts[np.asarray(positions, dtype=int)]
             numerators = (rows @ NUMERATORS[column]).sum(axis=axis)
             return numerators / (rows @ DENOMINATORS[column]).sum(axis=axis)
 
@@ -89,26 +93,29 @@ def test_percentile_and_bca_match_scipy(seed: int, count: int) -> None:
 
 
 def test_random_stream_does_not_depend_on_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = make_clusters(1, 37)
+    cluster_counts = make_clusters(1, 37)
     draws = np.random.default_rng(42).integers(0, 37, (250, 37))
-    expected = data[draws].sum(axis=1)
+    expected = cluster_counts[draws].sum(axis=1)
     assert np.array_equal(
-        compute_resampled_sums(data, ClusterResamples(len(data), 250, 42)), expected
+        compute_resampled_sums(cluster_counts, ClusterResamples(len(cluster_counts), 250, 42)),
+        expected,
     )
     # Batches of one row, of some rows, and rows longer than a batch.
     for batch_size in (1, 37, 37 * 7):
         monkeypatch.setattr("eval.stats.bootstrap._MAX_WEIGHTS_PER_BATCH", batch_size)
         monkeypatch.setattr("eval.stats.bootstrap._MAX_DRAWS_PER_STEP", max(1, batch_size // 3))
         assert np.array_equal(
-            compute_resampled_sums(data, ClusterResamples(len(data), 250, 42)), expected
+            compute_resampled_sums(cluster_counts, ClusterResamples(len(cluster_counts), 250, 42)),
+            expected,
         )
 
 
 def test_large_sums_stay_exact() -> None:
-    data = np.array([[2.0**24 + 1], [1.0]])
+    cluster_counts = np.array([[2.0**24 + 1], [1.0]])
     draws = np.random.default_rng(3).integers(0, 2, (50, 2))
     assert np.array_equal(
-        compute_resampled_sums(data, ClusterResamples(len(data), 50, 3)), data[draws].sum(axis=1)
+        compute_resampled_sums(cluster_counts, ClusterResamples(len(cluster_counts), 50, 3)),
+        cluster_counts[draws].sum(axis=1),
     )
 
 
@@ -138,9 +145,12 @@ def test_no_clusters_give_no_values_and_no_warning() -> None:
 
 
 def test_all_successes_are_marked_degenerate() -> None:
-    data = np.tile([2.0, 0, 0, 0], (12, 1))
+    cluster_counts = np.tile([2.0, 0, 0, 0], (12, 1))
     distribution = compute_ratio_distribution(
-        ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 200, 1))),
+        ResampledCounts(
+            cluster_counts,
+            compute_resampled_sums(cluster_counts, ClusterResamples(len(cluster_counts), 200, 1)),
+        ),
         NUMERATORS,
         DENOMINATORS,
     )
@@ -152,10 +162,13 @@ def test_all_successes_are_marked_degenerate() -> None:
 
 
 def test_resamples_with_denominator_zero_are_left_out() -> None:
-    data = np.zeros((6, 4))
-    data[0], data[1] = [1, 0, 0, 0], [1, 1, 0, 0]
+    cluster_counts = np.zeros((6, 4))
+    cluster_counts[0], cluster_counts[1] = [1, 0, 0, 0], [1, 1, 0, 0]
     distribution = compute_ratio_distribution(
-        ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 400, 7))),
+        ResampledCounts(
+            cluster_counts,
+            compute_resampled_sums(cluster_counts, ClusterResamples(len(cluster_counts), 400, 7)),
+        ),
         NUMERATORS,
         DENOMINATORS,
     )
@@ -173,9 +186,14 @@ def test_resamples_with_denominator_zero_are_left_out() -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.8, 0.95]))
 def test_quantiles_match_numpy(seed: int, confidence: float) -> None:
-    data = make_clusters(seed, 9)
+    cluster_counts = make_clusters(seed, 9)
     distribution = compute_ratio_distribution(
-        ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 101, seed))),
+        ResampledCounts(
+            cluster_counts,
+            compute_resampled_sums(
+                cluster_counts, ClusterResamples(len(cluster_counts), 101, seed)
+            ),
+        ),
         NUMERATORS,
         DENOMINATORS,
     )
@@ -199,8 +217,12 @@ def test_underflowing_values_have_no_bca_interval() -> None:
     # The squares of such small deviations are above zero, but their cubes underflow to zero, so
     # BCa would divide zero by zero.
     tiny = np.column_stack([np.array([0.0, 1e-120, 3e-120, 2e-120]), np.ones(4)])
-    data = ResampledCounts(tiny, compute_resampled_sums(tiny, ClusterResamples(4, 200, 1)))
-    distribution = compute_ratio_distribution(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    resampled_counts = ResampledCounts(
+        tiny, compute_resampled_sums(tiny, ClusterResamples(4, 200, 1))
+    )
+    distribution = compute_ratio_distribution(
+        resampled_counts, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    )
     intervals = distribution.compute_intervals(0.95)
     assert np.isnan(intervals.bca).all()
     assert np.isfinite(intervals.percentile).all()

@@ -92,12 +92,16 @@ def test_holm_matches_its_definition(values: list[float | None]) -> None:
 
 @given(PROBABILITIES)
 def test_holm_keeps_the_order_of_p_values(values: list[float | None]) -> None:
-    pairs = [(p, q) for p, q in zip(values, adjust_holm(values), strict=True) if p is not None]
-    for (p, q), (r, s) in product(pairs, pairs):
-        if p <= r:
-            assert q is not None
-            assert s is not None
-            assert q <= s
+    pairs = [
+        (p_value, adjusted)
+        for p_value, adjusted in zip(values, adjust_holm(values), strict=True)
+        if p_value is not None
+    ]
+    for (first_p, first_adjusted), (second_p, second_adjusted) in product(pairs, pairs):
+        if first_p <= second_p:
+            assert first_adjusted is not None
+            assert second_adjusted is not None
+            assert first_adjusted <= second_adjusted
 
 
 def test_holm_matches_manual_values() -> None:
@@ -117,6 +121,7 @@ COUNTS = st.tuples(*[st.integers(0, 50)] * 4).filter(lambda counts: sum(counts) 
 def test_newcombe_contains_the_difference_and_is_symmetric(
     counts: tuple[int, int, int, int],
 ) -> None:
+    # Pairs that both systems, only the first, only the second and neither answer right.
     a, b, c, d = counts
     low, high = newcombe_paired_interval(Discordant(a, b, c, d))
     difference = (b - c) / (a + b + c + d)
@@ -160,10 +165,12 @@ def test_newcombe_matches_manual_values() -> None:
 
 def test_newcombe_has_nominal_coverage() -> None:
     rng = np.random.default_rng(11)
-    shares = (0.85, 0.08, 0.02, 0.05)
+    cell_probabilities = (0.85, 0.08, 0.02, 0.05)
     covered = 0
     for _ in range(500):
-        low, high = newcombe_paired_interval(Discordant(*rng.multinomial(80, shares).tolist()))
+        low, high = newcombe_paired_interval(
+            Discordant(*rng.multinomial(80, cell_probabilities).tolist())
+        )
         covered += low <= 0.06 <= high
     assert covered / 500 > 0.93
 
@@ -203,12 +210,13 @@ def test_bootstrap_p_value_detects_only_real_differences() -> None:
 
 
 def test_bootstrap_p_without_values_is_nan() -> None:
+    # The shapes of the values, the replicates and the jackknife values.
     empty = Distribution(*(np.full(s, np.nan) for s in ((1,), (9, 1), (4, 1))), np.zeros(1))
     assert math.isnan(compute_bootstrap_p(empty)[0])
     assert math.isnan(empty.compute_standard_errors()[0])
 
 
-def test_minimum_detectable_effect() -> None:
+def test_minimum_detectable_effect_follows_from_the_standard_error() -> None:
     assert minimum_detectable_effect(0.01) == pytest.approx(0.01 * (1.959964 + 0.841621), rel=1e-6)
     assert minimum_detectable_effect(0.0) is None
     assert minimum_detectable_effect(math.nan) is None

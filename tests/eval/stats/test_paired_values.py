@@ -31,16 +31,17 @@ def compare_pairs(
     second: list[float] | Floats,
     *,
     is_binary: bool = False,
-    share: bool = True,
+    is_share: bool = True,
     resamples: int = 400,
 ) -> PairedValues:
+    """Compares values of two systems; ``is_share`` means that all values are in [0, 1]."""
     first_values, second_values = np.array(first, dtype=float), np.array(second, dtype=float)
     (data,) = resample_blocks(
         [build_difference_block(first_values, second_values)],
         ClusterResamples(first_values.size, resamples, 7),
     )
     return compare_values(
-        first_values, second_values, data, confidence=0.95, is_binary=is_binary, is_share=share
+        first_values, second_values, data, confidence=0.95, is_binary=is_binary, is_share=is_share
     )
 
 
@@ -59,7 +60,7 @@ def test_means_and_difference_use_shared_samples_only() -> None:
     assert comparison.discordant is None
 
 
-def test_significance_needs_at_least_six_one_sided_samples() -> None:
+def test_significance_needs_six_samples_that_differ_in_one_direction() -> None:
     five = compare_pairs([0.9, 0.8, 0.7, 0.6, 0.5], [0.1, 0.2, 0.3, 0.4, 0.45])
     six = compare_pairs([0.9, 0.8, 0.7, 0.6, 0.5, 0.9], [0.1, 0.2, 0.3, 0.4, 0.45, 0.2])
     assert five.p == 2 / 2**5
@@ -110,10 +111,12 @@ def test_binary_values_use_the_exact_binomial_test(pairs: list[tuple[int, int]])
 
 @given(VALUES, st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_swapping_systems_mirrors_the_result(pairs: list[tuple[float, float]], share: bool) -> None:
+def test_swapping_systems_mirrors_the_result(
+    pairs: list[tuple[float, float]], is_share: bool
+) -> None:
     first, second = map(list, zip(*pairs, strict=True))
-    comparison = compare_pairs(first, second, share=share, resamples=60)
-    mirrored = compare_pairs(second, first, share=share, resamples=60)
+    comparison = compare_pairs(first, second, is_share=is_share, resamples=60)
+    mirrored = compare_pairs(second, first, is_share=is_share, resamples=60)
     assert (mirrored.n, mirrored.p, mirrored.n_differ) == (
         comparison.n,
         comparison.p,
@@ -135,10 +138,10 @@ def test_swapping_systems_mirrors_the_result(pairs: list[tuple[float, float]], s
 @given(VALUES, st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_identical_systems_show_no_difference(
-    pairs: list[tuple[float, float]], share: bool
+    pairs: list[tuple[float, float]], is_share: bool
 ) -> None:
     first = [a for a, _ in pairs]
-    comparison = compare_pairs(first, first, share=share, resamples=20)
+    comparison = compare_pairs(first, first, is_share=is_share, resamples=20)
     present_values = [a for a in first if not math.isnan(a)]
     assert comparison.n == len(present_values)
     if present_values:
@@ -167,7 +170,7 @@ def test_constant_difference_gives_no_zero_width_interval() -> None:
     # The standard error is only rounding error, so no power can be computed.
     assert compare_pairs([0.01] * 3, [0.0] * 3).minimum_detectable_effect is None
     # Seconds are not a share, so their differences are unbounded.
-    seconds = compare_pairs([3.0] * 9, [2.0] * 9, share=False)
+    seconds = compare_pairs([3.0] * 9, [2.0] * 9, is_share=False)
     assert (seconds.low, seconds.high, seconds.method) == (None, None, "none")
 
 
@@ -181,7 +184,8 @@ def test_interval_matches_scipy_bootstrap() -> None:
     assert comparison.method == "bootstrap-bca"
     assert comparison.low == pytest.approx(expected.low, abs=0.005)
     assert comparison.high == pytest.approx(expected.high, abs=0.005)
-    # Unlike means, binary values need at least six discordant samples.
+    # Unlike means, binary values have a minimum detectable effect only from six discordant samples
+    # on.
     small_sample = compare_pairs([0.9, 0.8, 0.7], [0.1, 0.3, 0.1])
     assert small_sample.minimum_detectable_effect is not None
     assert (

@@ -116,6 +116,7 @@ def test_reply_order_and_confidence_scale_do_not_matter(
 def compute_weighted_areas(
     confidences: np.ndarray, correct: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
+    """Returns AURC and AUGRC if each reply counts as often as its weight says."""
     accepted = wrong = aurc = augrc = 0.0
     for level in sorted(set(confidences.tolist()), reverse=True):
         at_level = confidences == level

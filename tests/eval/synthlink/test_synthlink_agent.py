@@ -278,9 +278,12 @@ def test_closed_book_agent_answers_or_abstains(
 ) -> None:
     scripted_server.behave(behaviours.normal_reply(answer_from_memory))
     trail = ask_agent(str(make_question(number)["question"]), closed_book=True)
-    answers = number % 2 == 0  # answer_from_memory abstains for odd numbers
-    assert (trail.answer, trail.abstained) == (f"Tarn{number}." if answers else "", not answers)
-    assert bool(trail.why) is not answers
+    is_answered = number % 2 == 0  # answer_from_memory abstains for odd numbers
+    assert (trail.answer, trail.abstained) == (
+        f"Tarn{number}." if is_answered else "",
+        not is_answered,
+    )
+    assert bool(trail.why) is not is_answered
     (only_round,) = trail.rounds
     assert (only_round.query, only_round.found, only_round.done) == ("", (), True)
     assert (trail.docs, trail.verified) == ((), ())

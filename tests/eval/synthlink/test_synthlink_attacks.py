@@ -115,11 +115,11 @@ def test_repeating_or_padding_an_honest_answer_never_pays() -> None:
     for row, question in zip(honest_predictions(catalog), catalog.questions, strict=True):
         answer = str(row["predicted_answer"])
         honest_f1 = match_answer(answer, question, THRESHOLDS).f1
-        words = " ".join(
+        words_of_all_answers = " ".join(
             dict.fromkeys(" ".join(other.answer for other in catalog.questions).split())
         )
         assert match_answer(f"{answer} {answer}", question, THRESHOLDS).f1 < honest_f1
-        assert match_answer(f"{answer} {words}", question, THRESHOLDS).f1 < honest_f1
+        assert match_answer(f"{answer} {words_of_all_answers}", question, THRESHOLDS).f1 < honest_f1
 
 
 def test_documentation_shows_the_attack_scores() -> None:

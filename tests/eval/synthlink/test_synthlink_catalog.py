@@ -89,26 +89,26 @@ def test_other_layout_is_refused_with_its_line(text: str, message: str, line: in
     assert error_info.value.line == line
 
 
-_TEXT = st.text(
+_WORD = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs"), exclude_characters="\\"),
     min_size=1,
     max_size=12,
 )
-_WORDS = st.lists(_TEXT, min_size=1, max_size=4).map(" ".join)
+_PHRASE = st.lists(_WORD, min_size=1, max_size=4).map(" ".join)
 _URL = st.from_regex(r"https://[a-z]{1,8}\.example/[A-Za-z_()'%,.-]{0,12}", fullmatch=True)
 
 
 @st.composite
 def generate_question(draw: st.DrawFn) -> Question:
     """Generates a question whose steps do not start with a number and whose topics lack commas."""
-    plain_text = _TEXT.filter(lambda text: not text[0].isdigit() and "[" not in text)
+    plain_text = _WORD.filter(lambda text: not text[0].isdigit() and "[" not in text)
     source_without_url = st.builds(Source, plain_text.filter(lambda text: "," not in text))
-    source_with_url = st.builds(Source, _WORDS.filter(lambda text: "\\" not in text), _URL)
+    source_with_url = st.builds(Source, _PHRASE.filter(lambda text: "\\" not in text), _URL)
     return Question(
         id="SFT-07",
         category="SFT",
-        question=draw(_WORDS),
-        answer=draw(_WORDS),
+        question=draw(_PHRASE),
+        answer=draw(_PHRASE),
         sources=tuple(draw(st.lists(source_without_url | source_with_url, min_size=1, max_size=4))),
         steps=tuple(map(Step, draw(st.lists(plain_text, min_size=1, max_size=5)))),
     )
@@ -157,7 +157,7 @@ def test_a_written_catalogue_is_read_back_from_its_folders(tmp_path: Path) -> No
     assert "2 of 2 questions state no fact" in catalog.notes[1]
 
 
-def test_file_names_match_the_specification() -> None:
+def test_file_names_spell_out_the_category() -> None:
     assert [category_file_name(category) for category in CATEGORIES] == [
         "SynthLink_Historical_Impact_Analysis.md",
         "SynthLink_Economic_Industrial_Shifts.md",

@@ -188,6 +188,7 @@ def test_word_order_score_is_corrected_for_chance() -> None:
 
 
 def test_word_order_penalty_is_limited() -> None:
+    # The third argument adds four pairs in the right order, because few pairs are weak evidence.
     assert order(list("fedcba"), list("abcdef"), 4) == pytest.approx(2 * 4 / 9 - 1, abs=0.2) == 0
     assert order(list("adbecf"), list("abcdef"), 4) == pytest.approx(2 * 7 / 9 - 1)
     assert order_factor(0, THRESHOLDS) == 0.5
@@ -211,6 +212,7 @@ def test_shuffled_words_have_no_order(size: int, seed: int) -> None:
 
 def test_keyword_list_is_not_prose() -> None:
     keywords = "Gutenberg, 1440, books, cheaper, people, learned, read, ideas, Reformation, spread"
+    # ``small`` is the share of small words, such as "the" and "of".
     assert signs(keywords).small == 0
     match = match_answer(keywords, PRESS_QUESTION, THRESHOLDS)
     assert match.plain_f1 > 0.6

@@ -1,4 +1,7 @@
-"""Tests ``Extractive``, which quotes page sentences found by question words and by feedback."""
+"""Tests ``Extractive``, which quotes page sentences that contain the words of the question.
+
+Later rounds also search for words of the pages found before; this is called feedback.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from synthlink_judge_parts import QUESTION_IDS, TOPICS
 
 from eval.stats.bootstrap import round_significant
+from eval.synthlink.answer_source import AnswerSource, find_source
 from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
@@ -26,8 +27,7 @@ from eval.synthlink.judges.judge_view import MAX_EVIDENCE_LENGTH, JudgeView, col
 from eval.synthlink.judges.prompts import CLAIM_PROMPT
 from eval.synthlink.judges.votes import combine_votes, is_undecided
 from eval.synthlink.metrics import JudgedClaim
-from eval.synthlink.running.answerer import Answerer, answerer_of
-from eval.synthlink.running.output_files import PREDICTIONS, RUN_MANIFEST
+from eval.synthlink.run_files import PREDICTIONS, RUN_MANIFEST
 from eval.synthlink.scores import score_predictions
 from eval.synthlink.verdicts.record import Finding, Judgement, VerdictLine
 from eval.synthlink.verdicts.score_update import apply_verdicts
@@ -150,6 +150,7 @@ def test_anchors_are_own_facts_and_a_foreign_one(catalog: Catalog, pages: Source
         for position in (0, 3)
     ]
     items = select_items_to_judge(rows, catalog.questions, pages, THRESHOLDS)
+    # The anchors of a question are two of its own facts and one fact of another question.
     anchor_kinds = ["own fact", "own fact", "other fact"]
     assert [item.kind for item in items] == ["claim"] * 2 + anchor_kinds * 2
     for item in items[2:]:
@@ -195,11 +196,11 @@ def test_facts_of_questions_with_shared_sources_are_not_foreign() -> None:
 
 
 def test_answering_model_is_read_only_from_a_run_folder(tmp_path: Path) -> None:
-    assert answerer_of(tmp_path / PREDICTIONS) == Answerer(None, by_model=True)
+    assert find_source(tmp_path / PREDICTIONS) == AnswerSource(None, by_model=True)
     (tmp_path / RUN_MANIFEST).write_text("{}")
-    assert answerer_of(tmp_path / "mine.json") == Answerer(None, by_model=True)
+    assert find_source(tmp_path / "mine.json") == AnswerSource(None, by_model=True)
     with pytest.raises(RecordError, match="manifest"):
-        answerer_of(tmp_path / PREDICTIONS)
+        find_source(tmp_path / PREDICTIONS)
 
 
 def test_number_of_judged_claims_is_limited(catalog: Catalog) -> None:
@@ -223,7 +224,7 @@ def test_keyword_lists_are_not_judged(catalog: Catalog) -> None:
     )
 
 
-def test_key_depends_on_prompt_and_judge(catalog: Catalog, pages: SourcePages) -> None:
+def test_verdict_key_depends_on_prompt_and_judge(catalog: Catalog, pages: SourcePages) -> None:
     row = make_answer_claims(catalog, 0, make_unknown_claim(TOPICS[0].paraphrase))
     (item_with_pages, *_), (item_without_pages, *_) = (
         select_items_to_judge([row], catalog.questions, evidence, THRESHOLDS)
@@ -311,7 +312,7 @@ def test_judge_never_overrules_the_graph(catalog: Catalog, workspace: Path) -> N
         .questions[0]
         .parts
     )
-    by_graph = tuple(JudgedClaim(claim.text, "licensed", "graph") for claim in parts.claims)
-    graph_parts = replace(parts, claims=by_graph, fcs=1.0)
+    graph_claims = tuple(JudgedClaim(claim.text, "licensed", "graph") for claim in parts.claims)
+    graph_parts = replace(parts, claims=graph_claims, fcs=1.0)
     verdicts = {(question.id, TOPICS[0].paraphrase): make_verdict_line(0, "contradicted")}
     assert apply_verdicts(graph_parts, question, verdicts) == graph_parts

@@ -283,7 +283,7 @@ def make_run_command(workspace: Path, model: str, *options: object) -> list[obje
 
 
 @pytest.fixture
-def answering_agent(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace_with_agent(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = {topic.question: topic.paraphrase for topic in TOPICS}
     (workspace / "table_agent.py").write_text(f"TABLE = {table!r}\n{AGENT_MODULE}")
     monkeypatch.syspath_prepend(str(workspace))
@@ -291,22 +291,24 @@ def answering_agent(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_run_command_judges_claims_when_it_scores(
-    scripted_server: ScriptedServer, scripted_model: str, answering_agent: Path
+    scripted_server: ScriptedServer, scripted_model: str, workspace_with_agent: Path
 ) -> None:
     scripted_server.behave_with(make_judge_model())
-    result = run_epoche(*make_run_command(answering_agent, scripted_model))
+    result = run_epoche(*make_run_command(workspace_with_agent, scripted_model))
     assert result.code == 0, result.err
-    report = read_scores(answering_agent / "out").report
+    report = read_scores(workspace_with_agent / "out").report
     assert report.judge is not None
     assert report.judge.decided == 6
     scripted_server.clear_log()
-    assert run_epoche(*make_run_command(answering_agent, scripted_model)).code == 0
+    assert run_epoche(*make_run_command(workspace_with_agent, scripted_model)).code == 0
     assert not scripted_server.requests
     # --overwrite asks all rows again and deletes the scores, but keeps the paid verdicts.
-    assert run_epoche(*make_run_command(answering_agent, scripted_model, "--overwrite")).code == 0
+    assert (
+        run_epoche(*make_run_command(workspace_with_agent, scripted_model, "--overwrite")).code == 0
+    )
     assert not scripted_server.requests
     message = check_error_line(
-        run_epoche(*make_run_command(answering_agent, scripted_model, "--no-score")), 19
+        run_epoche(*make_run_command(workspace_with_agent, scripted_model, "--no-score")), 19
     )
     assert "--judge-model needs scores" in message
 
@@ -320,7 +322,7 @@ def test_run_without_a_model_accepts_any_judge(
     monkeypatch.setenv("EPOCHE_MODEL", scripted_model)
     scripted_server.behave_with(make_judge_model())
     arguments = make_run_command(workspace, scripted_model)
-    arguments[3] = "extractive"
+    arguments[3] = "extractive"  # the system, which answers without a model
     result = run_epoche(*arguments)
     assert result.code == 0, result.err
     report = read_scores(workspace / "out").report
@@ -339,7 +341,7 @@ def test_invalid_judge_is_refused_before_the_run(
     scripted_server: ScriptedServer, scripted_model: str, workspace: Path
 ) -> None:
     arguments = make_run_command(workspace, scripted_model, "--model", scripted_model)
-    arguments[3] = "agent"
+    arguments[3] = "agent"  # the system, which answers by a model
     assert "is the model that answers" in check_error_line(run_epoche(*arguments), 19)
     assert not scripted_server.requests
     assert not (workspace / "out").exists()
@@ -411,10 +413,12 @@ def test_a_full_disk_loses_no_verdict(
 ) -> None:
     scripted_server.behave_with(make_judge_model())
     arguments = make_judge_command(workspace, scripted_model, "--concurrency", 1)
+    # A limit on the file size simulates the full disk.
     result = run_process(limit_file_size(command_line(*arguments), 3_000), workspace)
     assert "cannot write" in check_error_line(result, 15)
     interrupted_journal = (workspace / "out" / JUDGED_FILE).read_bytes()
     assert interrupted_journal.endswith(b"\n")
+    # A finished journal has 24 lines, each with two votes.
     assert 0 < interrupted_journal.count(b"\n") < 24
     assert not (workspace / "out" / "synthlink_scores.json").exists()
     scripted_server.clear_log()

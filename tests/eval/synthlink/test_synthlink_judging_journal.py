@@ -109,6 +109,7 @@ def test_damaged_journal_is_refused_and_unchanged(
     collect_verdicts(all_judge_items[:2], tmp_path, make_judge_options(scripted_model))
     path = tmp_path / JUDGED_FILE
     first_line = path.read_bytes().splitlines(True)[0]
+    # Without a damage, the first line is written a second time.
     path.write_bytes(path.read_bytes() + (damage or first_line))
     before = path.read_bytes()
     with pytest.raises(error):
@@ -125,6 +126,7 @@ def test_a_second_judge_in_the_folder_is_refused(
     from eval.running.journal import Journal
 
     scripted_server.behave_with(make_judge_model())
+    # An open journal locks its file, as another run would.
     with (
         Journal(tmp_path / JUDGED_FILE, 1),
         pytest.raises(WriteError, match="another run"),
@@ -235,5 +237,6 @@ def test_refused_key_stops_judging_at_once(
     scripted_server.behave(behaviours.expired_key_error())
     with pytest.raises(ModelAccessError):
         collect_verdicts(all_judge_items, tmp_path, make_judge_options(scripted_model))
+    # At most 16 items, each with two votes, are asked at the same time.
     assert len(scripted_server.requests) <= 2 * 16
     assert read_journal(tmp_path) == []

@@ -223,15 +223,16 @@ def test_votes_of_several_models_name_their_model(
 def test_answering_model_judges_only_on_request(
     scripted_model: str, all_judge_items: list[JudgeItem], tmp_path: Path
 ) -> None:
-    from eval.synthlink.running.answerer import Answerer
+    from eval.synthlink.answer_source import AnswerSource
 
-    own, other = Answerer(scripted_model), Answerer(None, by_model=False)
+    own, other = AnswerSource(scripted_model), AnswerSource(None, by_model=False)
     for answerers in ((own,), (other, own), (other, other, own)):
         with pytest.raises(SettingError, match="is the model that answers"):
             collect_verdicts(
                 all_judge_items, tmp_path, make_judge_options(scripted_model, answerers=answerers)
             )
     assert not (tmp_path / JUDGED_FILE).exists()
+    # ``same`` says that the model that answers also judges.
     assert make_judge_options("same", answerers=(own, own)).select_judges().same
     assert not make_judge_options(scripted_model, answerers=(other,)).select_judges().same
     with pytest.raises(SettingError, match="can vote 1 to"):
@@ -256,7 +257,7 @@ def test_position_biased_judge_disagrees_with_itself(
     assert len(tied_lines) > len(judgement.lines) / 5
 
 
-def test_deciding_model_varies_when_models_differ(
+def test_either_of_two_disagreeing_models_casts_the_fifth_vote(
     scripted_server: ScriptedServer,
     scripted_model: str,
     all_judge_items: list[JudgeItem],
@@ -288,6 +289,7 @@ def test_random_replies_of_a_real_server_are_valid_verdicts(
     monkeypatch.delenv("EPOCHE_MODEL", raising=False)
     monkeypatch.setenv("EPOCHE_BASE_URL", llama_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
+    # A claim, an own fact and a fact of another question.
     items = [all_judge_items[0], all_judge_items[6], all_judge_items[8]]
     options = JudgeOptions(
         models=(f"custom/{llama_server.model}",), client=ClientOptions(cache=tmp_path / "c.sqlite")

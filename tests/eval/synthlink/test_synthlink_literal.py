@@ -1,4 +1,7 @@
-"""Tests the specification's formulas, in each reading of its open points, by manual values."""
+"""Tests the literal scores, which follow the formulas of the SynthLink specification word by word.
+
+Where the specification can be read in several ways, each reading is tested by manual values.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from eval.synthlink.question import Question, Source, Step
 
 DEFAULT_READINGS = SpecReadings()
 
-SPRING = Question(
+SPRING_QUESTION = Question(
     id="PSM-01",
     category="PSM",
     question="How did Silent Spring start a movement?",
@@ -36,12 +39,12 @@ def test_weights_add_up_as_specified() -> None:
     scores = score_literal(
         Prediction(
             "PSM-01",
-            SPRING.answer,
+            SPRING_QUESTION.answer,
             ("Silent Spring", "https://e.example/move"),
-            (Iteration(("no",)), Iteration(("wrong", SPRING.answer))),
-            (SPRING.answer,),
+            (Iteration(("no",)), Iteration(("wrong", SPRING_QUESTION.answer))),
+            (SPRING_QUESTION.answer,),
         ),
-        SPRING,
+        SPRING_QUESTION,
     )
     assert (scores.f1, scores.p_at_5, scores.fcs, scores.ie) == (1, 0.4, 1, 0.5)
     assert scores.rqs == pytest.approx(2 / 5)
@@ -61,42 +64,55 @@ def test_f1_uses_sets_or_counts() -> None:
 
 def test_precision_always_divides_by_five() -> None:
     documents = ("https://en.wikipedia.org/wiki/Silent_Spring", "https://e.example/move")
-    assert precision_at_5(documents, SPRING.sources, DEFAULT_READINGS) == pytest.approx(2 / 5)
-    assert precision_at_5(("x",) * 5 + documents, SPRING.sources, DEFAULT_READINGS) == 0
-    assert precision_at_5((), SPRING.sources, DEFAULT_READINGS) == 0
+    assert precision_at_5(documents, SPRING_QUESTION.sources, DEFAULT_READINGS) == pytest.approx(
+        2 / 5
+    )
+    assert precision_at_5(("x",) * 5 + documents, SPRING_QUESTION.sources, DEFAULT_READINGS) == 0
+    assert precision_at_5((), SPRING_QUESTION.sources, DEFAULT_READINGS) == 0
     exact_readings = SpecReadings(relevant="exact")
-    assert precision_at_5(documents, SPRING.sources, exact_readings) == pytest.approx(1 / 5)
-    assert precision_at_5(("silent spring",), SPRING.sources, exact_readings) == 0
-    repeated_document = ("Silent Spring",) * 5
-    assert precision_at_5(repeated_document, SPRING.sources, DEFAULT_READINGS) == pytest.approx(
+    assert precision_at_5(documents, SPRING_QUESTION.sources, exact_readings) == pytest.approx(
         1 / 5
     )
-    assert precision_at_5(repeated_document, SPRING.sources, SpecReadings(documents="list")) == 1
+    assert precision_at_5(("silent spring",), SPRING_QUESTION.sources, exact_readings) == 0
+    repeated_document = ("Silent Spring",) * 5
+    assert precision_at_5(
+        repeated_document, SPRING_QUESTION.sources, DEFAULT_READINGS
+    ) == pytest.approx(1 / 5)
+    assert (
+        precision_at_5(repeated_document, SPRING_QUESTION.sources, SpecReadings(documents="list"))
+        == 1
+    )
 
 
 def test_reasoning_score_counts_substrings_of_the_answer() -> None:
     # Five keywords: Carson, 1962, DDT, and from the step without keywords impact and law.
-    assert reasoning_quality("Carson on DDT", SPRING, DEFAULT_READINGS) == pytest.approx(2 / 5)
+    assert reasoning_quality("Carson on DDT", SPRING_QUESTION, DEFAULT_READINGS) == pytest.approx(
+        2 / 5
+    )
     assert reasoning_quality(
-        "The lawn, an impact crater", SPRING, DEFAULT_READINGS
+        "The lawn, an impact crater", SPRING_QUESTION, DEFAULT_READINGS
     ) == pytest.approx(2 / 5)
     step_readings = SpecReadings(keywords="steps")
-    assert reasoning_quality("Carson on DDT", SPRING, step_readings) == pytest.approx(2 / 3)
+    assert reasoning_quality("Carson on DDT", SPRING_QUESTION, step_readings) == pytest.approx(
+        2 / 3
+    )
     # Splitting at full stops gives six keywords: "1", "Confirm the book", "2",
     # "Research DDT bans", "3", "Synthesize impact on law."
     split_readings = SpecReadings(keywords="split")
-    assert reasoning_quality("in 1213", SPRING, split_readings) == pytest.approx(3 / 6)
-    assert reasoning_quality("synthesize impact on law", SPRING, split_readings) == 0, (
+    assert reasoning_quality("in 1213", SPRING_QUESTION, split_readings) == pytest.approx(3 / 6)
+    assert reasoning_quality("synthesize impact on law", SPRING_QUESTION, split_readings) == 0, (
         "the keyword ends with a full stop"
     )
 
 
 def test_specified_three_step_example_is_reproduced() -> None:
     answer = "Carson wrote against DDT."
-    assert round(reasoning_quality(answer, SPRING, SpecReadings(keywords="steps")), 2) == 0.67
+    assert (
+        round(reasoning_quality(answer, SPRING_QUESTION, SpecReadings(keywords="steps")), 2) == 0.67
+    )
 
 
-def test_answer_given_as_its_own_source_is_checked() -> None:
+def test_answer_given_as_its_own_source_counts_as_verified() -> None:
     answer = "Nixon wrote it. Nobody read it."
     assert fact_checking_score(answer, (answer,), DEFAULT_READINGS) == 1
     assert fact_checking_score(answer, ("NIXON WROTE IT. So there",), DEFAULT_READINGS) == 0.5

@@ -1,6 +1,7 @@
 """Tests the literal scores of whole files against an independent reference implementation.
 
-The scorer below was written only from the specification's text and shares no code with the package.
+The scorer below was written only from the text of the SynthLink specification, without code of the
+package.
 The random files and catalogues contain only words that every tokenizer splits in the same way.
 """
 
@@ -74,12 +75,15 @@ def compute_reference_scores(
 
 
 def _f1(predicted: str, truth: str) -> Fraction:
-    p, t = (
+    predicted_words, true_words = (
         {word.strip(".").lower() for word in text.split()} - {""} for text in (predicted, truth)
     )
-    if not p & t:
+    if not predicted_words & true_words:
         return Fraction(0)
-    precision, recall = Fraction(len(p & t), len(p)), Fraction(len(p & t), len(t))
+    precision, recall = (
+        Fraction(len(predicted_words & true_words), len(predicted_words)),
+        Fraction(len(predicted_words & true_words), len(true_words)),
+    )
     return 2 * precision * recall / (precision + recall)
 
 

@@ -276,6 +276,7 @@ def test_differences_match_the_recorded_means(tmp_path: Path) -> None:
             )
             assert metric_difference.difference == pytest.approx(means[0] - means[1])  # type: ignore[operator]
     rows = read_table(options.output_dir / "synthlink_comparison.csv")
+    # Two modes, and seven groups: the six categories and all questions.
     assert len(rows) == len(comparison.differences) == 2 * 7 * len(METRICS)
     assert {(row["first"], row["second"]) for row in rows} == {("predictions.json", "rival.json")}
     markdown = (options.output_dir / "synthlink_comparison.md").read_text()

@@ -66,6 +66,7 @@ def test_table_classes_are_in_the_lexicon() -> None:
 
 
 def test_both_models_are_probability_distributions() -> None:
+    # One model is of prose, the other of keywords that are glued together with small words.
     model = english()
     classes = sorted({class_name for _, _, class_name in shipped()})
     # The sum is below 1 because unseen classes keep some probability.
@@ -136,6 +137,7 @@ def test_shuffled_answers_are_not_prose(seed: int) -> None:
 
 def test_answer_as_terse_as_its_reference_is_prose() -> None:
     terse = "Whitney cotton gin 1794 cheap inland cotton plantations slavery growth South"
+    # ``small`` is the share of small words, such as "the" and "of".
     assert signs(terse).small < THRESHOLDS.prose / 2
     assert prose(terse, QUESTIONS[0].answer, THRESHOLDS) == 0
     assert prose(terse, terse, THRESHOLDS) == 1
@@ -146,16 +148,18 @@ def test_other_language_answer_is_compared_to_its_reference() -> None:
         "Die Zahl der Sklaven stieg bis 1860 auf fast vier Millionen Menschen, weil der Anbau "
         "kurzfaseriger Baumwolle im Binnenland lohnte."
     )
-    german = Question(
+    german_question = Question(
         "HIA-01", "HIA", "Warum?", f"{fact} Pflanzer zogen nach Süden.", (), (Step("x", fact),)
     )
     assert signs(fact).small < THRESHOLDS.sentence
-    assert find_steps_taken(fact, german, THRESHOLDS) == (0,)
-    assert [claim.verdict for claim in judge_claims(fact, german, None, THRESHOLDS)] == ["licensed"]
+    assert find_steps_taken(fact, german_question, THRESHOLDS) == (0,)
+    assert [claim.verdict for claim in judge_claims(fact, german_question, None, THRESHOLDS)] == [
+        "licensed"
+    ]
     keywords = " ".join(word for word in fact.split() if word[0].isupper() or len(word) > 7)
-    english = msgspec.structs.replace(QUESTIONS[0], question="Why?")
-    assert least(english, THRESHOLDS).small == THRESHOLDS.sentence
-    assert not is_prose(keywords, signs(keywords), least(english, THRESHOLDS))
+    english_question = msgspec.structs.replace(QUESTIONS[0], question="Why?")
+    assert least(english_question, THRESHOLDS).small == THRESHOLDS.sentence
+    assert not is_prose(keywords, signs(keywords), least(english_question, THRESHOLDS))
 
 
 @settings(deadline=None, max_examples=100)

@@ -139,6 +139,7 @@ def test_a_second_run_on_the_folder_is_refused(
 def test_full_disk_loses_no_row(
     large_workspace: Path, workspace: Path, command_forker: Forker
 ) -> None:
+    # A limit on the file size simulates the full disk.
     result = run_process(
         limit_file_size(command_line(*make_slow_run_command(workspace)), 20_000), workspace
     )
@@ -157,15 +158,19 @@ def test_full_disk_loses_no_row(
     [
         (lambda out: (out / "run_manifest.json").unlink(), 12, "is missing"),
         (lambda out: (out / "run_manifest.json").write_text("{"), 12, "not the manifest"),
-        (lambda out: _insert_row(out, b'{"id":1}\n'), 12, "not a row"),
-        (lambda out: _insert_row(out, b"\xff\xfe\n"), 12, "not a row"),
-        (lambda out: _insert_row(out, _first_row(out).replace(b"HIA-01", b"HIA-99")), 12, "HIA-99"),
+        (lambda out: _append_row(out, b'{"id":1}\n'), 12, "not a row"),
+        (lambda out: _append_row(out, b"\xff\xfe\n"), 12, "not a row"),
         (
-            lambda out: _insert_row(out, _first_row(out).replace(b'"first"', b'"other"')),
+            lambda out: _append_row(out, _read_first_row(out).replace(b"HIA-01", b"HIA-99")),
+            12,
+            "HIA-99",
+        ),
+        (
+            lambda out: _append_row(out, _read_first_row(out).replace(b'"first"', b'"other"')),
             12,
             "other",
         ),
-        (lambda out: _insert_row(out, _first_row(out)), 13, "answered twice"),
+        (lambda out: _append_row(out, _read_first_row(out)), 13, "answered twice"),
     ],
     ids=["no manifest", "half a manifest", "no row", "no text", "no question", "system", "twice"],
 )
@@ -187,11 +192,11 @@ def test_damaged_folder_is_refused_and_unchanged(
     assert (tmp_path / "out" / "predictions.json").exists()
 
 
-def _first_row(out: Path) -> bytes:
+def _read_first_row(out: Path) -> bytes:
     return (out / "rows.jsonl").read_bytes().splitlines(keepends=True)[0]
 
 
-def _insert_row(out: Path, line: bytes) -> None:
+def _append_row(out: Path, line: bytes) -> None:
     path = out / "rows.jsonl"
     path.write_bytes(path.read_bytes() + line)
 
@@ -236,12 +241,12 @@ def test_failed_call_is_an_error_and_repeated_on_request(
     scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
     out, working_model = small_workspace / "out", make_scripted_model()
-    # The first request of question 2 must not fail; every later one does.
-    first_round_flags = iter([False])
+    # Whether a request of question 2 fails: the first does not, every later one does.
+    failure_flags = iter([False])
 
     def fail_one_question(request: ChatRequest) -> Behaviour:
         """Fails one question in its second round."""
-        fails = question_number(request) == 2 and next(first_round_flags, True)
+        fails = question_number(request) == 2 and next(failure_flags, True)
         return behaviours.http_error(500) if fails else working_model(request)
 
     scripted_server.behave_with(fail_one_question)
@@ -310,6 +315,7 @@ def test_run_stops_at_max_cost(
 def test_run_killed_at_any_moment_resumes_to_the_same_bytes(
     scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
+    # The cache is on, because the second killed run gets the cache of the reference run.
     def make_arguments(name: str) -> list[object]:
         return [
             argument
@@ -323,6 +329,7 @@ def test_run_killed_at_any_moment_resumes_to_the_same_bytes(
     }
     scripted_server.behave_with(make_scripted_model())
     with Forker(small_workspace, **environment) as forker:
+        # The run that warms up the forker is also the reference run.
         forker.warm_up(*make_arguments("reference"))
         reference_outputs = read_output_files(small_workspace / "reference")
         scripted_server.behave_with(make_scripted_model(delay=0.003))

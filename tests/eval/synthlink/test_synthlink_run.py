@@ -26,24 +26,24 @@ from synthlink_run_parts import (
 from eval.synthlink.outputs import OUTPUT_FILES
 from eval.synthlink.predictions import read_predictions
 
-COUNT = 12
-QUICK = ("--resamples", 100)
+QUESTION_COUNT = 12
+FEW_RESAMPLES = ("--resamples", 100)
 NO_SCORE = ("--no-score",)
 
 
 def is_abstained(number: int) -> bool:
-    """Whether the agent ``First`` abstains on a question: on every fifth."""
+    """Whether the agent ``First`` of ``write_inputs`` abstains: on every fifth question."""
     return number % 5 == 4
 
 
 @pytest.fixture(scope="module")
 def finished_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with a finished and scored run in ``out``."""
-    folder = write_inputs(tmp_path_factory.mktemp("ran"), COUNT)
+    folder = write_inputs(tmp_path_factory.mktemp("ran"), QUESTION_COUNT)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.syspath_prepend(folder)
-        result = run_epoche(*make_run_command(folder, *QUICK))
+        result = run_epoche(*make_run_command(folder, *FEW_RESAMPLES))
     assert result.code == 0, result.err
     return folder
 
@@ -59,9 +59,9 @@ def workspace(finished_workspace: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_rows_are_in_catalogue_order(finished_workspace: Path) -> None:
     rows = read_rows(finished_workspace / "out")
-    assert [row["id"] for row in rows] == [question_id(number) for number in range(COUNT)]
+    assert [row["id"] for row in rows] == [question_id(number) for number in range(QUESTION_COUNT)]
     assert [row["outcome"] for row in rows] == [
-        "ABSTAINED" if is_abstained(number) else "ANSWERED" for number in range(COUNT)
+        "ABSTAINED" if is_abstained(number) else "ANSWERED" for number in range(QUESTION_COUNT)
     ]
     assert {row["system"] for row in rows} == {"first"}
     first_round = rows[0]["trail"]["rounds"][0]
@@ -70,14 +70,15 @@ def test_rows_are_in_catalogue_order(finished_workspace: Path) -> None:
 
 
 def test_predictions_match_the_specification(finished_workspace: Path) -> None:
+    """The specification of the SynthLink benchmark gives the keys of a prediction."""
     predictions = load_predictions(finished_workspace / "out")
     keys = ["question_id", "predicted_answer", "retrieved_docs", "iterations", "sources_verified"]
     assert all(list(prediction) == keys for prediction in predictions)
     assert [prediction["question_id"] for prediction in predictions] == [
-        question_id(number) for number in range(COUNT)
+        question_id(number) for number in range(QUESTION_COUNT)
     ]
     assert [prediction["predicted_answer"] == "" for prediction in predictions] == [
-        is_abstained(number) for number in range(COUNT)
+        is_abstained(number) for number in range(QUESTION_COUNT)
     ]
     answer = "Observatory Alcor0 was founded by Mira Voss0."
     assert predictions[0]["predicted_answer"] == answer
@@ -85,22 +86,22 @@ def test_predictions_match_the_specification(finished_workspace: Path) -> None:
     assert predictions[0]["iterations"][0]["answers"] == [answer]
     assert predictions[0]["iterations"][0]["docs"] == predictions[0]["retrieved_docs"]
     assert predictions[0]["sources_verified"] == [answer]
-    checked_file = read_predictions(
+    parsed_file = read_predictions(
         finished_workspace / "out" / "predictions.json",
         {prediction["question_id"] for prediction in predictions},
     )
-    assert not checked_file.refused
+    assert not parsed_file.refused
 
 
-def test_run_is_scored_and_has_a_page(finished_workspace: Path) -> None:
+def test_run_is_scored_and_has_a_report(finished_workspace: Path) -> None:
     out = finished_workspace / "out"
     assert {path.name for path in out.iterdir()} >= {
         *("rows.jsonl", "run_manifest.json", "predictions.json", "manifest.json", "report.html"),
         *("synthlink_scores.csv", "synthlink_category_scores.csv", "synthlink_overall_score.txt"),
     }
     scores = json.loads((out / "synthlink_scores.json").read_bytes())["report"]
-    assert scores["n_questions"] == COUNT
-    assert scores["n_abstained"] == sum(map(is_abstained, range(COUNT)))
+    assert scores["n_questions"] == QUESTION_COUNT
+    assert scores["n_abstained"] == sum(map(is_abstained, range(QUESTION_COUNT)))
 
 
 def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Path) -> None:
@@ -155,9 +156,9 @@ def test_agent_gets_only_the_question_text(workspace: Path) -> None:
 
 
 def test_two_runs_give_the_same_bytes(finished_workspace: Path, tmp_path: Path) -> None:
-    folder = write_inputs(tmp_path, COUNT)
+    folder = write_inputs(tmp_path, QUESTION_COUNT)
     result = run_process(
-        command_line(*make_run_command(folder, *QUICK)), folder, PYTHONHASHSEED="7"
+        command_line(*make_run_command(folder, *FEW_RESAMPLES)), folder, PYTHONHASHSEED="7"
     )
     assert result.code == 0, result.err
     assert read_output_files(folder / "out") == read_output_files(finished_workspace / "out")
@@ -165,21 +166,21 @@ def test_two_runs_give_the_same_bytes(finished_workspace: Path, tmp_path: Path) 
 
 def test_raised_limit_gives_identical_bytes(finished_workspace: Path, workspace: Path) -> None:
     shutil.rmtree(workspace / "out")
-    assert run_epoche(*make_run_command(workspace, *QUICK, "--limit", 5)).code == 0
+    assert run_epoche(*make_run_command(workspace, *FEW_RESAMPLES, "--limit", 5)).code == 0
     assert len(load_predictions(workspace / "out")) == 5
-    result = run_epoche(*make_run_command(workspace, *QUICK))
+    result = run_epoche(*make_run_command(workspace, *FEW_RESAMPLES))
     assert "7 questions (5 were there already)" in result.out
     assert read_output_files(workspace / "out") == read_output_files(finished_workspace / "out")
     before = read_output_files(workspace / "out")
     assert "--limit 3" in check_error_line(
-        run_epoche(*make_run_command(workspace, *QUICK, "--limit", 3)), 14
+        run_epoche(*make_run_command(workspace, *FEW_RESAMPLES, "--limit", 3)), 14
     )
     assert read_output_files(workspace / "out") == before
 
 
 def test_existing_rows_are_kept_exactly(finished_workspace: Path, workspace: Path) -> None:
-    result = run_epoche(*make_run_command(workspace, *QUICK))
-    assert f"0 questions ({COUNT} were there already)" in result.out
+    result = run_epoche(*make_run_command(workspace, *FEW_RESAMPLES))
+    assert f"0 questions ({QUESTION_COUNT} were there already)" in result.out
     assert read_output_files(workspace / "out") == read_output_files(finished_workspace / "out")
 
 
@@ -217,7 +218,7 @@ def change_the_agent(workspace: Path) -> None:
     ],
     ids=["questions", "pages", "agent", "class", "rounds"],
 )
-def test_another_run_is_refused(
+def test_run_with_changed_inputs_or_settings_is_refused(
     workspace: Path, change: Any, flags: tuple[Any, ...], system: str, message: str
 ) -> None:
     before = read_output_files(workspace / "out")
@@ -251,8 +252,8 @@ def test_changed_expected_answer_is_scored_again(workspace: Path) -> None:
         text.replace("Goldmark: the founder, Mira Voss0, came from Tarn0.", answer)
     )
     before = json.loads((workspace / "out/synthlink_scores.json").read_bytes())["report"]
-    result = run_epoche(*make_run_command(workspace, *QUICK))
-    assert f"0 questions ({COUNT} were there already)" in result.out
+    result = run_epoche(*make_run_command(workspace, *FEW_RESAMPLES))
+    assert f"0 questions ({QUESTION_COUNT} were there already)" in result.out
     after = json.loads((workspace / "out/synthlink_scores.json").read_bytes())["report"]
     corrected = [report["modes"]["corrected"]["overall"] for report in (before, after)]
     f1_values = [group["measures"]["f1"]["value"] for group in corrected]
@@ -279,7 +280,9 @@ def test_foreign_report_is_kept(workspace: Path, name: str) -> None:
     (workspace / "results").mkdir()
     (workspace / "results" / name).write_text("precious")
     before = read_folder_bytes(workspace)
-    line = check_error_line(run_epoche(*make_run_command(workspace, *QUICK, out="results")), 15)
+    line = check_error_line(
+        run_epoche(*make_run_command(workspace, *FEW_RESAMPLES, out="results")), 15
+    )
     assert f"{name}, which was not written by such a run" in line
     assert read_folder_bytes(workspace) == before
 
@@ -300,9 +303,9 @@ def test_foreign_report_is_kept(workspace: Path, name: str) -> None:
         (("--system", "nowhere:First"), 16, "nowhere"),
         (("--system", "own_agents:Nobody"), 16, "First, Slow"),
         (("--system", "json:JSONDecoder"), 16, "has answer(question), params(), name"),
-        (("--system", "graph_walk", "--model", "custom/m"), 19, "asks no model"),
-        (("--system", "extractive", "--max-tokens", "9"), 19, "asks no model"),
-        (("--system", "raw", "--model", "custom/m"), 19, "raw looks nothing up"),
+        (("--system", "graph_walk", "--model", "custom/m"), 19, "calls no model"),
+        (("--system", "extractive", "--max-tokens", "9"), 19, "calls no model"),
+        (("--system", "raw", "--model", "custom/m"), 19, "raw does not search"),
         (("--max-cost", "inf"), 19, "--max-cost"),
     ],
     ids=lambda value: value[-1] if isinstance(value, tuple) else None,
@@ -380,11 +383,14 @@ def create_plain():
 def test_bad_agent_replies_affect_only_their_own_row(workspace: Path) -> None:
     (workspace / "faulty_agents.py").write_text(FAULTY_AGENTS)
     result = run_epoche(
-        *make_run_command(workspace, *QUICK, system="faulty_agents:Varied", out="varied")
+        *make_run_command(workspace, *FEW_RESAMPLES, system="faulty_agents:Varied", out="varied")
     )
     rows = check_finished(result, workspace / "varied")
+    # ``Varied`` has seven replies; the number of a question modulo 7 selects one.
     expected_outcomes = ("ANSWERED", "ERROR", "INVALID", "ERROR", "INVALID", "ABSTAINED", "INVALID")
-    assert [row["outcome"] for row in rows] == [expected_outcomes[n % 7] for n in range(COUNT)]
+    assert [row["outcome"] for row in rows] == [
+        expected_outcomes[n % 7] for n in range(QUESTION_COUNT)
+    ]
     assert "ZeroDivisionError" in rows[1]["error"]
     # INVALID and ERROR rows have no prediction, so they count as missing and not as abstentions.
     answers = {
@@ -392,17 +398,19 @@ def test_bad_agent_replies_affect_only_their_own_row(workspace: Path) -> None:
         for prediction in load_predictions(workspace / "varied")
     }
     assert answers == {
-        question_id(n): "Tarn." if n % 7 == 0 else "" for n in range(COUNT) if n % 7 in (0, 5)
+        question_id(n): "Tarn." if n % 7 == 0 else ""
+        for n in range(QUESTION_COUNT)
+        if n % 7 in (0, 5)
     }
     report = json.loads((workspace / "varied/synthlink_scores.json").read_bytes())["report"]
-    assert (report["n_questions"], report["n_abstained"]) == (COUNT, 1)
+    assert (report["n_questions"], report["n_abstained"]) == (QUESTION_COUNT, 1)
     assert "4 of 12 rows are ERROR" in result.err
 
 
 def test_run_of_errors_only_fails_but_is_scored(workspace: Path) -> None:
     (workspace / "faulty_agents.py").write_text(FAULTY_AGENTS)
     result = run_epoche(
-        *make_run_command(workspace, *QUICK, system="faulty_agents:Failing", out="failing")
+        *make_run_command(workspace, *FEW_RESAMPLES, system="faulty_agents:Failing", out="failing")
     )
     assert "12 of 12 rows are ERROR" in check_error_line(result, 27)
     assert load_predictions(workspace / "failing") == []
@@ -443,7 +451,7 @@ def test_runs_are_compared(workspace: Path) -> None:
     comparison_flags = ("--compare", workspace / "out" / "predictions.json")
     result = run_epoche(
         *make_run_command(
-            workspace, *QUICK, *comparison_flags, system="faulty_agents:Plain", out="plain"
+            workspace, *FEW_RESAMPLES, *comparison_flags, system="faulty_agents:Plain", out="plain"
         )
     )
     assert result.code == 0, result.err

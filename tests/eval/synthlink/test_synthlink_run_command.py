@@ -19,7 +19,7 @@ def make_run_command(out: Path, system: str, *flags: object) -> list[object]:
 
 
 @pytest.mark.parametrize("system", ["graph_walk", "extractive"])
-def test_offline_agent_gets_scores_and_a_page(tmp_path: Path, system: str) -> None:
+def test_offline_agent_gets_scores_and_a_report(tmp_path: Path, system: str) -> None:
     out = tmp_path / "out"
     result = run_epoche(*make_run_command(out, system, "--resamples", 100))
     rows = check_finished(result, out)
@@ -68,7 +68,7 @@ def test_bytes_are_identical_in_another_process(tmp_path: Path) -> None:
         ("out/predictions.json", 15, "would overwrite a file it is made from"),
     ],
 )
-def test_incomparable_runs_are_refused_at_the_start(
+def test_unusable_comparison_file_is_refused_at_the_start(
     tmp_path: Path, compared_file: str, code: int, message: str
 ) -> None:
     out = tmp_path / "out"

@@ -23,22 +23,22 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ddgs") is None or shutil.which("openssl") is None,
     reason="needs the extra web, and openssl to make certificates",
 )
-COUNT = 3
+QUESTION_COUNT = 3
 FOUND_URL = "https://example.org/found"
-PAGE = render_results_page([("Alcor", FOUND_URL, "The founder was born in Tarn.")])
+RESULTS_PAGE = render_results_page([("Alcor", FOUND_URL, "The founder was born in Tarn.")])
 LIVE_FLAGS = ("--live", "--backend", "duckduckgo", "--no-score")
 
 
 @pytest.fixture
 def engine(search_engine: SearchEngine) -> SearchEngine:
     """The local search engine, with one result for every query."""
-    search_engine.page = PAGE
+    search_engine.page = RESULTS_PAGE
     return search_engine
 
 
 @pytest.fixture
 def run_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[object]]:
-    workspace = write_inputs(tmp_path, COUNT)
+    workspace = write_inputs(tmp_path, QUESTION_COUNT)
     monkeypatch.chdir(workspace)
     monkeypatch.syspath_prepend(workspace)
 
@@ -56,23 +56,27 @@ def test_searches_are_recorded_and_not_repeated(
 ) -> None:
     out = tmp_path / "out"
     rows = check_finished(run_epoche(*run_arguments(*LIVE_FLAGS)), out)
-    assert len(engine.requests) == COUNT
+    assert len(engine.requests) == QUESTION_COUNT
     assert {row["outcome"] for row in rows} == {"ANSWERED"}
     assert all(prediction["retrieved_docs"] == [FOUND_URL] for prediction in load_predictions(out))
     assert read_manifest(out)["library"]["backends"] == ["duckduckgo"]
     assert check_finished(run_epoche(*run_arguments(*LIVE_FLAGS)), out) == rows
-    assert len(engine.requests) == COUNT
+    assert len(engine.requests) == QUESTION_COUNT
     replay = ("--search", out / "search.jsonl", "--no-score")
     assert (
         check_finished(run_epoche(*run_arguments(*replay, out="replayed")), tmp_path / "replayed")
         == rows
     )
-    assert len(engine.requests) == COUNT
+    assert len(engine.requests) == QUESTION_COUNT
     library = read_manifest(tmp_path / "replayed")["library"]
-    assert (library["frozen"], library["queries"], len(library["sha256"])) == (True, COUNT, 64)
+    assert (library["frozen"], library["queries"], len(library["sha256"])) == (
+        True,
+        QUESTION_COUNT,
+        64,
+    )
     assert "library" in check_error_line(run_epoche(*run_arguments(*replay)), 14)
     assert check_finished(run_epoche(*run_arguments(*LIVE_FLAGS, "--overwrite")), out) == rows
-    assert len(engine.requests) == 2 * COUNT, "--overwrite searches again"
+    assert len(engine.requests) == 2 * QUESTION_COUNT, "--overwrite searches again"
 
 
 def test_failed_search_is_an_error_and_repeated_on_request(

@@ -258,7 +258,7 @@ def test_user_agent_may_call_a_model(
     assert (workspace / "closed").exists()
 
 
-def test_server_without_structured_output_gets_the_form_as_text(
+def test_server_without_structured_output_gets_the_schema_as_text(
     scripted_server: ScriptedServer, scripted_model: str, tmp_path: Path
 ) -> None:
     workspace = write_inputs(tmp_path, 2)

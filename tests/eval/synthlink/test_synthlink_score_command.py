@@ -1,4 +1,7 @@
-"""Tests ``epoche synthlink score``: the command of the specification, and hostile files."""
+"""Tests ``epoche synthlink score``: the specified command and hostile files.
+
+The specification of the SynthLink benchmark gives the command and an example of its input.
+"""
 
 from __future__ import annotations
 
@@ -48,18 +51,25 @@ EXAMPLE = """
      }
    ]
 """
-"""The example of the specification, without its comment, which JSON does not allow."""
+"""The specification's example of a predictions file, without the comment, which is not JSON."""
 
 CATALOG = read_six_questions()
-HONEST = honest_predictions(CATALOG)
-SCORE = ("synthlink", "score", "--predictions", "predictions.json", "--output-dir", "results/")
-QUICK = (*SCORE, "--catalog", SIX_QUESTIONS_FILE, "--resamples", 100)
+HONEST_PREDICTIONS = honest_predictions(CATALOG)
+SCORE_COMMAND = (
+    "synthlink",
+    "score",
+    "--predictions",
+    "predictions.json",
+    "--output-dir",
+    "results/",
+)
+QUICK_COMMAND = (*SCORE_COMMAND, "--catalog", SIX_QUESTIONS_FILE, "--resamples", 100)
 
 
 @pytest.fixture
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "predictions.json").write_text(json.dumps(HONEST))
+    (tmp_path / "predictions.json").write_text(json.dumps(HONEST_PREDICTIONS))
     return tmp_path
 
 
@@ -70,7 +80,7 @@ def write_rows(name: str, rows: list[Any]) -> str:
 
 def test_specified_command_scores_the_specified_example(working_folder: Path) -> None:
     (working_folder / "predictions.json").write_text(EXAMPLE)
-    result = run_epoche(*SCORE)
+    result = run_epoche(*SCORE_COMMAND)
     assert result.code == 0, result.err
     assert "1 of 60 questions answered (coverage 0.017)" in result.out
     assert result.out.index("corrected: ") < result.out.index("literal: ")
@@ -100,6 +110,7 @@ def test_names_of_files_may_be_any_bytes(working_folder: Path) -> None:
 
 
 def test_published_catalogue_is_scored(working_folder: Path, published_data: Path) -> None:
+    """The catalogue of the published experiments has neither addresses nor facts of steps."""
     folder = published_data / "synthlink"
     catalog = read_catalog(folder)
     answers = [
@@ -112,7 +123,7 @@ def test_published_catalogue_is_scored(working_folder: Path, published_data: Pat
         for question in catalog.questions
     ]
     write_rows("predictions.json", answers)
-    result = run_epoche(*SCORE, "--catalog", folder, "--resamples", 100)
+    result = run_epoche(*SCORE_COMMAND, "--catalog", folder, "--resamples", 100)
     assert result.code == 0, result.err
     assert "30 of 30 questions answered" in result.out
     for message in ("STE, PSM, SFT", "no fact of any step", "without addresses", "no graph"):
@@ -168,19 +179,19 @@ def test_comparison_of_files_is_described(working_folder: Path) -> None:
 
 def test_modes_and_thresholds_are_applied(working_folder: Path) -> None:
     for mode in ("corrected", "literal"):
-        assert run_epoche(*QUICK, "--mode", mode, "--correct", 0.35).code == 0
+        assert run_epoche(*QUICK_COMMAND, "--mode", mode, "--correct", 0.35).code == 0
         report = read_scores("results").report
         assert list(report.modes) == [mode]
         assert report.thresholds.correct == 0.35
         assert report.modes[mode].overall.measures["ie"].value > 0  # type: ignore[index,operator]
-    check_usage_error(run_epoche(*QUICK, "--mode", "fair"))
+    check_usage_error(run_epoche(*QUICK_COMMAND, "--mode", "fair"))
     check_usage_error(run_epoche("synthlink", "score", "--output-dir", "results"))
 
 
 UNREADABLE_FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "not JSON"),
     "an object": (b'{"question_id": "HIA-01"}', "not a JSON list"),
-    "torn": (json.dumps(HONEST).encode()[:-9], "not JSON"),
+    "torn": (json.dumps(HONEST_PREDICTIONS).encode()[:-9], "not JSON"),
     "garbage": (bytes(range(256)) * 40, "not UTF-8"),
     "deep": (b"[" * 200_000, "nested too deeply"),
 }
@@ -190,9 +201,9 @@ UNREADABLE_FILES: dict[str, tuple[bytes, str]] = {
 def test_file_without_a_list_ends_the_scoring(working_folder: Path, case: str) -> None:
     content, message = UNREADABLE_FILES[case]
     (working_folder / "predictions.json").write_bytes(content)
-    (working_folder / "good.json").write_text(json.dumps(HONEST))
+    (working_folder / "good.json").write_text(json.dumps(HONEST_PREDICTIONS))
     before = read_folder_bytes(working_folder)
-    assert message in check_error_line(run_epoche(*QUICK), 12)
+    assert message in check_error_line(run_epoche(*QUICK_COMMAND), 12)
     compare_command = (
         "synthlink",
         "score",
@@ -228,15 +239,20 @@ def test_errors_are_one_line(
     working_folder: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     before = read_folder_bytes(working_folder)
-    assert message in check_error_line(run_epoche(*QUICK, *arguments), code)
+    assert message in check_error_line(run_epoche(*QUICK_COMMAND, *arguments), code)
     assert read_folder_bytes(working_folder) == before
 
 
 def test_unusable_rows_are_reported_and_skipped(working_folder: Path) -> None:
     hostile_id = "\x1b[31m\u202e<script>HIA-99"
-    rows = [*HONEST[:3], {"question_id": hostile_id, "predicted_answer": "x"}, 7, HONEST[2]]
+    rows = [
+        *HONEST_PREDICTIONS[:3],
+        {"question_id": hostile_id, "predicted_answer": "x"},
+        7,
+        HONEST_PREDICTIONS[2],
+    ]
     write_rows("predictions.json", rows)
-    result = run_epoche(*QUICK)
+    result = run_epoche(*QUICK_COMMAND)
     assert result.code == 0
     assert "4 rows are refused" in result.out
     text = (working_folder / "results" / "synthlink_overall_score.txt").read_text()
@@ -252,7 +268,9 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
     max_leaves=8,
 )
-_TEXT = st.text(max_size=40) | st.sampled_from([HONEST[0]["predicted_answer"], "", "\u202e", "= 1"])
+_TEXT = st.text(max_size=40) | st.sampled_from(
+    [HONEST_PREDICTIONS[0]["predicted_answer"], "", "\u202e", "= 1"]
+)
 _ROW = _JSON | st.fixed_dictionaries(
     {"question_id": st.sampled_from([*CATALOG.ids, "XXX-01"]), "predicted_answer": _TEXT | _JSON},
     optional={
@@ -274,7 +292,7 @@ def test_any_file_is_scored_or_refused_in_one_line(working_folder: Path, content
     (working_folder / "predictions.json").write_bytes(content)
     for leftover in (working_folder / "results").glob("*"):
         leftover.unlink()
-    result = run_epoche(*QUICK)
+    result = run_epoche(*QUICK_COMMAND)
     if result.code:
         check_error_line(result, 12)
         assert not list((working_folder / "results").glob("*"))
@@ -299,7 +317,7 @@ def test_any_catalogue_is_read_or_refused_in_one_line(
         _SIX_QUESTIONS_BYTES[:start] + inserted_bytes + _SIX_QUESTIONS_BYTES[start + size :]
     )
     result = run_epoche(
-        *SCORE, "--catalog", "catalog.jsonl", "--resamples", 100, "--mode", "corrected"
+        *SCORE_COMMAND, "--catalog", "catalog.jsonl", "--resamples", 100, "--mode", "corrected"
     )
     if result.code:
         assert result.code in (12, 13)
@@ -310,7 +328,7 @@ def test_any_catalogue_is_read_or_refused_in_one_line(
 
 def test_bytes_do_not_depend_on_the_hash_seed(working_folder: Path) -> None:
     write_rows("rival.json", attack_predictions("answer shuffled", CATALOG))
-    command = command_line(*QUICK, "--domain", "synthlink", "--compare", "rival.json")
+    command = command_line(*QUICK_COMMAND, "--domain", "synthlink", "--compare", "rival.json")
     results = []
     for seed in ("0", "4242"):
         assert run_process(command, working_folder, PYTHONHASHSEED=seed).code == 0
@@ -319,23 +337,23 @@ def test_bytes_do_not_depend_on_the_hash_seed(working_folder: Path) -> None:
 
 
 def test_full_disk_keeps_previous_files(working_folder: Path) -> None:
-    assert run_epoche(*QUICK).code == 0
+    assert run_epoche(*QUICK_COMMAND).code == 0
     before = read_folder_bytes(working_folder / "results")
-    write_rows("predictions.json", HONEST[:3])
+    write_rows("predictions.json", HONEST_PREDICTIONS[:3])
     line = check_error_line(
-        run_process(limit_file_size(command_line(*QUICK), 2_000), working_folder), 15
+        run_process(limit_file_size(command_line(*QUICK_COMMAND), 2_000), working_folder), 15
     )
     assert "cannot write" in line
     assert read_folder_bytes(working_folder / "results") == before
 
 
 def test_interruption_keeps_previous_files(working_folder: Path) -> None:
-    assert run_epoche(*QUICK).code == 0
+    assert run_epoche(*QUICK_COMMAND).code == 0
     before = read_folder_bytes(working_folder / "results")
-    write_rows("predictions.json", HONEST[:3])
+    write_rows("predictions.json", HONEST_PREDICTIONS[:3])
     ready_file = working_folder / "ready"
     process = subprocess.Popen(
-        block_at_fsync(ready_file, *QUICK), cwd=working_folder, stderr=subprocess.PIPE
+        block_at_fsync(ready_file, *QUICK_COMMAND), cwd=working_folder, stderr=subprocess.PIPE
     )
     wait_for_condition(ready_file.exists, process)
     process.send_signal(signal.SIGINT)

@@ -22,7 +22,7 @@ from kg.base.errors import CardSetMismatchError
 from kg.knowledge import KnowledgeBase
 
 SIX_QUESTIONS = read_six_questions()
-HONEST = honest_predictions(SIX_QUESTIONS)
+HONEST_PREDICTIONS = honest_predictions(SIX_QUESTIONS)
 
 
 def make_gold_predictions() -> list[dict[str, Any]]:
@@ -62,7 +62,12 @@ def test_answering_more_never_lowers_the_score() -> None:
 
 
 def test_refused_rows_are_named_and_score_zero(tmp_path: Path) -> None:
-    rows = [*HONEST, {**HONEST[0], "predicted_answer": "another"}, {"question_id": "XXX-01"}, 7]
+    rows = [
+        *HONEST_PREDICTIONS,
+        {**HONEST_PREDICTIONS[0], "predicted_answer": "another"},
+        {"question_id": "XXX-01"},
+        7,
+    ]
     file = tmp_path / "predictions.json"
     file.write_text(json.dumps(rows))
     report = score_predictions(file, SIX_QUESTIONS, resamples=10)
@@ -76,7 +81,7 @@ def test_refused_rows_are_named_and_score_zero(tmp_path: Path) -> None:
 
 
 def test_means_match_the_questions_and_weights() -> None:
-    report = score_predictions(HONEST, SIX_QUESTIONS, "both", resamples=50)
+    report = score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, "both", resamples=50)
     for scores in report.modes.values():
         for measure in METRICS:
             values = [getattr(row.parts, measure) for row in scores.questions]
@@ -108,15 +113,17 @@ def test_equal_values_still_have_an_interval_width() -> None:
     assert estimate.low < 0.7
 
 
-def test_file_order_does_not_change_the_bytes() -> None:
-    report = score_predictions(HONEST, SIX_QUESTIONS, "both", resamples=50)
-    reversed_report = score_predictions(HONEST[::-1], SIX_QUESTIONS, "both", resamples=50)
+def test_row_order_does_not_change_the_bytes() -> None:
+    report = score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, "both", resamples=50)
+    reversed_report = score_predictions(
+        HONEST_PREDICTIONS[::-1], SIX_QUESTIONS, "both", resamples=50
+    )
     assert msgspec.json.encode(report) == msgspec.json.encode(reversed_report)
 
 
 def test_efficiency_is_reported_for_all_thresholds() -> None:
     report = score_predictions(
-        HONEST, SIX_QUESTIONS, thresholds=Thresholds(correct=0.35), resamples=10
+        HONEST_PREDICTIONS, SIX_QUESTIONS, thresholds=Thresholds(correct=0.35), resamples=10
     )
     scores = report.modes["corrected"]
     sweep = {entry.correct: entry for entry in scores.sweep}
@@ -132,13 +139,13 @@ def test_efficiency_is_reported_for_all_thresholds() -> None:
 
 def test_report_names_the_graph() -> None:
     knowledge = KnowledgeBase.open_cached("rivers")
-    report = score_predictions(HONEST, SIX_QUESTIONS, knowledge=knowledge, resamples=10)
+    report = score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, knowledge=knowledge, resamples=10)
     assert report.graph == "rivers"
-    assert score_predictions(HONEST, SIX_QUESTIONS, resamples=10).graph == ""
+    assert score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, resamples=10).graph == ""
 
 
 def test_tables_have_one_row_per_question_and_category() -> None:
-    report = score_predictions(HONEST[:5], SIX_QUESTIONS, "both", resamples=20)
+    report = score_predictions(HONEST_PREDICTIONS[:5], SIX_QUESTIONS, "both", resamples=20)
     rows = build_question_rows(report)
     assert len(rows) == 2 * 6
     assert {row["mode"] for row in rows} == {"corrected", "literal"}
@@ -165,7 +172,7 @@ def test_tables_have_one_row_per_question_and_category() -> None:
 def test_two_files_are_compared_question_by_question() -> None:
     gold_report, honest_report = (
         score_predictions(rows, SIX_QUESTIONS, "both", resamples=300)
-        for rows in (make_gold_predictions(), HONEST)
+        for rows in (make_gold_predictions(), HONEST_PREDICTIONS)
     )
     comparisons = compare_reports({"gold": gold_report, "honest": honest_report})
     assert len(comparisons) == 2 * 7 * len(METRICS)
@@ -203,7 +210,7 @@ def test_two_files_are_compared_question_by_question() -> None:
 def test_more_compared_files_raise_the_adjusted_p() -> None:
     gold_report, honest_report = (
         score_predictions(rows, SIX_QUESTIONS, resamples=100)
-        for rows in (make_gold_predictions(), HONEST)
+        for rows in (make_gold_predictions(), HONEST_PREDICTIONS)
     )
     two_file_results, three_file_results = (
         {
@@ -223,18 +230,24 @@ def test_more_compared_files_raise_the_adjusted_p() -> None:
 
 
 def test_incomparable_inputs_are_refused() -> None:
-    report = score_predictions(HONEST, SIX_QUESTIONS, resamples=10)
+    report = score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, resamples=10)
     smaller_catalog = msgspec.structs.replace(SIX_QUESTIONS, questions=SIX_QUESTIONS.questions[:3])
     with pytest.raises(CardSetMismatchError, match="different questions"):
         compare_reports(
-            {"a": report, "b": score_predictions(HONEST[:3], smaller_catalog, resamples=10)}
+            {
+                "a": report,
+                "b": score_predictions(HONEST_PREDICTIONS[:3], smaller_catalog, resamples=10),
+            }
         )
     with pytest.raises(CardSetMismatchError, match="no mode in common"):
         compare_reports(
-            {"a": report, "b": score_predictions(HONEST, SIX_QUESTIONS, "literal", resamples=10)}
+            {
+                "a": report,
+                "b": score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, "literal", resamples=10),
+            }
         )
     stricter_report = score_predictions(
-        HONEST, SIX_QUESTIONS, thresholds=Thresholds(correct=0.4), resamples=10
+        HONEST_PREDICTIONS, SIX_QUESTIONS, thresholds=Thresholds(correct=0.4), resamples=10
     )
     with pytest.raises(CardSetMismatchError, match="different thresholds"):
         compare_reports({"a": report, "b": stricter_report})

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from synthlink_run_parts import make_question
 
 from eval.model.calls import record_calls
+from eval.synthlink.agent_call import MAX_TRAIL_BYTES, ask_agent, check_reply
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
+from eval.synthlink.prediction_writer import iter_predictions
 from eval.synthlink.predictions import MAX_ITEMS, MAX_TEXT_LENGTH, check_predictions
 from eval.synthlink.question import Question
-from eval.synthlink.running.asking import MOST_BYTES, checked, row_of
-from eval.synthlink.running.predicting import predictions
-from eval.synthlink.running.row import OUTCOMES, SynthLinkRow
+from eval.synthlink.row import OUTCOMES, SynthLinkRow
 from kg.base.errors import ModelAccessError, SearchError, WriteError
 from kg.base.files import to_json_bytes
 
@@ -54,11 +54,11 @@ class ScriptedAgent:
 def answer_row(reply: Any) -> SynthLinkRow:
     """Returns the row of an agent that returns or raises ``reply``."""
     with record_calls():
-        return asyncio.run(row_of(ScriptedAgent(reply), QUESTION, "says"))
+        return asyncio.run(ask_agent(ScriptedAgent(reply), QUESTION, "says"))
 
 
 def test_valid_trail_is_stored_exactly() -> None:
-    assert checked(GOOD_TRAIL) == (GOOD_TRAIL, "")
+    assert check_reply(GOOD_TRAIL) == (GOOD_TRAIL, "")
     row = answer_row(GOOD_TRAIL)
     assert (row.outcome, row.trail, row.error, row.note) == ("ANSWERED", GOOD_TRAIL, None, "")
     assert (row.latency_s, row.usage) == (None, None)
@@ -68,13 +68,15 @@ def test_valid_trail_is_stored_exactly() -> None:
 def test_agent_gets_only_the_question_text() -> None:
     agent = ScriptedAgent(GOOD_TRAIL)
     with record_calls():
-        asyncio.run(row_of(agent, QUESTION, "says"))
+        asyncio.run(ask_agent(agent, QUESTION, "says"))
     assert agent.received == (QUESTION.question,)
-    # The question's own string object could lead to the question through its referrers.
+    # From the very string object, an agent could reach the question with its gold answer by
+    # ``gc.get_referrers``, so it gets a copy.
     assert agent.received[0] is not QUESTION.question
     assert type(agent.received[0]) is str
 
 
+# "A trail that is none" is the note on a ``Trail`` with a value of a wrong type or invalid text.
 @pytest.mark.parametrize(
     ("reply", "outcome", "note"),
     [
@@ -94,7 +96,11 @@ def test_agent_gets_only_the_question_text() -> None:
         (Trail(answer="x" * (MAX_TEXT_LENGTH + 1)), "INVALID", "longer than 20,000"),
         (Trail(answer="x", rounds=(Round(answer="y" * 30_000),)), "INVALID", "longer than 20,000"),
         (Trail(answer="x", rounds=(Round(),) * (MAX_ROUNDS + 1)), "INVALID", "6 iterations"),
-        (Trail(answer="x", rounds=(Round(raw="y" * MOST_BYTES),)), "INVALID", "8,388,608 bytes"),
+        (
+            Trail(answer="x", rounds=(Round(raw="y" * MAX_TRAIL_BYTES),)),
+            "INVALID",
+            "8,388,608 bytes",
+        ),
         (Trail(failed=True, answer="half", why="it broke"), "ERROR", ""),
         (Trail(failed=True, abstained=True), "ERROR", ""),
         (ValueError("no luck"), "ERROR", ""),
@@ -111,7 +117,7 @@ def test_every_reply_gets_its_outcome(reply: Any, outcome: str, note: str) -> No
     assert note in row.note
     assert bool(row.error) is (outcome == "ERROR")
     assert "/somewhere" not in to_json_bytes(row).decode()
-    scored_predictions = list(predictions([row]))
+    scored_predictions = list(iter_predictions([row]))
     assert len(scored_predictions) == (outcome in ("ANSWERED", "ABSTAINED"))
     if outcome == "ABSTAINED":
         assert scored_predictions[0].predicted_answer == ""
@@ -123,7 +129,7 @@ def test_permanent_faults_end_the_run(error: Exception) -> None:
         answer_row(error)
 
 
-def test_unsupported_parts_are_left_out_with_a_note() -> None:
+def test_excess_parts_are_left_out_with_a_note() -> None:
     pages = tuple(CitedPage(f"https://example.org/{n}", "t") for n in range(MAX_ITEMS + 3))
     texts = ("x" * 30_000, *("y" * MAX_TEXT_LENGTH,) * 12)
     trail = Trail(answer="Tarn.", docs=pages, verified=texts, rounds=(Round(found=pages),))
@@ -134,14 +140,14 @@ def test_unsupported_parts_are_left_out_with_a_note() -> None:
     assert row.trail.verified == texts[1:11]
     # Left out are 3 pages of each list, the too long text and the last 2 texts.
     assert row.note == "9 pages or texts left out: too long, or too many"
-    (prediction,) = predictions([row])
+    (prediction,) = iter_predictions([row])
     checked_file = check_predictions(
         msgspec.json.decode(to_json_bytes([prediction])), {QUESTION.id}
     )
     assert checked_file.rows == (prediction,)
 
 
-def test_all_rounds_together_are_limited_to_scorer_size() -> None:
+def test_all_rounds_together_fit_into_what_the_scorer_reads() -> None:
     pages = tuple(CitedPage(f"https://example.org/{n}/{'x' * 370}", "t") for n in range(MAX_ITEMS))
     rounds = (Round(found=pages, answer="y" * MAX_TEXT_LENGTH),) * MAX_ROUNDS
     row = answer_row(Trail(answer="Tarn.", docs=pages, rounds=rounds))
@@ -149,7 +155,7 @@ def test_all_rounds_together_are_limited_to_scorer_size() -> None:
     has_pages = [len(search_round.found) > 0 for search_round in row.trail.rounds]
     assert has_pages == [True, False, False, False, False]
     assert "left out" in row.note
-    (prediction,) = predictions([row])
+    (prediction,) = iter_predictions([row])
     checked_file = check_predictions(
         msgspec.json.decode(to_json_bytes([prediction])), {QUESTION.id}
     )
@@ -187,7 +193,7 @@ def test_any_reply_becomes_a_scorable_row(reply: Any) -> None:
     assert row.outcome in OUTCOMES
     decoded = msgspec.json.decode(to_json_bytes(row), type=SynthLinkRow)
     assert decoded == row
-    predictions_json = msgspec.json.decode(to_json_bytes(list(predictions([row]))))
+    predictions_json = msgspec.json.decode(to_json_bytes(list(iter_predictions([row]))))
     assert len(predictions_json) == (row.outcome in ("ANSWERED", "ABSTAINED"))
     checked_file = check_predictions(predictions_json, {QUESTION.id})
     assert not checked_file.refused

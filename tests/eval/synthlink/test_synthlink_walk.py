@@ -102,7 +102,7 @@ def test_each_sentence_of_each_answer_is_licensed_by_the_guard(
     answers = {search_round.answer for trail in answer_trails for search_round in trail.rounds} - {
         ""
     }
-    assert len(answers) > 40
+    assert len(answers) > 40, "most of the 60 questions must be answered"
     for answer in answers:
         events = [event for event in guard.iter_events([answer]) if event.source.strip()]
         assert [event.kind for event in events] == ["licensed"] * len(events), answer
@@ -141,7 +141,7 @@ def test_rounds_are_limited_and_their_queries_differ(answer_trails: list[Trail])
         )
 
 
-def test_pages_are_cited_once_most_relevant_first(answer_trails: list[Trail]) -> None:
+def test_pages_are_cited_once_and_verified_ones_first(answer_trails: list[Trail]) -> None:
     corpus = read_corpus()
     texts = {page.url: page.text for page in corpus.pages}
     for trail in answer_trails:
@@ -165,7 +165,7 @@ def test_answer_is_not_all_connected_facts(answer_trails: list[Trail], kb: Knowl
             first_claim = next(iter(sorted(answer_claims)))
             connected_facts = _find_connected_facts(facts, first_claim.subj)
             shorter_answers += len(answer_claims) < len(connected_facts)
-    assert shorter_answers > 40
+    assert shorter_answers > 40  # of 60
 
 
 def _find_connected_facts(facts: FactMap, node: str) -> set[int]:
@@ -176,7 +176,7 @@ def _find_connected_facts(facts: FactMap, node: str) -> set[int]:
         for index in (*facts.facts_from_node(current), *facts.facts_to_node(current)):
             fact_indices.add(index)
             claim = facts.claims[index]
-            ends = {claim.subj, claim.obj} if facts.is_path_step(claim) else set[str]()
+            ends = {claim.subj, claim.obj} if facts.can_be_path_step(claim) else set[str]()
             queue += sorted(ends - visited)
             visited |= ends
     return fact_indices

@@ -72,13 +72,13 @@ def _find_connected_facts(facts: FactMap, node: str) -> list[Claim]:
         incoming_steps = [
             index
             for index in facts.facts_to_node(current)
-            if facts.is_path_step(facts.claims[index])
+            if facts.can_be_path_step(facts.claims[index])
         ]
         for index in (*facts.facts_from_node(current), *incoming_steps):
             fact_indices.add(index)
             claim = facts.claims[index]
             new_nodes = (
-                {claim.subj, claim.obj} - visited if facts.is_path_step(claim) else set[str]()
+                {claim.subj, claim.obj} - visited if facts.can_be_path_step(claim) else set[str]()
             )
             queue += sorted(new_nodes)
             visited |= new_nodes

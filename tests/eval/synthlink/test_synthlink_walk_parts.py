@@ -96,7 +96,7 @@ def test_node_mention_score_weights_rare_words_more(node_names: NodeNames) -> No
 
 
 def test_relations_are_split_into_paths_and_attributes(fact_map: FactMap) -> None:
-    path_predicates = {claim.pred for claim in fact_map.claims if fact_map.is_path_step(claim)}
+    path_predicates = {claim.pred for claim in fact_map.claims if fact_map.can_be_path_step(claim)}
     # Inventors, years and countries are attributes, not steps of a path.
     assert path_predicates == {make_iri("causes")}
     assert set(fact_map.find_nodes_with_trait(make_iri("anna"))) == {
@@ -108,6 +108,7 @@ def test_relations_are_split_into_paths_and_attributes(fact_map: FactMap) -> Non
 
 def test_neighbourhood_of_a_path_includes_both_ends(fact_map: FactMap) -> None:
     path = [make_iri("flood"), make_iri("dyke")]
+    # The numbers are the maximum of steps from the path and of nodes per step and direction.
     assert fact_map.find_nodes_around(path, 1, 5) == [make_iri("pump"), make_iri("storm")]
     assert set(fact_map.find_nodes_around(path, 2, 5)) == {
         make_iri(n) for n in ("pump", "storm", "polder")
@@ -203,21 +204,25 @@ def test_only_asserted_facts_are_chosen(
         }
 
 
-def test_longest_mentions_win_and_question_words_request_types() -> None:
+def test_longest_relation_words_win_and_question_words_request_predicates() -> None:
     shipped_knowledge = KnowledgeBase.open_cached("synthlink")
     facts = FactMap(shipped_knowledge)
     analyser = QuestionAnalyser(
         shipped_knowledge, facts, NodeNames(facts.collect_names(shipped_knowledge))
     )
 
-    def requested_types(question: str) -> set[str]:
+    def find_requested_predicates(question: str) -> set[str]:
         return {pred.partition("#")[2] for pred in analyser.analyse_question(question).predicates}
 
-    assert requested_types("How did coal lead to smog?") == {"ledTo"}
-    assert requested_types("By what movement led by Gandhi was salt made?") >= {"ledBy"}
-    assert requested_types("Who made the first LED?") >= {"cameThrough", "ledBy", "signedBy"}
-    assert requested_types("In which country was it?") >= {"country"}
-    assert requested_types("Why is that?") == set()
+    assert find_requested_predicates("How did coal lead to smog?") == {"ledTo"}
+    assert find_requested_predicates("By what movement led by Gandhi was salt made?") >= {"ledBy"}
+    assert find_requested_predicates("Who made the first LED?") >= {
+        "cameThrough",
+        "ledBy",
+        "signedBy",
+    }
+    assert find_requested_predicates("In which country was it?") >= {"country"}
+    assert find_requested_predicates("Why is that?") == set()
 
 
 def test_facts_of_one_node_are_joined_in_path_order(kb: KnowledgeBase, fact_map: FactMap) -> None:

@@ -79,6 +79,7 @@ class TestKeywords:
         callback_rows: list[ChunkKeywords] = []
         keyword_rows = extractor.extract_keywords(CHUNKS, callback_rows.append)
         assert keyword_rows == [
+            # "hash index" and "" count as invented; "LEAVES" repeats a keyword.
             ChunkKeywords("a#1", ("B+-tree", "leaves"), invented=2),
             ChunkKeywords("a#2", ("Weser", "Fulda")),
             ChunkKeywords("a#3", ("2PL",)),
@@ -138,7 +139,7 @@ class TestKeywords:
         assert all(keyword.casefold() in text for keyword in keyword_rows[0].keywords)
 
 
-def merge_first_two(request: ChatRequest) -> str:
+def reply_first_two_are_synonyms(request: ChatRequest) -> str:
     """Replies that the first two keywords of every group are synonyms."""
     # The prompt has one numbered line for each group, with its keywords as a JSON list.
     lines = re.findall(r"^(\d+)\. (\[.*\])$", request.prompt, re.MULTILINE)
@@ -161,7 +162,7 @@ class TestSynonyms:
     def test_small_groups_share_requests(
         self, scripted_server: ScriptedServer, client: ClientOptions
     ) -> None:
-        scripted_server.behave(behaviours.normal_reply(merge_first_two))
+        scripted_server.behave(behaviours.normal_reply(reply_first_two_are_synonyms))
         groups = [[f"g{n}a", f"g{n}b", f"g{n}c"] for n in range(GROUPS_PER_REQUEST + 1)]
         groups.insert(3, [f"large{n}" for n in range(6)])
         verifier = ModelVerifier(client)

@@ -31,7 +31,7 @@ BUILD = ("kg", "build", "documents", "--out", "runs/library")
 OLD_BUILD = (*BUILD, "--no-canonical", "--chunk-size", "400", "--overlap", "50")
 PLAIN_BUILD = (*BUILD, "--no-canonical")
 """A build that does not load the embedder, which takes a second in every new process."""
-KILLS = 12
+KILL_COUNT = 12
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_build_after_a_kill_gives_the_same_run(workspace: Path) -> None:
         forker.warm_up(*BUILD)
         build_time = measure_build_time(forker)
         assert forker.run(*OLD_BUILD) == 0
-        for _ in range(KILLS):
+        for _ in range(KILL_COUNT):
             # The kill comes at a random time, in some rounds after the end of the build.
             build = forker.start(*BUILD, *(() if rng.random() < 0.5 else ("--no-resume",)))
             time.sleep(rng.random() * 1.2 * build_time)
@@ -255,7 +255,7 @@ def test_bad_input_gives_one_error_line_or_a_run(workspace: Path, case: str, cod
     elif case == "one word":
         inputs = [workspace / "word.txt"]
         inputs[0].write_text("Drill")
-    elif case == "a run there that is none":
+    elif case == "a run there that is none":  # the output folder exists but contains no run
         (workspace / "runs" / "library").mkdir(parents=True)
         (workspace / "runs" / "library" / "thesis.doc").touch()
     elif case == "latest":

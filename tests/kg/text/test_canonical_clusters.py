@@ -27,8 +27,11 @@ def make_unit_vectors(rows: npt.ArrayLike) -> Vectors:
     return embedder.normalise_rows(np.asarray(rows, dtype=np.float32))
 
 
-def group_rows(numbers: npt.NDArray[np.int32]) -> list[list[int]]:
-    return sorted(np.flatnonzero(numbers == number).tolist() for number in set(numbers.tolist()))
+def group_rows(cluster_numbers: npt.NDArray[np.int32]) -> list[list[int]]:
+    return sorted(
+        np.flatnonzero(cluster_numbers == cluster_number).tolist()
+        for cluster_number in set(cluster_numbers.tolist())
+    )
 
 
 def cluster_dense(vectors: Vectors, threshold: float) -> list[list[int]]:
@@ -54,28 +57,29 @@ def cluster_by_rank(vectors: Vectors, threshold: float) -> list[list[int]]:
     return sorted(sorted(order[row] for row in group) for group in groups)
 
 
-def make_clumps(seed: int, rows: int, dimensions: int, spread: float, copies: bool) -> Vectors:
+def make_clumps(seed: int, row_count: int, dimensions: int, spread: float, copies: bool) -> Vectors:
     """Returns random directions around a few random centres, optionally with repeated rows."""
     rng = np.random.default_rng(seed)
-    centres = rng.standard_normal((max(1, rows // 5), dimensions))
-    vectors = centres[rng.integers(0, len(centres), rows)]
+    centres = rng.standard_normal((max(1, row_count // 5), dimensions))
+    vectors = centres[rng.integers(0, len(centres), row_count)]
     vectors = vectors + spread * rng.standard_normal(vectors.shape)
-    return make_unit_vectors(vectors[rng.integers(0, rows, rows)] if copies else vectors)
+    return make_unit_vectors(vectors[rng.integers(0, row_count, row_count)] if copies else vectors)
 
 
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
-    rows=st.integers(2, 250),
+    row_count=st.integers(2, 250),
     dimensions=st.integers(2, 24),
     spread=st.sampled_from((0.1, 0.4, 1.0)),
     copies=st.booleans(),
     threshold=st.floats(0.05, 0.98),
 )
 def test_clusters_equal_those_of_dense_scipy(
-    seed: int, rows: int, dimensions: int, spread: float, copies: bool, threshold: float
+    seed: int, row_count: int, dimensions: int, spread: float, copies: bool, threshold: float
 ) -> None:
-    vectors = make_clumps(seed, rows, dimensions, spread, copies)
+    vectors = make_clumps(seed, row_count, dimensions, spread, copies)
+    # The third argument, here and below, limits the size of a cluster; None sets no limit.
     assert cluster_rows(vectors, threshold, None) == cluster_dense(vectors, threshold)
 
 
@@ -149,19 +153,19 @@ def test_large_group_is_split_at_the_lowest_similarity() -> None:
 
 @given(
     seed=st.integers(0, 2**32),
-    rows=st.integers(1, 120),
+    row_count=st.integers(1, 120),
     max_size=st.integers(1, 9),
     copies=st.booleans(),
 )
 @settings(max_examples=40)
 def test_size_limit_splits_clusters_without_mixing_them(
-    seed: int, rows: int, max_size: int, copies: bool
+    seed: int, row_count: int, max_size: int, copies: bool
 ) -> None:
-    vectors = make_clumps(seed, rows, 3, 0.3, copies)
+    vectors = make_clumps(seed, row_count, 3, 0.3, copies)
     clusters = cluster_rows(vectors, 0.7, None)
     split_clusters = cluster_rows(vectors, 0.7, max_size)
     assert max(map(len, split_clusters)) <= max_size
-    assert sorted(row for group in split_clusters for row in group) == list(range(rows))
+    assert sorted(row for group in split_clusters for row in group) == list(range(row_count))
     cluster_of_row = {row: number for number, group in enumerate(clusters) for row in group}
     for group in split_clusters:
         assert len({cluster_of_row[row] for row in group}) == 1

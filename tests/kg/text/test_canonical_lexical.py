@@ -55,6 +55,7 @@ def test_vectors_do_not_depend_on_the_process() -> None:
 
 
 def test_embedder_names_are_resolved() -> None:
+    # The first field is the function that encodes; each embedder has its own.
     assert open_embedder("lexical")[1:] == make_lexical_embedder()[1:]
     assert len(make_lexical_embedder().sha256) == 64
 

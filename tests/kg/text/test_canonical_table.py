@@ -178,6 +178,7 @@ def test_acronyms_reach_the_verifier_without_near_vectors() -> None:
     verifier = FixedVerifier()
     canonicalise_keywords(KEYWORDS, make_lexical_embedder(), verifier)
     assert ["WAL", "Write-Ahead Logging"] in verifier.groups
+    # The two longest keywords of a group; the group may have others.
     assert ["third normal form", "3NF"] in [sorted(g, key=len)[::-1][:2] for g in verifier.groups]
     assert ["optimization", "optimisation"] in verifier.groups
     canonicalise_keywords(KEYWORDS, make_lexical_embedder(), verifier, index_candidates=False)

@@ -53,7 +53,7 @@ def test_one_section_is_one_chunk_with_its_heading() -> None:
     assert chunks[0].metadata["section_path"] == []
 
 
-def test_keys_are_the_number_as_written_or_a_slug() -> None:
+def test_ids_contain_the_number_as_written_or_a_slug() -> None:
     assert list_chunk_ids(
         "# Chapter IV: Trees", "a", "## A.1 Proofs", "b", "## SQL-92 & more", "c"
     ) == [
@@ -88,7 +88,7 @@ def test_headings_without_text_are_kept() -> None:
     assert list_chunk_ids("# A") == ["a"]
 
 
-def test_cyclic_and_skipping_levels_make_a_path() -> None:
+def test_section_paths_allow_repeated_headings_and_skipped_levels() -> None:
     chunks = chunk_documents([make_document("### A", "x", "# B", "y", "#### A", "z", "## B", "w")])
     assert [chunk.metadata["section_path"] for chunk in chunks] == [
         ["A"],
@@ -313,7 +313,7 @@ def test_error_message_names_the_duplicate_id(tmp_path: Path) -> None:
         read_chunks(path)
 
 
-def test_every_retriever_uses_the_same_chunk_ids() -> None:
+def test_keywords_and_json_keep_the_chunk_ids() -> None:
     # An earlier pipeline had this bug: some of its retrievers used list positions as ids.
     from kg.text.keywords.yake_extractor import Yake
 

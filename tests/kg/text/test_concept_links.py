@@ -112,7 +112,7 @@ def test_impossible_counts_are_refused(counts: tuple[int, int, int, int]) -> Non
         compute_npmi(*counts)
 
 
-def test_duplicate_chunk_is_refused() -> None:
+def test_duplicate_chunk_and_zero_min_cooccurrence_are_refused() -> None:
     with pytest.raises(ValueError, match="twice"):
         link_concepts([*make_rows(("a",)), *make_rows(("b",))])
     with pytest.raises(ValueError, match="min_cooccurrence"):
@@ -138,7 +138,7 @@ def test_queries_match_nodes_despite_capitals_plurals_and_ocr() -> None:
     assert graph.match_concepts("") == []
 
 
-def test_longest_form_is_matched_first_and_words_used_once() -> None:
+def test_longest_keyword_is_matched_first_and_words_used_once() -> None:
     graph = link_concepts(make_rows(("buffer", "buffer pool", "pool", "pool manager")))
     assert graph.match_concepts("buffer pool manager") == ["buffer pool"]
     assert graph.match_concepts("the pool manager's buffer") == ["pool manager", "buffer"]
@@ -152,6 +152,7 @@ def test_function_words_alone_match_nothing() -> None:
 
 
 def test_query_with_an_alias_matches_its_node() -> None:
+    # In the file, "forms" are the normal forms of the aliases, with which queries are compared.
     graph_bytes = encode_graph(link_concepts(make_rows(("lock", "log"))))
     graph = decode_graph(graph_bytes.replace(b'"aliases":[]', b'"aliases":["latch"]', 1)
                          .replace(b'"forms":[]', b'"forms":["latch"]', 1), "x")  # fmt: skip
@@ -253,6 +254,7 @@ def test_hostile_graph_files_are_refused(name: str) -> None:
 
 
 def test_graph_attributes_are_not_constructor_arguments() -> None:
+    # nx.Graph has a parameter of this name.
     decoded_graph = decode_graph(
         b'{"nodes": [], "edges": [], "graph": {"incoming_graph_data": 1}}', "x"
     )

@@ -143,6 +143,7 @@ def test_html_may_declare_its_encoding(tmp_path: Path) -> None:
     assert list_blocks(read_content(tmp_path, "a.html", page)) == ["é"]
     japanese = '<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><p>川'
     assert list_blocks(read_content(tmp_path, "b.html", japanese.encode("shift_jis"))) == ["川"]
+    # A declaration that can be read as ASCII cannot be in UTF-16, so the file is read as UTF-8.
     assert list_blocks(read_content(tmp_path, "c.html", '<meta charset="utf-16"><p>é')) == ["é"]
 
 
@@ -174,6 +175,7 @@ def test_pdf_outline_gives_the_headings(tmp_path: Path) -> None:
         ["1 Storage", "Disks are slow.", "2 is no heading, as the outline has none"],
         ["More of it.", "Trees and", "their uses", "A tree is quick."],
     ]
+    # Title, page index, level. "Lost" is not in the text, so it is put at the start of its page.
     outline = [("Storage", 0, 1), ("Trees and their uses", 1, 2), ("Lost", 1, 2)]
     document = read_content(tmp_path, "a.pdf", make_pdf(pages, outline=outline))
     assert document.blocks == (

@@ -41,7 +41,7 @@ def test_document_without_words_is_refused(tmp_path: Path, suffix: str, content:
     check_refused(tmp_path / f"a{suffix}", content, "no word")
 
 
-def test_invalid_utf8_is_refused_with_its_position(tmp_path: Path) -> None:
+def test_undecodable_text_and_unusable_charsets_are_refused(tmp_path: Path) -> None:
     check_refused(tmp_path / "a.txt", b"caf\xe9 au lait", "UTF-8", "byte 3")
     check_refused(tmp_path / "a.md", b"\xff\xfea", "UTF-16")
     check_refused(tmp_path / "a.html", b"<meta charset='utf-8'><p>\xe9", "UTF-8")
@@ -85,8 +85,8 @@ def test_pdf_bomb_is_refused_before_unpacking(tmp_path: Path) -> None:
 
 
 def test_pdf_with_recursive_forms_is_bounded(tmp_path: Path) -> None:
-    # A chain of eight forms, each of which shows the next one ten times: a file of 4 kB that
-    # stands for 10^8 pieces of text.
+    # In PDF, a form is a drawing that others can show. A chain of eight forms, each of which shows
+    # the next one ten times, is a file of 4 kB that stands for 10^8 pieces of text.
     objects = ["<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>"]
     resources = "/Resources<</Font<</F1 4 0 R>>/XObject<</X %d 0 R>>>>"
     objects.append("<</Type/Page/Parent 2 0 R/Contents 5 0 R" + resources % 6 + ">>")

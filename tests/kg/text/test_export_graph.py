@@ -97,14 +97,15 @@ def test_related_concepts_share_chunks_and_are_not_nested(
     pairs = list(graph.subject_objects(SKOS.related))
     assert pairs
     for first_concept, second_concept in pairs:
-        data = run.concepts.graph.edges[names[first_concept], names[second_concept]]
-        assert data["weight"] >= 2
-        assert data["npmi"] >= 0.5
+        edge = run.concepts.graph.edges[names[first_concept], names[second_concept]]
+        assert edge["weight"] >= 2
+        assert edge["npmi"] >= 0.5
         assert second_concept not in graph.transitive_objects(first_concept, SKOS.broader)
         assert first_concept not in graph.transitive_objects(second_concept, SKOS.broader)
 
 
 def test_everything_flag_exports_all_concepts(library: Path, tmp_path: Path) -> None:
+    # --withhold is the share of concepts whose broader concepts are left out, 0.3 by default.
     command = ("kg", "export", "--run", library / "runs", "--ttl")
     assert (
         run_epoche(*command, tmp_path / "a" / "all.ttl", "--everything", "--withhold", 0).code == 0
@@ -241,9 +242,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_fifty_cards_of_each_label(book: Path) -> None:
-    cards = [
-        json.loads(command) for command in (book / "cards.jsonl").read_text("utf-8").splitlines()
-    ]
+    cards = [json.loads(line) for line in (book / "cards.jsonl").read_text("utf-8").splitlines()]
     assert Counter(card["label"] for card in cards) == {"E": 50, "C": 50, "U": 50}
     for card in cards:
         assert card["question"].endswith("?")
@@ -264,7 +263,7 @@ def test_graph_systems_answer_every_card_correctly(book: Path, system: str) -> N
         run_epoche("eval", "--cards", book / "cards.jsonl", "--system", system, "--out", out).code
         == 0
     )
-    assert all(json.loads(command)["pass"] for command in out.read_text("utf-8").splitlines())
+    assert all(json.loads(line)["pass"] for line in out.read_text("utf-8").splitlines())
 
 
 def test_rag_reads_the_stated_facts(book: Path) -> None:
@@ -273,14 +272,16 @@ def test_rag_reads_the_stated_facts(book: Path) -> None:
         run_epoche("eval", "--cards", book / "cards.jsonl", "--system", "rag", "--out", out).code
         == 0
     )
-    rows = [json.loads(command) for command in out.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert all(row["pred"] == "YES" for row in rows if row["label"] == "E")
 
 
 # -- bad input
 
 
-def test_runs_without_relations_are_refused(tmp_path: Path, library: Path) -> None:
+def test_runs_without_relations_and_invalid_base_iris_are_refused(
+    tmp_path: Path, library: Path
+) -> None:
     write_documents(tmp_path / "documents")
     command = ("kg", "build", tmp_path / "documents", "--out", tmp_path / "run", "--no-canonical")
     assert run_epoche(*command, "--no-sections").code == 0

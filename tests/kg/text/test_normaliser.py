@@ -186,7 +186,7 @@ def test_repairing_and_normalising_are_idempotent(text: str) -> None:
 
 @given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "M", "Zs", "Po"])))
 @settings(deadline=None, max_examples=200)
-def test_cased_and_casefolded_words_differ_only_in_capitals(text: str) -> None:
+def test_cased_words_stems_and_content_words_are_consistent(text: str) -> None:
     assert [word.casefold() for word in split_cased_words(text)] == split_words(text)
     assert all(stem_word(stem_word(word)) == stem_word(word) for word in split_words(text))
     assert not FUNCTION_WORDS & set(extract_content_words(text)) - {

@@ -233,7 +233,7 @@ def test_nan_embeddings_are_refused(runs_folder: Path, runs_root: Path) -> None:
         (layout.GRAPH, b'{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "z"}]}'),
     ],
 )
-def test_cyclic_and_dangling_references_are_refused(
+def test_invalid_content_with_a_right_checksum_is_refused(
     runs_folder: Path, name: str, data: bytes
 ) -> None:
     replace_with_checksum(runs_folder / "library", name, data)
@@ -413,6 +413,7 @@ def test_user_files_are_never_replaced(tmp_path: Path, existing_names: list[str]
     folder.mkdir()
     for name in existing_names:
         (folder / name).mkdir() if name.endswith("/") else (folder / name).touch()
+    # A folder may be replaced if it has only the named files, one of which marks it as a run.
     with pytest.raises(WriteError):
         check_replaceable(folder, ("a", "mark"), "mark")
 

@@ -217,6 +217,7 @@ def test_scores_follow_the_formulas() -> None:
     tree = build_example_tree()
     # The query has 3 heading n-grams: disk, storage, "disk storage". Section 1 also has 3:
     # storage, media, "storage media". Section 1.1 has 4 + 3 + 2 = 9, and section 1.2 has 1: disk.
+    # alpha weighs the matched share of the query, 1 - alpha the matched share of the section.
     # alpha, 0.5 (weight of headings) and 0.5 (inheritance) are the default weights.
     scores = tree.score_chunks("disk storage", ["disk"])
     alpha = 0.6
@@ -259,6 +260,7 @@ def test_chunk_of_several_sections_gets_the_best_score() -> None:
             "disk", []
         )
         assert scores["shared"] == scores["disk"] == 1.0
+        # The whole query is matched, but only one of the 3 + 2 + 1 n-grams of the heading.
         assert scores["flash disk storage"] == pytest.approx(0.6 + 0.4 / 6)
 
 
@@ -285,7 +287,7 @@ def test_queries_match_headings_despite_case_and_number() -> None:
     assert list(tree.score_chunks("b+ trees", [])) == ["c3"]
 
 
-def test_query_without_common_words_has_no_score() -> None:
+def test_query_sharing_no_words_has_no_scores() -> None:
     tree = build_example_tree()
     assert tree.score_chunks("quantum chromodynamics", []) == {}
     assert tree.score_chunks("", ["unheard of"]) == {}

@@ -1,4 +1,7 @@
-"""Measures how much of a question the evidence covers, to detect answers to other questions."""
+"""Measures how much of a question the evidence covers, to detect evidence about something else.
+
+Words are compared by their keys: their stems or, for acronyms, the acronym itself.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ NAME_WEIGHT: Final = 3.0
 """Weight of a name or number in a question; other content words have weight 1."""
 MIN_COVERAGE: Final = 0.5
 """Minimum coverage, by weight, for the evidence to count as being about the question."""
-_QUESTION_WORDS: Final = frozenset(extract_keys("how why what which whose who when where"))
-"""Keys of words that ask; evidence need not contain them."""
+_INTERROGATIVES: Final = frozenset(extract_keys("how why what which whose who when where"))
+"""Keys of the words that mark a question; evidence need not contain them."""
 
 
 def weigh_question_words(question: str) -> dict[str, float]:
@@ -24,13 +27,13 @@ def weigh_question_words(question: str) -> dict[str, float]:
         question: the question.
 
     Returns:
-        Key of each word → its weight.
+        Key of each word (see the module) → its weight.
     """
     weights: dict[str, float] = {}
     for index, token in enumerate(tokenise_text(question)):
         # The first word of a question is always capitalised, so that does not make it a name.
         is_name = token.number or (index > 0 and is_capitalised((token,)))
-        for key in extract_keys(token.text) - _QUESTION_WORDS:
+        for key in extract_keys(token.text) - _INTERROGATIVES:
             weights[key] = max(weights.get(key, 0.0), NAME_WEIGHT if is_name else 1.0)
     return weights
 

@@ -72,7 +72,7 @@ class FactMap:
         """Returns the indices in ``claims`` of the facts that have a node as object."""
         return self._facts_to.get(node, ())
 
-    def is_path_step(self, claim: Claim) -> bool:
+    def can_be_path_step(self, claim: Claim) -> bool:
         """Returns whether a fact can be a step of a path; otherwise it is a trait of its subject.
 
         It is a step if any object of its predicate is the subject of other facts: for instance, an
@@ -83,7 +83,9 @@ class FactMap:
     def find_nodes_with_trait(self, node: str) -> list[str]:
         """Finds the nodes that have a given node as trait, such as the things made by a person."""
         claims = (self.claims[index] for index in self.facts_to_node(node))
-        return list(dict.fromkeys(claim.subj for claim in claims if not self.is_path_step(claim)))
+        return list(
+            dict.fromkeys(claim.subj for claim in claims if not self.can_be_path_step(claim))
+        )
 
     def find_nodes_around(self, nodes: Sequence[str], hops: int, max_nodes: int) -> list[str]:
         """Finds nodes before the first and after the last node of a path, nearest first.
@@ -122,7 +124,9 @@ class FactMap:
             max_nodes: maximum number of nodes returned.
         """
         claims = (self.claims[index] for node in nodes for index in list_facts(node))
-        end_nodes = dict.fromkeys(get_end(claim) for claim in claims if self.is_path_step(claim))
+        end_nodes = dict.fromkeys(
+            get_end(claim) for claim in claims if self.can_be_path_step(claim)
+        )
         new_nodes = [node for node in end_nodes if node not in visited][:max_nodes]
         visited.update(dict.fromkeys(new_nodes))
         return new_nodes

@@ -9,13 +9,13 @@ from eval.synthlink.agents.walker.fact_map import FactMap
 from kg.claims import Claim
 
 STEP_COST: Final = 0.35
-"""Cost of a step. A path becomes longer only if this step, or later ones, gain more than it."""
+"""Cost of a step. A path is made longer only if the added steps gain more than they cost."""
 SUPPORT_GAIN: Final = 0.5
 """Gain of a step that a page supports fully; less support gains proportionally less."""
 CUE_GAIN: Final = 0.2
 """Gain of a step whose predicate the question asks for."""
 MIN_SUPPORT: Final = 0.6
-"""Minimum support of a fact that is stated without being a step of the path."""
+"""Minimum support of a side fact (see ``ChosenPath``)."""
 BEAM_WIDTH: Final = 200
 """Number of paths kept at each length (beam search)."""
 MAX_PATHS: Final = 5
@@ -109,7 +109,7 @@ def _extend_path(fact_map: FactMap, evidence: PathEvidence, path: _Path) -> Iter
     """Yields a path extended by each possible step that does not lead back to one of its nodes."""
     for index in fact_map.facts_from_node(path.nodes[-1]):
         claim = fact_map.claims[index]
-        if not fact_map.is_path_step(claim) or claim.obj in path.nodes:
+        if not fact_map.can_be_path_step(claim) or claim.obj in path.nodes:
             continue
         support = evidence.compute_support(claim)
         if support < evidence.min_support:
@@ -122,7 +122,8 @@ def _extend_path(fact_map: FactMap, evidence: PathEvidence, path: _Path) -> Iter
 def _select_side_facts(fact_map: FactMap, evidence: PathEvidence, path: _Path) -> tuple[Claim, ...]:
     """Selects facts about the nodes of a path other than its steps, those with most support first.
 
-    A trait that the question asks for is selected whether a page supports it or not.
+    A fact that can be a step of no path (a trait, see ``FactMap.can_be_path_step``) is selected
+    even without support if the question asks for its predicate.
     """
     candidates = dict.fromkeys(
         index
@@ -133,7 +134,7 @@ def _select_side_facts(fact_map: FactMap, evidence: PathEvidence, path: _Path) -
     for index in candidates:
         claim = fact_map.claims[index]
         support = evidence.compute_support(claim)
-        is_asked_for = claim.pred in evidence.predicates and not fact_map.is_path_step(claim)
+        is_asked_for = claim.pred in evidence.predicates and not fact_map.can_be_path_step(claim)
         if index not in path.fact_indices and (is_asked_for or support >= MIN_SUPPORT):
             selected.append((-support, index))
     limit = max(0, MAX_FACTS - len(path.fact_indices))

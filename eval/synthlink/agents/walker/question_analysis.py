@@ -52,7 +52,7 @@ class QuestionAnalyser:
         self._max_cue_length = max(map(len, self._cues), default=0)
         self._trait_predicates: dict[Keys, dict[str, None]] = {}
         for claim in fact_map.claims:
-            if not fact_map.is_path_step(claim):
+            if not fact_map.can_be_path_step(claim):
                 for kind in kb.verbaliser.collect_types(claim.obj):
                     noun = extract_keys(kb.verbaliser.get_class_noun(kind))
                     self._trait_predicates.setdefault(noun, {})[claim.pred] = None

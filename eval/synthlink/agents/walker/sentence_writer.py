@@ -41,7 +41,7 @@ def order_facts(fact_map: FactMap, path: ChosenPath) -> tuple[Claim, ...]:
         )
         facts_of_node = [claim for claim in path.side_facts if claim.subj == node]
         # False sorts before True: traits come before path steps.
-        ordered.update(dict.fromkeys(sorted(facts_of_node, key=fact_map.is_path_step)))
+        ordered.update(dict.fromkeys(sorted(facts_of_node, key=fact_map.can_be_path_step)))
         if node in steps:
             ordered[steps[node]] = None
     return tuple(ordered)

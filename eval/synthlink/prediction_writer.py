@@ -1,0 +1,60 @@
+"""Writes the predictions of a run, in the format of the specification.
+
+They depend only on the rows and are in the order of the catalogue, so a resumed run writes the same
+bytes as an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from eval.synthlink.agents.trail import CitedPage, Trail
+from eval.synthlink.predictions import Iteration, Prediction
+from eval.synthlink.row import SynthLinkRow, read_rows
+from eval.synthlink.run_files import PREDICTIONS, ROWS
+from kg.base.files import to_json_bytes, write_bytes_atomic
+
+
+def write_predictions(folder: Path) -> Path:
+    """Writes the predictions of a finished run, and returns the path of the file.
+
+    Raises:
+        RecordError: the rows are damaged.
+        WriteError: they cannot be written.
+    """
+    path = folder / PREDICTIONS
+    records = list(iter_predictions(read_rows(folder / ROWS)))
+    write_bytes_atomic(path, to_json_bytes(records, indent=2) + b"\n")
+    return path
+
+
+def iter_predictions(rows: Iterable[SynthLinkRow]) -> Iterator[Prediction]:
+    """Yields the predictions of rows; an abstention is an empty answer.
+
+    Rows that are ``INVALID`` or ``ERROR`` are left out, so their questions are scored as missing:
+    they score like an abstention, but are counted separately.
+    """
+    for row in rows:
+        if row.trail is not None and row.outcome in ("ANSWERED", "ABSTAINED"):
+            answer = row.trail.answer if row.outcome == "ANSWERED" else ""
+            yield _build_prediction(row.id, answer, row.trail)
+
+
+def _build_prediction(name: str, answer: str, trail: Trail) -> Prediction:
+    return Prediction(
+        question_id=name,
+        predicted_answer=answer,
+        retrieved_docs=_list_names(trail.docs),
+        iterations=tuple(
+            Iteration(
+                answers=(round_.answer,) if round_.answer else (), docs=_list_names(round_.found)
+            )
+            for round_ in trail.rounds
+        ),
+        sources_verified=trail.verified,
+    )
+
+
+def _list_names(pages: Iterable[CitedPage]) -> tuple[str, ...]:
+    return tuple(page.name for page in pages)

@@ -1,1 +1,0 @@
-"""A run: an agent's trail to every question, in a folder that survives anything."""

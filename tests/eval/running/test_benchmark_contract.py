@@ -1,0 +1,122 @@
+"""Tests what every benchmark that writes a run folder has in common: shards and their merge."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stage_calls import CommandResult, run_epoche
+
+from eval.benchmarks import find_benchmark, list_benchmarks
+
+COMMANDS = {
+    "extraction": ["extract", "run", "--offline", "--resamples", 100, "--no-report"],
+    "synthlink": ["synthlink", "run", "--system", "graph_walk", "--no-score"],
+}
+"""How each benchmark is run without a model."""
+LIMIT = 5
+TIMES = ("started", "ended")
+
+every_benchmark = pytest.mark.parametrize("name", COMMANDS)
+
+
+def run_benchmark(name: str, out: Path, *flags: object) -> CommandResult:
+    return run_epoche(*COMMANDS[name], "--limit", LIMIT, "--out", out, *flags)
+
+
+def read_folder(folder: Path) -> dict[str, Any]:
+    """Reads all files of a run folder; manifests as JSON without the times."""
+    contents: dict[str, Any] = {}
+    for path in sorted(folder.iterdir()):
+        contents[path.name] = path.read_bytes()
+        if path.name == find_benchmark(folder).manifest_file:
+            manifest = json.loads(path.read_bytes())
+            contents[path.name] = {key: manifest[key] for key in manifest if key not in TIMES}
+    return contents
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a whole run and the same run in two shards."""
+    folder = tmp_path_factory.mktemp(request.param)
+    assert run_benchmark(request.param, folder / "whole").code == 0
+    for number in (1, 2):
+        shard = f"{number}/2"
+        done = run_benchmark(request.param, folder / f"shard{number}", "--shard", shard)
+        assert done.code == 0, done.err
+    return folder
+
+
+def merge(folder: Path, *shards: str, out: str = "merged") -> CommandResult:
+    return run_epoche("merge", *(folder / shard for shard in shards), "--out", folder / out)
+
+
+def test_every_built_in_benchmark_is_tested() -> None:
+    assert {benchmark.name for benchmark in list_benchmarks()} == set(COMMANDS)
+
+
+def test_merged_shards_are_the_bytes_of_a_whole_run(runs: Path) -> None:
+    merged = merge(runs, "shard2", "shard1")
+    assert merged.code == 0, merged.err
+    assert read_folder(runs / "merged") == read_folder(runs / "whole")
+
+
+def test_a_merged_run_is_resumed_like_any_other(runs: Path, tmp_path: Path) -> None:
+    assert merge(runs, "shard1", "shard2", out="resumable").code == 0
+    shutil.copytree(runs / "resumable", tmp_path / "run")
+    name = find_benchmark(tmp_path / "run").name
+    # The limit grows by one item, so only that item is asked.
+    done = run_epoche(*COMMANDS[name], "--limit", LIMIT + 1, "--out", tmp_path / "run")
+    assert done.code == 0, done.err
+    rows = find_benchmark(tmp_path / "run").rows_file
+    before = (runs / "whole" / rows).read_bytes()
+    after = (tmp_path / "run" / rows).read_bytes()
+    assert after.startswith(before)
+    assert len(after.splitlines()) == len(before.splitlines()) + 1
+
+
+def test_a_shard_is_not_resumed_as_another_shard(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "shard1", tmp_path / "run")
+    done = run_benchmark(find_benchmark(runs / "shard1").name, tmp_path / "run", "--shard", "2/2")
+    assert done.code != 0
+    assert "shard" in done.err
+    assert (tmp_path / "run" / "rows.jsonl").read_bytes() == (
+        runs / "shard1" / "rows.jsonl"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("shards", "message"),
+    [
+        (("shard1",), "missing: 2/2"),
+        (("shard1", "shard1"), "both shard 1/2"),
+        (("shard1", "whole"), "whole is shard 1/1"),
+    ],
+)
+def test_incomplete_sets_of_shards_are_refused(
+    runs: Path, shards: tuple[str, ...], message: str
+) -> None:
+    refused = merge(runs, *shards, out="refused")
+    assert refused.code != 0
+    assert message in refused.err
+    assert not (runs / "refused").exists()
+
+
+def test_a_shard_with_a_missing_row_is_refused(runs: Path, tmp_path: Path) -> None:
+    for shard in ("shard1", "shard2"):
+        shutil.copytree(runs / shard, tmp_path / shard)
+    rows = tmp_path / "shard2" / find_benchmark(runs / "shard2").rows_file
+    rows.write_bytes(b"".join(rows.read_bytes().splitlines(keepends=True)[:-1]))
+    refused = merge(tmp_path, "shard1", "shard2")
+    assert refused.code != 0
+    assert "missing" in refused.err
+
+
+def test_a_merge_never_overwrites_a_run(runs: Path) -> None:
+    before = read_folder(runs / "whole")
+    assert merge(runs, "shard1", "shard2", out="whole").code != 0
+    assert merge(runs, "shard1", "shard2", out="shard1").code != 0
+    assert read_folder(runs / "whole") == before
