@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from eval.running.benchmark import Benchmark
+from eval.harness.benchmark import Benchmark
 from kg.base.errors import RecordError
 
 ENTRY_POINT_GROUP = "epoche.benchmarks"

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from cards.card import Card, card_from_json, hash_card_set
-from eval.running.id_index import IdIndex
+from eval.harness.id_index import IdIndex
 from kg.base.closable import Closable
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import MAX_LINE_BYTES, iter_records, require_file, sha256_file

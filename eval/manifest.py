@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from eval.running.row_layout import RowLayout, Shard
-from eval.running.session import RunStatus
-from eval.running.totals import CallTotals
+from eval.harness.row_layout import RowLayout, Shard
+from eval.harness.session import RunStatus
+from eval.harness.totals import CallTotals
 from kg.base.errors import RecordError
 from kg.base.files import require_file, write_json_atomic
 from kg.base.provenance import package_version

@@ -30,7 +30,7 @@ def main(
     """Merges the results of --shard 1/N to N/N into those that a single run would write."""
     if all(shard.is_dir() for shard in shards):
         from eval.benchmarks import find_benchmark
-        from eval.running.folder_merger import merge_folders
+        from eval.harness.folder_merger import merge_folders
 
         counts = merge_folders(shards, out, find_benchmark(shards[0])).counts
     else:

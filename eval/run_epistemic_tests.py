@@ -77,12 +77,12 @@ def main(
     An interrupted run is resumed by giving the same command again.
     """
     from eval.card_origin import describe_differences, find_card_sources, read_card_origin
+    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.row_layout import Shard
+    from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
     from eval.registry import make_systems
     from eval.runner import run
-    from eval.running.failed_rows import report_failed_rows
-    from eval.running.row_layout import Shard
-    from eval.running.session import RunLimits
     from eval.settings import parse_settings
     from eval.system import SystemOptions
     from kg.base.files import require_file

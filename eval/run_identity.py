@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from eval.harness.resume import describe_difference as describe_difference
 from eval.manifest import RunManifest, read_manifest
-from eval.running.resume import describe_difference as describe_difference
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError, RecordError, WriteError
 from kg.base.files import convert_write_errors

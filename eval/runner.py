@@ -3,7 +3,7 @@
 A run is a *plan* (every card × every repeat × every system, in card order), a *journal* (the
 result file), and workers that ask the questions the journal has no row for. Resuming is therefore
 not a special case: a new run is a run with an empty journal. Only the plan depends on cards; the
-journal and the workers are in ``eval.running``.
+journal and the workers are in ``eval.harness``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import msgspec
 from eval.answers import is_async
 from eval.card_file import CardFile
 from eval.card_plan import ERROR_OUTCOME, CardPlan
+from eval.harness.journal import Journal
+from eval.harness.row_layout import ALL_ITEMS, Shard
+from eval.harness.session import RunLimits, RunStatus, Session
+from eval.harness.totals import CallMeter
 from eval.manifest import RunManifest, library_versions, read_manifest, utc_now, write_manifest
 from eval.registry import AnySystem
 from eval.result import PREDS
 from eval.run_identity import protect_card_file, rename_stale_results, resume_manifest
-from eval.running.journal import Journal
-from eval.running.row_layout import ALL_ITEMS, Shard
-from eval.running.session import RunLimits, RunStatus, Session
-from eval.running.totals import CallMeter
 from eval.system import ClaimOracle
 from eval.system_description import (
     collect_observed,

@@ -11,13 +11,13 @@ import msgspec
 
 from eval.card_file import CardFile
 from eval.card_plan import CardPlan
+from eval.harness.journal import RowIndex
+from eval.harness.row_layout import RowLayout
+from eval.harness.shards import MAX_SHOWN, combine_manifests, join_first, sort_shards
+from eval.harness.totals import CallMeter
 from eval.manifest import RunManifest, find_card_file, read_manifest, write_manifest
 from eval.result import PREDS, Usage
 from eval.run_identity import FIXED_FIELDS
-from eval.running.journal import RowIndex
-from eval.running.row_layout import RowLayout
-from eval.running.shards import MAX_SHOWN, combine_manifests, join_first, sort_shards
-from eval.running.totals import CallMeter
 from kg.base.errors import CardSetMismatchError, IncompleteRunError, MissingFileError
 from kg.base.files import atomic_writer, check_output, require_file
 from kg.base.provenance import make_relative_name, manifest_path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 if TYPE_CHECKING:
+    from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
-    from eval.running.session import RunLimits
     from eval.synthlink.answer_source import AnswerSource
     from eval.synthlink.judges.judge_run import JudgeOptions
     from eval.synthlink.verdicts.record import JudgeReport
@@ -85,7 +85,7 @@ def report_judge_usage(report: JudgeReport | None, journal_path: Path) -> None:
     Raises:
         TooManyErrorsError: the judge gave no verdict on any claim.
     """
-    from eval.running.totals import CallTotals
+    from eval.harness.totals import CallTotals
     from kg.base.console import print_text, print_warning
     from kg.base.errors import TooManyErrorsError
 

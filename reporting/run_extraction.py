@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eval.extraction.config import Config
     from eval.extraction.manifest import ExtractionManifest
     from eval.extraction.record import ExtractionReport
-    from eval.running.folder_run import RunResult
+    from eval.harness.folder_run import RunResult
 
 
 def main(
@@ -110,7 +110,7 @@ def main(
         list_models,
         make_folder_name,
     )
-    from eval.running.row_layout import Shard
+    from eval.harness.row_layout import Shard
     from kg.base.errors import SettingError
 
     flags: dict[str, Any] = {
@@ -168,7 +168,7 @@ def _print_results(
     """Prints the results of a run, and writes its report if the settings request one."""
     from eval.extraction.run_files import SUMMARY
     from eval.extraction.summary import render_metrics
-    from eval.running.failed_rows import report_failed_rows
+    from eval.harness.failed_rows import report_failed_rows
     from reporting.benchmark_sections.page import STEM, write_page
     from reporting.benchmark_sections.spoken import say_notes
 

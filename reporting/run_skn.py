@@ -103,9 +103,9 @@ def main(
 
     The same command resumes an interrupted run.
     """
+    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
-    from eval.running.failed_rows import report_failed_rows
-    from eval.running.session import RunLimits
     from eval.skn.outputs import list_output_paths, write_outputs
     from eval.skn.running.output_files import SUMMARY
     from eval.skn.running.run import run

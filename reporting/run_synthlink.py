@@ -109,10 +109,10 @@ def main(
 
     The same command resumes an interrupted run.
     """
+    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.row_layout import Shard
+    from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
-    from eval.running.failed_rows import report_failed_rows
-    from eval.running.row_layout import Shard
-    from eval.running.session import RunLimits
     from eval.synthlink.answer_source import find_source, get_system_source
     from eval.synthlink.predictions import read_predictions
     from eval.synthlink.run_files import PREDICTIONS, ROWS, list_run_files

@@ -87,8 +87,8 @@ def main(
     Every question of the catalogue counts; one without a usable answer scores 0. Unusable rows are
     reported and skipped. The same command resumes an interrupted judge.
     """
+    from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
-    from eval.running.session import RunLimits
     from eval.synthlink.answer_source import find_source
     from eval.synthlink.outputs import OUTPUT_FILES
     from eval.synthlink.score_options import ScoreOptions

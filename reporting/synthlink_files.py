@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.running.outputs import delete_outputs_and_report, find_report_files
+from eval.harness.outputs import delete_outputs_and_report, find_report_files
 from eval.synthlink.file_scorer import ScoringResult, score_files
 from eval.synthlink.judges.judge_files import judge_files
 from eval.synthlink.judges.judge_run import JudgeOptions

@@ -9,7 +9,7 @@ from eval.extraction.manifest import COMMAND, FIXED_FIELDS, ExtractionManifest
 from eval.extraction.row import OUTCOMES, ROWS, ExtractionRow
 from eval.extraction.row_builder import get_row_key
 from eval.extraction.run_files import MANIFEST, OUTPUT_FILES, SAMPLES
-from eval.running.benchmark import Benchmark
+from eval.harness.benchmark import Benchmark
 
 
 def _write_outputs(folder: Path) -> None:

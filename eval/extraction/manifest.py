@@ -12,8 +12,8 @@ from eval.extraction.metrics.measurement_plan import CONFIDENCE, MeasurementPlan
 from eval.extraction.metrics.quality_score import DEFAULT_WEIGHTS, ScoreWeights
 from eval.extraction.record import Average, Level
 from eval.extraction.settings import Matching
-from eval.running.folder_manifest import FolderManifest
-from eval.running.resume import read_run_manifest
+from eval.harness.folder_manifest import FolderManifest
+from eval.harness.resume import read_run_manifest
 from eval.stats.bootstrap import RESAMPLES
 
 

@@ -24,7 +24,7 @@ from eval.extraction.run_files import (
     SUMMARY,
 )
 from eval.extraction.summary import render_summary
-from eval.running.outputs import delete_outputs
+from eval.harness.outputs import delete_outputs
 from kg.base.csv_text import to_csv
 from kg.base.files import (
     to_json_bytes,

@@ -7,7 +7,7 @@ from eval.extraction.row import OUTCOMES, ExtractionRow, Outcome
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
 from eval.extraction.settings import Matching
-from eval.running.grid import RowKey
+from eval.harness.grid import RowKey
 from kg.base.files import to_json_bytes
 
 _MAX_SHOWN_ERRORS = 3

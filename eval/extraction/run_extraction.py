@@ -16,9 +16,9 @@ from eval.extraction.samples.loader import SHIPPED, LoadedSamples, load_samples
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.system_set import SystemSet, open_systems
+from eval.harness.folder_run import RunDescription, RunResult, run_in_folder
+from eval.harness.outputs import require_owned_folder
 from eval.manifest import library_versions, utc_now
-from eval.running.folder_run import RunDescription, RunResult, run_in_folder
-from eval.running.outputs import require_owned_folder
 from kg.base.files import check_output, write_jsonl_atomic
 from kg.base.provenance import make_relative_name
 

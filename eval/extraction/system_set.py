@@ -11,7 +11,7 @@ import msgspec
 from eval.extraction.model_extractor import ModelExtractor, RuleExtractor
 from eval.extraction.prompt_builder import PromptBuilder
 from eval.extraction.run_options import RunOptions
-from eval.running.resume import round_trip_json
+from eval.harness.resume import round_trip_json
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from eval.running.benchmark import Benchmark
+from eval.harness.benchmark import Benchmark
 from eval.synthlink.row import OUTCOMES, SynthLinkRow, get_row_key
 from eval.synthlink.run_files import OUTPUT_FILES, ROWS, RUN_MANIFEST
 from eval.synthlink.run_manifest import COMMAND, FIXED_FIELDS, RunManifest

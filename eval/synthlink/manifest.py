@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from eval.running.resume import read_run_manifest
+from eval.harness.resume import read_run_manifest
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.literal_scores import SpecReadings
 from eval.synthlink.metrics import Mode

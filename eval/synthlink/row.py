@@ -8,8 +8,8 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
+from eval.harness.grid import RowKey
 from eval.result import Usage
-from eval.running.grid import RowKey
 from eval.synthlink.agents.trail import Trail
 from kg.base.files import iter_decoded_lines
 

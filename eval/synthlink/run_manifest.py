@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from eval.running.folder_manifest import FolderManifest
-from eval.running.resume import read_run_manifest
+from eval.harness.folder_manifest import FolderManifest
+from eval.harness.resume import read_run_manifest
 from eval.synthlink.question import Question
 from kg.base.files import sha256_bytes, to_json_bytes
 

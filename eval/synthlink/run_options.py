@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.running.folder_run import RunFlags
-from eval.running.row_layout import ALL_ITEMS, Shard
-from eval.running.session import RunLimits
+from eval.harness.folder_run import RunFlags
+from eval.harness.row_layout import ALL_ITEMS, Shard
+from eval.harness.session import RunLimits
 from eval.synthlink.agents.factory import MODEL_SYSTEMS, NO_SEARCH_SYSTEMS, SYSTEMS
 from eval.synthlink.agents.trail import MAX_ROUNDS
 from kg.base.errors import SettingError

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eval.harness.folder_run import RunDescription, RunResult, run_in_folder
+from eval.harness.outputs import delete_outputs, require_owned_folder
+from eval.harness.resume import OUT_HINT, round_trip_json
 from eval.manifest import library_versions, utc_now
-from eval.running.folder_run import RunDescription, RunResult, run_in_folder
-from eval.running.outputs import delete_outputs, require_owned_folder
-from eval.running.resume import OUT_HINT, round_trip_json
 from eval.synthlink.agent_call import ask_agent
 from eval.synthlink.agents.factory import AgentOptions, OpenedAgent, open_agent
 from eval.synthlink.benchmark import SYNTHLINK

@@ -22,11 +22,11 @@ from servers.scripted_server import ScriptedServer, fail_after, fail_first_attem
 from stage_calls import run_epoche
 
 from cards.card import Card, read_cards
+from eval.harness.session import RunLimits
 from eval.manifest import RunManifest, read_manifest
 from eval.model.options import ClientOptions
 from eval.registry import make_systems, system_names
 from eval.runner import Run, run
-from eval.running.session import RunLimits
 from eval.skn.pipelines import PIPELINES
 from eval.system import SystemOptions
 from kg.base.errors import ModelAccessError

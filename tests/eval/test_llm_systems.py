@@ -17,12 +17,12 @@ from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
 
 from cards.card import CardView
+from eval.harness.session import RunLimits
 from eval.manifest import read_manifest
 from eval.model.options import ClientOptions
 from eval.registry import make_systems, system_names
 from eval.result import Answer, Result, read_results
 from eval.runner import run
-from eval.running.session import RunLimits
 from eval.system import SystemOptions
 from eval.systems.consistency import combine_samples
 from kg.base.errors import ModelAccessError, ModelCallError, SettingError

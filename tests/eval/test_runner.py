@@ -378,7 +378,7 @@ def test_params_that_are_not_json_are_refused_before_writing(
 
 
 def test_journal_refuses_damaging_rows(tmp_path: Path) -> None:
-    from eval.running.journal import Journal
+    from eval.harness.journal import Journal
 
     path = tmp_path / "r.jsonl"
     with Journal(path, 1) as journal:  # The journal has one position, 0; the outcome code is 1.

@@ -16,12 +16,12 @@ import msgspec
 import pytest
 
 from cards.card import Card, hash_card_set, write_cards
+from eval.harness.totals import CallTotals
 from eval.manifest import RunManifest, write_manifest
 from eval.metrics.observations import read_observations
 from eval.metrics.report import measure
 from eval.metrics.samples import Plan
 from eval.result import Pred, Result, result_to_json
-from eval.running.totals import CallTotals
 from kg.base.files import write_json_atomic, write_jsonl_atomic
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Claim, Label, Proof, Violation

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cards.card import Card
+from eval.harness.totals import CallTotals
 from eval.result import Pred, Usage
-from eval.running.totals import CallTotals
 from reporting.confidence_charts import (
     ConfidenceBin,
     build_reliability_diagram,

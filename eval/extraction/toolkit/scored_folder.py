@@ -15,8 +15,8 @@ from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.settings import DEFAULT_MATCHING
 from eval.extraction.toolkit.predictions import Prediction, score_predictions
+from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
 from eval.manifest import library_versions, utc_now
-from eval.running.outputs import delete_outputs_and_report, require_owned_folder
 from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import RecordError, WriteError
 from kg.base.files import write_json_atomic, write_jsonl_atomic

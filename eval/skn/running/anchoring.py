@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
+from eval.harness.grid import AsyncQuestion
+from eval.harness.journal import Journal
+from eval.harness.workers import AnsweredRow
 from eval.model.calls import current_calls
 from eval.result import Usage, round_cost
-from eval.running.grid import AsyncQuestion
-from eval.running.journal import Journal
-from eval.running.workers import AnsweredRow
 from eval.skn.judges.anchors import AnchorRow, assign_wrong_answers, judge_anchors
 from eval.skn.judges.record import Judges
 from eval.skn.running.samples import Sample

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from eval.running.folder_manifest import FolderManifest
-from eval.running.resume import read_run_manifest, resume_manifest
-from eval.running.resume import round_trip_json as round_trip_json
+from eval.harness.folder_manifest import FolderManifest
+from eval.harness.resume import read_run_manifest, resume_manifest
+from eval.harness.resume import round_trip_json as round_trip_json
 
 NAME = "manifest.json"
 

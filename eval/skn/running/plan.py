@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from eval.harness.grid import AsyncQuestion, Grid, RowKey
+from eval.harness.row_layout import RowLayout
+from eval.harness.workers import AnsweredRow
 from eval.result import Usage
-from eval.running.grid import AsyncQuestion, Grid, RowKey
-from eval.running.row_layout import RowLayout
-from eval.running.workers import AnsweredRow
 from eval.skn.running.row import OUTCOMES, SknRow
 from eval.skn.running.samples import Sample
 from kg.base.files import to_json_bytes

@@ -2,7 +2,7 @@
 
 Resuming is no special case: a fresh run is one whose folder holds no rows. Rows go to
 ``rows.jsonl`` as they come, in whatever order, and stand in the order of samples, repeats and
-pipelines at the end. How they are kept and asked is ``eval.running``'s.
+pipelines at the end. How they are kept and asked is ``eval.harness``'s.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from pathlib import Path
 
 import msgspec
 
+from eval.harness.grid import shuffle_positions
+from eval.harness.journal import Journal
+from eval.harness.outputs import delete_outputs, require_owned_folder
+from eval.harness.resume import make_no_resume_error
+from eval.harness.session import RunStatus, Session
+from eval.harness.totals import CallMeter
+from eval.harness.workers import Question
 from eval.manifest import library_versions, utc_now
 from eval.model.warm_up import WarmUp
-from eval.running.grid import shuffle_positions
-from eval.running.journal import Journal
-from eval.running.outputs import delete_outputs, require_owned_folder
-from eval.running.resume import make_no_resume_error
-from eval.running.session import RunStatus, Session
-from eval.running.totals import CallMeter
-from eval.running.workers import Question
 from eval.skn.running.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
 from eval.skn.running.manifest import NAME, SknManifest, continued, read_manifest, round_trip_json
 from eval.skn.running.output_files import OUTPUTS

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.running.session import RunLimits
+from eval.harness.session import RunLimits
 from eval.skn.pipelines import ABLATION_PIPELINES, DEFAULT_PIPELINES, FAIR_ABLATION_PIPELINES
 from eval.skn.run_settings import Setting
 from kg.base.errors import SettingError

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from eval.harness.grid import AsyncQuestion
+from eval.harness.workers import AnsweredRow
 from eval.model.calls import current_calls
 from eval.result import Usage, round_cost
-from eval.running.grid import AsyncQuestion
-from eval.running.workers import AnsweredRow
 from eval.synthlink.judges.claim_judge import ClaimJudge
 from eval.synthlink.judges.judge_items import JudgeItem
 from eval.synthlink.verdicts.record import JUDGED_FILE, VerdictLine

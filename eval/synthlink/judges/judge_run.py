@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from eval.harness.grid import shuffle_positions
+from eval.harness.journal import Journal
+from eval.harness.session import RunLimits, Session
+from eval.harness.totals import CallMeter, CallTotals
+from eval.harness.workers import Question as RunQuestion
 from eval.judges.panel import DEFAULT_REPEATS, check_panel
 from eval.judges.selection import JudgeSelection, choose_judges
-from eval.running.grid import shuffle_positions
-from eval.running.journal import Journal
-from eval.running.session import RunLimits, Session
-from eval.running.totals import CallMeter, CallTotals
-from eval.running.workers import Question as RunQuestion
 from eval.synthlink.answer_source import AnswerSource
 from eval.synthlink.judges.claim_judge import ClaimJudge
 from eval.synthlink.judges.judge_items import JudgeItem

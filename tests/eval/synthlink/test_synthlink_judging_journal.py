@@ -16,8 +16,8 @@ from synthlink_judge_parts import (
     remove_latency,
 )
 
+from eval.harness.session import RunLimits
 from eval.model.options import ClientOptions
-from eval.running.session import RunLimits
 from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.judges.judge_items import JudgeItem
@@ -123,7 +123,7 @@ def test_a_second_judge_in_the_folder_is_refused(
     all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
-    from eval.running.journal import Journal
+    from eval.harness.journal import Journal
 
     scripted_server.behave_with(make_judge_model())
     # An open journal locks its file, as another run would.
@@ -193,7 +193,7 @@ def test_cost_of_answers_counts_towards_max_cost(
     all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
-    from eval.running.totals import CallTotals
+    from eval.harness.totals import CallTotals
 
     scripted_server.behave_with(make_judge_model())
     options = JudgeOptions(

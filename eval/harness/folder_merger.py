@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from eval.running.benchmark import Benchmark, Manifest, Row
-from eval.running.grid import Grid
-from eval.running.outputs import delete_outputs_and_report, require_owned_folder
-from eval.running.resume import read_run_manifest
-from eval.running.shards import combine_manifests, sort_shards
-from eval.running.totals import CallMeter
+from eval.harness.benchmark import Benchmark, Manifest, Row
+from eval.harness.grid import Grid
+from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
+from eval.harness.resume import read_run_manifest
+from eval.harness.shards import combine_manifests, sort_shards
+from eval.harness.totals import CallMeter
 from kg.base.errors import IncompleteRunError, RecordError, WriteError
 from kg.base.files import atomic_writer, iter_decoded_lines, require_file, write_json_atomic
 

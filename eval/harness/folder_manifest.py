@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from eval.running.row_layout import RowLayout, Shard
-from eval.running.session import RunStatus
-from eval.running.totals import CallTotals
+from eval.harness.row_layout import RowLayout, Shard
+from eval.harness.session import RunStatus
+from eval.harness.totals import CallTotals
 
 
 class FolderManifest(msgspec.Struct, frozen=True, kw_only=True):

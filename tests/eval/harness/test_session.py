@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from eval.harness.session import RunLimits
+from eval.harness.totals import CallTotals
 from eval.manifest import read_manifest
 from eval.result import Answer, Usage, read_results
 from eval.runner import Run, run
-from eval.running.session import RunLimits
-from eval.running.totals import CallTotals
 from kg.base.errors import (
     CardSetMismatchError,
     CostLimitError,

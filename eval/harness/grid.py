@@ -13,9 +13,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from eval.harness.row_layout import RowLayout
+from eval.harness.workers import AnsweredRow
 from eval.result import Usage
-from eval.running.row_layout import RowLayout
-from eval.running.workers import AnsweredRow
 from kg.base.errors import CardSetMismatchError, RecordError
 
 Row = TypeVar("Row")

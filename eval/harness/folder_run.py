@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+from eval.harness.benchmark import Benchmark, Manifest, Row
+from eval.harness.grid import AsyncQuestion, Grid, SyncQuestion, shuffle_positions
+from eval.harness.journal import Journal
+from eval.harness.outputs import delete_outputs_and_report
+from eval.harness.resume import load_journal, read_run_manifest, resume_manifest
+from eval.harness.session import RunLimits, RunStatus, Session
+from eval.harness.totals import CallMeter
+from eval.harness.workers import AnsweredRow, Question
 from eval.manifest import utc_now
 from eval.model.warm_up import WarmUp
-from eval.running.benchmark import Benchmark, Manifest, Row
-from eval.running.grid import AsyncQuestion, Grid, SyncQuestion, shuffle_positions
-from eval.running.journal import Journal
-from eval.running.outputs import delete_outputs_and_report
-from eval.running.resume import load_journal, read_run_manifest, resume_manifest
-from eval.running.session import RunLimits, RunStatus, Session
-from eval.running.totals import CallMeter
-from eval.running.workers import AnsweredRow, Question
 from eval.system_description import merge_observed
 from kg.base.files import to_json_bytes, write_json_atomic
 

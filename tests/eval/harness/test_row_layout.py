@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.running.row_layout import RowLayout, Shard
+from eval.harness.row_layout import RowLayout, Shard
 from kg.base.errors import SettingError
 
 

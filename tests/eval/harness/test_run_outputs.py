@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from stage_calls import run_epoche
 
-from eval.running.outputs import delete_outputs_and_report, find_report_files, require_owned_folder
+from eval.harness.outputs import delete_outputs_and_report, find_report_files, require_owned_folder
 from kg.base.errors import WriteError
 
 REPORT_FILES = (

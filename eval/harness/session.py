@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from eval.harness.journal import Journal
+from eval.harness.progress import RunProgress
+from eval.harness.totals import CallMeter
+from eval.harness.workers import AnsweredRow, Question, StopRun, Workers
 from eval.model.calls import CallLog
-from eval.running.journal import Journal
-from eval.running.progress import RunProgress
-from eval.running.totals import CallMeter
-from eval.running.workers import AnsweredRow, Question, StopRun, Workers
 from kg.base.errors import CostLimitError, EpocheError, SettingError, TooManyErrorsError
 
 RunStatus = Literal["running", "complete", "interrupted", "failed"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eval.running import progress
-from eval.running.progress import RunProgress
+from eval.harness import progress
+from eval.harness.progress import RunProgress
 
 
 @pytest.fixture

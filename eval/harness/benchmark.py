@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from eval.running.folder_manifest import FolderManifest
-from eval.running.grid import RowKey
+from eval.harness.folder_manifest import FolderManifest
+from eval.harness.grid import RowKey
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Manifest = TypeVar("Manifest", bound=FolderManifest)

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from eval.running.folder_manifest import FolderManifest
-from eval.running.journal import Journal, RowReader
-from eval.running.totals import CallMeter
+from eval.harness.folder_manifest import FolderManifest
+from eval.harness.journal import Journal, RowReader
+from eval.harness.totals import CallMeter
 from kg.base.errors import CardSetMismatchError, RecordError, WriteError
 from kg.base.files import require_file
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from eval.running.resume import describe_difference
-from eval.running.row_layout import Shard
-from eval.running.totals import CallMeter
+from eval.harness.resume import describe_difference
+from eval.harness.row_layout import Shard
+from eval.harness.totals import CallMeter
 from eval.system_description import merge_observed
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError, IncompleteRunError
