@@ -32,7 +32,7 @@ def find_benchmark(folder: Path) -> Benchmark[Any, Any]:
             return benchmark
     names = ", ".join(benchmark.name for benchmark in list_benchmarks())
     raise RecordError(
-        "the folder contains no run of a known benchmark",
+        "the folder contains no readable manifest of a known benchmark",
         where=str(folder),
         hint=f"Benchmarks that write folders: {names}.",
     )

@@ -14,7 +14,7 @@ from eval.harness.row_layout import RowLayout
 from eval.harness.workers import AnsweredRow
 from eval.registry import AnySystem
 from eval.result import PREDS, Result, Usage, result_from_json, result_to_json
-from kg.base.errors import CardSetMismatchError, RecordError
+from kg.base.errors import RecordError
 from kg.base.files import to_json_bytes
 
 OUTCOME_CODES = {pred: code for code, pred in enumerate(PREDS)}
@@ -136,29 +136,13 @@ class CardPlan:
                 where=where,
                 hint=hint,
             )
-        self._refuse_extra_row(item, row.repeat, where)
+        self.layout.require_asked(item, row.repeat, noun="card", where=where)
         outcome = OUTCOME_CODES[row.pred]
         self._on_row(outcome, row.usage)
         return self.layout.position_of(item, row.repeat, column), outcome
 
     def describe_position(self, position: int) -> str:
         """Returns card, system and repeat of a position, in words."""
-        item, row_in_item = divmod(position, self.layout.rows_per_item)
-        repeat, column = divmod(row_in_item, self.layout.systems)
+        item, repeat, column = self.layout.split_position(position)
         repeat_text = f", repeat {repeat}," if self.layout.repeats > 1 else ""
         return f"card {self._cards[item].id!r} of {self._names[column]}{repeat_text}"
-
-    def _refuse_extra_row(self, item: int, repeat: int, where: str) -> None:
-        excluded_card = ""
-        if repeat >= self.layout.repeats:
-            excluded_card = f"repeat {repeat + 1}, more than --repeat {self.layout.repeats}"
-        elif self.layout.limit is not None and item >= self.layout.limit:
-            excluded_card = f"card {item + 1}, more than --limit {self.layout.limit}"
-        elif item not in self.layout.asked_items:
-            excluded_card = f"card {item + 1}, which is not in shard {self.layout.shard}"
-        if excluded_card:
-            raise CardSetMismatchError(
-                f"the results already contain answers to {excluded_card}",
-                where=where,
-                hint="Use the flags of the earlier run, choose another --out, or use --overwrite.",
-            )

@@ -87,8 +87,6 @@ def _describe_run(
         benchmark=EXTRACTION,
         title=", ".join(team.names),
         items=loaded.samples,
-        item_ids=[sample.id for sample in loaded.samples],
-        systems=team.names,
         answer=answer,
         is_async=lambda system: isinstance(team.extractors[system], ModelExtractor),
         manifest=_build_manifest(options, loaded, team),

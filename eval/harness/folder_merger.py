@@ -42,12 +42,10 @@ def merge_folders(
         IncompleteRunError: a shard or an answer is missing.
         WriteError: ``out`` is one of the shards, contains another run, or cannot be written.
     """
-    shards = sort_shards(
-        [(folder, _read_manifest(folder, benchmark)) for folder in folders],
-        (*benchmark.fixed_fields, *_DATASET_FIELDS),
-    )
+    pairs = [(folder, _read_manifest(folder, benchmark)) for folder in folders]
+    shards = sort_shards(pairs, (*benchmark.fixed_fields, *_DATASET_FIELDS))
     _check_output_folder(out, shards, benchmark)
-    manifests = [_read_manifest(folder, benchmark) for folder in shards]
+    manifests = [dict(pairs)[folder] for folder in shards]
     item_ids = _read_item_ids(shards, manifests, benchmark)
     meter, counts = CallMeter(), [0] * len(benchmark.outcomes)
     for folder, manifest in zip(shards, manifests, strict=True):

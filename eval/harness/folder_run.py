@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -31,7 +31,17 @@ if TYPE_CHECKING:
     from eval.model.options import ClientOptions
     from eval.model.prices import Price
 
-Item = TypeVar("Item")
+
+class HasId(Protocol):
+    """Something with an id, such as a sample or a question."""
+
+    @property
+    def id(self) -> str:
+        """The id that rows name."""
+        ...
+
+
+Item = TypeVar("Item", bound=HasId)
 
 _DEFAULT_LIMITS = RunLimits()
 
@@ -63,8 +73,6 @@ class RunDescription(Generic[Item, Row, Manifest]):
         benchmark: the benchmark.
         title: the systems, for the progress display.
         items: all items, asked or not.
-        item_ids: their ids.
-        systems: names of the systems, in the order of the rows of an item.
         answer: returns the row of an item, given the numbers of system and repeat.
         is_async: whether ``answer`` is a coroutine for a system, given its number.
         manifest: the manifest that a new run would have.
@@ -79,8 +87,6 @@ class RunDescription(Generic[Item, Row, Manifest]):
     benchmark: Benchmark[Row, Manifest]
     title: str
     items: Sequence[Item]
-    item_ids: Sequence[str]
-    systems: Sequence[str]
     answer: Callable[[Item, int, int], Any]
     is_async: Callable[[int], bool]
     manifest: Manifest
@@ -153,8 +159,8 @@ class FolderRun(Generic[Item, Row, Manifest]):
         self._warm_up = WarmUp(description.warmup_clients, self._meter.add_calls, description.price)
         self._error_code = benchmark.outcomes.index(benchmark.failures[0])
         self._grid = Grid(
-            description.item_ids,
-            description.systems,
+            [item.id for item in description.items],
+            description.manifest.system_names,
             description.manifest.layout,
             row_type=benchmark.row_type,
             row_key=benchmark.row_key,
@@ -185,7 +191,7 @@ class FolderRun(Generic[Item, Row, Manifest]):
             # Delete derived files first, so that a crash cannot leave stale reports.
             delete_outputs_and_report(self._flags.out, self._benchmark.output_files)
             description.before_asking([description.items[n] for n in grid.layout.asked_items])
-        is_async = [description.is_async(number) for number in range(len(description.systems))]
+        is_async = [description.is_async(number) for number in range(grid.layout.systems)]
         Session(
             description.title,
             journal,
@@ -209,7 +215,7 @@ class FolderRun(Generic[Item, Row, Manifest]):
 
     def _iter_questions(self, order: Sequence[int], is_async: Sequence[bool]) -> Iterator[Question]:
         for position in order:
-            item, repeat, system = self._grid.split_position(position)
+            item, repeat, system = self._grid.layout.split_position(position)
             if is_async[system]:
                 yield AsyncQuestion(position, repeat, self._make_async(item, system, repeat))
             else:

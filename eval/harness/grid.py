@@ -16,7 +16,7 @@ import msgspec
 from eval.harness.row_layout import RowLayout
 from eval.harness.workers import AnsweredRow
 from eval.result import Usage
-from kg.base.errors import CardSetMismatchError, RecordError
+from kg.base.errors import RecordError
 
 Row = TypeVar("Row")
 
@@ -127,11 +127,6 @@ class Grid(Generic[Row]):
             for position, _, _ in self.layout.iter_item_rows(item)
         ]
 
-    def split_position(self, position: int) -> tuple[int, int, int]:
-        """Splits a position into the numbers of item, repeat and system."""
-        item, remainder = divmod(position, self.layout.rows_per_item)
-        return (item, *divmod(remainder, self.layout.systems))
-
     def parse_row(self, line: bytes, where: str) -> tuple[int, int]:
         """Returns position and outcome code of a row of this run.
 
@@ -155,27 +150,12 @@ class Grid(Generic[Row]):
                 where=where,
                 hint=hint,
             )
-        self._refuse_extra_row(item, key.repeat, where)
+        self.layout.require_asked(item, key.repeat, noun=self._nouns[0], where=where)
         self._on_row(key.outcome, key.usage)
         return self.layout.position_of(item, key.repeat, system), key.outcome
 
     def describe_position(self, position: int) -> str:
         """Returns item, system and repeat of a position, in words."""
-        item, repeat, system = self.split_position(position)
+        item, repeat, system = self.layout.split_position(position)
         repeat_text = f", repeat {repeat}," if self.layout.repeats > 1 else ""
         return f"{self._nouns[0]} {self._items[item]!r} of {self._systems[system]}{repeat_text}"
-
-    def _refuse_extra_row(self, item: int, repeat: int, where: str) -> None:
-        extra = ""
-        if repeat >= self.layout.repeats:
-            extra = f"repeat {repeat + 1}, more than --repeat {self.layout.repeats}"
-        elif self.layout.limit is not None and item >= self.layout.limit:
-            extra = f"{self._nouns[0]} {item + 1}, more than --limit {self.layout.limit}"
-        elif item not in self.layout.asked_items:
-            extra = f"{self._nouns[0]} {item + 1}, which is not in shard {self.layout.shard}"
-        if extra:
-            raise CardSetMismatchError(
-                f"the rows already contain answers to {extra}",
-                where=where,
-                hint="Use the flags of the earlier run, choose another --out, or use --overwrite.",
-            )

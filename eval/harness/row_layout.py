@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from kg.base.errors import SettingError
+from kg.base.errors import CardSetMismatchError, SettingError
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,37 @@ class RowLayout:
     def position_of(self, item: int, repeat: int, system: int) -> int:
         """Returns the position of a row."""
         return (item * self.repeats + repeat) * self.systems + system
+
+    def split_position(self, position: int) -> tuple[int, int, int]:
+        """Splits a position into the numbers of item, repeat and system."""
+        item, remainder = divmod(position, self.rows_per_item)
+        return (item, *divmod(remainder, self.systems))
+
+    def require_asked(self, item: int, repeat: int, *, noun: str, where: str) -> None:
+        """Refuses a row of an item or repeat that this run does not ask.
+
+        Args:
+            item: number of the item.
+            repeat: number of the repeat, from 0.
+            noun: what messages call an item.
+            where: file and line of the row.
+
+        Raises:
+            CardSetMismatchError: the row is beyond limit or repeats, or not in the shard.
+        """
+        extra = ""
+        if repeat >= self.repeats:
+            extra = f"repeat {repeat + 1}, more than --repeat {self.repeats}"
+        elif self.limit is not None and item >= self.limit:
+            extra = f"{noun} {item + 1}, more than --limit {self.limit}"
+        elif item not in self.asked_items:
+            extra = f"{noun} {item + 1}, which is not in shard {self.shard}"
+        if extra:
+            raise CardSetMismatchError(
+                f"the rows already contain answers to {extra}",
+                where=where,
+                hint="Use the flags of the earlier run, choose another --out, or use --overwrite.",
+            )
 
     def item_at(self, position: int) -> int:
         """Returns the number of the item at a position."""

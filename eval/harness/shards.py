@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -19,8 +19,6 @@ from kg.base.errors import CardSetMismatchError, IncompleteRunError
 
 MAX_SHOWN = 5
 """Maximum number of missing shards or answers that a message lists."""
-
-AnyManifest = TypeVar("AnyManifest", bound=msgspec.Struct)
 
 
 def sort_shards(manifests: Sequence[tuple[Path, Any]], same_fields: Sequence[str]) -> list[Path]:
@@ -83,19 +81,18 @@ def combine_manifests(manifests: Sequence[Any], counts: dict[str, int], meter: C
         counts: number of rows by outcome.
         meter: has the usage of all rows; the calls of the shards are added to it.
     """
-    shards: Sequence[Any] = manifests  # both types of manifest have these fields
-    for manifest in shards:
+    for manifest in manifests:
         meter.add_totals(manifest.calls)
     return msgspec.structs.replace(
         manifests[0],
         shard=None,
-        started=min(manifest.started for manifest in shards),
-        ended=max((manifest.ended or manifest.started) for manifest in shards),
-        resumed=sum(manifest.resumed for manifest in shards),
+        started=min(manifest.started for manifest in manifests),
+        ended=max((manifest.ended or manifest.started) for manifest in manifests),
+        resumed=sum(manifest.resumed for manifest in manifests),
         status="complete",
         counts=counts,
         calls=meter.compute_totals(),
-        observed=reduce(merge_observed, (manifest.observed for manifest in shards)),
+        observed=reduce(merge_observed, (manifest.observed for manifest in manifests)),
     )
 
 

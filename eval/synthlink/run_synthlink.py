@@ -146,8 +146,6 @@ def _describe_run(
         benchmark=SYNTHLINK,
         title=opened.name,
         items=questions,
-        item_ids=[question.id for question in questions],
-        systems=(opened.name,),
         answer=lambda question, _system, _repeat: ask_agent(opened.agent, question, opened.name),
         is_async=lambda _: True,
         manifest=manifest,

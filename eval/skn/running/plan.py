@@ -69,7 +69,7 @@ class SknPlan(Grid[SknRow]):
 
     def at(self, place: int) -> tuple[Sample, str, int]:
         """What a place answers: sample, pipeline and repeat."""
-        item, repeat, column = self.split_position(place)
+        item, repeat, column = self.layout.split_position(place)
         return self._samples[item], self._pipelines[column], repeat
 
     @staticmethod
