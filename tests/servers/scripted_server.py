@@ -69,7 +69,12 @@ class ScriptedServer:
         self._choose_behaviour = chooser
 
     def clear_log(self) -> None:
-        """Clears the log, so that numbers and attempts start at 0 again."""
+        """Clears the log, so that numbers and attempts start at 0 again.
+
+        Requests that a stopped client has already sent are logged first, so that they do not count
+        as requests of the next client.
+        """
+        asyncio.run_coroutine_threadsafe(self._read_sent_requests(), self._loop).result(10)
         self.requests.clear()
         self._body_counts.clear()
         self.max_in_flight = 0
@@ -115,6 +120,12 @@ class ScriptedServer:
             await self._stop_requested.wait()
         finally:
             await runner.cleanup()
+
+    async def _read_sent_requests(self) -> None:
+        # Each turn of the loop polls its sockets once. A request needs about five turns, from the
+        # accepted connection to the handler.
+        for _ in range(50):
+            await asyncio.sleep(0)
 
     async def _list_models(self, request: web.Request) -> web.StreamResponse:
         if (refusal := _refuse_key(request)) is not None:

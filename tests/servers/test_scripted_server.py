@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
@@ -284,3 +285,21 @@ def test_256_requests_wait_concurrently(scripted_server: ScriptedServer) -> None
     # Nearly all requests arrive during the 0.5 s in which the first of them wait.
     assert scripted_server.max_in_flight > 200
     assert scripted_server.in_flight == 0
+
+
+def test_requests_of_a_stopped_client_do_not_count_for_the_next(
+    scripted_server: ScriptedServer,
+) -> None:
+    """A client that stops right after it sent a request leaves nothing in the new log."""
+    address = scripted_server.base_url.removeprefix("http://").removesuffix("/v1").split(":")
+    body = b'{"model": "scripted-1", "messages": []}'
+    head = (
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: loopback\r\n"
+        f"Authorization: Bearer {scripted_server.api_key}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    for _ in range(50):
+        with socket.create_connection((address[0], int(address[1]))) as connection:
+            connection.sendall(head.encode() + body)
+        scripted_server.clear_log()
+        time.sleep(0.005)
+        assert not scripted_server.requests
