@@ -2,7 +2,8 @@
 
 RDF vocabularies name predicates in a few ways: a noun (``mouth``, ``hasMouth``), a verb in the
 third person (``flowsInto``, ``traverses``), a participle with a preposition (``locatedIn``,
-``wasBornIn``), or a noun with "of" (``partOf``, ``capitalOf``). Each kind has its own sentences.
+``wasBornIn``), or a noun that ends in "of" (``partOf``, ``capitalOf``). Each kind has its own
+sentences; a noun with "of" inside is a noun like any other (``dateOfBirth``).
 A label of none of these kinds is quoted, because 'For X, the value of "label" is Y' is
 grammatical with any label.
 """
@@ -58,6 +59,9 @@ _PARTICIPLES = frozenset(
     )
 )
 _AUXILIARIES = frozenset(list_words("is was are were"))
+# In "member of party" the subject is the member and "party" only repeats the object's class. With
+# other nouns the object is what the label names: "date of birth", "head of state".
+_MEMBER_NOUNS = frozenset(list_words("instance member part subclass subset"))
 
 
 class ParsedLabel(NamedTuple):
@@ -113,10 +117,12 @@ def parse_label(label: str) -> ParsedLabel:
     if len(words) == 1 and words[0] in PREPOSITIONS:
         return ParsedLabel("passive", words[0])
     if len(words) > 1 and words[1] in PREPOSITIONS:
-        if words[1] == "of" or is_participle(words[0]):
-            # In "part of system" and "located in country" the words after the preposition only
+        if is_participle(words[0]) or (words[1] == "of" and words[0] in _MEMBER_NOUNS):
+            # In "located in country" and "part of system" the words after the preposition only
             # repeat the object's class, so they are dropped.
             return _parse_after_is(words[:2], label)
+        if words[1] == "of":
+            return _parse_noun(words, label)
         if _is_verb(words[0], True):
             return ParsedLabel("verb", " ".join(words[:2]))
         return ParsedLabel("quoted", label)
@@ -128,7 +134,13 @@ def parse_label(label: str) -> ParsedLabel:
 def _parse_noun(words: list[str], label: str) -> ParsedLabel:
     if words[-1] == "of":
         return _parse_after_is(words, label)
-    if any(word in PREPOSITIONS - {"of"} for word in words) or _looks_plural(words[-1]):
+    # The noun that agrees with the verb stands before "of": "number of employees".
+    head = words[words.index("of") - 1] if "of" in words else words[-1]
+    if (
+        words[0] == "of"
+        or any(word in PREPOSITIONS - {"of"} for word in words)
+        or _looks_plural(head)
+    ):
         return ParsedLabel("quoted", label)
     if len(words) > 1 and is_participle(words[-1]):
         # "the country traversed of X" would not be grammatical.

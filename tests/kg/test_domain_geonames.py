@@ -15,6 +15,7 @@ from shipped import build_small_world, open_shipped
 
 from cards.audit import audit_cards
 from cards.generator import CardPlan, make_cards
+from eval.questions.parser import ClaimParser, Reading
 from kg.base.errors import MissingFileError
 from kg.claims import GOLD_OF_LABEL, Claim
 from kg.domain import load_domain
@@ -137,3 +138,16 @@ def test_missing_graph_says_how_to_build_it(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="not been built yet") as exc_info:
         KnowledgeBase.open(domain_without_graph)
     assert exc_info.value.hint == "Run: python -m kg.domains.geonames.build"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is the seat of government of Andorra Andorra la Vella?",
+        "Is Andorra's seat of government Andorra la Vella?",
+        "Does Andorra have Andorra la Vella as its seat of government?",
+    ],
+)
+def test_seat_of_government_is_read_as_the_capital(kb: KnowledgeBase, question: str) -> None:
+    capital = Claim(f"{ENTITIES}3041563", f"{VOCABULARY}capitalOf", f"{ENTITIES}AD")
+    assert ClaimParser(kb).parse_question(question) == Reading((capital,))

@@ -1,0 +1,89 @@
+"""Tests that default sentences say what a label means, and are read back in that direction."""
+
+from pathlib import Path
+
+import pytest
+
+from eval.questions.parser import ClaimParser, Reading
+from kg.claims import Claim
+from kg.knowledge import KnowledgeBase
+
+BASE = "https://example.org/"
+# Label → value and statement. A value in digits is an integer, any other is an entity.
+STATEMENTS = {
+    "place of birth": ("Ystad", "A place of birth of Alda is Ystad."),
+    "place_of_burial": ("Ystad", "A place of burial of Alda is Ystad."),
+    "capitalOf": ("Ystad", "Alda is a capital of Ystad."),
+    "member of": ("Ystad", "Alda is a member of Ystad."),
+    "owner of": ("Ystad", "Alda is an owner of Ystad."),
+    "author of": ("Ystad", "Alda is an author of Ystad."),
+    "part of": ("Ystad", "Alda is part of Ystad."),
+    "composed of": ("Ystad", "Alda is composed of Ystad."),
+    "made of material": ("Ystad", "Alda is made of Ystad."),
+    "instance of class": ("Ystad", "Alda is an instance of Ystad."),
+    "head of state": ("Ystad", "A head of state of Alda is Ystad."),
+    "countryOfCitizenship": ("Ystad", "A country of citizenship of Alda is Ystad."),
+    "cause of death": ("Ystad", "A cause of death of Alda is Ystad."),
+    "has place of work": ("Ystad", "A place of work of Alda is Ystad."),
+    "seat of government in exile": (
+        "Ystad",
+        "For Alda, the value of “seat of government in exile” is Ystad.",
+    ),
+    "year of publication": ("1955", "The year of publication of Alda is 1955."),
+    "yearOfDecision": ("1955", "The year of decision of Alda is 1955."),
+    "number of employees": ("17", "The number of employees of Alda is 17."),
+    "has number of seats": ("17", "The number of seats of Alda is 17."),
+    "years of service": ("17", "For Alda, the value of “years of service” is 17."),
+}
+SHAPES = f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
+<{BASE}S> a sh:NodeShape ; sh:targetSubjectsOf <{BASE}p> ; sh:property [
+  sh:path <{BASE}none> ; sh:maxCount 0 ] .
+"""
+
+
+def open_one_predicate(folder: Path, label: str, value: str) -> tuple[KnowledgeBase, Claim]:
+    """Opens a graph whose one predicate has this label, with the graph's one claim."""
+    obj = value if value.isdigit() else f"<{BASE}o>"
+    rdfs_label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    (folder / "g.ttl").write_text(
+        f'<{BASE}p> {rdfs_label} "{label}" .\n<{BASE}s> {rdfs_label} "Alda" ; <{BASE}p> {obj} .\n'
+        f'<{BASE}o> {rdfs_label} "Ystad" .\n',
+        encoding="utf-8",
+    )
+    (folder / "s.ttl").write_text(SHAPES, encoding="utf-8")
+    kb = KnowledgeBase.open(graph=[folder / "g.ttl"], shapes=[folder / "s.ttl"])
+    terms = kb.graph.index.terms
+    pred = terms.get(f"{BASE}p")
+    assert pred is not None
+    ((_subj, value_id),) = kb.graph.index.iter_pairs(pred)
+    return kb, Claim(f"{BASE}s", f"{BASE}p", terms.get_text(value_id))
+
+
+@pytest.mark.parametrize("label", STATEMENTS)
+def test_sentences_of_a_label_are_worded_and_read_in_the_same_direction(
+    label: str, tmp_path: Path
+) -> None:
+    value, statement = STATEMENTS[label]
+    kb, claim = open_one_predicate(tmp_path, label, value)
+    assert kb.verbaliser.render_fact(claim) == statement
+    parser = ClaimParser(kb)
+    for text in (*kb.verbaliser.render_questions(claim), statement):
+        assert parser.parse_question(text) == Reading((claim,)), text
+
+
+def test_questions_about_a_place_of_birth_name_the_place_of_birth(tmp_path: Path) -> None:
+    kb, claim = open_one_predicate(tmp_path, "place of birth", "Ystad")
+    assert kb.verbaliser.render_questions(claim) == [
+        "Is Ystad a place of birth of Alda?",
+        "Is it true that Ystad is a place of birth of Alda?",
+    ]
+    assert kb.verbaliser.render_denial(claim) == "Ystad is not a place of birth of Alda."
+
+
+def test_questions_about_a_year_of_decision_ask_for_the_year(tmp_path: Path) -> None:
+    kb, claim = open_one_predicate(tmp_path, "year of decision", "1955")
+    assert kb.verbaliser.render_questions(claim) == [
+        "Is the year of decision of Alda 1955?",
+        "Is it true that the year of decision of Alda is 1955?",
+    ]
+    assert kb.verbaliser.render_denial(claim) == "The year of decision of Alda is not 1955."
