@@ -84,20 +84,34 @@ def compare_systems(
     ranking = _rank_systems(report)
     system_names = [entry.system for entry in ranking]
     values = _collect_sample_values(rows, plan)
-    resamples = ClusterResamples(report.n_samples, plan.resamples, plan.seed)
     system_pairs = list(itertools.combinations(system_names, 2))
-    pairs: list[PairComparison] = []
-    for name, metric in _COMPARED_METRICS.items():
-        pairs += _compare_on_metric(name, metric, system_pairs, values, resamples, plan)
+    pairs = _compare_values(values, system_pairs, tuple(_COMPARED_METRICS), plan)
     best, frontiers = _find_best_systems(report), _compute_frontiers(report)
     return ExtractionComparison(
         ranking=ranking,
-        pairs=tuple(pairs),
+        pairs=pairs,
         win_rates=tuple(_compute_win_rates(system_names, values)),
         frontiers={name: frontier for name, (frontier, _) in frontiers.items()},
         best_by_metric=best,
         notes=tuple(_iter_notes(ranking, frontiers, report)),
     )
+
+
+def compare_pairs(
+    rows: Iterable[ExtractionRow],
+    pairs: Sequence[tuple[str, str]],
+    metric_names: Sequence[ComparedMetric],
+    plan: MeasurementPlan,
+) -> tuple[PairComparison, ...]:
+    """Compares some pairs of systems on some metrics, by metric and then by pair.
+
+    Args:
+        rows: the rows of all systems, in any order; iterated once.
+        pairs: the pairs, which are one family of tests for each metric.
+        metric_names: the metrics.
+        plan: settings of the measurement.
+    """
+    return _compare_values(_collect_sample_values(rows, plan), pairs, metric_names, plan)
 
 
 def effect_label(d: float | None) -> EffectLabel:
@@ -186,6 +200,23 @@ def _iter_row_values(row: ExtractionRow, plan: MeasurementPlan) -> Iterator[floa
             yield row.latency_s
         else:
             yield None if row.usage is None else row.usage.cost_usd
+
+
+def _compare_values(
+    values: Mapping[str, _MetricValues],
+    pairs: Sequence[tuple[str, str]],
+    metric_names: Sequence[ComparedMetric],
+    plan: MeasurementPlan,
+) -> tuple[PairComparison, ...]:
+    n_samples = next(iter(next(iter(values.values())).values())).size
+    resamples = ClusterResamples(n_samples, plan.resamples, plan.seed)
+    return tuple(
+        comparison
+        for name in metric_names
+        for comparison in _compare_on_metric(
+            name, _COMPARED_METRICS[name], pairs, values, resamples, plan
+        )
+    )
 
 
 def _compare_on_metric(

@@ -13,9 +13,10 @@ from eval.extraction.manifest import ExtractionManifest, read_manifest
 from eval.extraction.record import SCHEMA, ExtractionReport
 from eval.extraction.row import ExtractionRow, read_rows
 from eval.extraction.run_files import COMPARISON, MANIFEST, METRICS
-from eval.extraction.samples.sample import RowError, Sample, sample_from_row
+from eval.extraction.samples.sample import Sample
+from eval.extraction.samples.sample_rows import read_samples
 from kg.base.errors import CardSetMismatchError, RecordError
-from kg.base.files import iter_json_lines, require_file, to_json_bytes
+from kg.base.files import require_file, to_json_bytes
 from kg.words.plain_text import join_list
 from reporting.extraction_section.points import Point, points_of
 from reporting.extraction_section.shown import Shown
@@ -91,23 +92,6 @@ def read_report(path: Path) -> ExtractionReport:
             f"metrics schema {report.schema!r}, expected {SCHEMA!r}", where=str(path), hint=HINT
         )
     return report
-
-
-def read_samples(path: Path, ids: Collection[str]) -> Iterator[Sample]:
-    """The samples with these ids, in the order of the file.
-
-    Raises:
-        MissingFileError, RecordError: with file and line.
-    """
-    for number, row in iter_json_lines(path, "sample file"):
-        if str(row.get("id")) not in ids:
-            continue
-        try:
-            yield sample_from_row(row, str(number), formats=False)
-        except RowError as error:
-            raise RecordError(
-                f"not a sample: {error}", where=f"{path}:{number}", hint=HINT
-            ) from error
 
 
 def _check(report: ExtractionReport, points: dict[str, list[Point]], folder: Path) -> None:

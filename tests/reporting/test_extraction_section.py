@@ -445,7 +445,7 @@ def test_runs_are_compared_on_shared_samples(tmp_path: Path) -> None:
         tmp_path / "two", samples[4:], simulate_rows(samples[4:], "m", Skill(), seed=2)
     )
     result = comparison_of([first_folder, second_folder])
-    assert set(result.names) == {"one: m", "two: m"}
+    assert set(result.names) == {"m@one", "m@two"}
     assert result.report.n_samples == 12
     assert result.comparison is not None
     assert "Only the 12 samples" in result.notices[0]

@@ -11,7 +11,7 @@ ORDER = (
     *("metrics", "aggregate", "comparison_record", "comparison"),
     *("baseline", "config", "yaml_reader", "config_reader", "run_files", "manifest", "run_options"),
     *("prompt_builder", "model_extractor", "system_set", "row_builder", "summary", "outputs"),
-    *("benchmark", "run_extraction", "toolkit", "commands"),
+    *("run_set", "measurement", "benchmark", "run_extraction", "toolkit", "commands"),
 )
 
 

@@ -1,0 +1,131 @@
+"""The interface by which commands measure and compare the runs of any benchmark.
+
+A benchmark implements ``Measurement`` for one or several of its run folders. The commands
+``metrics``, ``compare``, ``gate``, ``power`` and ``report`` use only this interface.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from eval.metrics.comparison import Comparison
+from eval.stats.bootstrap import RESAMPLES, SEED
+from eval.stats.estimates import Estimate
+from kg.base.provenance import package_version
+
+FAILURE_METRIC = "error_rate"
+"""The share of rows that are missing or have no usable reply. A benchmark has it unless no system
+of it can fail."""
+
+
+@dataclass(frozen=True)
+class ResamplingPlan:
+    """How items are resampled.
+
+    Attributes:
+        resamples: number of bootstrap resamples.
+        seed: seeds the resamples and the random signs of the sign-flip test.
+        confidence: nominal coverage of the intervals.
+    """
+
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """What commands must know of a metric.
+
+    Attributes:
+        higher_is_better: direction; ``None`` for descriptive metrics.
+        is_share: whether values lie in [0, 1].
+        is_compared: whether differences between systems can be tested.
+    """
+
+    higher_is_better: bool | None
+    is_share: bool = True
+    is_compared: bool = True
+
+
+SystemPair = tuple[str, str]
+"""Candidate and baseline."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRuns:
+    """What is measured.
+
+    Attributes:
+        benchmark: name of the benchmark.
+        noun: what an item is called, for example ``sample``.
+        systems: names of the systems. A name that occurs in several runs ends in ``@`` and the
+            run's folder.
+        n_items: number of items on which all systems are measured.
+        n_left_out: number of further items, which not all runs have.
+        metrics: the metrics by name, in the order of tables.
+        headline: names of the metrics that are printed and compared by default.
+        items: hash of the items, the first 12 hexadecimal digits.
+        details: further settings that decide the numbers, for the signature.
+        notes: what a reader must know before quoting a number.
+    """
+
+    benchmark: str
+    noun: str
+    systems: tuple[str, ...]
+    n_items: int
+    n_left_out: int
+    metrics: Mapping[str, MetricInfo]
+    headline: tuple[str, ...]
+    items: str
+    details: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Measurement(ABC):
+    """Computes the metrics of the systems in some runs of one benchmark.
+
+    Numbers are computed when they are asked for, from the same resamples for all systems.
+
+    Args:
+        runs: what is measured.
+        plan: how items are resampled.
+    """
+
+    def __init__(self, runs: MeasuredRuns, plan: ResamplingPlan) -> None:
+        self.runs = runs
+        self.plan = plan
+
+    @property
+    def signature(self) -> str:
+        """Settings and hashes in one line, to be quoted with a number."""
+        parts = {
+            "items": self.runs.items,
+            "n": self.runs.n_items,
+            **self.runs.details,
+            "boot": self.plan.resamples,
+            "seed": self.plan.seed,
+            "conf": f"{self.plan.confidence:g}",
+            "v": package_version(),
+        }
+        return "|".join([self.runs.benchmark, *(f"{key}:{part}" for key, part in parts.items())])
+
+    @abstractmethod
+    def estimates(self, system: str) -> Mapping[str, Estimate]:
+        """Returns the estimates of a system by metric: one for each of ``runs.metrics``."""
+
+    @abstractmethod
+    def compare(
+        self, pairs: Sequence[SystemPair], metric_names: Sequence[str]
+    ) -> tuple[Comparison, ...]:
+        """Compares pairs of systems, item by item.
+
+        Args:
+            pairs: candidate and baseline; the difference is candidate − baseline.
+            metric_names: names of metrics with ``is_compared``.
+
+        Returns:
+            One comparison for each metric and pair, ordered by metric and then by pair.
+        """
