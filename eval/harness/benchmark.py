@@ -1,53 +1,72 @@
-"""Describes a benchmark to the harness: its rows, its manifest and its files."""
+"""Describes a benchmark to the harness: its items, rows, manifest and files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.grid import RowKey
+from eval.harness.reply import Reply, Vote
 
+
+class HasId(Protocol):
+    """Something with an id, such as a sample or a question."""
+
+    @property
+    def id(self) -> str:
+        """The id that rows name."""
+        ...
+
+
+Item = TypeVar("Item", bound=HasId)
 Row = TypeVar("Row", bound=msgspec.Struct)
 Manifest = TypeVar("Manifest", bound=FolderManifest)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Benchmark(Generic[Row, Manifest]):
+class Benchmark(Generic[Item, Row, Manifest]):
     """What is the same in all runs of a benchmark.
 
     Attributes:
         name: name of the benchmark.
         command: the command that runs it, for hints.
         nouns: what messages call an item and a system, for example ``sample`` and ``pipeline``.
+        read_reply: converts what a system returned to a reply; raises nothing.
         row_type: type of the rows.
-        row_key: returns the key of a row.
+        row_key: returns the key of a row, with its outcome code.
+        score: computes the row of an item from its reply, the vote on the reply (None without one)
+            and the run's manifest. It depends on nothing else.
         outcomes: names of the outcomes, in the order of their codes.
-        failures: outcomes that ``--retry-errors`` asks again; the first counts as an error.
         manifest_type: type of the manifest.
         fixed_fields: fields of the manifest that are the same in all sessions and shards of a run.
+        read_items: returns the items of a run, given its folder and manifest.
         rows_file: name of the file of rows.
         manifest_file: name of the manifest's file.
         item_files: names of files with one line per item that was asked.
         output_files: names of the files derived from the rows.
         write_outputs: writes the files derived from the rows, given the folder.
+        measure: computes the metrics of runs, given their folders; None if there are none.
     """
 
     name: str
     command: str
     nouns: tuple[str, str]
+    read_reply: Callable[[object], Reply]
     row_type: type[Row]
     row_key: Callable[[Row], RowKey]
+    score: Callable[[Item, Reply, Vote | None, Manifest], Row]
     outcomes: Sequence[str]
-    failures: Sequence[str] = ("ERROR",)
     manifest_type: type[Manifest]
     fixed_fields: Sequence[str]
+    read_items: Callable[[Path, Manifest], Iterable[Item]]
     rows_file: str
     manifest_file: str
     item_files: Sequence[str] = ()
     output_files: Sequence[str]
     write_outputs: Callable[[Path], object]
+    measure: Callable[..., Any] | None = None

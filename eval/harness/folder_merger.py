@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
-import msgspec
-
-from eval.harness.benchmark import Benchmark, Manifest, Row
-from eval.harness.grid import Grid
+from eval.harness.benchmark import Benchmark, Item, Manifest, Row
+from eval.harness.grid import Grid, make_reply_grid
 from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
+from eval.harness.reply import REPLIES, VOTES, Reply, Vote, read_replies, read_votes
 from eval.harness.resume import read_run_manifest
+from eval.harness.row_writer import write_rows
 from eval.harness.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
+from eval.harness.vote_plan import VOTE_FAILED, VOTED
 from kg.base.errors import IncompleteRunError, RecordError, WriteError
-from kg.base.files import atomic_writer, iter_decoded_lines, require_file, write_json_atomic
+from kg.base.files import atomic_writer, require_file, write_json_atomic, write_jsonl_atomic
 
 _DATASET_FIELDS = ("dataset_sha256", "sample_count")
 
 
 def merge_folders(
-    folders: Sequence[Path], out: Path, benchmark: Benchmark[Row, Manifest]
+    folders: Sequence[Path], out: Path, benchmark: Benchmark[Item, Row, Manifest]
 ) -> Manifest:
     """Merges the folders of all shards of a run, and writes the files derived from the rows.
 
@@ -46,44 +47,45 @@ def merge_folders(
     shards = sort_shards(pairs, (*benchmark.fixed_fields, *_DATASET_FIELDS))
     _check_output_folder(out, shards, benchmark)
     manifests = [dict(pairs)[folder] for folder in shards]
-    item_ids = _read_item_ids(shards, manifests, benchmark)
-    meter, counts = CallMeter(), [0] * len(benchmark.outcomes)
-    for folder, manifest in zip(shards, manifests, strict=True):
-        grid = Grid(
-            item_ids,
-            manifest.system_names,
-            manifest.layout,
-            row_type=benchmark.row_type,
-            row_key=benchmark.row_key,
-            nouns=benchmark.nouns,
-            on_row=meter.add_row,
-        )
-        for outcome in _iter_outcomes(folder, grid, benchmark):
-            counts[outcome] += 1
+    item_ids = _read_item_ids(shards, manifests)
+    meter = CallMeter()
+    grids = [
+        make_reply_grid(item_ids, manifest, benchmark.nouns, on_row=meter.add_row)
+        for manifest in manifests
+    ]
+    for folder, grid in zip(shards, grids, strict=True):
+        _check_replies(folder, grid, benchmark)
+    votes = _read_votes(shards, grids[0], meter)
+    items = {
+        item.id: item
+        for folder, manifest in zip(shards, manifests, strict=True)
+        for item in benchmark.read_items(folder, manifest)
+    }
     delete_outputs_and_report(out, benchmark.output_files)
     for name in benchmark.item_files:
         _merge_lines([folder / name for folder in shards], out / name, lines_per_item=1)
     _merge_lines(
-        [folder / benchmark.rows_file for folder in shards],
-        out / benchmark.rows_file,
+        [folder / REPLIES for folder in shards],
+        out / REPLIES,
         lines_per_item=manifests[0].layout.rows_per_item,
     )
-    merged: Manifest = combine_manifests(
-        manifests, dict(zip(benchmark.outcomes, counts, strict=True)), meter
-    )
+    if votes:
+        write_jsonl_atomic(out / VOTES, votes)
+    counts = write_rows(out, benchmark, manifests[0], items.values())
+    merged: Manifest = combine_manifests(manifests, counts, meter)
     write_json_atomic(out / benchmark.manifest_file, merged)
     benchmark.write_outputs(out)
     return merged
 
 
-def _read_manifest(folder: Path, benchmark: Benchmark[Row, Manifest]) -> Manifest:
+def _read_manifest(folder: Path, benchmark: Benchmark[Item, Row, Manifest]) -> Manifest:
     return read_run_manifest(
         folder / benchmark.manifest_file, benchmark.manifest_type, benchmark.command
     )
 
 
 def _check_output_folder(
-    out: Path, folders: Sequence[Path], benchmark: Benchmark[Row, Manifest]
+    out: Path, folders: Sequence[Path], benchmark: Benchmark[Item, Row, Manifest]
 ) -> None:
     if any(out.resolve() == folder.resolve() for folder in folders):
         raise WriteError(
@@ -91,7 +93,7 @@ def _check_output_folder(
             where=str(out),
             hint="Choose another --out.",
         )
-    if (out / benchmark.rows_file).exists():
+    if (out / benchmark.rows_file).exists() or (out / REPLIES).exists():
         raise WriteError(
             "the folder already contains a run", where=str(out), hint="Choose another --out."
         )
@@ -99,36 +101,34 @@ def _check_output_folder(
 
 
 def _read_item_ids(
-    folders: Sequence[Path], manifests: Sequence[Manifest], benchmark: Benchmark[Row, Manifest]
+    folders: Sequence[Path],
+    manifests: Sequence[Manifest],
 ) -> list[str]:
-    """Returns the ids of the items that were asked, as the shards' rows name them, in order."""
-    decode = msgspec.json.Decoder(benchmark.row_type).decode
+    """Returns the ids of the items that were asked, as the shards' replies name them, in order."""
     ids: dict[int, str] = {}
     for folder, manifest in zip(folders, manifests, strict=True):
-        path, layout = folder / benchmark.rows_file, manifest.layout
-        rows = (row for _, row in iter_decoded_lines(path, "row", decode))
-        first_rows = islice(rows, 0, None, layout.rows_per_item)
-        for item, row in zip(layout.asked_items, first_rows, strict=False):
-            ids[item] = benchmark.row_key(row).item
+        layout = manifest.layout
+        first_replies = islice(read_replies(folder / REPLIES), 0, None, layout.rows_per_item)
+        for item, reply in zip(layout.asked_items, first_replies, strict=False):
+            ids[item] = reply.id
     return [ids.get(item, "") for item in range(max(ids, default=-1) + 1)]
 
 
-def _iter_outcomes(
-    folder: Path, grid: Grid[Row], benchmark: Benchmark[Row, Manifest]
-) -> Iterator[int]:
-    """Yields the outcome codes of a shard's rows, and checks that each is there once, in order."""
-    path, expected = folder / benchmark.rows_file, grid.asked_positions
+def _check_replies(
+    folder: Path, grid: Grid[Reply], benchmark: Benchmark[Item, Row, Manifest]
+) -> None:
+    """Checks that each reply of a shard is there once, in order."""
+    path, expected = folder / REPLIES, grid.asked_positions
     with path.open("rb") as handle:
         lines = list(handle)
     for number, (position, line) in enumerate(zip(expected, lines, strict=False), start=1):
-        actual, outcome = grid.parse_row(line, f"{path}:{number}")
+        actual, _ = grid.parse_row(line, f"{path}:{number}")
         if actual != position:
             raise RecordError(
                 f"{grid.describe_position(actual)} is not in its place",
                 where=f"{path}:{number}",
                 hint=f"Give the `{benchmark.command}` command of this shard again.",
             )
-        yield outcome
     if len(lines) != len(expected):
         raise IncompleteRunError(
             f"shard {grid.layout.shard} has {len(lines)} of {len(expected)} answers; "
@@ -136,6 +136,25 @@ def _iter_outcomes(
             where=str(path),
             hint=f"Give its `{benchmark.command}` command again; it resumes where it stopped.",
         )
+
+
+def _read_votes(folders: Sequence[Path], grid: Grid[Reply], meter: CallMeter) -> list[Vote]:
+    """Returns the votes of all shards in the order of an unsplit run, and counts their usage."""
+    votes = [vote for folder in folders for vote in read_votes(folder / VOTES)]
+    for vote in votes:
+        meter.add_row(VOTE_FAILED if vote.failed else VOTED, vote.usage)
+
+    def find_position(vote: Vote) -> int:
+        position = grid.find_position(vote.id, None if vote.anchor else vote.system, vote.repeat)
+        if position is None:
+            raise RecordError(
+                f"a vote on {vote.id!r} of {vote.system!r}, which has no reply",
+                where=str(folders[0] / VOTES),
+                hint="Give the command of the shard again.",
+            )
+        return position
+
+    return sorted(votes, key=find_position)
 
 
 def _merge_lines(paths: Sequence[Path], out: Path, *, lines_per_item: int) -> None:

@@ -1,49 +1,46 @@
 """Runs a benchmark into a folder and resumes interrupted runs.
 
-A new run is treated as a resumed run whose folder has no rows yet. Rows are appended to a journal
-in the order in which answers arrive and are sorted by item, repeat and system at the end. A
-benchmark only describes its run: items, systems, rows and manifest.
+A run has up to three phases: systems are asked for replies, judges are asked for votes, and rows
+are computed from both. Replies and votes are appended to journals in the order in which they
+arrive, and are sorted at the end. A new run is treated as a resumed run whose folder is empty. A
+benchmark only describes its run: items, systems, views, judge and manifest.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
-from eval.harness.benchmark import Benchmark, Manifest, Row
-from eval.harness.grid import AsyncQuestion, Grid, SyncQuestion, shuffle_positions
+from eval.harness.benchmark import Benchmark, Item, Manifest, Row
+from eval.harness.grid import AsyncQuestion, SyncQuestion, make_reply_grid, shuffle_positions
 from eval.harness.journal import Journal
 from eval.harness.outputs import delete_outputs_and_report
+from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
 from eval.harness.resume import load_journal, read_run_manifest, resume_manifest
+from eval.harness.row_writer import write_rows
 from eval.harness.session import RunLimits, RunStatus, Session
+from eval.harness.system import System, is_async
+from eval.harness.system_call import call_system, call_system_async
 from eval.harness.totals import CallMeter
+from eval.harness.vote_plan import VOTE_FAILED, Judge, VotePlan
 from eval.harness.workers import AnsweredRow, Question
 from eval.manifest import utc_now
 from eval.model.warm_up import WarmUp
 from eval.system_description import merge_observed
-from kg.base.files import to_json_bytes, write_json_atomic
+from kg.base.files import convert_write_errors, to_json_bytes, write_json_atomic
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
     from eval.model.prices import Price
 
-
-class HasId(Protocol):
-    """Something with an id, such as a sample or a question."""
-
-    @property
-    def id(self) -> str:
-        """The id that rows name."""
-        ...
-
-
-Item = TypeVar("Item", bound=HasId)
-
 _DEFAULT_LIMITS = RunLimits()
+_ERROR = STATUSES.index("error")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,30 +64,33 @@ class RunFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class RunDescription(Generic[Item, Row, Manifest]):
-    """One run of a benchmark, without the parts that are the same in all benchmarks.
+    """One run of a benchmark, without the parts that are the same in all its runs.
 
     Attributes:
         benchmark: the benchmark.
         title: the systems, for the progress display.
         items: all items, asked or not.
-        answer: returns the row of an item, given the numbers of system and repeat.
-        is_async: whether ``answer`` is a coroutine for a system, given its number.
+        systems: the systems, in the order of ``manifest.system_names``.
+        view: returns what the systems may see of an item.
         manifest: the manifest that a new run would have.
-        before_asking: called before the first question with the items to ask (those within limit
-            and shard); not called if every row exists.
+        judge: judges the replies; None for a benchmark without judges.
+        before_asking: called before the first question with the items of this run (those within
+            limit and shard) and with those of them that lack a reply; not called if every reply
+            and vote exists.
         observed: returns the output mode and model names that the servers reported, by system.
         warmup_clients: clients to call once before the first question.
         price: price of the warm-up calls; None means the price tables.
-        on_close: functions to await at the end of the run.
+        on_close: functions to await when no system is asked any more.
     """
 
-    benchmark: Benchmark[Row, Manifest]
+    benchmark: Benchmark[Item, Row, Manifest]
     title: str
     items: Sequence[Item]
-    answer: Callable[[Item, int, int], Any]
-    is_async: Callable[[int], bool]
+    systems: Sequence[System]
+    view: Callable[[Item], Any]
     manifest: Manifest
-    before_asking: Callable[[Sequence[Item]], None] = lambda _: None
+    judge: Judge[Item] | None = None
+    before_asking: Callable[[Sequence[Item], Sequence[Item]], None] = lambda _items, _missing: None
     observed: Callable[[], dict[str, Any]] = dict
     warmup_clients: Sequence[ClientOptions] = ()
     price: Price | None = None
@@ -104,8 +104,8 @@ class RunResult(Generic[Manifest]):
     Attributes:
         folder: folder of the run.
         manifest: the manifest as written to disk.
-        asked: number of rows added in this session.
-        existing: number of rows that existed already.
+        asked: number of replies added in this session.
+        existing: number of replies that existed already.
     """
 
     folder: Path
@@ -116,30 +116,62 @@ class RunResult(Generic[Manifest]):
 
 def run_in_folder(
     flags: RunFlags,
-    benchmark: Benchmark[Row, Manifest],
     size: int,
+    n_items: int,
     describe: Callable[[], RunDescription[Item, Row, Manifest]],
 ) -> RunResult[Manifest]:
-    """Asks every system for the rows that are not in the folder yet.
+    """Asks every system for the replies that are not in the folder yet, and computes the rows.
 
     Args:
         flags: the folder, and how the run is executed.
-        benchmark: the benchmark.
         size: number of items × repeats × systems.
+        n_items: number of items.
         describe: describes the run; called when the folder is locked.
 
     Raises:
-        RecordError, DuplicateIdError: rows or manifest of an earlier session are damaged.
+        RecordError, DuplicateIdError: replies, votes or manifest of an earlier session are damaged.
         CardSetMismatchError: the folder contains a run of other items or settings.
         WriteError: disk full, no permission, another run is writing to the folder, or it contains
-            rows and ``resume`` is false.
-        ModelAccessError: a model cannot be used. Rows are kept.
-        CostLimitError, TooManyErrorsError: a limit was reached with questions left. Rows are kept.
+            replies and ``resume`` is false.
+        ModelAccessError: a model cannot be used. Replies are kept.
+        CostLimitError, TooManyErrorsError: a limit was reached with questions left. Replies are
+            kept.
     """
-    with Journal(flags.out / benchmark.rows_file, size) as journal:
+    with Journal(flags.out / REPLIES, size) as replies:
         if flags.overwrite:
-            journal.clear()
-        return FolderRun(flags, describe(), journal).execute()
+            replies.clear()
+        if not replies.path.stat().st_size:
+            # Votes without replies are left over from a run that was deleted by hand.
+            _delete_file(flags.out / VOTES)
+        description = describe()
+        judge = description.judge
+        try:
+            with contextlib.ExitStack() as stack:
+                votes = None
+                if judge is not None:
+                    votes = stack.enter_context(Journal(flags.out / VOTES, size + n_items))
+                return FolderRun(flags, description, replies, votes).execute()
+        finally:
+            if judge is not None:
+                close_clients([judge.aclose])
+
+
+def close_clients(on_close: Sequence[Callable[[], Awaitable[object]]]) -> None:
+    """Awaits functions that close clients; for use where no event loop of a run is active."""
+    import asyncio
+
+    async def close_all() -> None:
+        for close in on_close:
+            await close()
+
+    # asyncio.run needs a thread without an event loop, but a notebook's thread has one.
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(lambda: asyncio.run(close_all())).result()
+
+
+def _delete_file(path: Path) -> None:
+    with convert_write_errors(path):
+        path.unlink(missing_ok=True)
 
 
 class FolderRun(Generic[Item, Row, Manifest]):
@@ -149,62 +181,77 @@ class FolderRun(Generic[Item, Row, Manifest]):
         self,
         flags: RunFlags,
         description: RunDescription[Item, Row, Manifest],
-        journal: Journal,
+        replies: Journal,
+        votes: Journal | None,
     ) -> None:
         self._flags = flags
         self._description = description
         self._benchmark = benchmark = description.benchmark
-        self._journal = journal
+        self._replies = replies
+        self._votes = votes
         self._meter = CallMeter()
         self._warm_up = WarmUp(description.warmup_clients, self._meter.add_calls, description.price)
-        self._error_code = benchmark.outcomes.index(benchmark.failures[0])
-        self._grid = Grid(
+        self._grid = make_reply_grid(
             [item.id for item in description.items],
-            description.manifest.system_names,
-            description.manifest.layout,
-            row_type=benchmark.row_type,
-            row_key=benchmark.row_key,
-            nouns=benchmark.nouns,
+            description.manifest,
+            benchmark.nouns,
             on_row=self._meter.add_row,
         )
+        judge = description.judge
+        self._vote_plan: VotePlan | None = None
+        if judge is not None:
+            self._vote_plan = VotePlan(
+                description.items, self._grid, replies, judge, on_row=self._meter.add_row
+            )
         self._manifest = load_journal(
             description.manifest,
-            journal,
+            replies,
             self._grid,
-            self._meter,
             make_manifest=self._resume_manifest,
             resume=flags.resume,
-            retried=[benchmark.outcomes.index(name) for name in benchmark.failures]
-            if flags.retry_errors
-            else [],
         )
-        self._n_existing = journal.row_count
+        if votes is not None and self._vote_plan and votes.path.stat().st_size:
+            votes.load_rows(self._vote_plan)
+        self._meter.add_earlier_sessions(self._manifest.calls)
+        if flags.retry_errors:
+            self._remove_outcome(replies, _ERROR)
+            if votes is not None:
+                self._remove_outcome(votes, VOTE_FAILED)
+        self._n_existing = replies.row_count
 
     def execute(self) -> RunResult[Manifest]:
-        """Asks for all missing rows; leaves a consistent journal and manifest even on errors."""
-        description, journal, grid = self._description, self._journal, self._grid
-        shuffled = shuffle_positions(
-            grid.asked_positions, self._manifest.seed, self._benchmark.name
-        )
-        order = [position for position in shuffled if not journal.has_row(position)]
-        if order:
+        """Asks for all missing replies and votes, and computes the rows.
+
+        Journals, rows and manifest are consistent even if an error ends the run.
+        """
+        description, replies, layout = self._description, self._replies, self._grid.layout
+        order = self._find_missing(self._grid.asked_positions, replies)
+        if order or self._has_missing_votes():
             # Delete derived files first, so that a crash cannot leave stale reports.
-            delete_outputs_and_report(self._flags.out, self._benchmark.output_files)
-            description.before_asking([description.items[n] for n in grid.layout.asked_items])
-        is_async = [description.is_async(number) for number in range(grid.layout.systems)]
-        Session(
-            description.title,
-            journal,
-            self._meter,
-            self._flags.limits,
-            error_outcome=self._error_code,
-            n_missing=len(order),
-            save_manifest=self._save_manifest,
-        ).run(
-            self._iter_questions(order, is_async),
-            has_async=any(is_async),
+            delete_outputs_and_report(
+                self._flags.out, (*self._benchmark.output_files, self._benchmark.rows_file)
+            )
+            missing_items = {layout.item_at(position) for position in order}
+            description.before_asking(
+                [description.items[number] for number in layout.asked_items],
+                [description.items[number] for number in sorted(missing_items)],
+            )
+        async_flags = [is_async(system) for system in description.systems]
+        self._make_session(description.title, replies, _ERROR, len(order)).run(
+            self._iter_questions(order, async_flags),
+            has_async=any(async_flags),
             on_close=description.on_close,
         )
+        if self._votes is not None and description.judge is not None and self._vote_plan:
+            plan = self._vote_plan
+            tasks = self._find_missing(plan.list_positions(), self._votes)
+            session = self._make_session(
+                f"judge {description.judge.name}", self._votes, VOTE_FAILED, len(tasks)
+            )
+            session.run(
+                (plan.build_question(task, self._warm_up.ensure_warm) for task in tasks),
+                has_async=bool(tasks),
+            )
         path, benchmark = self._flags.out / self._benchmark.manifest_file, self._benchmark
         return RunResult(
             folder=self._flags.out,
@@ -213,36 +260,78 @@ class FolderRun(Generic[Item, Row, Manifest]):
             existing=self._n_existing,
         )
 
-    def _iter_questions(self, order: Sequence[int], is_async: Sequence[bool]) -> Iterator[Question]:
+    def _find_missing(self, positions: Sequence[int], journal: Journal) -> list[int]:
+        """Returns the positions without a row, in the order in which they are asked."""
+        shuffled = shuffle_positions(positions, self._manifest.seed, self._benchmark.name)
+        return [position for position in shuffled if not journal.has_row(position)]
+
+    def _has_missing_votes(self) -> bool:
+        if self._votes is None or self._vote_plan is None:
+            return False
+        return bool(self._find_missing(self._vote_plan.list_positions(), self._votes))
+
+    def _make_session(self, title: str, journal: Journal, error: int, n_missing: int) -> Session:
+        # Without votes to come, the run is complete when all replies are there.
+        has_votes_to_come = self._votes is not None and journal is self._replies
+
+        def save_manifest(status: RunStatus) -> None:
+            if status == "complete" and has_votes_to_come:
+                status = "running"
+            self._save_manifest(status)
+
+        return Session(
+            title,
+            journal,
+            self._meter,
+            self._flags.limits,
+            error_outcome=error,
+            n_missing=n_missing,
+            save_manifest=save_manifest,
+        )
+
+    def _remove_outcome(self, journal: Journal, outcome: int) -> None:
+        journal.remove_outcome(outcome)
+        self._meter.remove_outcome(outcome)
+
+    def _iter_questions(
+        self, order: Sequence[int], async_flags: Sequence[bool]
+    ) -> Iterator[Question]:
         for position in order:
-            item, repeat, system = self._grid.layout.split_position(position)
-            if is_async[system]:
+            number, repeat, system = self._grid.layout.split_position(position)
+            item = self._description.items[number]
+            if async_flags[system]:
                 yield AsyncQuestion(position, repeat, self._make_async(item, system, repeat))
             else:
                 yield SyncQuestion(position, repeat, self._make_sync(item, system, repeat))
 
     def _make_async(
-        self, item: int, system: int, repeat: int
+        self, item: Item, system: int, repeat: int
     ) -> Callable[[], Coroutine[Any, Any, AnsweredRow]]:
         async def answer() -> AnsweredRow:
             await self._warm_up.ensure_warm()
             description = self._description
-            return self._encode_row(
-                await description.answer(description.items[item], system, repeat)
+            reply = await call_system_async(
+                description.systems[system], description.view(item), self._benchmark.read_reply
             )
+            return self._encode_reply(reply, item, system, repeat)
 
         return answer
 
-    def _make_sync(self, item: int, system: int, repeat: int) -> Callable[[], AnsweredRow]:
+    def _make_sync(self, item: Item, system: int, repeat: int) -> Callable[[], AnsweredRow]:
         def answer() -> AnsweredRow:
             description = self._description
-            return self._encode_row(description.answer(description.items[item], system, repeat))
+            reply = call_system(
+                description.systems[system], description.view(item), self._benchmark.read_reply
+            )
+            return self._encode_reply(reply, item, system, repeat)
 
         return answer
 
-    def _encode_row(self, row: Row) -> AnsweredRow:
-        key = self._benchmark.row_key(row)
-        return AnsweredRow(key.outcome, to_json_bytes(row) + b"\n", key.usage)
+    def _encode_reply(self, reply: Reply, item: Item, system: int, repeat: int) -> AnsweredRow:
+        name = self._description.manifest.system_names[system]
+        reply = msgspec.structs.replace(reply, id=item.id, system=name, repeat=repeat)
+        outcome = STATUSES.index(reply.status)
+        return AnsweredRow(outcome, to_json_bytes(reply) + b"\n", reply.usage)
 
     def _resume_manifest(self, new: Manifest, folder: Path) -> Manifest:
         benchmark = self._benchmark
@@ -254,6 +343,12 @@ class FolderRun(Generic[Item, Row, Manifest]):
         )
 
     def _save_manifest(self, status: RunStatus) -> None:
+        """Writes the manifest and, at the end of a session, the rows that it counts."""
+        counts: dict[str, int] = {}
+        if status != "running":
+            counts = write_rows(
+                self._flags.out, self._benchmark, self._manifest, self._description.items
+            )
         observed = merge_observed(self._manifest.observed, self._description.observed())
         write_json_atomic(
             self._flags.out / self._benchmark.manifest_file,
@@ -261,7 +356,7 @@ class FolderRun(Generic[Item, Row, Manifest]):
                 self._manifest,
                 status=status,
                 ended=None if status == "running" else utc_now(),
-                counts=self._journal.count_outcomes(self._benchmark.outcomes),
+                counts=counts,
                 calls=self._meter.compute_totals(),
                 observed=observed,
             ),

@@ -13,6 +13,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from eval.harness.folder_manifest import FolderManifest
+from eval.harness.reply import STATUSES, Reply
 from eval.harness.row_layout import RowLayout
 from eval.harness.workers import AnsweredRow
 from eval.result import Usage
@@ -154,8 +156,54 @@ class Grid(Generic[Row]):
         self._on_row(key.outcome, key.usage)
         return self.layout.position_of(item, key.repeat, system), key.outcome
 
+    def find_position(self, item: str, system: str | None, repeat: int) -> int | None:
+        """Returns the position of a row, or of an item's anchor if there is no system.
+
+        Returns:
+            ``None`` if the run has no such item, system or repeat.
+        """
+        item_number = self._item_numbers.get(item)
+        if item_number is None:
+            return None
+        if system is None:
+            return self.layout.size + item_number
+        system_number = self._system_numbers.get(system)
+        if system_number is None or not 0 <= repeat < self.layout.repeats:
+            return None
+        return self.layout.position_of(item_number, repeat, system_number)
+
     def describe_position(self, position: int) -> str:
         """Returns item, system and repeat of a position, in words."""
         item, repeat, system = self.layout.split_position(position)
         repeat_text = f", repeat {repeat}," if self.layout.repeats > 1 else ""
         return f"{self._nouns[0]} {self._items[item]!r} of {self._systems[system]}{repeat_text}"
+
+
+def make_reply_grid(
+    items: Sequence[str],
+    manifest: FolderManifest,
+    nouns: tuple[str, str],
+    *,
+    on_row: Callable[[int, Usage | None], None],
+) -> Grid[Reply]:
+    """Returns the grid of the replies of a run.
+
+    Args:
+        items: ids of all items, asked or not.
+        manifest: the manifest of the run.
+        nouns: as in ``Grid``.
+        on_row: as in ``Grid``.
+    """
+    return Grid(
+        items,
+        manifest.system_names,
+        manifest.layout,
+        row_type=Reply,
+        row_key=_get_reply_key,
+        nouns=nouns,
+        on_row=on_row,
+    )
+
+
+def _get_reply_key(reply: Reply) -> RowKey:
+    return RowKey(reply.id, reply.system, reply.repeat, STATUSES.index(reply.status), reply.usage)

@@ -222,6 +222,12 @@ class Journal(RowIndex, Closable):
                 handle.seek(self.offsets[position])
                 yield handle.readline()
 
+    def read_line(self, position: int) -> bytes:
+        """Returns the row at a position, with its line end."""
+        with self.path.open("rb") as handle:
+            handle.seek(self.offsets[position])
+            return handle.readline()
+
     def close(self) -> None:
         """Removes a partial row, flushes the file to disk and unlocks it."""
         with contextlib.suppress(OSError):  # an error here must not hide the one that ended the run

@@ -10,7 +10,6 @@ import msgspec
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.journal import Journal, RowReader
-from eval.harness.totals import CallMeter
 from kg.base.errors import CardSetMismatchError, RecordError, WriteError
 from kg.base.files import require_file
 
@@ -81,22 +80,18 @@ def load_journal(
     new: AnyManifest,
     journal: Journal,
     plan: RowReader,
-    meter: CallMeter,
     *,
     make_manifest: Callable[[AnyManifest, Path], AnyManifest],
     resume: bool,
-    retried: Sequence[int],
 ) -> AnyManifest:
     """Loads the rows of an interrupted run, if there are any, and returns the run's manifest.
 
     Args:
         new: the manifest that a new run would have.
         journal: the open journal, in the folder of the run.
-        plan: parses the rows, and adds them to ``meter``.
-        meter: adds up the model calls.
+        plan: parses the rows.
         make_manifest: returns the manifest of the resumed run, given ``new`` and the folder.
         resume: whether the run may be resumed.
-        retried: outcome codes whose rows are removed, to be asked again.
 
     Raises:
         WriteError: the journal contains rows, and ``resume`` is false.
@@ -109,10 +104,6 @@ def load_journal(
         raise make_no_resume_error(folder)
     manifest = make_manifest(new, folder)
     journal.load_rows(plan)
-    meter.add_earlier_sessions(manifest.calls)
-    for outcome in retried:
-        journal.remove_outcome(outcome)
-        meter.remove_outcome(outcome)
     return manifest
 
 

@@ -1,0 +1,34 @@
+"""Defines what a system is, for all benchmarks."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Protocol, runtime_checkable
+
+
+@runtime_checkable
+class System(Protocol):
+    """Answers items from what it may see of them.
+
+    ``answer`` may be an ``async def``; then many items are asked at once. An ordinary method is
+    called in the event loop's thread, one item at a time. A system that must release resources may
+    have ``async def aclose(self)``, which is awaited at the end of the run, even if the run fails.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the system in replies and rows."""
+        ...
+
+    def params(self) -> dict[str, Any]:
+        """Returns all parameters that influence the answers, as JSON values, for the manifest."""
+        ...
+
+    def answer(self, view: Any, /) -> Any:
+        """Answers one item: the benchmark's own value, a text, or a ``Reply``."""
+        ...
+
+
+def is_async(system: System) -> bool:
+    """Returns whether a system's answer must be awaited."""
+    return inspect.iscoroutinefunction(system.answer)
