@@ -33,6 +33,15 @@ class Role(NamedTuple):
     reason for the label."""
 
 
+class Proposal(NamedTuple):
+    """A triplet that is not proved yet."""
+
+    anchor: int
+    roles: list[Role]
+    with_types: bool = False
+    """Whether the facts must include the classes of the entities asked about."""
+
+
 def build_context(
     lookup: GraphLookup, pool: Pool, anchor: int, roles: list[Role], size: int, rng: Random
 ) -> list[Fact] | None:

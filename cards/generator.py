@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from cards.card import Card
-from cards.context import Role
+from cards.context import Proposal, Role
 from cards.faithfulness import make_counterfactual_cards, make_withheld_card
 from cards.graph_lookup import GraphLookup
 from cards.kinds import COUNTERFACTUAL, FUNCTIONAL, WITHHELD
 from cards.pools import Pool, VaryingSide
 from cards.prover import Prover
-from cards.recipes import Proposal, Recipes
+from cards.recipes import Recipes
 from cards.rng import rng_for
+from cards.shortage import Obstacle, explain_obstacles
 from cards.triplets import Triplet, TripletSource, write_triplet_cards
 from kg.claims import LABELS, Label
 from kg.knowledge import KnowledgeBase
@@ -142,17 +143,19 @@ def _make_card_set(
             break
         used_keys.update(*map(_collect_unique_keys, new_cards))
         cards += new_cards
+    # Explained before pairs are tried, because these would count as failed triplets.
+    reasons: list[str] = []
+    if len(cards) < len(LABELS) * plan.per_label:
+        reasons = [note for maker in makers for note in maker.explain_shortage()]
     if not cards:
-        cards, pair_notes = _make_two_label_cards(makers, plan)
-        notes += pair_notes
+        cards, notes = _make_two_label_cards(makers, plan)
     label_counts = Counter(card.label for card in cards)
     missing: dict[str, int] = {
         label: plan.per_label - label_counts[label]
         for label in LABELS
         if label_counts[label] < plan.per_label
     }
-    if missing:
-        notes += [note for maker in makers for note in maker.explain_shortage()]
+    notes += reasons
     if plan.faithfulness:
         for kind, kind_cards in faithfulness_cards.items():
             cards += kind_cards
@@ -264,12 +267,14 @@ class PredicateCardMaker:
                     f"{label}: the graph has a value for every member of the class, "
                     "so nothing is unknown"
                 ]
-        if not any(source.proved_counts for source in self.sources):
-            return [f"{label}: no claim could be proved false on both graph and card"]
+        failures = sum((source.failures for source in self.sources), Counter[Obstacle]())
+        words = {word for source in self.sources for word in source.recipes.frequent_words}
         recipe_counts = ", ".join(
             f"{name} {n}" for source in self.sources for name, n in source.proved_counts.items()
         )
-        return [f"{label}: no unused entity fits any more (triplets made: {recipe_counts})"]
+        proved = f" (triplets made: {recipe_counts})" if recipe_counts else ""
+        reason = explain_obstacles(failures, words, is_first=not recipe_counts)
+        return [f"{label}: {reason}{proved}"]
 
 
 def _collect_unique_keys(card: Card) -> set[object]:
@@ -339,6 +344,7 @@ def _make_two_label_cards(
                 break
         if cards:
             return cards, [
-                f"no {missing_answer} card could be proved, so this set has two labels only"
+                f"this set has no {missing_answer} card, so it cannot show whether a system "
+                f"answers {missing_answer} where it should (--strict makes this an error)"
             ]
     return [], ["no card could be proved"]

@@ -7,10 +7,10 @@ oracle alone decides afterwards whether the labels are correct; a proposal that 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Collection
 from functools import cached_property
 from random import Random
-from typing import NamedTuple
 
 from cards.balance import (
     MAX_SAMPLED_NAMES,
@@ -18,12 +18,13 @@ from cards.balance import (
     find_frequent_words,
     sort_by_similarity,
 )
-from cards.context import Role
+from cards.context import Proposal, Role
 from cards.facts import Fact
 from cards.kinds import ASYMMETRIC, CYCLE, DENIED, FUNCTIONAL, IRREFLEXIVE, NUMERIC
 from cards.literals import find_compared_predicates, parse_number
 from cards.pools import Pool
 from cards.prover import Prover
+from cards.shortage import Obstacle
 
 # Names of the recipes for entities of another class, and for all constraints not named in kinds.
 OTHER_CLASS = "alien"
@@ -36,15 +37,6 @@ MAX_BOUND_CANDIDATES = 48
 """Maximum number of random entities tried to find one of the few whose bound a value violates."""
 MAX_RANKED = 4
 """Maximum number of suitable candidates from which the most similar one is chosen."""
-
-
-class Proposal(NamedTuple):
-    """A triplet that is not proved yet."""
-
-    anchor: int
-    roles: list[Role]
-    with_types: bool = False
-    """Whether the facts must include the classes of the entities asked about."""
 
 
 Recipe = Callable[[], Proposal | None]
@@ -82,7 +74,8 @@ class Recipes:
         members = pool.members_without_anchor if is_single else []
         members = rng.sample(members, min(MAX_SAMPLED_NAMES, len(members)))
         entities = [x for x in dict.fromkeys([*holders, *members]) if x is not None]
-        self._frequent_words = find_frequent_words(self.lookup, entities)
+        self.frequent_words = find_frequent_words(self.lookup, entities)
+        self.rejections: Counter[Obstacle] = Counter()
         get_anchors = pool.get_anchors
         first_anchors = (a for x in entities for a in itertools.islice(get_anchors(x), 1))
         self._has_chains = any(map(get_anchors, first_anchors))
@@ -162,12 +155,14 @@ class Recipes:
         # Popularity is compared first: it rejects more candidates and is cheaper than names.
         if self.strict and self._get_popularity_level(x) != self._get_popularity_level(other):
             return False
-        return self._get_frequent_words(x) == self._get_frequent_words(other)
+        has_same_words = self._get_frequent_words(x) == self._get_frequent_words(other)
+        self.rejections[Obstacle.NAMES] += not has_same_words
+        return has_same_words
 
     def _get_frequent_words(self, x: int) -> frozenset[str]:
         words = self._frequent_words_cache.get(x)
         if words is None:
-            words = self.lookup.get_label_words(x) & self._frequent_words
+            words = self.lookup.get_label_words(x) & self.frequent_words
             self._frequent_words_cache[x] = words
         return words
 
@@ -184,8 +179,7 @@ class Recipes:
         return facts if facts and all(self._has_no_blanks(fact) for fact in facts) else None
 
     def _has_no_blanks(self, fact: Fact) -> bool:
-        blanks = self.lookup.blank_nodes
-        return fact.s not in blanks and fact.o not in blanks
+        return self.lookup.blank_nodes.isdisjoint((fact.s, fact.o))
 
     def _is_unused(self, x: int, a: int) -> bool:
         subject = x if self.pool.varying == "subj" else a
@@ -413,6 +407,7 @@ class Recipes:
             return None
         claim = self.lookup.make_claim(*self.pool.make_triple(x, anchor))
         if self.prover.license_on_graph(claim).label != "C":
+            self.rejections[Obstacle.FALSE] += 1
             return None
         # The proof may need facts about the entity, so up to four are included.
         facts_about_x = [f for f in self.lookup.list_facts_about(x)[:4] if self._has_no_blanks(f)]

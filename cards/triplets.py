@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from cards.card import Card
 from cards.card_writer import make_opaque_id, write_card, write_sentence
-from cards.context import Role, build_context, has_balanced_mentions, has_balanced_starts
+from cards.context import Proposal, Role, build_context, has_balanced_mentions, has_balanced_starts
 from cards.facts import Fact
 from cards.graph_lookup import GraphLookup
 from cards.kinds import ASYMMETRIC, CYCLE, IRREFLEXIVE, SURFACE_KINDS, list_supported_kinds
 from cards.pools import Pool
 from cards.prover import Prover
-from cards.recipes import OTHER_CLASS, OTHER_CONSTRAINT, Proposal, Recipe, Recipes
+from cards.recipes import OTHER_CLASS, OTHER_CONSTRAINT, Recipe, Recipes
+from cards.shortage import Obstacle, find_unproved
 from kg.claims import Claim, Verdict
 
 MAX_FAILED_PROPOSALS = 60
@@ -82,6 +83,9 @@ class TripletSource:
         self.n_rounds = 0
         self.proved_counts: Counter[str] = Counter()
         """Recipe → number of proved triplets."""
+        self.failures: Counter[Obstacle] = Counter()
+        """Obstacle → number of proposals that failed since the last proved triplet."""
+        self._obstacle = Obstacle.ENTITIES
         self._exhausted: set[str] = set()
 
     def __iter__(self) -> Iterator[Triplet]:
@@ -137,8 +141,12 @@ class TripletSource:
                     regular_names.append(OTHER_CONSTRAINT)  # Only if no named recipe succeeded.
 
     def _try_recipe(self, name: str, recipes_by_name: dict[str, Recipe]) -> Triplet | None:
+        rejections = self.recipes.rejections
+        rejections.clear()
         proposal = recipes_by_name[name]()
         if proposal is None:
+            reached = (Obstacle.FALSE, Obstacle.NAMES)
+            self.failures[next((o for o in reached if rejections[o]), Obstacle.ENTITIES)] += 1
             return None
         triplet = self.prove_triplet(name, proposal)
         may_need_types = not (proposal.with_types or self.with_types or self.proved_counts[name])
@@ -148,6 +156,9 @@ class TripletSource:
             self.with_types = triplet is not None
         if triplet is not None:
             self.recipes.used.update(role.x for role in proposal.roles)
+            self.failures.clear()
+        else:
+            self.failures[self._obstacle] += 1
         return triplet
 
     def prove_triplet(self, name: str, proposal: Proposal) -> Triplet | None:
@@ -158,11 +169,13 @@ class TripletSource:
         # The U entity was chosen for having no value, but other facts of the graph may still
         # contradict the claim. Check that before the more expensive choice of facts.
         graph_verdicts: dict[str, Verdict] = {}
+        self._obstacle = Obstacle.UNKNOWN
         for role in roles:
             if role.label == "U":
                 graph_verdicts["U"] = self.prover.license_on_graph(self._make_claim(role, anchor))
                 if graph_verdicts["U"].label != "U":
                     return None
+        self._obstacle = Obstacle.FACTS
         facts = build_context(self.lookup, self.pool, anchor, roles, self.num_facts, self.rng)
         if facts is None:
             return None
@@ -176,12 +189,14 @@ class TripletSource:
         kinds: dict[str, str] = {}
         for role in sorted(roles, key=lambda role: role.label != "C"):
             claim = self._make_claim(role, anchor)
+            self._obstacle = find_unproved(role.label)
             verdict = card_oracle.license(claim)
             if verdict.label != role.label:
                 return None
             card_verdicts[role.label] = verdict
             kind = self._determine_kind(name, claim, verdict)
             if kind is None:
+                self._obstacle = Obstacle.KINDS if self.allowed_kinds else self._obstacle
                 return None
             kinds[role.label] = kind
             graph_verdict = graph_verdicts.get(role.label) or self.prover.license_on_graph(claim)

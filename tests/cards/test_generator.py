@@ -157,7 +157,7 @@ def test_labels_have_equal_counts_of_facts_words_and_objects(card_set: CardSet) 
         label: Counter(
             card.claim.obj
             for card in card_set.cards
-            if card.label == label and card.claim.pred.endswith("flowsInto") and card.kind != "x"
+            if card.label == label and card.claim.pred.endswith("flowsInto")
         )
         for label in ("E", "C", "U")
     }
@@ -267,6 +267,54 @@ def test_complete_graph_gives_two_labels(tmp_path: Path) -> None:
     assert Counter(card.label for card in result.cards) == {"E": 8, "C": 8}
     assert result.missing == {"U": 8}
     assert any("UNKNOWN" in note for note in result.notes)
+
+
+def write_cases(folder: Path) -> tuple[Path, Path]:
+    """Writes a graph of cases whose names all consist of words that other names have, too."""
+    surnames = ["Smith", "Jones", "Brown", "Green", "White", "Adams", "Baker", "Clark", "Davis"]
+    lines = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    lines += [
+        f'ex:f{n} rdfs:label "Court {n}" .\nex:t{n} rdfs:label "Judge {n}" .' for n in range(5)
+    ]
+    for n, pair in enumerate(itertools.combinations(surnames, 2)):
+        lines.append(
+            f'ex:c{n} a ex:Case ; rdfs:label "{" v ".join(pair)}" ; ex:judge ex:t{n % 5} .'
+        )
+        if n % 3:
+            lines.append(f"ex:c{n} ex:worksFor ex:f{n % 5} .")
+    graph, shapes = folder / "graph.ttl", folder / "shapes.ttl"
+    graph.write_text("\n".join(lines), encoding="utf-8")
+    shapes.write_text(SHAPES, encoding="utf-8")
+    return graph, shapes
+
+
+def test_missing_cards_are_explained_by_names_that_share_words(tmp_path: Path) -> None:
+    graph, shapes = write_cases(tmp_path)
+    kb = KnowledgeBase.open(None, [graph], [shapes])
+    result = make_cards(kb, CardPlan(per_label=8, predicates=(EX + "worksFor",)))
+    assert result.missing
+    (reason,) = (note for note in result.notes if note.startswith("works for: "))
+    assert "no unused entity has a fitting name" in reason
+    assert "“adams”, “baker”, “brown” …" in reason
+    assert "proved false" not in reason
+
+
+def test_missing_cards_are_explained_by_constraints_that_forbid_nothing(tmp_path: Path) -> None:
+    graph, shapes = write_graph(tmp_path, 40, 5)
+    kb = KnowledgeBase.open(None, [graph], [shapes])
+    result = make_cards(kb, CardPlan(per_label=8, predicates=(EX + "livesIn",)))
+    assert "lives in: no claim could be proved false on both graph and card" in result.notes
+
+
+def test_set_without_a_label_says_what_it_cannot_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, shapes = write_graph(tmp_path, 40, 5, employed_share=1.0)
+    main(out=tmp_path / "c.jsonl", kg=[graph], shapes=[shapes], pred=["worksFor"], num_per_type=8)
+    warnings = " ".join(capsys.readouterr().err.split())
+    assert "this set has no UNKNOWN card, so it cannot show whether a system answers UNKNOWN" in (
+        warnings
+    )
 
 
 def test_kinds_and_subject_hint_restrict_the_cards(rivers: KnowledgeBase) -> None:
