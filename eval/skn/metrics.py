@@ -80,7 +80,7 @@ def measure_observations(
         RecordError, DuplicateIdError: see ``measure_run``.
     """
     plan = plan or MeasurementPlan()
-    rows_by_pipeline = _group_by_pipeline(rows)
+    rows_by_pipeline = group_by_pipeline(rows)
     samples = SampleCounts(rows_by_pipeline, plan)
     pipelines = {name: build_pipeline_report(samples, name) for name in rows_by_pipeline}
     pairs = select_pairs(list(rows_by_pipeline))
@@ -156,13 +156,23 @@ def calculate_metrics(
     judge_rows(results, names, model, mode)
     if mode == "published":
         return {name: compute_published_keys(results, name) for name in names}
-    rows_by_pipeline = _group_by_pipeline(list(read_wide_rows(results, names)))
+    rows_by_pipeline = group_by_pipeline(list(read_wide_rows(results, names)))
     samples = SampleCounts(rows_by_pipeline, plan or MeasurementPlan())
     return {name: select_published_keys(build_pipeline_report(samples, name)) for name in names}
 
 
-def _group_by_pipeline(rows: Sequence[Observation]) -> dict[str, list[Observation]]:
-    """Groups rows by pipeline in a fixed order and adds a failed row for each missing one."""
+def group_by_pipeline(
+    rows: Sequence[Observation], pipelines: Sequence[str] = ()
+) -> dict[str, list[Observation]]:
+    """Groups rows by pipeline in a fixed order and adds a failed row for each missing one.
+
+    Args:
+        rows: the rows.
+        pipelines: pipelines that may have no row.
+
+    Raises:
+        RecordError, DuplicateIdError: see ``measure_run``.
+    """
     if not rows:
         raise RecordError("no rows to measure", hint="Run the benchmark first.")
     first_rows: dict[str, Observation] = {}
@@ -183,7 +193,7 @@ def _group_by_pipeline(rows: Sequence[Observation]) -> dict[str, list[Observatio
         observations[key] = row
     order = {name: position for position, name in enumerate(PIPELINES)}
     names = sorted(
-        {row.pipeline for row in rows},
+        {row.pipeline for row in rows}.union(pipelines),
         key=lambda pipeline: (order.get(pipeline, len(order)), pipeline),
     )
     repeats = 1 + max(row.repeat for row in rows)

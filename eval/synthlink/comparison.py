@@ -16,9 +16,9 @@ from eval.stats.bootstrap import (
 )
 from eval.stats.paired_tests import adjust_holm
 from eval.stats.paired_values import build_difference_block, choose_better, compare_values
+from eval.synthlink.mean_scores import collect_metric_values
 from eval.synthlink.metrics import METRICS, Mode
 from eval.synthlink.record import Difference, SynthLinkReport
-from eval.synthlink.scores import collect_metric_values
 from kg.base.errors import CardSetMismatchError
 
 ALL_GROUP: Final = "all"
@@ -48,19 +48,29 @@ def compare_reports(reports: Mapping[str, SynthLinkReport]) -> tuple[Difference,
         CardSetMismatchError: the reports differ in questions, thresholds, graph or corpus, or have
             no mode in common.
     """
-    names = list(reports)
-    for name in names[1:]:
-        _check_comparable(reports[names[0]], reports[name])
+    first, *others = reports
+    return tuple(
+        difference
+        for mode in list_shared_modes(reports)
+        for difference in compare_pairs(mode, reports, [(first, other) for other in others])
+    )
+
+
+def list_shared_modes(reports: Mapping[str, SynthLinkReport]) -> list[Mode]:
+    """Returns the modes that all reports have.
+
+    Raises:
+        CardSetMismatchError: as for ``compare_reports``.
+    """
+    first, *others = reports.values()
+    for other in others:
+        _check_comparable(first, other)
     modes: list[Mode] = [
-        mode
-        for mode in reports[names[0]].modes
-        if all(mode in report.modes for report in reports.values())
+        mode for mode in first.modes if all(mode in report.modes for report in others)
     ]
     if not modes:
         raise CardSetMismatchError("the reports have no mode in common")
-    return tuple(
-        difference for mode in modes for difference in _compare_in_mode(mode, reports, names)
-    )
+    return modes
 
 
 def _check_comparable(first: SynthLinkReport, second: SynthLinkReport) -> None:
@@ -81,17 +91,28 @@ def _check_comparable(first: SynthLinkReport, second: SynthLinkReport) -> None:
         )
 
 
-def _compare_in_mode(
-    mode: Mode, reports: Mapping[str, SynthLinkReport], names: Sequence[str]
+def compare_pairs(
+    mode: Mode,
+    reports: Mapping[str, SynthLinkReport],
+    pairs: Sequence[tuple[str, str]],
+    groups: Sequence[str] | None = None,
 ) -> list[Difference]:
-    first = reports[names[0]]
+    """Compares pairs of reports in one mode, by pair, then group, then metric.
+
+    Args:
+        mode: a mode of all reports.
+        reports: name → report; see ``compare_reports``.
+        pairs: names of two reports each.
+        groups: ``ALL_GROUP`` and categories; by default all.
+    """
+    first = next(iter(reports.values()))
     scores = first.modes[mode]
     resamples = ClusterResamples(len(scores.questions), first.resamples, first.seed)
     differences = [
         difference
-        for other in names[1:]
-        for group in (ALL_GROUP, *scores.categories)
-        for difference in _compare_in_group(mode, group, (names[0], other), reports, resamples)
+        for pair in pairs
+        for group in groups or (ALL_GROUP, *scores.categories)
+        for difference in _compare_in_group(mode, group, pair, reports, resamples)
     ]
     families: dict[str, list[Difference]] = {}
     for difference in differences:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from eval.stats.bootstrap import SEED, ClusterResamples, Floats, resample_blocks, round_significant
-from eval.stats.estimates import choose_interval, compute_edge_interval, compute_ratios
+from eval.stats.bootstrap import SEED, ClusterResamples, round_significant
 from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.answer_scores import (
     aggregate_metrics,
@@ -25,6 +24,7 @@ from eval.synthlink.corrected.answer_scores import (
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.literal_scores import SpecReadings, score_literal
+from eval.synthlink.mean_scores import collect_metric_values, estimate_means
 from eval.synthlink.metrics import (
     AGGREGATE_WEIGHTS,
     METRICS,
@@ -61,11 +61,6 @@ DEFAULT_CONFIDENCE = 0.95
 
 _MAX_NAMED_ROWS = 3
 """Maximum number of refused rows named in the note; the report lists all of them."""
-
-# Reasons why a metric has no value.
-_NOT_SPECIFIED = "the specification does not define this metric"
-_NOTHING_CLAIMED = "no answer claims anything"
-_NOT_IN_CATALOGUE = "the catalogue lacks the data for this metric"
 
 
 def score_predictions(
@@ -266,12 +261,6 @@ def _round_scores(scores: AnswerScores) -> AnswerScores:
     )
 
 
-def collect_metric_values(rows: Sequence[QuestionScore], metric: MetricName) -> Floats:
-    """Returns one value per question, nan where the metric is undefined, shape (questions,)."""
-    values = [getattr(row.parts, metric) for row in rows]
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
 def _build_mode_scores(
     rows: tuple[QuestionScore, ...],
     catalog: Catalog,
@@ -309,47 +298,20 @@ def _score_group(
 ) -> GroupScores:
     n = int(in_group.sum())
     is_answered = np.array([row.status == "answered" for row in rows]) & in_group
-    values = [collect_metric_values(rows, measure) for measure in METRICS]
-    # Each mean is a ratio of two sums over questions: of the values, and of how many are defined.
-    blocks = []
-    for question_values in values:
-        is_defined = in_group & ~np.isnan(question_values)
-        blocks.append(
-            np.column_stack(
-                [np.where(is_defined, question_values, 0.0), is_defined.astype(np.float64)]
-            )
-        )
     means: dict[MetricName, MeanScore] = {}
     answered_means: dict[MetricName, float | None] = {}
-    for metric, question_values, column_sums in zip(
-        METRICS, values, resample_blocks(blocks, resamples), strict=True
-    ):
-        count = int(column_sums.totals[1])
-        if not count:
-            why = _NOT_IN_CATALOGUE
-            if mode == "literal":
-                why = _NOT_SPECIFIED
-            elif metric == "fcs":
-                why = _NOTHING_CLAIMED
-            means[metric] = MeanScore(value=None, nulls=n, why=why)
-            answered_means[metric] = None
-            continue
-        # Column 0 (the sum of the values) divided by column 1 (how many are defined).
-        resampled = compute_ratios(column_sums, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-        value = float(resampled.values[0])
-        # If the resamples do not vary, there is no bootstrap interval.
-        interval = choose_interval(
-            resampled.compute_intervals(confidence), 0
-        ) or compute_edge_interval(value, count, confidence)
+    for metric, estimate in estimate_means(rows, in_group, mode, resamples, confidence).items():
         means[metric] = MeanScore(
-            value=round_significant(value),
-            low=round_significant(interval.low),
-            high=round_significant(interval.high),
-            method=interval.method,
-            n=count,
-            nulls=n - count,
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            method=estimate.method,
+            n=estimate.n,
+            nulls=estimate.missing,
+            why=estimate.why,
         )
-        answered_values = question_values[is_answered & ~np.isnan(question_values)]
+        values = collect_metric_values(rows, metric)
+        answered_values = values[is_answered & ~np.isnan(values)]
         answered_means[metric] = (
             round_significant(float(answered_values.mean())) if answered_values.size else None
         )

@@ -51,15 +51,15 @@ def build_pipeline_report(samples: SampleCounts, pipeline: str) -> PipelineRepor
     return PipelineReport(
         outcomes=_count_outcomes(rows),
         metrics={
-            **_compute_ratios(samples, list(METRICS.values()), pipeline),
+            **compute_ratio_estimates(samples, list(METRICS.values()), pipeline),
             **_build_calibration_values(samples, pipeline, calibration),
             **_build_latency_values(samples, pipeline),
         },
         per_category={
-            category: _compute_ratios(samples, CATEGORY_METRICS, pipeline, category)
+            category: compute_ratio_estimates(samples, CATEGORY_METRICS, pipeline, category)
             for category in samples.categories
         },
-        validity=_compute_ratios(samples, list(VALIDITY_METRICS.values()), pipeline),
+        validity=compute_ratio_estimates(samples, list(VALIDITY_METRICS.values()), pipeline),
         retention=_compute_retention(samples, rows),
         confidences=_count_confidences(rows),
         calibration=calibration,
@@ -97,9 +97,10 @@ def _is_judged(row: Observation) -> bool:
     return row.outcome == "ANSWERED" and row.answerable and row.correct is not None
 
 
-def _compute_ratios(
+def compute_ratio_estimates(
     samples: SampleCounts, metrics: Sequence[RatioMetric], pipeline: str, category: str = ""
 ) -> dict[str, Estimate]:
+    """Computes estimates of some metrics over the samples of a category, or over all samples."""
     return compute_estimates(
         metrics,
         COLUMNS,

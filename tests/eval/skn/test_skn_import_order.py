@@ -9,7 +9,7 @@ import eval.skn
 ORDER = (
     *("grammar", "notation", "commands", "pipelines", "run_settings", "formats", "extractors"),
     *("agent", "abstention", "rules", "judges", "running", "scoring", "published"),
-    *("metrics", "summary", "outputs", "benchmark"),
+    *("metrics", "summary", "outputs", "measurement", "benchmark"),
 )
 
 

@@ -1,0 +1,213 @@
+"""Measures and compares SKN runs for the commands that serve all benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from eval.metrics.comparison import Comparison
+from eval.metrics.measurement import (
+    FAILURE_METRIC,
+    MeasuredRuns,
+    Measurement,
+    MetricInfo,
+    ResamplingPlan,
+    SystemPair,
+)
+from eval.metrics.run_set import (
+    describe_left_out,
+    hash_items,
+    name_runs,
+    name_systems,
+    require_distinct_folders,
+    select_shared_items,
+)
+from eval.skn.metrics import group_by_pipeline
+from eval.skn.running.manifest import NAME as MANIFEST
+from eval.skn.running.manifest import SknManifest, read_manifest
+from eval.skn.running.row import read_rows
+from eval.skn.scoring.differences import OVERALL_METRICS, PER_SAMPLE_METRICS, compare_pipelines
+from eval.skn.scoring.metric_definitions import METRICS
+from eval.skn.scoring.observation import Observation, build_observation
+from eval.skn.scoring.pipeline_report import (
+    CALIBRATION_METRICS,
+    QUANTILE_METRICS,
+    build_pipeline_report,
+    compute_ratio_estimates,
+)
+from eval.skn.scoring.record import Pair
+from eval.skn.scoring.sample_counts import MeasurementPlan, SampleCounts
+from eval.stats.estimates import Estimate
+from eval.stats.ratio_metrics import RatioMetric
+from kg.base.errors import CardSetMismatchError, RecordError
+from kg.words.plain_text import join_list
+
+_NOUN: Final = "sample"
+_FAILURES: Final = RatioMetric(
+    FAILURE_METRIC, {"failed": 1}, {"rows": 1}, higher_is_better=False, is_binary=True
+)
+_COMPARED: Final = frozenset((*PER_SAMPLE_METRICS, *OVERALL_METRICS))
+_METRICS: Final = {
+    **{
+        metric.name: MetricInfo(
+            metric.higher_is_better, metric.in_unit_interval, metric.name in _COMPARED
+        )
+        for metric in METRICS.values()
+    },
+    **{name: MetricInfo(False) for name in CALIBRATION_METRICS},
+    **{name: MetricInfo(False, is_share=False) for name in QUANTILE_METRICS},
+    FAILURE_METRIC: MetricInfo(False, is_compared=False),
+}
+_HEADLINE: Final = ("accuracy", "hallucination_rate", "groundedness", "abstention_f1", "ece")
+_DECISIVE_SETTINGS: Final = ("mode", "search", "setting", "agent", "judges", "model", "judge_model")
+"""Fields of the manifest that decide the rows of a pipeline; a note names those that differ."""
+
+
+class SknMeasurement(Measurement):
+    """Measures the pipelines of SKN runs.
+
+    Args:
+        samples: the rows of all pipelines on the shared samples.
+        runs: what is measured.
+        plan: how samples are resampled.
+    """
+
+    def __init__(self, samples: SampleCounts, runs: MeasuredRuns, plan: ResamplingPlan) -> None:
+        self._samples = samples
+        super().__init__(runs, plan)
+
+    def estimates(self, system: str) -> Mapping[str, Estimate]:
+        """See ``Measurement``."""
+        return {
+            **build_pipeline_report(self._samples, system).metrics,
+            **compute_ratio_estimates(self._samples, [_FAILURES], system),
+        }
+
+    def compare(
+        self, pairs: Sequence[SystemPair], metric_names: Sequence[str]
+    ) -> tuple[Comparison, ...]:
+        """See ``Measurement``."""
+        compared = compare_pipelines(
+            self._samples, [Pair(candidate, baseline, "") for candidate, baseline in pairs]
+        )
+        return tuple(
+            comparison
+            for name in metric_names
+            for comparison in compared
+            if comparison.metric == name
+        )
+
+
+def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasurement:
+    """Measures SKN runs on the samples that all of them asked.
+
+    A sample without a row of a pipeline counts as a failure of that pipeline.
+
+    Raises:
+        SettingError: a folder is given twice.
+        MissingFileError, RecordError, DuplicateIdError: a folder contains no run, a file of it is
+            damaged, or a sample has no row at all.
+        CardSetMismatchError: the runs are of different samples.
+    """
+    require_distinct_folders(folders)
+    manifests = [read_manifest(folder / MANIFEST) for folder in folders]
+    for folder, manifest in zip(folders, manifests, strict=True):
+        if manifest.dataset_sha256 != manifests[0].dataset_sha256:
+            raise CardSetMismatchError(
+                "the runs are of different data sets",
+                where=f"{folders[0]} and {folder}",
+                hint="Compare runs on the same data set.",
+            )
+    names = name_systems(folders, [manifest.pipelines for manifest in manifests])
+    rows = [
+        list(_read_observations(folder, manifest, run_names))
+        for folder, manifest, run_names in zip(folders, manifests, names, strict=True)
+    ]
+    shared, n_left_out = select_shared_items(
+        folders,
+        [{row.sample: [row.category, row.answerable] for row in run_rows} for run_rows in rows],
+        noun=_NOUN,
+    )
+    repeats = min(manifest.repeats for manifest in manifests)
+    systems = tuple(name for run_names in names for name in run_names.values())
+    shared_rows = [
+        row
+        for run_rows in rows
+        for row in run_rows
+        if row.sample in shared and row.repeat < repeats
+    ]
+    rows_by_pipeline = group_by_pipeline(shared_rows, systems)
+    offline = all(manifest.offline for manifest in manifests)
+    same_judge = any(manifest.same_judge for manifest in manifests)
+    skn_plan = MeasurementPlan(
+        plan.resamples, plan.seed, plan.confidence, same_judge=same_judge, by_rules=offline
+    )
+    runs = MeasuredRuns(
+        benchmark="skn",
+        noun=_NOUN,
+        systems=systems,
+        n_items=len(shared),
+        n_left_out=n_left_out,
+        metrics=_METRICS,
+        headline=_HEADLINE,
+        items=hash_items(shared),
+        details={"repeats": str(repeats), "judge": skn_plan.judge_kind},
+        notes=(
+            *describe_left_out(len(shared), n_left_out, noun=_NOUN),
+            *_list_notes(folders, manifests, repeats),
+        ),
+    )
+    return SknMeasurement(SampleCounts(rows_by_pipeline, skn_plan), runs, plan)
+
+
+def _read_observations(
+    folder: Path, manifest: SknManifest, names: Mapping[str, str]
+) -> Iterator[Observation]:
+    """Yields the rows of a run, with the pipelines' names among all runs.
+
+    Raises:
+        RecordError: a row is of an unknown pipeline, or a sample has no row.
+    """
+    path = folder / manifest.rows
+    samples = set()
+    for row in read_rows(path):
+        if row.pipeline not in names:
+            raise RecordError(
+                f"a row of {row.pipeline!r}, which is not a pipeline of the run",
+                where=str(path),
+                hint=f"{MANIFEST} names {join_list(manifest.pipelines)}.",
+            )
+        samples.add(row.id)
+        yield build_observation(msgspec.structs.replace(row, pipeline=names[row.pipeline]))
+    n_missing = len(manifest.layout.asked_items) - len(samples)
+    if n_missing > 0:
+        # Without any row, it is not known whether such a sample has an answer.
+        raise RecordError(
+            f"{n_missing} of the run's samples have no row; the run is {manifest.status}",
+            where=str(path),
+            hint="Give the same `epoche skn run` command again to finish the run.",
+        )
+
+
+def _list_notes(
+    folders: Sequence[Path], manifests: Sequence[SknManifest], repeats: int
+) -> Iterator[str]:
+    if any(manifest.repeats > repeats for manifest in manifests):
+        yield f"Only the first {repeats} repeats count, since not all runs have more."
+    different = [
+        name
+        for name in _DECISIVE_SETTINGS
+        if any(getattr(manifest, name) != getattr(manifests[0], name) for manifest in manifests)
+    ]
+    if different:
+        yield f"The runs differ in {join_list(different)}, not only in their pipelines."
+    offline = [
+        name
+        for name, manifest in zip(name_runs(folders), manifests, strict=True)
+        if manifest.offline
+    ]
+    if offline:
+        yield f"Rules extracted, answered and judged in {join_list(offline)}, no model."
