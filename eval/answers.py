@@ -22,7 +22,7 @@ from eval.redaction import hide_secrets
 from eval.registry import AnySystem
 from eval.result import PREDS, Answer, Pred, Result, Usage, round_cost
 from eval.system import ClaimOracle
-from kg.base.errors import EXIT_TERMINATED, ModelAccessError
+from kg.base.errors import EXIT_TERMINATED, EpocheError, ModelAccessError
 
 MAX_ERROR_CHARS = 500
 MAX_RAW_CHARS = 100_000
@@ -215,6 +215,15 @@ def describe_error(error: BaseException) -> str:
     text = " ".join(make_storable(_to_text(error)).split())
     name = type(error).__name__
     return _truncate_text(hide_secrets(f"{name}: {text}" if text else name), MAX_ERROR_CHARS)
+
+
+def describe_failure(error: BaseException) -> str:
+    """Does the same as ``describe_error``, without the location of an error of this package.
+
+    The location of an error may be a path of this machine.
+    """
+    without_location = type(error)(error.what) if isinstance(error, EpocheError) else error
+    return describe_error(without_location)
 
 
 def _check_confidence(value: object, notes: list[str]) -> float | None:

@@ -20,7 +20,7 @@ _BUILT_IN = {
 }
 
 
-def find_benchmark(folder: Path) -> Benchmark[Any, Any]:
+def find_benchmark(folder: Path) -> Benchmark[Any, Any, Any]:
     """Returns the benchmark whose manifest is in a run folder.
 
     Raises:
@@ -38,16 +38,16 @@ def find_benchmark(folder: Path) -> Benchmark[Any, Any]:
     )
 
 
-def list_benchmarks() -> list[Benchmark[Any, Any]]:
+def list_benchmarks() -> list[Benchmark[Any, Any, Any]]:
     """Returns the built-in benchmarks, and those of installed packages."""
     found = [_import_benchmark(target) for target in _BUILT_IN.values()]
     points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
     return [*found, *(point.load() for point in points)]
 
 
-def _import_benchmark(target: str) -> Benchmark[Any, Any]:
+def _import_benchmark(target: str) -> Benchmark[Any, Any, Any]:
     module, _, name = target.partition(":")
-    benchmark: Benchmark[Any, Any] = getattr(importlib.import_module(module), name)
+    benchmark: Benchmark[Any, Any, Any] = getattr(importlib.import_module(module), name)
     return benchmark
 
 
@@ -59,6 +59,6 @@ def _read_kind(path: Path) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _expected_kind(benchmark: Benchmark[Any, Any]) -> str:
+def _expected_kind(benchmark: Benchmark[Any, Any, Any]) -> str:
     fields = msgspec.structs.fields(benchmark.manifest_type)
     return next(str(field.default) for field in fields if field.name == "kind")

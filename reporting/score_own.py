@@ -13,11 +13,11 @@ from kg.base.console import print_text, run_script, show_stages
 
 if TYPE_CHECKING:
     from eval.extraction.samples.sample import Sample
-    from eval.extraction.toolkit.predictions import Prediction
     from eval.extraction.toolkit.scored_folder import ScoredRunInfo
+    from eval.harness.reply import Reply
     from kg.knowledge import KnowledgeBase
 
-    ScoringInput = tuple[Sequence[Sample], Sequence[Prediction], ScoredRunInfo]
+    ScoringInput = tuple[Sequence[Sample], Sequence[Reply], ScoredRunInfo]
 
 
 def main(

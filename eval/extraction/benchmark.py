@@ -7,9 +7,17 @@ from typing import Final
 
 from eval.extraction.manifest import COMMAND, FIXED_FIELDS, ExtractionManifest
 from eval.extraction.row import OUTCOMES, ROWS, ExtractionRow
-from eval.extraction.row_builder import get_row_key
+from eval.extraction.row_builder import get_row_key, score_reply
 from eval.extraction.run_files import MANIFEST, OUTPUT_FILES, SAMPLES
+from eval.extraction.samples.sample import Sample
+from eval.extraction.view import read_extraction
 from eval.harness.benchmark import Benchmark
+
+
+def _read_items(folder: Path, manifest: ExtractionManifest) -> list[Sample]:
+    from eval.extraction.samples.sample_rows import read_samples
+
+    return list(read_samples(folder / manifest.samples))
 
 
 def _write_outputs(folder: Path) -> None:
@@ -22,11 +30,14 @@ EXTRACTION: Final = Benchmark(
     name="extraction",
     command=COMMAND,
     nouns=("sample", "system"),
+    read_reply=read_extraction,
     row_type=ExtractionRow,
     row_key=get_row_key,
+    score=score_reply,
     outcomes=OUTCOMES,
     manifest_type=ExtractionManifest,
     fixed_fields=FIXED_FIELDS,
+    read_items=_read_items,
     rows_file=ROWS,
     manifest_file=MANIFEST,
     item_files=(SAMPLES,),

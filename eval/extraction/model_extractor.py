@@ -1,17 +1,16 @@
-"""Extracts data with a language model, and defines what an extractor returns.
-
-An extractor sees the text and the schema of a sample, never its expected output.
-"""
+"""Extracts data with a language model."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from eval.extraction.prompt_builder import PromptBuilder
+from eval.extraction.view import ExtractionView
+from eval.harness.reply import Reply
 from eval.llm import Completion, ModelClient, SchemaForm
 from eval.model.caller import UNREADABLE_FINISH_REASON
 from eval.model.calls import current_calls
@@ -22,42 +21,6 @@ from kg.words.plain_text import clean_text
 _MAX_FORMS = 1000
 """Maximum number of schemas whose forms are cached; samples often share a schema."""
 _MAX_PROBLEM_LENGTH = 500
-
-
-class Extraction(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one extraction before scoring; its fields are copied to the row."""
-
-    parsed: bool
-    """Whether the reply contains a JSON value."""
-    failed: bool = False
-    """Whether the call failed, so that there is no reply."""
-    predicted: Any = None
-    raw: str = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
-    confidence: float | None = None
-    latency_s: float | None = None
-    ttft_s: float | None = None
-    at_s: float | None = None
-    usage: Usage | None = None
-    retries: int = 0
-    timed_out: bool = False
-    input_chars: int = 0
-    output_chars: int = 0
-
-
-class RuleExtractor(Protocol):
-    """An extractor that calls no model."""
-
-    name: str
-
-    def params(self) -> dict[str, Any]:
-        """Returns everything that decides the extractions, for the manifest."""
-        ...
-
-    def extract(self, text: str, schema: Mapping[str, Any]) -> Any:
-        """Extracts an instance of the schema from the text."""
-        ...
 
 
 class ModelExtractor:
@@ -87,33 +50,29 @@ class ModelExtractor:
         """Returns everything that decides the extractions, without secrets, for the manifest."""
         return {**self.client.params(), "stream": self._streamed, "repair": self._repair}
 
-    async def extract(self, text: str, schema: dict[str, Any]) -> Extraction:
+    async def answer(self, view: ExtractionView, /) -> Reply:
         """Requests one extraction.
 
-        Args:
-            text: the text to extract from.
-            schema: the JSON Schema of the extraction.
-
         Returns:
-            The extraction; a failed call is returned with ``failed`` set, not raised.
+            The reply; a failed call is a reply with the status ``error``.
 
         Raises:
             ModelAccessError: the model cannot be used, so no further call can succeed.
         """
-        messages = self._prompts.build_messages(text, schema)
+        messages = self._prompts.build_messages(view.text, view.schema)
         input_chars = sum(len(message["content"]) for message in messages)
         try:
             reply = await self.client.ask_schema(
-                messages, self._get_form(schema), repair=self._repair, streamed=self._streamed
+                messages, self._get_form(view.schema), repair=self._repair, streamed=self._streamed
             )
         except ModelCallError as error:
             return self._make_failure(error, input_chars)
         turns = [turn for turn in (reply.earlier, reply.completion) if turn is not None]
         last = reply.completion
         parsed = reply.problem is None
-        return Extraction(
-            parsed=parsed,
-            predicted=reply.value,
+        return Reply(
+            status="ok" if parsed else "invalid",
+            value=reply.value if parsed else None,
             raw="" if parsed and _is_only_json(last.text, reply.value) else last.text,
             problem=""
             if parsed
@@ -131,11 +90,10 @@ class ModelExtractor:
         )
 
     @staticmethod
-    def _make_failure(error: ModelCallError, input_chars: int) -> Extraction:
+    def _make_failure(error: ModelCallError, input_chars: int) -> Reply:
         calls = current_calls()
-        return Extraction(
-            parsed=False,
-            failed=True,
+        return Reply(
+            status="error",
             problem=clean_text(error.what, _MAX_PROBLEM_LENGTH),
             notes=tuple(calls.fallbacks),
             usage=calls.sum_usage(),

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from eval.extraction.benchmark import EXTRACTION
 from eval.extraction.manifest import ExtractionManifest
-from eval.extraction.model_extractor import ModelExtractor
 from eval.extraction.row import ROWS, ExtractionRow
-from eval.extraction.row_builder import build_row, extract_with_rules
 from eval.extraction.run_files import MANIFEST, SAMPLES, list_run_files
 from eval.extraction.run_options import RunOptions
 from eval.extraction.samples.loader import SHIPPED, LoadedSamples, load_samples
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.system_set import SystemSet, open_systems
+from eval.extraction.view import ExtractionView
 from eval.harness.folder_run import RunDescription, RunResult, run_in_folder
 from eval.harness.outputs import require_owned_folder
 from eval.manifest import library_versions, utc_now
@@ -40,10 +39,11 @@ def run(options: RunOptions) -> RunResult[ExtractionManifest]:
         check_output(path, read)
     require_owned_folder(options.out, (ROWS, MANIFEST))
     team = open_systems(options)
-    size = len(loaded.samples) * options.repeats * len(team.extractors)
+    count = len(loaded.samples)
+    size = count * options.repeats * len(team.extractors)
     try:
         return run_in_folder(
-            options.flags, EXTRACTION, size, lambda: _describe_run(options, loaded, team)
+            options.flags, size, count, lambda: _describe_run(options, loaded, team)
         )
     except BaseException:
         team.close()
@@ -65,30 +65,15 @@ def _load_samples(options: RunOptions) -> LoadedSamples:
 def _describe_run(
     options: RunOptions, loaded: LoadedSamples, team: SystemSet
 ) -> RunDescription[Sample, ExtractionRow, ExtractionManifest]:
-    matching = options.config.metrics.field_matching
-
-    def answer(
-        sample: Sample, system: int, repeat: int
-    ) -> ExtractionRow | Awaitable[ExtractionRow]:
-        extractor = team.extractors[system]
-        if not isinstance(extractor, ModelExtractor):
-            extracted = extract_with_rules(extractor, sample)
-            return build_row(sample, extractor.name, repeat, extracted, matching)
-        return ask_model(sample, extractor, repeat)
-
-    async def ask_model(sample: Sample, extractor: ModelExtractor, repeat: int) -> ExtractionRow:
-        extracted = await extractor.extract(sample.text, sample.schema)
-        return build_row(sample, extractor.name, repeat, extracted, matching)
-
-    def write_samples(samples: Sequence[Sample]) -> None:
+    def write_samples(samples: Sequence[Sample], _missing: Sequence[Sample]) -> None:
         write_jsonl_atomic(options.out / SAMPLES, map(sample_to_row, samples))
 
     return RunDescription(
         benchmark=EXTRACTION,
         title=", ".join(team.names),
         items=loaded.samples,
-        answer=answer,
-        is_async=lambda system: isinstance(team.extractors[system], ModelExtractor),
+        systems=team.extractors,
+        view=lambda sample: ExtractionView(sample.text, sample.schema),
         manifest=_build_manifest(options, loaded, team),
         before_asking=write_samples,
         observed=team.observed,

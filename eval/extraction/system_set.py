@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eval.extraction.model_extractor import ModelExtractor, RuleExtractor
+from eval.extraction.model_extractor import ModelExtractor
 from eval.extraction.prompt_builder import PromptBuilder
 from eval.extraction.run_options import RunOptions
+from eval.harness.folder_run import close_clients
 from eval.harness.resume import round_trip_json
+from eval.harness.system import System
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -27,7 +29,7 @@ class SystemSet:
         on_close: functions to await at the end of the run.
     """
 
-    extractors: tuple[ModelExtractor | RuleExtractor, ...]
+    extractors: tuple[System, ...]
     warmup_clients: tuple[ClientOptions, ...] = ()
     on_close: tuple[Callable[[], Awaitable[object]], ...] = ()
 
@@ -39,9 +41,7 @@ class SystemSet:
     def close(self) -> None:
         """Closes the systems if the run failed before it closed them; may be called twice."""
         if self.on_close:
-            import asyncio
-
-            asyncio.run(_await_all(self.on_close))
+            close_clients(self.on_close)
 
     def params(self) -> dict[str, Any]:
         """Returns the parameters of each system, as they are read back from a manifest."""
@@ -54,11 +54,6 @@ class SystemSet:
             for system in self.extractors
             if isinstance(system, ModelExtractor)
         }
-
-
-async def _await_all(closing: Sequence[Callable[[], Awaitable[object]]]) -> None:
-    for close in closing:
-        await close()
 
 
 def open_systems(options: RunOptions) -> SystemSet:

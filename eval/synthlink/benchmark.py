@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from eval.harness.benchmark import Benchmark
+from eval.synthlink.question import Question
 from eval.synthlink.row import OUTCOMES, SynthLinkRow, get_row_key
 from eval.synthlink.run_files import OUTPUT_FILES, ROWS, RUN_MANIFEST
-from eval.synthlink.run_manifest import COMMAND, FIXED_FIELDS, RunManifest
+from eval.synthlink.run_manifest import COMMAND, FIXED_FIELDS, SHIPPED, RunManifest
+from eval.synthlink.trail_reader import read_trail, score_reply
+
+
+def _read_items(folder: Path, manifest: RunManifest) -> Sequence[Question]:
+    from eval.synthlink.catalog import read_catalog
+
+    path = None if manifest.dataset == SHIPPED else folder / manifest.dataset
+    return read_catalog(path).questions
 
 
 def _write_outputs(folder: Path) -> None:
@@ -21,11 +31,14 @@ SYNTHLINK: Final = Benchmark(
     name="synthlink",
     command=COMMAND,
     nouns=("question", "system"),
+    read_reply=read_trail,
     row_type=SynthLinkRow,
     row_key=get_row_key,
+    score=score_reply,
     outcomes=OUTCOMES,
     manifest_type=RunManifest,
     fixed_fields=FIXED_FIELDS,
+    read_items=_read_items,
     rows_file=ROWS,
     manifest_file=RUN_MANIFEST,
     output_files=OUTPUT_FILES,

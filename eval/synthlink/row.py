@@ -27,6 +27,7 @@ class SynthLinkRow(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the question, which the agent does not see."""
     category: str
     system: str
+    repeat: int = 0
     outcome: Outcome
     error: str | None = None
     """What failed; null unless the outcome is ``ERROR``."""
@@ -52,4 +53,4 @@ def read_rows(path: Path | str) -> Iterable[SynthLinkRow]:
 
 def get_row_key(row: SynthLinkRow) -> RowKey:
     """Returns the row key, with the outcome code and usage that the journal needs."""
-    return RowKey(row.id, row.system, 0, OUTCOMES.index(row.outcome), row.usage)
+    return RowKey(row.id, row.system, row.repeat, OUTCOMES.index(row.outcome), row.usage)

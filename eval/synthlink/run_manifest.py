@@ -15,6 +15,8 @@ from eval.synthlink.question import Question
 from kg.base.files import sha256_bytes, to_json_bytes
 
 KIND: Final = "synthlink-run"
+SHIPPED: Final = "shipped"
+"""Name of the catalogue that is part of this package."""
 
 
 class RunManifest(FolderManifest, frozen=True, kw_only=True):

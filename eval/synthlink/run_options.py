@@ -58,6 +58,7 @@ class RunOptions:
     max_tokens: int | None = None
     limit: int | None = None
     shard: Shard = ALL_ITEMS
+    repeats: int = 1
     seed: int = 12345
     resume: bool = True
     overwrite: bool = False

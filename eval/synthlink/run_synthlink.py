@@ -10,7 +10,6 @@ from eval.harness.folder_run import RunDescription, RunResult, run_in_folder
 from eval.harness.outputs import delete_outputs, require_owned_folder
 from eval.harness.resume import OUT_HINT, round_trip_json
 from eval.manifest import library_versions, utc_now
-from eval.synthlink.agent_call import ask_agent
 from eval.synthlink.agents.factory import AgentOptions, OpenedAgent, open_agent
 from eval.synthlink.benchmark import SYNTHLINK
 from eval.synthlink.catalog import read_catalog
@@ -26,6 +25,7 @@ from eval.synthlink.run_files import (
     list_run_files,
 )
 from eval.synthlink.run_manifest import (
+    SHIPPED,
     RunManifest,
     hash_questions,
 )
@@ -34,8 +34,6 @@ from eval.system_description import collect_params
 from kg.base.errors import WriteError
 from kg.base.files import check_output, sha256_file
 from kg.base.provenance import make_relative_name
-
-SHIPPED = "shipped"
 
 
 def run(options: RunOptions) -> RunResult[RunManifest]:
@@ -61,7 +59,9 @@ def run(options: RunOptions) -> RunResult[RunManifest]:
             delete_outputs(options.out, [RECORDED_SEARCHES])
         return _describe_run(options, questions, early or _open_system(options))
 
-    result = run_in_folder(options.flags, SYNTHLINK, len(questions), describe)
+    result = run_in_folder(
+        options.flags, len(questions) * options.repeats, len(questions), describe
+    )
     write_predictions(options.out)
     return result
 
@@ -129,6 +129,7 @@ def _describe_run(
         dataset_sha256=hash_questions(questions),
         sample_count=len(questions),
         limit=options.limit,
+        repeats=options.repeats,
         shard=options.shard.to_field(),
         system=options.system,
         name=opened.name,
@@ -146,8 +147,8 @@ def _describe_run(
         benchmark=SYNTHLINK,
         title=opened.name,
         items=questions,
-        answer=lambda question, _system, _repeat: ask_agent(opened.agent, question, opened.name),
-        is_async=lambda _: True,
+        systems=[opened.agent],
+        view=lambda question: question.question,
         manifest=manifest,
         observed=opened.observed,
         warmup_clients=opened.warmup_clients,

@@ -1,7 +1,6 @@
-"""Asks an agent one question and converts its reply or its error to a well-formed row.
+"""Reads what an agent returned, and builds the row of its reply.
 
-An agent is third-party code: it may raise or return anything. None of this ends a run, changes
-another row or counts as an abstention.
+An agent is third-party code that may return anything. None of this counts as an abstention.
 """
 
 from __future__ import annotations
@@ -12,59 +11,53 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.answers import describe_error, is_stray_cancellation, make_storable
-from eval.model.calls import current_calls
-from eval.result import round_cost
-from eval.synthlink.agents.model_replies import describe_failure
+from eval.answers import describe_error, make_storable
+from eval.harness.reply import Reply, Vote
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
 from eval.synthlink.predictions import MAX_ITEMS, MAX_TEXT_LENGTH, MAX_TOTAL_LENGTH, is_blank
 from eval.synthlink.question import Question
-from eval.synthlink.row import SynthLinkRow
-from kg.base.errors import EXIT_TERMINATED, ModelAccessError, WriteError
+from eval.synthlink.row import Outcome, SynthLinkRow
+from eval.synthlink.run_manifest import RunManifest
 
-FATAL_ERRORS: Final = (ModelAccessError, WriteError)
-"""Errors that end the run: the model cannot be used, or nothing can be written."""
 MAX_TRAIL_BYTES: Final = 8 * 1024 * 1024
 """Maximum size of a trail as JSON, so that a runaway agent cannot fill the disk."""
 
 
-async def ask_agent(agent: Any, question: Question, system: str) -> SynthLinkRow:
-    """Asks one question.
+def read_trail(returned: object) -> Reply:
+    """Converts what an agent returned to a reply; it raises nothing."""
+    trail, note = check_reply(returned)
+    if trail is None:
+        return Reply(status="invalid", problem=note)
+    if trail.failed:
+        problem = trail.why or "the agent says that it failed"
+        return Reply(status="error", problem=problem, value=trail)
+    if not trail.readable:
+        return Reply(status="invalid", problem=note, value=trail)
+    return Reply(value=trail, notes=(note,) if note else ())
 
-    Args:
-        agent: the agent; it receives a copy of the question's text and nothing else.
-        question: the question; only its text leaves this function.
-        system: the agent's name as it was when the run started.
 
-    Returns:
-        The row, also if the agent failed. Call costs come from the open ``CallLog``.
-
-    Raises:
-        ModelAccessError: the model cannot be used, so no further question can be answered.
-        WriteError: the results of a live search cannot be recorded.
-    """
-    row = SynthLinkRow(id=question.id, category=question.category, system=system, outcome="ERROR")
-    # A copy, so that not even the object's identity leads back to the question.
-    text = msgspec.json.decode(msgspec.json.encode(question.question))
-    try:
-        reply = agent.answer(text)
-        trail, note = check_reply(await reply if inspect.isawaitable(reply) else reply)
-    except FATAL_ERRORS:
-        raise
-    except (Exception, SystemExit) as error:
-        if isinstance(error, SystemExit) and error.code == EXIT_TERMINATED:
-            raise  # SIGTERM stops the run; any other exit code comes from the agent
-        return _add_costs(row, error=describe_failure(error))
-    except BaseException as error:
-        if not is_stray_cancellation(error):
-            raise
-        return _add_costs(row, error=describe_failure(error))
-    if trail is not None and trail.failed:
-        return _add_costs(row, error=trail.why or "the agent says that it failed", trail=trail)
-    if trail is None or not trail.readable:
-        return _add_costs(row, outcome="INVALID", trail=trail, note=note)
-    outcome = "ABSTAINED" if trail.abstained else "ANSWERED"
-    return _add_costs(row, outcome=outcome, trail=trail, note=note)
+def score_reply(
+    question: Question, reply: Reply, _vote: Vote | None, _manifest: RunManifest
+) -> SynthLinkRow:
+    """Builds the row of a reply."""
+    trail = None if reply.value is None else msgspec.convert(reply.value, Trail)
+    outcome: Outcome = "ERROR"
+    if reply.status == "invalid":
+        outcome = "INVALID"
+    elif reply.status == "ok":
+        outcome = "ABSTAINED" if trail is None or trail.abstained else "ANSWERED"
+    return SynthLinkRow(
+        id=question.id,
+        category=question.category,
+        system=reply.system,
+        repeat=reply.repeat,
+        outcome=outcome,
+        error=reply.problem if outcome == "ERROR" else None,
+        note=reply.problem if outcome == "INVALID" else "; ".join(reply.notes),
+        trail=trail,
+        latency_s=reply.latency_s,
+        usage=reply.usage,
+    )
 
 
 def check_reply(reply: object) -> tuple[Trail | None, str]:
@@ -144,11 +137,3 @@ def _take_fitting(
 def _get_name_length(page: CitedPage) -> int:
     """Returns the length of the name by which a prediction cites a page."""
     return len(page.name)
-
-
-def _add_costs(row: SynthLinkRow, **changes: Any) -> SynthLinkRow:
-    log = current_calls()
-    latency_s = round(log.latency_s, 4) if log.calls else None
-    return msgspec.structs.replace(
-        row, latency_s=latency_s, usage=round_cost(log.sum_usage()), **changes
-    )

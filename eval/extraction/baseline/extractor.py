@@ -6,12 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from eval.extraction.baseline import BASELINE
 from eval.extraction.baseline.leaves import Leaf, build_cues, find_listed_values, find_value
 from eval.extraction.baseline.text_index import TextIndex
 from eval.extraction.schemas.schema_fields import OTHER_NAME, MergedSchema
 from eval.extraction.schemas.schema_graph import Path
 from eval.extraction.schemas.schema_validator import SchemaValidator
+from eval.extraction.view import ExtractionView, read_extraction
+from eval.harness.reply import Reply
 
 VERSION: Final = 1
 """Must be increased when the rules change, so that runs with older rules are not resumed."""
@@ -50,6 +54,11 @@ class Baseline:
     def params(self) -> dict[str, Any]:
         """Returns the parameters that determine the baseline's output."""
         return {"rules": "surface cues of names, types, formats and enums", "version": VERSION}
+
+    def answer(self, view: ExtractionView, /) -> Reply:
+        """Extracts JSON for the schema of a sample."""
+        reply = read_extraction(self.extract(view.text, view.schema))
+        return msgspec.structs.replace(reply, input_chars=len(view.text))
 
     def extract(self, text: str, schema: Mapping[str, Any]) -> Any:
         """Extracts JSON for a schema; fields without a candidate in the text are omitted.

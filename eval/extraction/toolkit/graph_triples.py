@@ -15,7 +15,7 @@ import msgspec
 
 from eval.extraction.samples.sample import Sample
 from eval.extraction.schemas.schema_validator import SchemaValidator
-from eval.extraction.toolkit.predictions import Prediction
+from eval.harness.reply import Reply
 from eval.questions.mentions import MentionIndex, tokenise_text
 from eval.skn.rules.statements import split_statements
 from kg.base.errors import RecordError
@@ -269,13 +269,13 @@ class WholeTriples(msgspec.Struct, frozen=True):
 
 
 def count_whole_triples(
-    samples: Sequence[Sample], predictions: Iterable[Prediction]
+    samples: Sequence[Sample], predictions: Iterable[Reply]
 ) -> dict[str, WholeTriples]:
     """Counts, by system, the triples that are right as a whole, ignoring case and spacing."""
     expected = {sample.id: _triple_keys(sample.expected) for sample in samples}
     counts: dict[str, list[int]] = {}
     for prediction in predictions:
-        predicted = _triple_keys(prediction.predicted)
+        predicted = _triple_keys(prediction.value)
         totals = counts.setdefault(prediction.system, [0, 0, 0])
         totals[0] += len(predicted & expected[prediction.id])
         totals[1] += len(predicted)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from eval.extraction.benchmark import EXTRACTION
 from eval.extraction.manifest import ExtractionManifest, ReportSettings
-from eval.extraction.row import OUTCOMES, ROWS, ExtractionRow
-from eval.extraction.run_files import MANIFEST, OUTPUT_FILES, SAMPLES
+from eval.extraction.row import ROWS
+from eval.extraction.run_files import SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.settings import DEFAULT_MATCHING
-from eval.extraction.toolkit.predictions import Prediction, score_predictions
-from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
+from eval.harness.reply import Reply
+from eval.harness.scored_run import write_scored_run as write_folder
 from eval.manifest import library_versions, utc_now
 from eval.stats.bootstrap import RESAMPLES
-from kg.base.errors import RecordError, WriteError
-from kg.base.files import write_json_atomic, write_jsonl_atomic
+from kg.base.errors import RecordError
+from kg.base.files import write_jsonl_atomic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +48,7 @@ class ScoredRunInfo:
 
 
 def write_scored_run(
-    out: Path, samples: Sequence[Sample], predictions: Iterable[Prediction], info: ScoredRunInfo
+    out: Path, samples: Sequence[Sample], predictions: Iterable[Reply], info: ScoredRunInfo
 ) -> ExtractionManifest:
     """Scores predictions and writes rows, samples and manifest of a run.
 
@@ -60,36 +62,30 @@ def write_scored_run(
         RecordError: there are no predictions.
         WriteError: the folder has a run and ``overwrite`` is false, or it cannot be written.
     """
-    if (out / ROWS).exists() and not info.overwrite:
-        raise WriteError(
-            "the folder holds a run already",
-            where=str(out),
-            hint="Choose another --out, or use --overwrite to replace it.",
-        )
-    require_owned_folder(out, (ROWS, MANIFEST))
-    started_at = utc_now()
-    rows = list(score_predictions(samples, predictions))
-    if not rows:
+    replies = list(predictions)
+    if not replies:
         raise RecordError(
             "nothing to score: no extraction has a gold sample",
             hint="Extractions and gold samples are matched by id.",
         )
-    scored_ids = {row.id for row in rows}
+    scored_ids = {reply.id for reply in replies}
     scored_samples = [sample for sample in samples if sample.id in scored_ids]
-    manifest = _build_manifest(scored_samples, rows, info, started_at)
-    out.mkdir(parents=True, exist_ok=True)
-    delete_outputs_and_report(out, OUTPUT_FILES)
-    write_json_atomic(out / MANIFEST, manifest)
-    write_jsonl_atomic(out / SAMPLES, map(sample_to_row, scored_samples))
-    write_jsonl_atomic(out / ROWS, rows)
-    return manifest
+    texts = {sample.id: len(sample.text) for sample in scored_samples}
+    return write_folder(
+        out,
+        EXTRACTION,
+        _build_manifest(scored_samples, replies, info),
+        scored_samples,
+        [msgspec.structs.replace(reply, input_chars=texts[reply.id]) for reply in replies],
+        write_items=lambda: write_jsonl_atomic(out / SAMPLES, map(sample_to_row, scored_samples)),
+        overwrite=info.overwrite,
+    )
 
 
 def _build_manifest(
-    samples: Sequence[Sample], rows: Sequence[ExtractionRow], info: ScoredRunInfo, started_at: str
+    samples: Sequence[Sample], replies: Sequence[Reply], info: ScoredRunInfo
 ) -> ExtractionManifest:
-    systems = tuple(dict.fromkeys(row.system for row in rows))
-    counts = Counter(row.outcome for row in rows)
+    systems = tuple(dict.fromkeys(reply.system for reply in replies))
     return ExtractionManifest(
         rows=ROWS,
         samples=SAMPLES,
@@ -97,7 +93,7 @@ def _build_manifest(
         dataset_sha256=hash_samples(samples),
         sample_count=len(samples),
         data_notes=info.notes,
-        repeats=max(row.repeat for row in rows) + 1,
+        repeats=max(reply.repeat for reply in replies) + 1,
         systems=systems,
         offline=info.offline,
         extractors={name: info.extractors.get(name, {}) for name in systems},
@@ -106,8 +102,6 @@ def _build_manifest(
         seed=info.seed,
         measuring=ReportSettings(resamples=info.resamples),
         versions=library_versions(),
-        started=started_at,
-        ended=utc_now(),
-        status="complete",
-        counts={outcome: counts[outcome] for outcome in OUTCOMES},
+        started=utc_now(),
+        status="running",
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.extraction.samples.sample import Sample
-from eval.extraction.toolkit.predictions import Prediction
+from eval.harness.reply import Reply
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.forms import ExtractionContent
 from eval.skn.grammar.document import Document
@@ -68,7 +68,7 @@ _CAUSAL_RELATIONS = frozenset(
 """Relations of flat JSON that are read as causal, from cause to effect."""
 
 
-def predictions_from_run(rows: Iterable[SknRow], gold: Sequence[Sample]) -> Iterator[Prediction]:
+def predictions_from_run(rows: Iterable[SknRow], gold: Sequence[Sample]) -> Iterator[Reply]:
     """Yields the extractions of a finished SKN run for the samples that have a gold document.
 
     A row whose call failed before there was an extraction is a failed call. A later failure, of the
@@ -87,9 +87,7 @@ def predictions_from_run(rows: Iterable[SknRow], gold: Sequence[Sample]) -> Iter
             yield _build_prediction(row.id, row.pipeline, row.extraction, row.repeat, row.error)
 
 
-def predictions_from_rules(
-    gold: Sequence[Sample], pipelines: Sequence[str]
-) -> Iterator[Prediction]:
+def predictions_from_rules(gold: Sequence[Sample], pipelines: Sequence[str]) -> Iterator[Reply]:
     """Yields what the rule extractor finds, in the format of each pipeline; no model is called.
 
     Args:
@@ -123,13 +121,13 @@ def _build_prediction(
     extraction: Extraction | None,
     repeat: int = 0,
     error: str | None = None,
-) -> Prediction:
+) -> Reply:
     if extraction is None:
-        return Prediction(
+        return Reply(
             id=id_,
             system=pipeline,
             repeat=repeat,
-            failed=True,
+            status="error",
             problem=error or "the run has no extraction of it",
         )
     try:
@@ -140,14 +138,15 @@ def _build_prediction(
             f"{format_error}",
             hint="Use the rows file exactly as `epoche skn run` wrote it.",
         ) from format_error
-    return Prediction(
+    return Reply(
         id=id_,
         system=pipeline,
         repeat=repeat,
-        predicted=None if content is None else content_to_json(content),
-        parsed=content is not None,
-        raw=extraction.raw,
-        problem=extraction.problem,
+        status="invalid" if content is None else "ok",
+        value=None if content is None else content_to_json(content),
+        raw=extraction.raw if content is None else "",
+        problem=extraction.problem if content is None else "",
+        output_chars=len(extraction.raw),
         notes=() if extraction.validity == "strict" else (f"read: {extraction.validity}",),
         latency_s=extraction.latency_s,
         usage=extraction.usage,

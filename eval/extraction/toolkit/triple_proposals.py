@@ -10,7 +10,7 @@ import msgspec
 
 from eval.extraction.samples.sample import Sample
 from eval.extraction.toolkit.graph_triples import Triple, TripleNormaliser, triples_to_json
-from eval.extraction.toolkit.predictions import Prediction
+from eval.harness.reply import Reply
 from kg.base.errors import RecordError
 from kg.base.files import iter_decoded_lines
 from kg.claims import Claim
@@ -51,7 +51,7 @@ def read_proposals(path: Path | str) -> Iterator[ProposalRow]:
 
 def build_predictions(
     rows: Iterable[ProposalRow], samples: Sequence[Sample], kb: KnowledgeBase
-) -> Iterator[Prediction]:
+) -> Iterator[Reply]:
     """Yields the predictions of two systems: ``proposed`` and ``licensed``.
 
     ``proposed`` has all statements of the model; ``licensed`` has only the usable ones that
@@ -83,7 +83,7 @@ def build_predictions(
                 for row in chunk_rows
                 if row.outcome in outcomes
             ]
-            yield Prediction(id=id_, system=system, predicted=triples_to_json(triples))
+            yield Reply(id=id_, system=system, value=triples_to_json(triples))
 
 
 def _normalise_proposal(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from eval.extraction.samples.sample import Sample
 from eval.extraction.toolkit.graph_triples import Triple, TripleNormaliser, triples_to_json
-from eval.extraction.toolkit.predictions import Prediction
+from eval.harness.reply import Reply
 from eval.questions.parser import ClaimParser
 from eval.questions.statements import Statement, StatementReader
 from eval.skn.rules.statements import split_statements
@@ -25,7 +25,7 @@ SYSTEM = "rules"
 
 def extract_triples(
     samples: Sequence[Sample], kb: KnowledgeBase, on_done: Callable[[int], None]
-) -> Iterator[Prediction]:
+) -> Iterator[Reply]:
     """Yields one prediction per text, extracted by rules; no model is called.
 
     Args:
@@ -36,7 +36,7 @@ def extract_triples(
     reader, normaliser = StatementReader(ClaimParser(kb)), TripleNormaliser(kb)
     for n_done, sample in enumerate(samples, start=1):
         extraction = triples_to_json(_iter_triples(sample.text, reader, normaliser))
-        yield Prediction(id=sample.id, system=SYSTEM, predicted=extraction)
+        yield Reply(id=sample.id, system=SYSTEM, value=extraction)
         on_done(n_done)
 
 

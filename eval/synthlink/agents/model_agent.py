@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from eval.synthlink.agents.model_replies import describe_failure, record_reply
+from eval.answers import describe_failure
+from eval.synthlink.agents.model_replies import record_reply
 from eval.synthlink.agents.prompts import AGENT_PROMPT, AgentReply, Learned
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
 from eval.synthlink.predictions import is_blank

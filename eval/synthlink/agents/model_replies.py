@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eval.answers import describe_error, make_storable
-from kg.base.errors import EpocheError
+from eval.answers import make_storable
 from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
@@ -54,12 +53,3 @@ def record_reply(reply: Reply[Any]) -> RecordedReply:
         return RecordedReply(raw, "refused")
     cut_note = "cut off, because it is too long; " if completion.finish_reason == "length" else ""
     return RecordedReply(raw, clean_text(f"{cut_note}{reply.problem or 'unreadable'}", 300))
-
-
-def describe_failure(error: BaseException) -> str:
-    """Describes a failure for a row.
-
-    The location of an error is left out, because it may be a path of this machine.
-    """
-    without_location = type(error)(error.what) if isinstance(error, EpocheError) else error
-    return describe_error(without_location)

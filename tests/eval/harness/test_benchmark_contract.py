@@ -11,6 +11,7 @@ import pytest
 from stage_calls import CommandResult, run_epoche
 
 from eval.benchmarks import find_benchmark, list_benchmarks
+from eval.harness.reply import REPLIES
 
 COMMANDS = {
     "extraction": ["extract", "run", "--offline", "--resamples", 100, "--no-report"],
@@ -108,8 +109,8 @@ def test_incomplete_sets_of_shards_are_refused(
 def test_a_shard_with_a_missing_row_is_refused(runs: Path, tmp_path: Path) -> None:
     for shard in ("shard1", "shard2"):
         shutil.copytree(runs / shard, tmp_path / shard)
-    rows = tmp_path / "shard2" / find_benchmark(runs / "shard2").rows_file
-    rows.write_bytes(b"".join(rows.read_bytes().splitlines(keepends=True)[:-1]))
+    replies = tmp_path / "shard2" / REPLIES
+    replies.write_bytes(b"".join(replies.read_bytes().splitlines(keepends=True)[:-1]))
     refused = merge(tmp_path, "shard1", "shard2")
     assert refused.code != 0
     assert "missing" in refused.err
