@@ -146,7 +146,7 @@ def _add_bootstrap_test(
         difference,
         test="bootstrap",
         p=round_significant(float(compute_bootstrap_p(distribution)[column])),
-        n=len(scores.questions),
+        n=len(scores.kinds),
         minimum_detectable_effect=None if effect is None else round_significant(effect),
     )
 

@@ -81,12 +81,13 @@ def main(
     paired differences from each baseline with Holm-adjusted p-values; and how well the best score
     separates questions with and without an answer. docs/retrieval.md defines each number.
     """
+    from eval.metrics.measurement import ResamplingPlan
     from eval.ranking.ablation import ENSEMBLE, TUNED_ENSEMBLE, TUNED_HYBRID
     from eval.ranking.collector import RankingCollector
     from eval.ranking.outputs import OUTPUT_FILES, render_outputs
     from eval.ranking.questions import read_questions, select_split
     from eval.ranking.record import Ablation, Corpus
-    from eval.ranking.report_builder import ResamplingPlan, build_report, describe_questions
+    from eval.ranking.report_builder import build_report, describe_questions
     from eval.ranking.text import build_table, describe_report
     from kg.base.files import check_output, sha256_file, write_files_atomic
     from kg.text.run.folder import open_run

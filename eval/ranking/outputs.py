@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from eval.ranking.metrics import METRIC_NAMES, score_questions
-from eval.ranking.questions import Question
+from eval.ranking.questions import Kind, Question
 from eval.ranking.rankings import Rankings
 from eval.ranking.record import RetrievalReport
 from eval.ranking.text import render_markdown
@@ -33,7 +33,7 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     retriever: str
-    kind: str
+    kind: Kind
     gold: tuple[str, ...]
     measures: dict[str, float] | None
     """Null for an unanswerable question, which has no gold."""

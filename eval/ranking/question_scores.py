@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,7 @@ from eval.ranking.answerability import (
     bootstrap_answerability,
 )
 from eval.ranking.metrics import ALL_GOLD, METRIC_NAMES, score_questions
-from eval.ranking.questions import KINDS, UNANSWERABLE, Question
+from eval.ranking.questions import KINDS, UNANSWERABLE, Kind, Question
 from eval.ranking.rankings import Rankings
 from eval.ranking.record import ALL_QUESTIONS, MetricEstimate, RetrieverMetrics
 from eval.stats.bootstrap import (
@@ -30,38 +31,73 @@ from eval.stats.estimates import Interval, choose_interval, compute_edge_interva
 from kg.base.proportions import wilson_interval
 
 
+@dataclass(frozen=True)
+class RetrieverScores:
+    """The scores of one retriever.
+
+    Attributes:
+        values: the metrics of each question, shape (questions, len(METRIC_NAMES)); nan for
+            unanswerable questions.
+        best_scores: the best score of each question, -inf if nothing was found; shape
+            (questions,).
+        is_comparable: whether scores are comparable between questions.
+    """
+
+    values: Floats
+    best_scores: Floats
+    is_comparable: bool
+
+
 class QuestionScores:
     """The scores of several retrievers on the same questions.
 
     All retrievers share the same resamples, so that their differences are paired.
 
     Args:
-        questions: at least one.
-        rankings: name → rankings, of every retriever and variant.
+        kinds: the kind of each question; at least one.
+        retrievers: name → scores, of every retriever and variant.
         resamples: bootstrap resamples of the questions.
         confidence: nominal coverage of the intervals.
     """
 
     def __init__(
         self,
+        kinds: Sequence[Kind],
+        retrievers: Mapping[str, RetrieverScores],
+        resamples: ClusterResamples,
+        confidence: float,
+    ) -> None:
+        self.kinds = np.array(kinds)
+        self.retrievers = retrievers
+        self.resamples = resamples
+        self.confidence = confidence
+        self._distribution_cache: dict[tuple[str, str], Distribution] = {}
+
+    @classmethod
+    def from_rankings(
+        cls,
         questions: Sequence[Question],
         rankings: Mapping[str, Rankings],
         resamples: ClusterResamples,
         confidence: float,
-    ) -> None:
-        self.questions = questions
-        self.rankings = rankings
-        self.resamples = resamples
-        self.confidence = confidence
-        self._values = {
-            name: score_questions(ranking, questions) for name, ranking in rankings.items()
+    ) -> QuestionScores:
+        """Scores the rankings of retrievers, given by name."""
+        retrievers = {
+            name: RetrieverScores(
+                score_questions(ranking, questions),
+                np.array(ranking.get_best_scores(questions)),
+                name in COMPARABLE_RETRIEVERS,
+            )
+            for name, ranking in rankings.items()
         }
-        self._distribution_cache: dict[tuple[str, str], Distribution] = {}
+        kinds = [question.kind for question in questions]
+        return cls(kinds, retrievers, resamples, confidence)
 
     @cached_property
     def answerable(self) -> NDArray[np.bool_]:
         """Whether each question has gold, shape (questions,)."""
-        return np.array([question.answerable for question in self.questions])
+        is_answerable: NDArray[np.bool_] = self.kinds != UNANSWERABLE
+        return is_answerable
 
     @cached_property
     def groups(self) -> dict[str, NDArray[np.bool_]]:
@@ -71,7 +107,7 @@ class QuestionScores:
         """
         groups = {ALL_QUESTIONS: self.answerable}
         for kind in KINDS:
-            has_kind = np.array([question.kind == kind for question in self.questions])
+            has_kind = self.kinds == kind
             if kind != UNANSWERABLE and has_kind.any():
                 groups[kind] = has_kind
         return groups
@@ -82,7 +118,7 @@ class QuestionScores:
 
     def get_values(self, name: str, group: str) -> Floats:
         """Returns the metrics of a group's questions, shape (questions, len(METRIC_NAMES))."""
-        return self._values[name][self.groups[group]]
+        return self.retrievers[name].values[self.groups[group]]
 
     def get_distribution(self, name: str, group: str) -> Distribution:
         """Returns the bootstrap distribution of a retriever's metrics over a group's questions."""
@@ -93,17 +129,17 @@ class QuestionScores:
             self._distribution_cache[name, group] = _concatenate_distributions(distributions)
         return self._distribution_cache[name, group]
 
-    def build_record(self, name: str) -> RetrieverMetrics:
-        """Builds the record of one retriever's metrics."""
-        is_empty = np.array([not self.rankings[name].by_question[q.id] for q in self.questions])
+    def build_record(self, name: str, params: object) -> RetrieverMetrics:
+        """Builds the record of one retriever's metrics.
+
+        Args:
+            name: name of the retriever.
+            params: everything that determines its rankings.
+        """
+        is_empty = np.isneginf(self.retrievers[name].best_scores)
         return RetrieverMetrics(
-            params=self.rankings[name].params,
-            measures={
-                group: dict(
-                    zip(self.list_metrics(group), self._estimate_metrics(name, group), strict=True)
-                )
-                for group in self.groups
-            },
+            params=params,
+            measures={group: self.estimate_metrics(name, group) for group in self.groups},
             found_nothing={
                 "answerable": int((is_empty & self.answerable).sum()),
                 "unanswerable": int((is_empty & ~self.answerable).sum()),
@@ -114,8 +150,8 @@ class QuestionScores:
         # A mean over the group is the ratio of two sums: the sum of the values, and the number of
         # questions of the group (the last column). This number differs between resamples.
         in_group = self.groups[group]
-        per_cluster = np.zeros((len(self.questions), len(METRIC_NAMES) + 1))
-        per_cluster[in_group, :-1] = self._values[name][in_group]
+        per_cluster = np.zeros((len(self.kinds), len(METRIC_NAMES) + 1))
+        per_cluster[in_group, :-1] = self.retrievers[name].values[in_group]
         per_cluster[in_group, -1] = 1.0
         resampled = ResampledCounts(
             per_cluster, compute_resampled_sums(per_cluster, self.resamples)
@@ -126,28 +162,29 @@ class QuestionScores:
         return compute_ratio_distribution(resampled, np.eye(n_metrics, n_metrics + 1), denominators)
 
     def _bootstrap_answerability(self, name: str) -> Distribution:
-        if name not in COMPARABLE_RETRIEVERS:
-            n_statistics, n_questions = len(ANSWERABILITY_MEASURES), len(self.questions)
+        retriever = self.retrievers[name]
+        if not retriever.is_comparable:
+            n_statistics, n_questions = len(ANSWERABILITY_MEASURES), len(self.kinds)
             return Distribution(
                 values=np.full(n_statistics, np.nan),
                 replicates=np.full((self.resamples.n_resamples, n_statistics), np.nan),
                 jackknife=np.full((n_questions, n_statistics), np.nan),
                 support=np.zeros(n_statistics),
             )
-        best_scores = np.array(self.rankings[name].get_best_scores(self.questions))
-        return bootstrap_answerability(best_scores, self.answerable, self.resamples)
+        return bootstrap_answerability(retriever.best_scores, self.answerable, self.resamples)
 
-    def _estimate_metrics(self, name: str, group: str) -> list[MetricEstimate]:
+    def estimate_metrics(self, name: str, group: str) -> dict[str, MetricEstimate]:
+        """Estimates a retriever's metrics over a group's questions; returns them by name."""
         distribution = self.get_distribution(name, group)
         intervals = distribution.compute_intervals(self.confidence)
         n_group, n_unanswerable = int(self.groups[group].sum()), int((~self.answerable).sum())
-        estimates: list[MetricEstimate] = []
+        estimates: dict[str, MetricEstimate] = {}
         for column, measure in enumerate(self.list_metrics(group)):
             value = float(distribution.values[column])
             n = n_unanswerable if measure in ANSWERABILITY_MEASURES else n_group
             if np.isnan(value):
                 reason = self._explain_missing_value(name, measure, n, n_group)
-                estimates.append(MetricEstimate(value=None, n=n, why=reason))
+                estimates[measure] = MetricEstimate(value=None, n=n, why=reason)
                 continue
             if measure == ALL_GOLD:
                 low, high = wilson_interval(value * n, n, self.confidence)
@@ -156,25 +193,22 @@ class QuestionScores:
                 interval = choose_interval(intervals, column) or compute_edge_interval(
                     value, float(intervals.support[column]), self.confidence
                 )
-            estimates.append(
-                MetricEstimate(
-                    value=round_significant(value),
-                    low=round_significant(interval.low),
-                    high=round_significant(interval.high),
-                    method=interval.method,
-                    n=n,
-                )
+            estimates[measure] = MetricEstimate(
+                value=round_significant(value),
+                low=round_significant(interval.low),
+                high=round_significant(interval.high),
+                method=interval.method,
+                n=n,
             )
         return estimates
 
-    @staticmethod
-    def _explain_missing_value(name: str, metric: str, n: int, n_group: int) -> str:
+    def _explain_missing_value(self, name: str, metric: str, n: int, n_group: int) -> str:
         """Explains why a metric has no value."""
         if not n_group:
             return "no question with gold"
         if metric in ANSWERABILITY_MEASURES and not n:
             return "no unanswerable question"
-        if name not in COMPARABLE_RETRIEVERS:
+        if not self.retrievers[name].is_comparable:
             return "scores are not comparable between questions"
         return "nothing was found for more than a tenth of the answerable questions"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from eval.metrics.measurement import ResamplingPlan
 from eval.ranking.differences import Pair, compare_retrievers
 from eval.ranking.metrics import HEADLINE_METRIC, METRIC_NAMES
 from eval.ranking.question_scores import QuestionScores
@@ -20,28 +20,13 @@ from eval.ranking.record import (
     RetrievalReport,
     Tuning,
 )
-from eval.stats.bootstrap import RESAMPLES, SEED, ClusterResamples, round_significant
+from eval.stats.bootstrap import RESAMPLES, ClusterResamples, round_significant
 from kg.base.provenance import package_version
 from kg.text.normaliser import extract_content_words
 from retrieval.protocol import Passage
 
 MIN_QUESTIONS_PER_KIND = 30
 """Minimum number of questions of a kind; with fewer, differences by kind are unreliable."""
-
-
-@dataclass(frozen=True)
-class ResamplingPlan:
-    """How questions are resampled.
-
-    Attributes:
-        resamples: number of bootstrap resamples.
-        seed: seeds the resamples and the random signs of the sign-flip test.
-        confidence: nominal coverage of the intervals.
-    """
-
-    resamples: int = RESAMPLES
-    seed: int = SEED
-    confidence: float = 0.95
 
 
 def build_report(
@@ -71,7 +56,9 @@ def build_report(
     """
     variants = {ranking.name: ranking for _, ranking in ablations if ranking.name not in retrievers}
     resamples = ClusterResamples(len(questions), plan.resamples, plan.seed)
-    scores = QuestionScores(questions, {**retrievers, **variants}, resamples, plan.confidence)
+    scores = QuestionScores.from_rankings(
+        questions, {**retrievers, **variants}, resamples, plan.confidence
+    )
     comparisons = compare_retrievers(scores, list(_pair_with_baselines(retrievers, baselines)))
     ablation_comparisons = compare_retrievers(
         scores, [(ablation.first, ablation.second) for ablation, _ in ablations]
@@ -92,9 +79,14 @@ def build_report(
         seed=plan.seed,
         measures=METRIC_NAMES,
         baselines=tuple(baselines),
-        retrievers={name: scores.build_record(name) for name in retrievers},
+        retrievers={
+            name: scores.build_record(name, rankings.params)
+            for name, rankings in retrievers.items()
+        },
         comparisons=comparisons,
-        variants={name: scores.build_record(name) for name in variants},
+        variants={
+            name: scores.build_record(name, rankings.params) for name, rankings in variants.items()
+        },
         ablations=tuple(ablation for ablation, _ in ablations),
         ablation_comparisons=ablation_comparisons,
         tuning=dict(tuning or {}),

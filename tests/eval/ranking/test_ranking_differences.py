@@ -58,7 +58,9 @@ def make_rankings(name: str, questions: list[Question]) -> Rankings:
 def compare_rankings() -> tuple[Difference, ...]:
     questions = make_questions()
     rankings = {name: make_rankings(name, questions) for name in MEAN_GOLD_RANK}
-    samples = QuestionScores(questions, rankings, ClusterResamples(len(questions), 500, 1), 0.95)
+    samples = QuestionScores.from_rankings(
+        questions, rankings, ClusterResamples(len(questions), 500, 1), 0.95
+    )
     return compare_retrievers(samples, list(itertools.combinations(MEAN_GOLD_RANK, 2)))
 
 

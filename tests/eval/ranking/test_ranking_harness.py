@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from eval.metrics.measurement import ResamplingPlan
 from eval.ranking.ablation import ComponentVariant, RankingFuser, iter_ablations
 from eval.ranking.differences import compare_retrievers
 from eval.ranking.metrics import HEADLINE_METRIC
@@ -14,7 +15,7 @@ from eval.ranking.question_scores import QuestionScores
 from eval.ranking.questions import Question
 from eval.ranking.rankings import Rankings, rank_questions
 from eval.ranking.record import ALL_QUESTIONS, Corpus, Difference, RetrievalReport
-from eval.ranking.report_builder import ResamplingPlan, build_report, describe_questions
+from eval.ranking.report_builder import build_report, describe_questions
 from eval.ranking.text import build_table, describe_difference, describe_report, render_markdown
 from eval.ranking.tuner import iter_shares, tune_fusion
 from eval.stats.bootstrap import ClusterResamples
@@ -185,7 +186,7 @@ def test_random_rankers_rarely_differ() -> None:
             )
             for name in ("a", "b")
         }
-        question_scores = QuestionScores(
+        question_scores = QuestionScores.from_rankings(
             questions, pair, ClusterResamples(len(questions), 200, seed), 0.95
         )
         comparisons = compare_retrievers(question_scores, [("a", "b")])
@@ -201,7 +202,7 @@ def test_random_rankers_rarely_differ() -> None:
 def test_swapping_a_pair_only_flips_the_sign() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    question_scores = QuestionScores(
+    question_scores = QuestionScores.from_rankings(
         questions,
         rank_all(passages, keywords, questions),
         ClusterResamples(len(questions), 200, 1),

@@ -9,9 +9,18 @@ import eval.synthlink
 IMPORT_ORDER = (
     *("question", "catalog_markdown", "catalog", "predictions"),
     *("metrics", "corrected", "literal_scores", "verdicts"),
-    *("mean_scores", "record", "scores", "comparison", "score_options", "tables", "outputs", "manifest"),
+    *("mean_scores", "record", "scores", "comparison", "score_options", "tables", "outputs"),
+    *("manifest",),
     *("file_scorer", "agents", "row", "run_files", "run_manifest", "answer_source", "run_options"),
-    *("library_factory", "agent_call", "prediction_writer", "benchmark", "run_synthlink", "judges"),
+    *(
+        "library_factory",
+        "agent_call",
+        "prediction_writer",
+        "measurement",
+        "benchmark",
+        "run_synthlink",
+        "judges",
+    ),
 )
 
 
