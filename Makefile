@@ -35,6 +35,16 @@ card_set     = $(OUT)/cards.jsonl
 checked      = --cards '$(card_set)' --skip-other-cards --results
 scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
+# A misspelt variable would otherwise be ignored, and the domain would be rivers.
+variables := PYTHON DOMAIN KG SHAPES PRED PRED_LABEL NUM NUM_NEAR SEED OUT SYSTEMS LLM_SYSTEMS DOCS QUESTIONS TEXT \
+             EMBEDDER EVAL_FLAGS SKN_FLAGS EXTRACT_FLAGS SYNTHLINK_FLAGS PYTEST_FLAGS PYTEST_WORKERS YES
+given     := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+unknown   := $(filter-out $(variables) EPOCHE_% OPENAI_% SHELL MAKE% -%,$(given))
+$(if $(unknown),$(error no such variable: $(unknown). There are: $(variables) EPOCHE_MODEL))
+strip_digits = $(subst 0,,$(subst 1,,$(subst 2,,$(subst 3,,$(subst 4,,$(subst 5,,$(subst 6,,$(subst 7,,$(subst 8,,$(subst 9,,$1))))))))))
+$(foreach name,NUM NUM_NEAR SEED,$(if $(and $($(name)),$(if $(call strip_digits,$($(name):-%=%)),,yes)),,\
+  $(error $(name) must be a whole number, not '$($(name))')))
+
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras bench clean clean-results help

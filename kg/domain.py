@@ -239,6 +239,12 @@ def _find_domain_file(name_or_path: str | Path) -> Path:
     if path.is_file():
         return path
     names = list_shipped_domains()
+    if Path(text).is_dir():
+        raise DomainError(
+            "the folder has no domain.toml",
+            where=text,
+            hint=f"Give a folder that has one, or a shipped domain: {', '.join(names) or 'none'}.",
+        )
     raise DomainError(
         "no such domain",
         where=text,

@@ -182,6 +182,42 @@ def test_make_uses_flags_that_exist(goal: str, variables: tuple[str, ...]) -> No
             assert "s.ttl" in words
 
 
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("DOMIAN=mayors", "no such variable: DOMIAN. There are: PYTHON DOMAIN"),
+        ("NUM=abc", "NUM must be a whole number, not 'abc'"),
+        ("SEED=1.5", "SEED must be a whole number, not '1.5'"),
+        ("NUM_NEAR=", "NUM_NEAR must be a whole number, not ''"),
+    ],
+)
+def test_make_refuses_misspelt_variables_and_numbers(variable: str, message: str) -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("no make")
+    listing = subprocess.run(
+        [make, "-n", "cards", variable], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert listing.returncode == 2
+    assert message in listing.stderr
+    assert not listing.stdout
+
+
+def test_make_takes_every_variable_of_its_help() -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("no make")
+    text = subprocess.run([make, "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = re.findall(r"\b([A-Z_]+)=", text.stdout)
+    assert len(names) > 10
+    subprocess.run(
+        [make, "-n", "cards", *(f"{name}=7" for name in names)],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+
+
 def run_script(name: str, *arguments: object, cwd: Path) -> CommandResult:
     path = ROOT / SCRIPTS[name]
     return run_process([sys.executable, str(path), *map(str, arguments)], cwd)
