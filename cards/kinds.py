@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kg.base.errors import DomainError
 from kg.claims import Claim, Verdict, Violation
+from kg.domain import suggest_nearest
 
 if TYPE_CHECKING:
     from kg.shapes import Constraint
@@ -117,5 +118,7 @@ def check_kinds(requested: Iterable[str], constraints: Iterable[Constraint]) -> 
             raise DomainError(
                 f"unknown kind {kind!r}",
                 where="--kinds",
-                hint=f"Known for this graph: {', '.join(known_kinds)}.",
+                hint=" ".join(
+                    (suggest_nearest(kind, known_kinds), f"Known here: {', '.join(known_kinds)}.")
+                ).strip(),
             )

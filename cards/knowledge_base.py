@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import cast, get_args
 
 from kg.base.console import print_warning
-from kg.base.errors import DomainError, InvalidGraphError
+from kg.base.errors import DomainError, EmptyGraphError, InvalidGraphError
 from kg.claims import Regime
 from kg.knowledge import Engine, KnowledgeBase
+from kg.shapes.vocabulary import SH
+from kg.vocabulary import is_vocabulary
 
 MAX_CHECKED_TRIPLES = 200_000
 """A graph with more triples is not validated before cards are made, because that takes too long.
@@ -32,6 +34,7 @@ def open_knowledge_base(
         The knowledge base with the custom ``predicate_labels``, and the predicates' IRIs.
 
     Raises:
+        EmptyGraphError: the graph has only shapes.
         InvalidGraphError: the graph violates its shapes and ``allow_violations`` is False.
         UnknownPredicateError: a predicate does not occur in the graph.
         DomainError: an unknown regime, or more predicate labels than predicates.
@@ -46,6 +49,12 @@ def open_knowledge_base(
             hint="Give one --pred for each label.",
         )
     kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", regime), engine)
+    if all(map(is_vocabulary, kb.predicates)) and any(p.startswith(SH) for p in kb.predicates):
+        raise EmptyGraphError(
+            "the graph has SHACL shapes and no facts",
+            where=", ".join(map(str, kb.graph.sources)),
+            hint="Give the graph with --kg, and the SHACL file with --shapes.",
+        )
     iris = [kb.resolve_predicate(text) for text in predicates]
     for iri, predicate_label in zip(iris, predicate_labels, strict=False):
         kb = kb.with_predicate_label(iri, predicate_label)

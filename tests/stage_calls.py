@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -145,3 +146,12 @@ def read_folder_bytes(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
+
+
+def check_failure(workspace: Path, code: int, *arguments: object, message: str = "") -> str:
+    """Runs a command that must fail with exit code ``code`` and change no file."""
+    old_files = read_folder_bytes(workspace)
+    line = check_error_line(run_epoche(*arguments), code)
+    assert read_folder_bytes(workspace) == old_files, "a failed command must not change files"
+    assert re.search(message, line), line
+    return line

@@ -20,7 +20,7 @@ from stage_calls import (
     MAYORS,
     SHAPES,
     CommandResult,
-    check_error_line,
+    check_failure,
     check_usage_error,
     read_folder_bytes,
     run_epoche,
@@ -33,15 +33,6 @@ SH = "@prefix sh: <http://www.w3.org/ns/shacl#> . "
 CITY = "<https://epoche.example/mayors#City>"
 MAYOR = "https://epoche.example/mayors#mayor"
 HOSTILE = "\x1b[31m<script>\u202eevil\x07\x9b2J"
-
-
-def check_failure(workspace: Path, code: int, *arguments: object, message: str = "") -> str:
-    """Runs a command that must fail with exit code ``code`` and change no file."""
-    old_files = read_folder_bytes(workspace)
-    line = check_error_line(run_epoche(*arguments), code)
-    assert read_folder_bytes(workspace) == old_files, "a failed command must not change files"
-    assert re.search(message, line), line
-    return line
 
 
 def write_file(path: str, content: str | bytes) -> str:
@@ -144,6 +135,7 @@ def test_every_graph_command_names_the_bad_file(
 
 SHAPES_FILES = {
     "no targets": ("", 7, "no shape with a target"),
+    "a graph": ("<x:a> <x:b> <x:c> .", 7, r"no SHACL shapes.*\(s\.ttl\)\. .*--kg"),
     "syntax": (SH + "x", 8, r"s\.ttl:1:\d+\)\. Correct"),
     "unknown term": (
         SH + f"<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:maxCoun 3 .",
@@ -191,6 +183,12 @@ def test_unusable_shapes_are_reported(workspace: Path, case: str) -> None:
     content, code, message = SHAPES_FILES[case]
     file = write_file("s.ttl", content)
     check_failure(workspace, code, *CARDS_COMMAND, "--kg", GRAPH, "--shapes", file, message=message)
+
+
+@pytest.mark.parametrize("command", CARD_MAKING_COMMANDS, ids=lambda command: command[0])
+def test_shapes_given_as_graph_are_reported(workspace: Path, command: tuple[object, ...]) -> None:
+    message = r"has SHACL shapes and no facts .*--kg, and the SHACL file with --shapes"
+    check_failure(workspace, 5, *command, "--kg", SHAPES, "--shapes", SHAPES, message=message)
 
 
 @pytest.mark.parametrize("command", CARD_MAKING_COMMANDS, ids=lambda command: command[0])
@@ -315,6 +313,11 @@ def test_unusable_domain_file_is_reported(workspace: Path, case: str) -> None:
     check_failure(workspace, code, *CARDS_COMMAND, "--domain", file, message=message)
 
 
+def test_folder_without_a_domain_file_is_reported(workspace: Path) -> None:
+    message = r"the folder has no domain\.toml \(\.\)\. .*mayors, rivers"
+    check_failure(workspace, 10, *CARDS_COMMAND, "--domain", ".", message=message)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -396,6 +399,7 @@ def test_unknown_option_values_are_reported(workspace: Path) -> None:
     report = ("report", "--results", "kg.jsonl", "--metrics", "metrics.json", "--out", "r.html")
     check_failure(workspace, 10, *cards, "--regime", "owl", message="none, rdfs, owl-rl")
     check_failure(workspace, 10, *cards, "--kinds", "nonsense", message="nonsense.*functional")
+    check_failure(workspace, 10, *cards, "--kinds", "functonal", message='mean "functional"')
     check_failure(workspace, 10, *near_miss, "--strategy", "nonsense", message="sibling")
     check_failure(workspace, 10, *cards, "--pred-label", "mayor", message="Give one --pred")
     check_failure(workspace, 19, *report, "--formats", "pdf", message="html, csv, md, json")

@@ -18,7 +18,7 @@ from servers import behaviours
 from servers.scripted_server import ScriptedServer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage_calls import check_error_line, read_folder_bytes, run_epoche
+from stage_calls import check_error_line, check_failure, run_epoche
 
 from kg.base import errors
 
@@ -26,15 +26,6 @@ GARBAGE = bytes(range(256)) * 40
 # The card and result files of the workspace have twelve lines.
 TORN_LINE = r"last line is cut off \(bad\.jsonl:12\)\. .*again"
 REPORT_COMMAND = ("report", "--metrics", "metrics.json", "--out", "new.html", "--results")
-
-
-def check_failure(workspace: Path, code: int, *arguments: object, message: str = "") -> str:
-    """Runs a command that must fail with exit code ``code`` and change no file."""
-    old_files = read_folder_bytes(workspace)
-    line = check_error_line(run_epoche(*arguments), code)
-    assert read_folder_bytes(workspace) == old_files, "a failed command must not change files"
-    assert re.search(message, line), line
-    return line
 
 
 def list_commands_reading_cards(file: str) -> dict[str, tuple[object, ...]]:
@@ -83,6 +74,7 @@ CARD_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
     "10 MB line": (lambda text: b'{"id":"' + b"x" * 10**7 + b'"}\n', 12, r"bad\.jsonl:1\)\. See"),
     "endless line": (lambda text: b" " * (17 * 1024**2), 12, "longer than 16777216 bytes"),
     "garbage": (lambda text: GARBAGE, 12, "not JSON"),
+    "prose": (lambda text: "# Cards", 12, r"not JSON: .*bad\.jsonl:1\)\. Each .*the right file"),
 }
 """Test case → change of a valid card file, expected exit code, pattern of the message."""
 

@@ -65,7 +65,7 @@ class GraphSyntaxError(EpocheError):
 
 
 class EmptyGraphError(EpocheError):
-    """A graph file contains no triples."""
+    """A graph file contains no triples, or only shapes."""
 
     exit_code = 5
 

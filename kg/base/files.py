@@ -227,13 +227,15 @@ def iter_decoded_lines(
                     "JSON nested too deeply", where=where, hint=_format_hint(what)
                 ) from error
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                is_cut_off = not line.endswith(b"\n")
+                is_cut_off = line.lstrip().startswith(b"{") and not line.endswith(b"\n")
+                reason = str(error).removeprefix("JSON is malformed: ")
                 raise RecordError(
-                    "the last line is cut off" if is_cut_off else f"not JSON: {error}",
+                    "the last line is cut off" if is_cut_off else f"not JSON: {reason}",
                     where=where,
                     hint="Writing the file was interrupted; create it again."
                     if is_cut_off
-                    else "Each line must be one JSON object.",
+                    else f"Each {what} is one JSON object on one line; check that this is the "
+                    "right file.",
                 ) from error
             yield line_number, row
 

@@ -81,6 +81,12 @@ class Shapes:
                 if len(graph) > MAX_TRIPLES:
                     raise ShapesError(f"more than {MAX_TRIPLES} triples", where=str(path))
         shapes = cls._read_graph(graph, ", ".join(map(str, files)))
+        if len(graph) and not any(str(pred).startswith(SH) for pred in graph.predicates()):
+            raise MissingShapesError(
+                "no SHACL shapes, only other triples",
+                where=", ".join(map(str, files)),
+                hint="If this is the graph, give it with --kg, and a SHACL file with --shapes.",
+            )
         if not shapes.targeted_nodes:
             raise MissingShapesError(
                 "no shape with a target",
