@@ -169,7 +169,8 @@ def test_disabled_outputs_are_not_written(
         run_epoche("extract", "run", "--config", config_file, "--out", "o", "--no-report").code == 0
     )
     assert {path.name for path in (workspace / "o").iterdir()} == {
-        *("rows.jsonl", "samples.jsonl", "manifest.json", "metrics.json", "summary.txt")
+        *("replies.jsonl", "rows.jsonl", "samples.jsonl"),
+        *("manifest.json", "metrics.json", "summary.txt"),
     }
 
 

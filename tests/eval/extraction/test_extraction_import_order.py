@@ -7,7 +7,7 @@ from import_order import find_upward_imports, get_top_level_name, list_package_f
 import eval.extraction
 
 ORDER = (
-    *("settings", "record", "schemas", "matchers", "samples", "verdicts", "scorer", "row"),
+    *("settings", "view", "record", "schemas", "matchers", "samples", "verdicts", "scorer", "row"),
     *("metrics", "aggregate", "comparison_record", "comparison"),
     *("baseline", "config", "yaml_reader", "config_reader", "run_files", "manifest", "run_options"),
     *("prompt_builder", "model_extractor", "system_set", "row_builder", "summary", "outputs"),

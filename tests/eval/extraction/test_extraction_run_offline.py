@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
-from extraction_run_parts import read_output_files, read_rows, write_samples
+from extraction_run_parts import read_rows, write_samples
 from stage_calls import (
     check_error_line,
-    command_line,
-    limit_file_size,
     run_epoche,
-    run_process,
-    wait_for_condition,
 )
 
 from eval.extraction.samples.loader import load_samples, shipped_folder
@@ -81,32 +75,6 @@ def test_thousand_samples_take_less_than_20_megabytes(tmp_path: Path) -> None:
     assert size_of_1000_samples + sum(sizes.values()) < 20e6
 
 
-def test_two_runs_give_the_same_bytes_whatever_the_hash_seed(
-    reference: Path, tmp_path: Path
-) -> None:
-    data = shutil.copy(reference / "data.jsonl", tmp_path)
-    arguments = command_line(*make_offline_command(data, tmp_path / "out"))
-    result = run_process(arguments, tmp_path, PYTHONHASHSEED="4711")
-    assert result.code == 0, result.err
-    assert read_output_files(tmp_path / "out") == read_output_files(reference / "out")
-
-
-def test_limit_and_repeats_can_be_raised(reference: Path, tmp_path: Path) -> None:
-    data, out = shutil.copy(reference / "data.jsonl", tmp_path), tmp_path / "out"
-    assert run_epoche(*make_offline_command(data, out, "--limit", 5)).code == 0
-    assert len(read_rows(out)) == 5
-    result = run_epoche(*make_offline_command(data, out, "--limit", 9, "--repeat", 2))
-    assert result.code == 0, result.err
-    assert list(read_rows(out)) == [
-        (f"s{number:02}", "baseline", repeat) for number in range(9) for repeat in range(2)
-    ]
-    lower_limit = run_epoche(*make_offline_command(data, out, "--limit", 8, "--repeat", 2))
-    assert "more than --limit 8" in check_error_line(lower_limit, 14)
-    result = run_epoche(*make_offline_command(data, out, "--overwrite"))
-    assert result.code == 0
-    assert read_output_files(out) == read_output_files(reference / "out")
-
-
 def test_random_sample_depends_only_on_the_seed(reference: Path, tmp_path: Path) -> None:
     data = reference / "data.jsonl"
     row_keys = []
@@ -130,88 +98,7 @@ def test_malformed_rows_are_skipped_with_a_note_or_refused(tmp_path: Path) -> No
     check_error_line(run_epoche(*make_offline_command(data, tmp_path / "strict", "--strict")), 12)
 
 
-@pytest.mark.parametrize(
-    ("stop_signal", "exit_code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)]
-)
-def test_interrupted_run_resumes_to_the_same_bytes(
-    tmp_path: Path, stop_signal: signal.Signals, exit_code: int
-) -> None:
-    data, out = write_samples(tmp_path, LARGE_SAMPLE_COUNT), tmp_path / "out"
-    rows = out / "rows.jsonl"
-    with subprocess.Popen(
-        command_line(*make_offline_command(data, out)),
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
-        wait_for_condition(lambda: rows.exists() and rows.read_bytes().count(b"\n") >= 60, process)
-        process.send_signal(stop_signal)
-        _, stderr = process.communicate(timeout=60)
-    assert process.returncode == exit_code, stderr
-    complete_lines = [
-        line for line in rows.read_bytes().splitlines(keepends=True) if line[-1:] == b"\n"
-    ]
-    assert 60 <= len(complete_lines) < LARGE_SAMPLE_COUNT
-    assert not (out / "metrics.json").exists(), "an incomplete run should have no final outputs"
-    if stop_signal == signal.SIGINT:
-        manifest = json.loads((out / "manifest.json").read_bytes())
-        assert manifest["status"] == "interrupted"
-        assert sum(manifest["counts"].values()) == len(complete_lines)
-    with rows.open("ab") as handle:
-        handle.write(b'{"id": "torn')
-    assert run_epoche(*make_offline_command(data, out)).code == 0
-    uninterrupted_out = tmp_path / "uninterrupted"
-    assert run_epoche(*make_offline_command(data, uninterrupted_out)).code == 0
-    assert read_output_files(out) == read_output_files(uninterrupted_out)
-
-
-def test_a_full_disk_loses_no_row(reference: Path, tmp_path: Path) -> None:
-    data, out = shutil.copy(reference / "data.jsonl", tmp_path), tmp_path / "out"
-    # The limit on file size stands for a full disk; not all rows fit into 30,000 bytes.
-    result = run_process(
-        limit_file_size(command_line(*make_offline_command(data, out)), 30_000), tmp_path
-    )
-    check_error_line(result, 15)
-    journal = (out / "rows.jsonl").read_bytes()
-    assert journal.endswith(b"\n")
-    assert 0 < journal.count(b"\n") < SAMPLE_COUNT
-    assert run_epoche(*make_offline_command(data, out)).code == 0
-    assert read_output_files(out) == read_output_files(reference / "out")
-
-
-@pytest.mark.parametrize(
-    ("damage", "exit_code", "message"),
-    [
-        (lambda text: text.replace('"id":"s03"', '"id":"x"', 1), 12, "does not belong to this run"),
-        (lambda text: "no json\n" + text, 12, "rows.jsonl:1"),
-        (lambda text: text + text.splitlines()[0] + "\n", 13, "answered twice"),
-    ],
-)
-def test_rows_of_another_run_are_left_unchanged(
-    reference: Path, tmp_path: Path, damage: object, exit_code: int, message: str
-) -> None:
-    shutil.copytree(reference, tmp_path / "copy")
-    rows = tmp_path / "copy" / "out" / "rows.jsonl"
-    assert callable(damage)
-    rows.write_text(damage(rows.read_text()))
-    old_bytes = rows.read_bytes()
-    result = run_epoche(
-        *make_offline_command(tmp_path / "copy" / "data.jsonl", tmp_path / "copy" / "out")
-    )
-    assert message in check_error_line(result, exit_code)
-    assert rows.read_bytes() == old_bytes
-
-
 def test_protected_files_are_not_overwritten(reference: Path, tmp_path: Path) -> None:
-    data, out = shutil.copy(reference / "data.jsonl", tmp_path), tmp_path / "out"
+    data = shutil.copy(reference / "data.jsonl", tmp_path)
     Path(data).rename(tmp_path / "rows.jsonl")
     check_error_line(run_epoche(*make_offline_command(tmp_path / "rows.jsonl", tmp_path)), 15)
-    shutil.copytree(reference / "out", out)
-    data = reference / "data.jsonl"
-    assert "--no-resume" in check_error_line(
-        run_epoche(*make_offline_command(data, out, "--no-resume")), 15
-    )
-    (out / "manifest.json").unlink()
-    assert "manifest.json is missing" in check_error_line(
-        run_epoche(*make_offline_command(data, out)), 12
-    )

@@ -17,8 +17,10 @@ from typer.testing import CliRunner
 from epoche.cli import app
 from eval.extraction.metrics.quality_score import compute_sample_metrics
 from eval.extraction.row import ExtractionRow, read_rows
+from eval.extraction.row_builder import build_row
 from eval.extraction.samples.loader import load_samples
 from eval.extraction.samples.sample import Sample
+from eval.extraction.settings import DEFAULT_MATCHING
 from eval.extraction.toolkit.graph_triples import (
     Triple,
     TripleNormaliser,
@@ -27,7 +29,6 @@ from eval.extraction.toolkit.graph_triples import (
     samples_from_chunks,
     samples_from_graph,
 )
-from eval.extraction.toolkit.predictions import Prediction, score_predictions
 from eval.extraction.toolkit.scored_folder import ScoredRunInfo, write_scored_run
 from eval.extraction.toolkit.skn_content import (
     GOLD_FILE,
@@ -38,6 +39,7 @@ from eval.extraction.toolkit.skn_content import (
 )
 from eval.extraction.toolkit.triple_proposals import ProposalRow, build_predictions
 from eval.extraction.toolkit.triple_reader import extract_triples
+from eval.harness.reply import Reply
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import parse_content, to_plain_values, write_content
@@ -113,9 +115,10 @@ def make_skn_row(id_: str, extraction: Extraction | None, **other_fields: Any) -
 
 
 def score_own_predictions(
-    samples: Sequence[Sample], predictions: Sequence[Prediction]
+    samples: Sequence[Sample], predictions: Sequence[Reply]
 ) -> list[ExtractionRow]:
-    return list(score_predictions(samples, predictions))
+    samples_by_id = {sample.id: sample for sample in samples}
+    return [build_row(samples_by_id[reply.id], reply, DEFAULT_MATCHING) for reply in predictions]
 
 
 # ---- the gold documents --------------------------------------------------------------------------
@@ -187,7 +190,7 @@ def test_notation_does_not_change_the_conversion(name: str, gold: list[Sample]) 
         prediction = predictions[sample.id]
         reading = parse_content(prediction.raw, PIPELINES[name], strict=True)
         assert reading.content is not None
-        assert content_to_json(reading.content) == prediction.predicted
+        assert content_to_json(reading.content) == prediction.value
 
 
 def test_perfect_extraction_misses_only_unsupported_fields(gold: list[Sample]) -> None:
@@ -295,7 +298,7 @@ def test_triples_are_scored_by_field(rivers: KnowledgeBase) -> None:
     expected = sample.expected["triples"]
     assert {"subject": "Rhine", "predicate": "mouth", "object": "North Sea"} in expected
     changed_triples = [{**expected[0], "object": "Nowhere"}, *reversed(expected[1:])]
-    predicted = Prediction(id=sample.id, system="x", predicted={"triples": changed_triples})
+    predicted = Reply(id=sample.id, system="x", value={"triples": changed_triples})
     (row,) = score_own_predictions([sample], [predicted])
     tally = row.score.tally
     assert (tally.expected, tally.predicted) == (3 * len(expected), 3 * len(expected))
@@ -321,7 +324,7 @@ def test_fact_and_its_inverse_are_equal(rivers: KnowledgeBase) -> None:
         (prediction,) = extract_triples(
             [msgspec.structs.replace(sample, text=text)], rivers, lambda _done: None
         )
-        assert prediction.predicted == expected, text
+        assert prediction.value == expected, text
     inverse_sample = msgspec.structs.replace(
         sample,
         expected={
@@ -406,8 +409,8 @@ def test_proposals_and_licensed_proposals_are_separate_systems(rivers: Knowledge
     known_triple = {"subject": "Rhine", "predicate": "mouth", "object": "North Sea"}
     new_triple = {"subject": "Aue", "predicate": "mouth", "object": "North Sea"}
     assert (proposed.system, licensed.system) == ("proposed", "licensed")
-    assert licensed.predicted == {"triples": [known_triple, new_triple]}
-    assert len(proposed.predicted["triples"]) == 4
+    assert licensed.value == {"triples": [known_triple, new_triple]}
+    assert len(proposed.value["triples"]) == 4
     counts = count_whole_triples([sample], [proposed, licensed])
     assert [(count.right, count.predicted) for count in counts.values()] == [(1, 4), (1, 2)]
     with pytest.raises(RecordError, match="no proposal belongs to a chunk"):
@@ -421,7 +424,7 @@ def test_folder_is_only_replaced_with_overwrite(tmp_path: Path, gold: list[Sampl
     run_info = ScoredRunInfo(dataset="gold", extractors={}, offline=True, resamples=100)
     predictions = list(predictions_from_rules(gold, ["skn"]))
     assert write_scored_run(tmp_path, gold, predictions, run_info).counts["OK"] == 12
-    with pytest.raises(WriteError, match="holds a run already"):
+    with pytest.raises(WriteError, match="contains a run already"):
         write_scored_run(tmp_path, gold, predictions, run_info)
     with pytest.raises(RecordError, match="nothing to score"):
         write_scored_run(tmp_path / "none", gold, [], run_info)

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
+from benchmark_runs import COMMANDS, LIMIT, read_folder, run_benchmark
 from stage_calls import CommandResult, run_epoche
 
 from eval.benchmarks import find_benchmark, list_benchmarks
 from eval.harness.reply import REPLIES
-
-COMMANDS = {
-    "extraction": ["extract", "run", "--offline", "--resamples", 100, "--no-report"],
-    "synthlink": ["synthlink", "run", "--system", "graph_walk", "--no-score"],
-}
-"""How each benchmark is run without a model."""
-LIMIT = 5
-TIMES = ("started", "ended")
-
-every_benchmark = pytest.mark.parametrize("name", COMMANDS)
-
-
-def run_benchmark(name: str, out: Path, *flags: object) -> CommandResult:
-    return run_epoche(*COMMANDS[name], "--limit", LIMIT, "--out", out, *flags)
-
-
-def read_folder(folder: Path) -> dict[str, Any]:
-    """Reads all files of a run folder; manifests as JSON without the times."""
-    contents: dict[str, Any] = {}
-    for path in sorted(folder.iterdir()):
-        contents[path.name] = path.read_bytes()
-        if path.name == find_benchmark(folder).manifest_file:
-            manifest = json.loads(path.read_bytes())
-            contents[path.name] = {key: manifest[key] for key in manifest if key not in TIMES}
-    return contents
 
 
 @pytest.fixture(scope="module", params=COMMANDS)

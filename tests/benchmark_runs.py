@@ -1,0 +1,68 @@
+"""Small runs of every benchmark that writes a run folder, for the tests that all of them share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from stage_calls import CommandResult, run_epoche
+
+from eval.benchmarks import find_benchmark
+
+COMMANDS: dict[str, list[object]] = {
+    "extraction": ["extract", "run", "--offline", "--resamples", 100, "--no-report"],
+    "synthlink": [
+        *("synthlink", "run", "--system", "graph_walk"),
+        "--no-score",
+        "--concurrency",
+        1,
+    ],
+}
+"""How each benchmark is run without a model."""
+LIMIT = 5
+CHANGING_KEYS = ("started", "ended", "resumed")
+"""Keys of a manifest that differ between two runs of the same kind."""
+
+_SLOW_JOURNAL = """
+import sys, time
+DELAY = float(sys.argv.pop(1))
+import eval.harness.journal as journal
+append = journal.Journal.append
+def append_slowly(self, *row):
+    append(self, *row)
+    time.sleep(DELAY)
+journal.Journal.append = append_slowly
+from epoche.cli import main
+sys.argv = ["epoche", *sys.argv[1:]]
+main()
+"""
+
+
+def make_command(name: str, out: Path, *flags: object) -> list[str]:
+    """Returns the arguments of a run of a few items; later flags take precedence."""
+    return [str(part) for part in (*COMMANDS[name], "--limit", LIMIT, "--out", out, *flags)]
+
+
+def run_benchmark(name: str, out: Path, *flags: object) -> CommandResult:
+    """Runs a benchmark in this process."""
+    return run_epoche(*make_command(name, out, *flags))
+
+
+def slow_command_line(arguments: list[str], delay_s: float = 0.2) -> list[str]:
+    """Makes a command line that waits after every journaled line, so that it can be stopped."""
+    return [sys.executable, "-c", _SLOW_JOURNAL, str(delay_s), *arguments]
+
+
+def read_folder(folder: Path) -> dict[str, Any]:
+    """Reads all files of a run folder; the manifest as JSON without ``CHANGING_KEYS``."""
+    contents: dict[str, Any] = {}
+    for path in sorted(folder.iterdir()):
+        contents[path.name] = path.read_bytes()
+        if path.name == find_benchmark(folder).manifest_file:
+            manifest = json.loads(path.read_bytes())
+            contents[path.name] = {
+                key: manifest[key] for key in manifest if key not in CHANGING_KEYS
+            }
+    return contents

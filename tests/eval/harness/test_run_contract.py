@@ -1,0 +1,198 @@
+"""Tests what every benchmark promises of a run: resuming, repeats, damaged files, full disks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from benchmark_runs import COMMANDS, LIMIT, make_command, read_folder, run_benchmark
+from benchmark_runs import slow_command_line as make_slow
+from stage_calls import (
+    check_error_line,
+    command_line,
+    limit_file_size,
+    run_process,
+    wait_for_condition,
+)
+
+from eval.benchmarks import find_benchmark
+from eval.harness.reply import REPLIES
+
+# Exit codes in these tests: 12 invalid record, 13 duplicate id, 14 mismatch with the earlier run,
+# 15 file cannot be written, 130 interrupted by SIGINT, 143 by SIGTERM.
+
+every_benchmark = pytest.mark.parametrize("name", COMMANDS)
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an uninterrupted run."""
+    folder = tmp_path_factory.mktemp(request.param) / "whole"
+    done = run_benchmark(request.param, folder)
+    assert done.code == 0, done.err
+    return folder
+
+
+@pytest.fixture
+def name(whole: Path) -> str:
+    """The benchmark of the run ``whole``."""
+    return find_benchmark(whole).name
+
+
+def count_lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+@pytest.mark.parametrize(
+    ("stop_signal", "code", "n_lines"),
+    [
+        (signal.SIGKILL, -signal.SIGKILL, 1),
+        (signal.SIGKILL, -signal.SIGKILL, 3),
+        (signal.SIGINT, 130, 2),
+        (signal.SIGTERM, 143, 2),
+    ],
+)
+def test_an_interrupted_run_resumes_to_the_same_bytes(
+    whole: Path,
+    name: str,
+    tmp_path: Path,
+    stop_signal: signal.Signals,
+    code: int,
+    n_lines: int,
+) -> None:
+    out = tmp_path / "whole"
+    with subprocess.Popen(
+        make_slow(make_command(name, out)),
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:
+        wait_for_condition(lambda: count_lines(out / REPLIES) >= n_lines, process)
+        process.send_signal(stop_signal)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == code, stderr
+    n_replies = count_lines(out / REPLIES)
+    assert n_lines <= n_replies < count_lines(whole / REPLIES)
+    outputs = find_benchmark(whole).output_files
+    assert not [file for file in outputs if (out / file).exists()], "outputs of unfinished rows"
+    if stop_signal == signal.SIGINT:
+        manifest = json.loads((out / find_benchmark(whole).manifest_file).read_bytes())
+        assert manifest["status"] == "interrupted"
+        assert sum(manifest["counts"].values()) == n_replies
+    with (out / REPLIES).open("ab") as handle:
+        handle.write(b'{"id": "torn')
+    done = run_benchmark(name, out)
+    assert done.code == 0, done.err
+    assert read_folder(out) == read_folder(whole)
+
+
+def test_an_interrupted_run_is_killed_at_every_reply(
+    whole: Path, name: str, tmp_path: Path
+) -> None:
+    """Keeps each number of first lines of the journal, as ``kill -9`` would leave it."""
+    lines = (whole / REPLIES).read_bytes().splitlines(keepends=True)
+    for n_lines in range(1, len(lines)):
+        out = tmp_path / str(n_lines) / "whole"
+        shutil.copytree(whole, out)
+        benchmark = find_benchmark(whole)
+        (out / REPLIES).write_bytes(b"".join(reversed(lines[-n_lines:])) + b'{"id"')
+        for file in (benchmark.rows_file, *benchmark.output_files):
+            (out / file).unlink(missing_ok=True)
+        done = run_benchmark(name, out)
+        assert done.code == 0, done.err
+        assert read_folder(out) == read_folder(whole)
+
+
+def test_a_full_disk_loses_no_reply(whole: Path, name: str, tmp_path: Path) -> None:
+    out = tmp_path / "whole"
+    # The limit on file size stands for a full disk: not all replies fit.
+    max_bytes = (whole / REPLIES).stat().st_size * 2 // 3
+    arguments = command_line(*make_command(name, out))
+    check_error_line(run_process(limit_file_size(arguments, max_bytes), tmp_path), 15)
+    journal = (out / REPLIES).read_bytes()
+    assert journal == b"" or journal.endswith(b"\n")
+    assert count_lines(out / REPLIES) < count_lines(whole / REPLIES)
+    assert run_benchmark(name, out).code == 0
+    assert read_folder(out) == read_folder(whole)
+
+
+def test_two_runs_give_the_same_bytes_whatever_the_hash_seed(
+    whole: Path, name: str, tmp_path: Path
+) -> None:
+    arguments = command_line(*make_command(name, tmp_path / "whole"))
+    result = run_process(arguments, tmp_path, PYTHONHASHSEED="4711")
+    assert result.code == 0, result.err
+    assert read_folder(tmp_path / "whole") == read_folder(whole)
+
+
+def test_limit_and_repeats_can_be_raised(whole: Path, name: str, tmp_path: Path) -> None:
+    out, direct = tmp_path / "a" / "whole", tmp_path / "b" / "whole"
+    assert run_benchmark(name, out, "--limit", 2).code == 0
+    done = run_benchmark(name, out, "--repeat", 2)
+    assert done.code == 0, done.err
+    assert run_benchmark(name, direct, "--repeat", 2).code == 0
+    assert read_folder(out) == read_folder(direct)
+    assert count_lines(out / REPLIES) == 2 * count_lines(whole / REPLIES)
+    lower = run_benchmark(name, out, "--limit", LIMIT - 1, "--repeat", 2)
+    assert f"more than --limit {LIMIT - 1}" in check_error_line(lower, 14)
+    assert "more than --repeat 1" in check_error_line(run_benchmark(name, out), 14)
+    assert run_benchmark(name, out, "--overwrite").code == 0
+    assert read_folder(out) == read_folder(whole)
+
+
+def _rename_item(text: str) -> str:
+    first = json.loads(text.splitlines()[0])["id"]
+    return text.replace(f'"id":"{first}"', '"id":"x"', 1)
+
+
+@pytest.mark.parametrize(
+    ("damage", "exit_code", "message"),
+    [
+        (_rename_item, 12, "does not belong to this run"),
+        (lambda text: "no json\n" + text, 12, f"{REPLIES}:1"),
+        (lambda text: "[" * 100_000 + "\n" + text, 12, f"{REPLIES}:1"),
+        (lambda text: text + text.splitlines()[0] + "\n", 13, "answered twice"),
+    ],
+)
+def test_a_damaged_journal_is_left_unchanged(
+    whole: Path,
+    name: str,
+    tmp_path: Path,
+    damage: Callable[[str], str],
+    exit_code: int,
+    message: str,
+) -> None:
+    out = tmp_path / "whole"
+    shutil.copytree(whole, out)
+    (out / REPLIES).write_text(damage((whole / REPLIES).read_text()))
+    before = read_folder(out)
+    assert message in check_error_line(run_benchmark(name, out), exit_code)
+    assert read_folder(out) == before
+
+
+def test_a_finished_run_is_protected(whole: Path, name: str, tmp_path: Path) -> None:
+    out = tmp_path / "whole"
+    shutil.copytree(whole, out)
+    assert "--no-resume" in check_error_line(run_benchmark(name, out, "--no-resume"), 15)
+    (out / find_benchmark(whole).manifest_file).unlink()
+    assert "is missing" in check_error_line(run_benchmark(name, out), 12)
+    assert (out / REPLIES).read_bytes() == (whole / REPLIES).read_bytes()
+
+
+def test_a_run_that_is_being_written_is_locked(whole: Path, name: str, tmp_path: Path) -> None:
+    out = tmp_path / "whole"
+    with subprocess.Popen(
+        make_slow(make_command(name, out), 10),
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        wait_for_condition(lambda: count_lines(out / REPLIES) >= 1, process)
+        refused = run_benchmark(name, out)
+        process.kill()
+    assert "another run is writing" in check_error_line(refused, 15)
