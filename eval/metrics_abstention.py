@@ -1,23 +1,29 @@
-"""Computes the abstention metrics of result files: ``epoche metrics``, or this file as a script."""
+"""Computes metrics of cards and of other runs: ``epoche metrics``, or this file as a script."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eval.metrics.measurement import ResamplingPlan
 from kg.base.console import print_text, run_script
 from kg.base.options import (
     CheckedCards,
     Confidence,
-    MoreResultFiles,
+    MoreRunPaths,
     Resamples,
     ResampleSeed,
-    ResultFiles,
+    RunPaths,
     SkipOtherCards,
 )
+from kg.words.plain_text import to_one_line
+
+if TYPE_CHECKING:
+    from eval.metrics.record import PolicyName
 
 
 class PolicyChoice(StrEnum):
@@ -27,18 +33,27 @@ class PolicyChoice(StrEnum):
     published = "published"
     both = "both"
 
+    def select(self, policies: Sequence[PolicyName]) -> tuple[PolicyName, ...]:
+        """Selects one of the policies, or both."""
+        return tuple(name for name in policies if self.value in (name, "both"))
+
 
 def main(
-    results: ResultFiles,
-    more_results: MoreResultFiles = None,
-    out: Annotated[Path, typer.Option(help="Where the metrics go (JSON).")] = Path(
-        "results/metrics.json"
-    ),
+    runs: RunPaths = None,
+    results: MoreRunPaths = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the metrics go (JSON).",
+            show_default="for cards results/metrics.json; run folders: nowhere",
+        ),
+    ] = None,
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
     policy: Annotated[
-        PolicyChoice, typer.Option(help="What counts as an answer and as an abstention.")
-    ] = PolicyChoice.both,
+        PolicyChoice | None,
+        typer.Option(help="What counts as an answer and as an abstention.", show_default="both"),
+    ] = None,
     resamples: Resamples = 2000,
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
@@ -49,25 +64,42 @@ def main(
         bool, typer.Option("--verbose", "-v", help="Print all tables, not only a summary.")
     ] = False,
 ) -> None:
-    """Computes the abstention metrics (AP, CVRR, FAR-NE, LA, …), with intervals and controls.
+    """Computes metrics with intervals: of cards (AP, CVRR, FAR-NE, LA, …), or of run folders.
 
-    All results must be about the same cards. Writes one JSON file; docs/metrics.md defines each
-    metric and number in it.
+    Results of cards must be about the same cards, and run folders must be of one benchmark and of
+    the same data. Writes one JSON file; docs/metrics.md defines each metric and number in it.
     """
     from eval.card_check import read_checked_results
     from eval.metrics.abstention import POLICIES
     from eval.metrics.console import render_summary, render_tables
     from eval.metrics.report import measure
     from eval.metrics.samples import Plan
+    from eval.run_files import find_result_files
+    from eval.run_measurement import refuse_card_options, select_run_folders
     from kg.base.files import check_output, write_json_atomic
 
-    files = [*results, *(more_results or ())]
+    # A shell expands `--results *.jsonl` to one option, followed by arguments.
+    paths = [*(results or ()), *(runs or ())]
+    if not paths:
+        raise typer.BadParameter("give at least one result file or run folder")
+    if folders := select_run_folders(paths, where="epoche metrics"):
+        refuse_card_options(
+            folders[0],
+            cards=cards,
+            skip_other_cards=skip_other_cards or None,
+            policy=policy,
+            common=common or None,
+        )
+        _measure_runs(folders, out, ResamplingPlan(resamples, seed, confidence), verbose=verbose)
+        return
+    out = out or Path("results/metrics.json")
+    files = find_result_files(paths)
     check_output(out, [*files, *(cards or ())])
     observations = read_checked_results(
         files, cards or (), skip_other_cards=skip_other_cards, common=common
     )
     plan = Plan(
-        policies=tuple(name for name in POLICIES if policy.value in (name, "both")),
+        policies=(policy or PolicyChoice.both).select(POLICIES),
         resamples=resamples,
         seed=seed,
         confidence=confidence,
@@ -84,6 +116,31 @@ def main(
         for line in render_summary(report):
             print_text(line)
     print_text(f"{len(observations.systems_under_test)} systems on {report.n_cards} cards → {out}")
+
+
+def _measure_runs(
+    folders: Sequence[Path], out: Path | None, plan: ResamplingPlan, *, verbose: bool
+) -> None:
+    """Prints the metrics of run folders, and writes them if there is an output file."""
+    from eval.metrics.run_report import build_metrics
+    from eval.metrics.run_text import render_metrics
+    from eval.run_measurement import list_folder_files, measure_folders
+    from kg.base.files import check_output, write_json_atomic
+
+    if out is not None:
+        check_output(out, list_folder_files(folders))
+    measurement = measure_folders(folders, plan)
+    report = build_metrics(measurement)
+    if out is not None:
+        write_json_atomic(out, report)
+    runs = measurement.runs
+    for line in render_metrics(report, tuple(runs.metrics) if verbose else runs.headline):
+        print_text(line)
+    for note in report.notes:
+        print_text(f"note: {to_one_line(note)}")
+    print_text(report.signature)
+    written = "" if out is None else f" → {out}"
+    print_text(f"{len(runs.systems)} systems on {runs.n_items:,} {runs.noun}s{written}")
 
 
 if __name__ == "__main__":

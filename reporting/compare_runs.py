@@ -1,28 +1,32 @@
-"""Compares runs on the same cards: ``epoche compare``, or this file as a script."""
+"""Compares systems on the same cards or items: ``epoche compare``, or this file as a script."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from eval.metrics.measurement import ResamplingPlan
 from eval.metrics_abstention import PolicyChoice
 from kg.base.console import print_text, run_script
 from kg.base.errors import CardSetMismatchError, SystemNotFoundError
-from kg.base.options import CheckedCards, Confidence, Resamples, ResampleSeed, SkipOtherCards
+from kg.base.options import (
+    CheckedCards,
+    Confidence,
+    MoreRunPaths,
+    Resamples,
+    ResampleSeed,
+    RunPaths,
+    SkipOtherCards,
+)
 from kg.words.plain_text import to_one_line
 
 
 def main(
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[RUN]...", help="Result files (JSONL) or run folders."),
-    ] = None,
-    results: Annotated[
-        list[Path] | None,
-        typer.Option(help="Result files or run folders, given as a flag; repeatable."),
-    ] = None,
+    runs: RunPaths = None,
+    results: MoreRunPaths = None,
     out: Annotated[
         Path, typer.Option(help="The comparison (JSON); Markdown is written next to it.")
     ] = Path("results/comparison.json"),
@@ -34,23 +38,28 @@ def main(
         typer.Option(help="Compare every system with this one, instead of all pairs."),
     ] = None,
     policy: Annotated[
-        PolicyChoice, typer.Option(help="What counts as an answer and what as an abstention.")
-    ] = PolicyChoice.licensed,
+        PolicyChoice | None,
+        typer.Option(
+            help="What counts as an answer and what as an abstention.", show_default="licensed"
+        ),
+    ] = None,
     resamples: Resamples = 2000,
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
     common: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            help="Compare on the cards that every system answered, or fail if one misses a card."
+            help="Compare on the cards that every system answered, or fail if one misses a card.",
+            show_default="common",
         ),
-    ] = True,
+    ] = None,
 ) -> None:
-    """Compares systems pairwise on the same cards, and tests the differences.
+    """Compares systems pairwise on the same cards or items, and tests the differences.
 
     Metrics that are 0 or 1 per card are tested with the exact McNemar test. Differences have
     cluster bootstrap intervals, and p-values are corrected by Holm's method over all pairs. If two
-    files have a system of the same name, the file's name is added to it.
+    runs have a system of the same name, the run's name is added to it; of run folders, only these
+    systems are then compared, unless --baseline names another.
     """
     from eval.card_check import read_checked_results
     from eval.comparison.report import compare_runs
@@ -58,12 +67,25 @@ def main(
     from eval.metrics.abstention import POLICIES
     from eval.metrics.samples import Plan
     from eval.run_files import find_result_files
+    from eval.run_measurement import refuse_card_options, select_run_folders
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
     from reporting.comparison_page import render_comparison
 
-    files = find_result_files([*(runs or ()), *(results or ())])
-    if not files:
+    paths = [*(runs or ()), *(results or ())]
+    if not paths:
         raise typer.BadParameter("give at least one result file or run folder")
+    if folders := select_run_folders(paths, where="epoche compare"):
+        refuse_card_options(
+            folders[0],
+            cards=cards,
+            skip_other_cards=skip_other_cards or None,
+            policy=policy,
+            common=common,
+        )
+        run_plan = ResamplingPlan(resamples, seed, confidence)
+        _compare_folders(folders, out, run_plan, baseline=baseline, html=html)
+        return
+    files = find_result_files(paths)
     inputs = [*files, *(cards or ())]
     check_output(out, inputs)
     pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
@@ -73,7 +95,7 @@ def main(
         files,
         cards or (),
         skip_other_cards=skip_other_cards,
-        common=common,
+        common=common is not False,
         distinguish_equal_names=True,
     )
     if len(observations.preds) < 2:
@@ -89,7 +111,7 @@ def main(
             hint=f"Use one of {', '.join(observations.preds)}.",
         )
     plan = Plan(
-        policies=tuple(name for name in POLICIES if policy.value in (name, "both")),
+        policies=(policy or PolicyChoice.licensed).select(POLICIES),
         resamples=resamples,
         seed=seed,
         confidence=confidence,
@@ -109,6 +131,47 @@ def main(
         print_text(f"note: {to_one_line(note)}")
     output_paths = ", ".join(str(path) for path in contents)
     print_text(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {output_paths}")
+
+
+def _compare_folders(
+    folders: Sequence[Path], out: Path, plan: ResamplingPlan, *, baseline: str | None, html: bool
+) -> None:
+    """Compares the systems of run folders, writes the comparison and prints the headline."""
+    from eval.metrics.run_pairs import choose_pairs
+    from eval.metrics.run_report import build_comparison
+    from eval.metrics.run_text import render_comparisons
+    from eval.run_measurement import list_folder_files, measure_folders
+    from kg.base.files import check_output, to_json_bytes, write_files_atomic
+    from reporting.benchmark_sections.page import render_page
+    from reporting.benchmark_sections.section import PAGE_LEVEL
+    from reporting.run_section import build_comparison_section
+
+    made_from = list_folder_files(folders)
+    pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
+    check_output(out, made_from)
+    for page in pages.values():
+        check_output(page, [out, *made_from])
+    measurement = measure_folders(folders, plan)
+    report = build_comparison(measurement, choose_pairs(measurement.runs, baseline))
+    section = build_comparison_section(measurement, report, made_from)
+    contents = {
+        out: to_json_bytes(report, indent=2) + b"\n",
+        pages[".md"]: section.markdown_at(PAGE_LEVEL).encode(),
+    }
+    if html:
+        page_text = render_page(section, beside=[out.name, pages[".md"].name])
+        contents[pages[".html"]] = page_text.encode()
+    write_files_atomic(contents)
+    runs = measurement.runs
+    headline = [name for name in runs.headline if name in report.higher_is_better]
+    for line in render_comparisons(report, headline):
+        print_text(line)
+    for note in report.notes:
+        print_text(f"note: {to_one_line(note)}")
+    output_paths = ", ".join(str(path) for path in contents)
+    print_text(
+        f"{len(report.comparisons)} comparisons on {runs.n_items:,} {runs.noun}s → {output_paths}"
+    )
 
 
 if __name__ == "__main__":

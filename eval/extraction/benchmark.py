@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from eval.extraction.run_files import MANIFEST, OUTPUT_FILES, SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.view import read_extraction
 from eval.harness.benchmark import Benchmark
+from eval.metrics.measurement import Measurement, ResamplingPlan
 
 
 def _read_items(folder: Path, manifest: ExtractionManifest) -> list[Sample]:
@@ -24,6 +26,12 @@ def _write_outputs(folder: Path) -> None:
     from eval.extraction.outputs import write_outputs
 
     write_outputs(folder)
+
+
+def _measure(folders: Sequence[Path], plan: ResamplingPlan) -> Measurement:
+    from eval.extraction.measurement import measure_runs
+
+    return measure_runs(folders, plan)
 
 
 EXTRACTION: Final = Benchmark(
@@ -43,4 +51,5 @@ EXTRACTION: Final = Benchmark(
     item_files=(SAMPLES,),
     output_files=OUTPUT_FILES,
     write_outputs=_write_outputs,
+    measure=_measure,
 )

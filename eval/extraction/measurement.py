@@ -34,7 +34,7 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
-from eval.metrics.run_set import hash_items
+from eval.metrics.run_set import hash_items, list_systems
 from eval.stats.bootstrap import round_significant
 
 _COMPARED_AS: Final[dict[str, ComparedMetric]] = {
@@ -104,7 +104,7 @@ class ExtractionMeasurement(Measurement):
         runs = MeasuredRuns(
             benchmark="extraction",
             noun=NOUN,
-            systems=run_set.systems,
+            systems=list_systems([run.system_names for run in run_set.runs]),
             n_items=len(run_set.samples),
             n_left_out=run_set.n_left_out,
             metrics=_METRICS,

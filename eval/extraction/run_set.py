@@ -104,11 +104,6 @@ class RunSet:
     n_left_out: int
     repeats: int
 
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of all systems."""
-        return tuple(name for run in self.runs for name in run.system_names.values())
-
     def iter_rows(self, sample_ids: Collection[str] | None = None) -> Iterator[ExtractionRow]:
         """Yields the rows of some shared samples, by default of all, up to ``repeats``."""
         wanted = frozenset(self.samples)

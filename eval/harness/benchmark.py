@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.grid import RowKey
 from eval.harness.reply import Reply, Vote
+from eval.metrics.measurement import Measurement, ResamplingPlan
 
 
 class HasId(Protocol):
@@ -50,7 +51,8 @@ class Benchmark(Generic[Item, Row, Manifest]):
         item_files: names of files with one line per item that was asked.
         output_files: names of the files derived from the rows.
         write_outputs: writes the files derived from the rows, given the folder.
-        measure: computes the metrics of runs, given their folders; None if there are none.
+        measure: measures runs, given their folders and how items are resampled; None if the
+            benchmark has no metrics.
     """
 
     name: str
@@ -69,4 +71,4 @@ class Benchmark(Generic[Item, Row, Manifest]):
     item_files: Sequence[str] = ()
     output_files: Sequence[str]
     write_outputs: Callable[[Path], object]
-    measure: Callable[..., Any] | None = None
+    measure: Callable[[Sequence[Path], ResamplingPlan], Measurement] | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eval.metrics.abstention import COMPANION_METRICS, HEADLINE_METRICS
 from eval.metrics.record import ControlWin, MetricsReport, MetricValue, PolicyReport, SystemReport
 from eval.result import PREDS
+from eval.stats.estimates import Estimate
 from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def format_value(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def format_with_interval(value: MetricValue) -> str:
+def format_with_interval(value: MetricValue | Estimate) -> str:
     """Formats a value as ``0.912 [0.880, 0.941]``, with bounds over unusable replies if any."""
     text = format_value(value.value)
     if value.low is not None and value.high is not None:

@@ -54,6 +54,22 @@ SystemPair = tuple[str, str]
 """Candidate and baseline."""
 
 
+@dataclass(frozen=True)
+class MeasuredSystem:
+    """A system of one of the measured runs.
+
+    Attributes:
+        name: name among all runs. A name that occurs in several runs is followed by ``@`` and the
+            run's folder.
+        own_name: name in its run.
+        run: number of the run, from 0.
+    """
+
+    name: str
+    own_name: str
+    run: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class MeasuredRuns:
     """What is measured.
@@ -61,8 +77,7 @@ class MeasuredRuns:
     Attributes:
         benchmark: name of the benchmark.
         noun: what an item is called, for example ``sample``.
-        systems: names of the systems. A name that occurs in several runs ends in ``@`` and the
-            run's folder.
+        systems: the systems of all runs.
         n_items: number of items on which all systems are measured.
         n_left_out: number of further items, which not all runs have.
         metrics: the metrics by name, in the order of tables.
@@ -74,7 +89,7 @@ class MeasuredRuns:
 
     benchmark: str
     noun: str
-    systems: tuple[str, ...]
+    systems: tuple[MeasuredSystem, ...]
     n_items: int
     n_left_out: int
     metrics: Mapping[str, MetricInfo]
@@ -82,6 +97,11 @@ class MeasuredRuns:
     items: str
     details: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all systems."""
+        return tuple(system.name for system in self.systems)
 
 
 class Measurement(ABC):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from eval.metrics.measurement import MeasuredSystem
 from kg.base.errors import CardSetMismatchError, SettingError
 from kg.base.files import sha256_bytes, to_json_bytes
 from kg.words.plain_text import join_list
@@ -50,6 +51,15 @@ def name_systems(
     return tuple(
         {name: name if all_names.count(name) == 1 else f"{name}@{run}" for name in names}
         for run, names in zip(name_runs(folders), systems, strict=True)
+    )
+
+
+def list_systems(names: Sequence[Mapping[str, str]]) -> tuple[MeasuredSystem, ...]:
+    """Lists the systems of several runs, given what ``name_systems`` returned."""
+    return tuple(
+        MeasuredSystem(name, own_name, number)
+        for number, run_names in enumerate(names)
+        for own_name, name in run_names.items()
     )
 
 

@@ -20,6 +20,7 @@ from eval.metrics.measurement import (
 from eval.metrics.run_set import (
     describe_left_out,
     hash_items,
+    list_systems,
     name_systems,
     require_distinct_folders,
     select_shared_items,
@@ -143,7 +144,7 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> RetrievalMeas
     runs = MeasuredRuns(
         benchmark="retrieval",
         noun=_NOUN,
-        systems=tuple(retrievers),
+        systems=list_systems(names),
         n_items=len(shared),
         n_left_out=n_left_out,
         metrics=_METRICS,

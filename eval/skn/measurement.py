@@ -20,6 +20,7 @@ from eval.metrics.measurement import (
 from eval.metrics.run_set import (
     describe_left_out,
     hash_items,
+    list_systems,
     name_runs,
     name_systems,
     require_distinct_folders,
@@ -132,14 +133,14 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
         noun=_NOUN,
     )
     repeats = min(manifest.repeats for manifest in manifests)
-    systems = tuple(name for run_names in names for name in run_names.values())
+    systems = list_systems(names)
     shared_rows = [
         row
         for run_rows in rows
         for row in run_rows
         if row.sample in shared and row.repeat < repeats
     ]
-    rows_by_pipeline = group_by_pipeline(shared_rows, systems)
+    rows_by_pipeline = group_by_pipeline(shared_rows, [system.name for system in systems])
     offline = all(manifest.offline for manifest in manifests)
     same_judge = any(manifest.same_judge for manifest in manifests)
     skn_plan = MeasurementPlan(

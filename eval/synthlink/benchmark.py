@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from eval.harness.benchmark import Benchmark
+from eval.metrics.measurement import Measurement, ResamplingPlan
 from eval.synthlink.question import Question
 from eval.synthlink.row import OUTCOMES, SynthLinkRow, get_row_key
 from eval.synthlink.run_files import OUTPUT_FILES, ROWS, RUN_MANIFEST
@@ -27,6 +28,12 @@ def _write_outputs(folder: Path) -> None:
     write_predictions(folder)
 
 
+def _measure(folders: Sequence[Path], plan: ResamplingPlan) -> Measurement:
+    from eval.synthlink.measurement import measure_runs
+
+    return measure_runs(folders, plan)
+
+
 SYNTHLINK: Final = Benchmark(
     name="synthlink",
     command=COMMAND,
@@ -43,4 +50,5 @@ SYNTHLINK: Final = Benchmark(
     manifest_file=RUN_MANIFEST,
     output_files=OUTPUT_FILES,
     write_outputs=_write_outputs,
+    measure=_measure,
 )

@@ -18,7 +18,7 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
-from eval.metrics.run_set import name_systems, require_distinct_folders
+from eval.metrics.run_set import list_systems, name_systems, require_distinct_folders
 from eval.stats.bootstrap import ClusterResamples
 from eval.stats.estimates import Estimate
 from eval.synthlink.comparison import ALL_GROUP, compare_pairs, list_shared_modes
@@ -123,14 +123,14 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SynthLinkMeas
     own_names = [
         [_name_system(folder, scored.name)] for folder, scored in zip(folders, scores, strict=True)
     ]
-    names = [name for run in name_systems(folders, own_names) for name in run.values()]
-    reports = {name: scored.report for name, scored in zip(names, scores, strict=True)}
+    systems = list_systems(name_systems(folders, own_names))
+    reports = {system.name: scored.report for system, scored in zip(systems, scores, strict=True)}
     metrics = _list_metrics(list_shared_modes(reports))
     first = manifests[0]
     runs = MeasuredRuns(
         benchmark="synthlink",
         noun=_NOUN,
-        systems=tuple(names),
+        systems=systems,
         n_items=first.questions,
         n_left_out=0,
         metrics={

@@ -69,6 +69,16 @@ ResultFiles: TypeAlias = Annotated[
 MoreResultFiles: TypeAlias = Annotated[
     list[Path] | None, typer.Argument(metavar="[RESULTS]...", help="More result files.")
 ]
+RunPaths: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[RUN]...",
+        help="Run folders of one benchmark, or results of cards: files (JSONL) or folders.",
+    ),
+]
+MoreRunPaths: TypeAlias = Annotated[
+    list[Path] | None, typer.Option("--results", help="The same as RUN; repeatable.")
+]
 CheckedCards: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(

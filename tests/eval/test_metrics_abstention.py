@@ -217,7 +217,7 @@ def test_record_survives_a_round_trip(report: MetricsReport, tmp_path: Path) -> 
     path = tmp_path / "metrics.json"
     path.write_bytes(msgspec.json.encode(report))
     assert read_metrics(path) == report
-    path.write_text('{"schema": "epoche.metrics/1"}')
+    path.write_text('{"schema": "epoche.metrics/2"}')
     with pytest.raises(RecordError, match="not a metrics file"):
         read_metrics(path)
     path.write_bytes(
@@ -365,7 +365,7 @@ def test_policy_is_selected(results_file: Path, tmp_path: Path, policy: PolicyCh
 def test_separate_and_combined_files_are_equal(tmp_path: Path) -> None:
     good_file = write_rows(tmp_path / "a.jsonl", make_rows("good", answer_well))
     poor_file = write_rows(tmp_path / "b.jsonl", make_rows("poor", answer_poorly))
-    main(results=[good_file], more_results=[poor_file], out=tmp_path / "m.json", resamples=100)
+    main(results=[good_file], runs=[poor_file], out=tmp_path / "m.json", resamples=100)
     separate = read_metrics(tmp_path / "m.json")
     combined_file = write_rows(
         tmp_path / "all.jsonl", make_rows("good", answer_well) + make_rows("poor", answer_poorly)

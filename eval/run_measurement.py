@@ -1,0 +1,139 @@
+"""Finds the benchmark of run folders and measures them, for commands that serve all benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from eval.benchmarks import find_benchmark, list_benchmarks
+from eval.metrics.measurement import Measurement, ResamplingPlan
+from kg.base.errors import RecordError, SettingError
+from kg.words.plain_text import join_list
+
+MeasureFunction: TypeAlias = Callable[[Sequence[Path], ResamplingPlan], Measurement]
+
+_SCORES_MANIFEST = "manifest.json"
+_SCORES_KIND = "synthlink"
+
+
+class _Manifest(msgspec.Struct):
+    """The field that says what wrote a folder."""
+
+    kind: str = ""
+
+
+def is_run_folder(path: Path) -> bool:
+    """Returns whether a path is the folder of a run, in contrast to results of cards.
+
+    A folder whose manifest is damaged counts as a run folder, so that ``measure_folders`` says what
+    is wrong with it.
+    """
+    from eval.ranking.measurement import is_retrieval_folder
+
+    return path.is_dir() and (
+        any((path / benchmark.manifest_file).is_file() for benchmark in list_benchmarks())
+        or is_retrieval_folder(path)
+    )
+
+
+def select_run_folders(paths: Sequence[Path], *, where: str) -> list[Path]:
+    """Returns the paths if they are run folders, and an empty list if they are results of cards.
+
+    Args:
+        paths: paths that a user gave.
+        where: the command, for the message.
+
+    Raises:
+        SettingError: there are both.
+    """
+    folders = [path for path in paths if is_run_folder(path)]
+    others = [path for path in paths if path not in folders]
+    if folders and others:
+        raise SettingError(
+            f"{folders[0]} is the folder of a run, and {others[0]} is not",
+            where=where,
+            hint="Give either results of cards or run folders of one benchmark.",
+        )
+    return folders
+
+
+def refuse_card_options(folder: Path, **options: object) -> None:
+    """Refuses options that only make sense for results of cards.
+
+    Args:
+        folder: a run folder that was given, for the message.
+        options: name of a parameter → its value; None if the user did not give it.
+
+    Raises:
+        SettingError: one of the options was given.
+    """
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise SettingError(
+            f"--{given[0].replace('_', '-')} is only for results of cards, and this is the folder "
+            "of a run",
+            where=str(folder),
+            hint="Leave the option out.",
+        )
+
+
+def measure_folders(folders: Sequence[Path], plan: ResamplingPlan) -> Measurement:
+    """Measures run folders of one benchmark.
+
+    Raises:
+        SettingError: the folders are of several benchmarks, or one is given twice.
+        EpocheError: a folder is damaged, or the runs are of different items.
+    """
+    found = [_find_measure_function(folder) for folder in folders]
+    for folder, (name, _) in zip(folders, found, strict=True):
+        if name != found[0][0]:
+            raise SettingError(
+                f"the runs are of several benchmarks: {found[0][0]} and {name}",
+                where=f"{folders[0]} and {folder}",
+                hint="Give runs of one benchmark at a time; `epoche report` takes several.",
+            )
+    return found[0][1](folders, plan)
+
+
+def list_folder_files(folders: Sequence[Path]) -> list[Path]:
+    """Lists the files of run folders, which no output may overwrite."""
+    return [path for folder in folders for path in sorted(folder.iterdir()) if path.is_file()]
+
+
+def _find_measure_function(folder: Path) -> tuple[str, MeasureFunction]:
+    """Returns the name of a folder's benchmark and the function that measures its runs.
+
+    Raises:
+        RecordError: the folder contains no readable manifest of a known benchmark, or the benchmark
+            has no metrics.
+    """
+    from eval.ranking.measurement import is_retrieval_folder
+
+    if is_retrieval_folder(folder):
+        from eval.ranking.measurement import measure_runs as measure_retrieval
+
+        return "retrieval", measure_retrieval
+    if _read_kind(folder / _SCORES_MANIFEST) == _SCORES_KIND:
+        # `epoche synthlink score` writes such folders, without a run.
+        from eval.synthlink.measurement import measure_runs as measure_scores
+
+        return _SCORES_KIND, measure_scores
+    benchmark = find_benchmark(folder)
+    if benchmark.measure is None:
+        names = [other.name for other in list_benchmarks() if other.measure is not None]
+        raise RecordError(
+            f"the benchmark {benchmark.name} does not say how its runs are measured",
+            where=str(folder),
+            hint=f"Benchmarks that do: {join_list(names)}.",
+        )
+    return benchmark.name, benchmark.measure
+
+
+def _read_kind(path: Path) -> str:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Manifest).kind
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
