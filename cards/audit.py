@@ -122,10 +122,10 @@ def audit_cards(
     chance = max(label_counts.values(), default=0) / max(len(cards), 1)
     notes: list[str] = []
     if n_unclear := sum(not (surface.subj and surface.obj) for surface in surfaces):
+        hint = "give --kg" if get_name is get_readable_name else "was another graph given?"
         notes.append(
-            f"on {n_unclear} cards the claim's IRIs do not show which words of the question are "
-            "names; baselines treat the names as words of the relation, so their accuracy is too "
-            "high (give --kg to use the graph's labels)"
+            f"on {n_unclear} cards the claim's terms do not show which words of the question are "
+            f"names; they count as words of the relation, so accuracies are too high ({hint})"
         )
     gold = np.array([card.label for card in cards])
     n_folds = _choose_fold_count(gold, groups)

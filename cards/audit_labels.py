@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -13,6 +13,7 @@ from kg.base.options import DomainName, EngineName, ShapesEngine, ShapesFiles
 if TYPE_CHECKING:
     from cards.audit import Audit, Baseline
     from cards.label_check import LabelCheck
+    from kg.claims import Regime
 
 MAX_PRINTED_DISAGREEMENTS = 10
 
@@ -23,7 +24,11 @@ def main(
     ],
     kg: Annotated[
         list[Path] | None,
-        typer.Option("--kg", help="Graph file to prove the labels on; repeatable."),
+        typer.Option(
+            "--kg",
+            help="Graph file to prove the labels on; repeatable. Default: the one that the cards' "
+            "manifest names.",
+        ),
     ] = None,
     shapes: ShapesFiles = None,
     domain: DomainName = None,
@@ -47,6 +52,7 @@ def main(
 
     from cards.audit import audit_cards
     from cards.card import read_cards
+    from cards.card_origin import find_card_sources, read_card_origin
     from cards.kinds import FAITHFULNESS_KINDS
     from cards.surface import get_readable_name
     from kg.base.errors import AuditFailedError
@@ -54,11 +60,17 @@ def main(
     all_cards = read_cards(cards)
     audited_cards = [card for card in all_cards if card.kind not in FAITHFULNESS_KINDS]
     get_popularity = label_check = get_name = None
-    if kg or shapes or domain:
+    regime = None
+    graph_files, shapes_files = tuple(kg or ()), tuple(shapes or ())
+    if not (kg or shapes or domain):
+        origin = read_card_origin(cards)
+        domain, graph_files, shapes_files = find_card_sources(origin, cards)
+        regime = cast("Regime | None", origin.regime)
+    if graph_files or shapes_files or domain:
         from cards.label_check import check_labels
         from kg.knowledge import KnowledgeBase
 
-        kb = KnowledgeBase.open(domain, kg or [], shapes or [], engine=engine.value)
+        kb = KnowledgeBase.open(domain, graph_files, shapes_files, regime, engine.value)
         label_check = check_labels(all_cards, kb.oracle)
         index = kb.graph.index
         get_name = kb.verbaliser.render_term

@@ -76,7 +76,7 @@ def main(
 
     An interrupted run is resumed by giving the same command again.
     """
-    from eval.card_origin import describe_differences, find_card_sources, read_card_origin
+    from cards.card_origin import describe_differences, find_card_sources, read_card_origin
     from eval.harness.failed_rows import report_failed_rows
     from eval.harness.row_layout import Shard
     from eval.harness.session import RunLimits
@@ -153,7 +153,8 @@ def main(
             "the cards have no manifest that names their graph, so the system used the shipped "
             "domain rivers; name a graph with --domain or --kg-path"
         )
-    for difference in describe_differences(origin, finished_run.manifest):
+    manifest = finished_run.manifest
+    for difference in describe_differences(origin, manifest.graph_sha256, manifest.shapes_sha256):
         print_warning(difference)
     report_failed_rows(counts["ERROR"], sum(counts.values()), field="error", where=out)
 

@@ -27,14 +27,19 @@ def main(
     skip_other_cards: SkipOtherCards = False,
     kg: Annotated[
         list[Path] | None,
-        typer.Option("--kg", "--kg-path", help="Graph whose labels are used to word the proofs."),
+        typer.Option(
+            "--kg",
+            "--kg-path",
+            help="Graph whose labels word the proofs. Default: the one that the cards' manifest "
+            "names.",
+        ),
     ] = None,
     shapes: Annotated[
         list[Path] | None, typer.Option(help="SHACL file that goes with --kg; repeatable.")
     ] = None,
     domain: Annotated[
         str | None,
-        typer.Option(help="Domain used to word the proofs. Default: the one in the manifests."),
+        typer.Option(help="Domain used to word the proofs. Default: the one of the cards."),
     ] = None,
     section: Annotated[
         list[Path] | None,
@@ -45,7 +50,9 @@ def main(
     ] = "html,csv,md,json",
 ) -> None:
     """Writes one self-contained HTML file, and CSV, Markdown and JSON next to it."""
+    from cards.card_origin import find_common_sources
     from eval.card_check import filter_results_by_cards
+    from kg.domain import list_shipped_domains
     from reporting.benchmark_sections.opening import sections_of
     from reporting.inputs import read_inputs
     from reporting.report_files import (
@@ -64,12 +71,15 @@ def main(
     input_files = [*results, metrics, *(cards or ()), *section_inputs]
     refuse_overwriting(out, requested_formats, input_files, sections)
     inputs = read_inputs(results, metrics, cards)
-    source = open_proof_source(
-        domain or (None if kg else inputs.domain),
-        kg or (),
-        shapes or (),
-        is_required=bool(domain or kg),
-    )
+    is_named = bool(domain or kg)
+    graph_files, shapes_files = tuple(kg or ()), tuple(shapes or ())
+    if not is_named:
+        domain, graph_files, card_shapes = find_common_sources(inputs.card_files)
+        # The name of a domain that is not shipped says nothing about where its files are.
+        if not graph_files and inputs.domain in list_shipped_domains():
+            domain = domain or inputs.domain
+        shapes_files = shapes_files or card_shapes
+    source = open_proof_source(domain, graph_files, shapes_files, is_required=is_named)
     if source.notice:
         print_warning(source.notice)
     for path in write_report(inputs, out, source, requested_formats, sections):

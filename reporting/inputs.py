@@ -85,6 +85,7 @@ class ReportInputs:
     runs: tuple[NamedManifest, ...]
     usage: dict[str, UsageTally]
     """System → tokens, cost and time, from its rows."""
+    card_files: tuple[Path, ...] = ()
 
     @property
     def n_unproved(self) -> int:
@@ -120,7 +121,8 @@ def read_inputs(
             hint="Compute it first with `epoche metrics --results … --out …`.",
         )
     report = read_metrics(metrics)
-    card_set = join_cards(_find_card_files(results, cards))
+    card_files = _find_card_files(results, cards)
+    card_set = join_cards(card_files)
     labels = {card.id: card.label for card in card_set}
     replies: dict[str, dict[str, CardReply]] = {}
     usage: dict[str, UsageTally] = {}
@@ -156,7 +158,16 @@ def read_inputs(
         for path in results
         if (manifest := manifest_path(path)).is_file()
     )
-    return ReportInputs(report, tuple(card_set), tuple(replies), controls, replies, runs, usage)
+    return ReportInputs(
+        report,
+        tuple(card_set),
+        tuple(replies),
+        controls,
+        replies,
+        runs,
+        usage,
+        tuple(card_files),
+    )
 
 
 def _read_replies(

@@ -74,8 +74,8 @@ def open_proof_source(
     if domain is None and not graph:
         return ProofSource(
             describe_proof,
-            notice="Proofs are worded from their records, since no manifest names a domain. Pass "
-            "--domain or --kg for the domain's own wording.",
+            notice="Proofs are worded from their records, since no manifest names a graph that is "
+            "still there. Pass --domain, or --kg with --shapes, for the graph's own wording.",
         )
     from kg.knowledge import KnowledgeBase
 

@@ -87,7 +87,7 @@ def open_graph(
     Raises:
         EpocheError: the user named a graph, and it cannot be opened.
     """
-    from eval.card_origin import find_card_sources, read_card_origin
+    from cards.card_origin import find_card_sources, read_card_origin
     from kg.knowledge import KnowledgeBase
 
     origin = read_card_origin(path)

@@ -106,6 +106,13 @@ def test_one_label_only_and_tiny_sets_get_a_note() -> None:
     assert any("folds" in note for note in unequal_report.notes)
 
 
+def test_note_on_unknown_names_advises_what_is_still_possible() -> None:
+    cards = make_random_cards(12)
+    (note,) = (n for n in audit_cards(cards, get_name=lambda term: "?").notes if "terms" in n)
+    assert "was another graph given?" in note
+    assert "--kg" not in note
+
+
 def test_unbalanced_labels_raise_chance() -> None:
     cards = make_random_cards(150)
     # Most cards with the label U are left out.

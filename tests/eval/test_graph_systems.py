@@ -199,7 +199,7 @@ def test_command_line_passes_graph_and_shapes(
 def test_cards_with_a_named_graph_use_it(
     options: SystemOptions, cards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from eval.card_origin import CardOrigin, find_shipped_domain, read_card_origin
+    from cards.card_origin import CardOrigin, find_shipped_domain, read_card_origin
     from eval.run_epistemic_tests import main
 
     assert read_card_origin(cards) == CardOrigin()

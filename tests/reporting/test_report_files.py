@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eval.metrics.record import PairedComparison
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from stage_calls import MAYORS, run_epoche
+
+from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
 from kg.base.errors import DomainError, EpocheError
 from kg.claims import Claim
@@ -134,6 +138,29 @@ def test_unreachable_domain_is_named_or_an_error():
         open_proof_source("no-such-domain", is_required=True)
 
 
+def test_report_words_proofs_with_the_graph_that_the_cards_name(tmp_path):
+    for name in ("mayors.ttl", "mayors.shacl.ttl"):
+        shutil.copy(MAYORS / name, tmp_path / f"own-{name}")
+    graph, shapes = tmp_path / "own-mayors.ttl", tmp_path / "own-mayors.shacl.ttl"
+    cards, rows, metrics = (tmp_path / name for name in ("c.jsonl", "kg.jsonl", "m.json"))
+    source = ("--kg", graph, "--shapes", shapes)
+    for command in (
+        ("cards", *source, "--pred", "mayor", "--num-per-type", 3, "--out", cards),
+        ("eval", "--cards", cards, "--system", "kg", "--out", rows),
+        ("metrics", "--results", rows, "--resamples", 100, "--out", metrics),
+    ):
+        assert run_epoche(*command).code == 0
+    report = ("report", "--results", rows, "--metrics", metrics, "--out", tmp_path / "r.html")
+    done = run_epoche(*report)
+    assert (done.code, done.err) == (0, "")
+    assert "worded from their records" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+    graph.rename(tmp_path / "moved.ttl")
+    done = run_epoche(*report)
+    assert done.code == 0
+    assert "no manifest names a graph that is still there" in " ".join(done.err.split())
+    assert "could not be opened" not in done.err
+
+
 def test_domain_wording_comes_from_its_knowledge_base():
     source = open_proof_source("rivers", is_required=True)
     base = KnowledgeBase.open("rivers")
@@ -243,8 +270,9 @@ def test_faithfulness_cards_are_separate(report_kit, tmp_path):
 
 
 def make_pair(a, b, better, difference, low, high):
-    return PairedComparison(
-        a=a, b=b, policy="licensed", metric="accuracy", value_a=0.5, value_b=0.5,
+    return CardComparison(
+        candidate=a, baseline=b, policy="licensed", metric="accuracy",
+        value_candidate=0.5, value_baseline=0.5,
         difference=difference, low=low, high=high, better=better, test="mcnemar-exact",
         p=0.2, p_holm=0.4, discordant=Discordant(1, 2, 3, 4),
     )  # fmt: skip
@@ -307,7 +335,7 @@ def test_controls_never_enter_the_comparisons_or_the_groups(inputs):
     assert view.systems == ["kg", "careful", "hasty"]
     for _, rows in view.group_comparisons("licensed"):
         assert rows
-        assert all({row.pair.a, row.pair.b} <= set(view.systems) for row in rows)
+        assert all({row.pair.candidate, row.pair.baseline} <= set(view.systems) for row in rows)
     assert GroupView(view).build_kinds().systems == ("kg", "careful", "hasty")
     assert {
         line.name for _, lines in GroupView(view).build_near_misses().sections for line in lines

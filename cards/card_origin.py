@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
-from eval.manifest import RunManifest
 from kg.base.provenance import read_card_manifest
 
 
 class CardOrigin(msgspec.Struct, frozen=True):
-    """The part of a card manifest that a run needs.
+    """The part of a card manifest that runs, audits and reports need.
 
     Unknown fields are null or empty. For card files made by other tools all fields are unknown,
     since these files have no manifest.
@@ -20,6 +20,7 @@ class CardOrigin(msgspec.Struct, frozen=True):
     domain: str | None = None
     graph_sha256: str | None = None
     shapes_sha256: str | None = None
+    regime: str | None = None
     domain_file: str | None = None
     """The user's domain file. This path and the next two are relative to the card file."""
     graph_files: tuple[str, ...] = ()
@@ -57,6 +58,14 @@ def find_card_sources(
     return find_shipped_domain(origin), (), ()
 
 
+def find_common_sources(
+    card_files: Iterable[Path],
+) -> tuple[str | None, tuple[Path, ...], tuple[Path, ...]]:
+    """Returns what ``find_card_sources`` does for several card files; nothing if these differ."""
+    sources = {find_card_sources(read_card_origin(file), file.resolve()) for file in card_files}
+    return sources.pop() if len(sources) == 1 else (None, (), ())
+
+
 def find_shipped_domain(origin: CardOrigin) -> str | None:
     """Returns the shipped domain the cards were built from, so that systems use the same graph."""
     if origin.domain is None:
@@ -66,17 +75,18 @@ def find_shipped_domain(origin: CardOrigin) -> str | None:
     return origin.domain if origin.domain in list_shipped_domains() else None
 
 
-def describe_differences(origin: CardOrigin, manifest: RunManifest) -> list[str]:
+def describe_differences(
+    origin: CardOrigin, graph_sha256: str | None, shapes_sha256: str | None
+) -> list[str]:
     """Returns warnings if a run uses another graph or other shapes than its cards were made from.
 
     This can be intended (to test an older graph), but usually a flag was forgotten.
     """
     warnings = []
-    for source in ("graph", "shapes"):
-        cards_hash, run_hash = (
-            getattr(origin, f"{source}_sha256"),
-            getattr(manifest, f"{source}_sha256"),
-        )
+    for source, cards_hash, run_hash in (
+        ("graph", origin.graph_sha256, graph_sha256),
+        ("shapes", origin.shapes_sha256, shapes_sha256),
+    ):
         if cards_hash and run_hash and cards_hash != run_hash:
             warnings.append(
                 f"the cards were made from another {source} ({cards_hash[:12]}) than the system "
