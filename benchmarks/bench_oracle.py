@@ -30,7 +30,6 @@ from kg.shapes import Shapes
 from kg.terms import RDF, XSD
 
 VOCABULARY = "https://epoche.example/rivers#"
-RIVERS = "https://epoche.example/rivers/"
 TYPE = RDF + "type"
 
 

@@ -223,7 +223,10 @@ def test_missing_permissions_are_reported(unprivileged_folder: Path) -> None:
         (("metrics", "--results", "kg.jsonl", "--out", "kg.jsonl"), "kg.jsonl"),
         (("compare", "kg.jsonl", "controls.jsonl", "--out", "controls.jsonl"), "controls.jsonl"),
         (("join", "near.jsonl", "cards.jsonl", "--out", "near.jsonl"), "near.jsonl"),
-        (("eval", "--cards", "cards.jsonl", "--system", "kg", "--out", "cards.jsonl"), "cards"),
+        (
+            ("eval", "--cards", "cards.jsonl", "--system", "kg", "--out", "cards.jsonl"),
+            "cards.jsonl",
+        ),
     ],
     ids=["metrics", "compare", "join", "eval"],
 )
@@ -231,7 +234,9 @@ def test_no_stage_overwrites_what_it_reads(
     workspace: Path, arguments: tuple[object, ...], overwritten: str
 ) -> None:
     old_files = read_folder_bytes(workspace)
-    assert "would overwrite" in check_error_line(run_epoche(*arguments), 15)
+    line = check_error_line(run_epoche(*arguments), 15)
+    assert "would overwrite" in line
+    assert overwritten in line
     line = check_error_line(run_epoche(*REPORT_COMMAND, "--out", "metrics.json"), 19)
     assert "overwrite" in line
     assert read_folder_bytes(workspace) == old_files

@@ -276,8 +276,9 @@ def test_degenerate_runs_have_a_section(tmp_path: Path, kind: str) -> None:
     markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
     assert not re.search(r"[>=\"–(]\s*None\s*[<\"–)]", markup)
     assert ",nan" not in files["report.metrics.csv"].decode()
-    if kind in ("all failed", "no judge"):
-        assert "No answer could be judged" in page or "json 0 %" in section.verdict[1]
+    assert ("No answer could be judged" in page) == (kind in ("no judge", "unanswerable"))
+    if kind == "all failed":
+        assert "json 0 % (0 to 49 %) and skn 0 % (0 to 49 %)" in section.verdict[1]
     if kind in ("one pipeline", "one row", "unanswerable"):
         assert "nothing to compare" in page
 

@@ -1,6 +1,6 @@
 """Tests the scores of the offline agents on development and on held-out questions.
 
-``pytest -s`` prints the figures of docs/synthlink.md.
+They must be the figures of docs/synthlink.md.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from retrieval.corpus import read_corpus
 
+ROOT = Path(__file__).parents[3]
 DEVELOPMENT_CATEGORIES = ("HIA", "STE", "SFT")
 HELD_OUT_CATEGORIES = ("EIS", "EEC", "PSM")
 CATALOG = read_catalog()
@@ -150,26 +152,38 @@ def test_graph_walk_beats_extractive_and_gains_from_pages(
     )
 
 
-def test_print_the_figures() -> None:
+def read_documented_figures() -> dict[tuple[str, str], list[str]]:
+    """Returns the rows of the table in docs/synthlink.md: (system, questions) → figures."""
+    _, _, text = (ROOT / "docs" / "synthlink.md").read_text("utf-8").partition("| `corrected` |")
+    rows: dict[tuple[str, str], list[str]] = {}
+    system = ""
+    for line in text.splitlines()[2:]:
+        if not line.startswith("|"):
+            break
+        name, questions, *figures = (cell.strip(" `*") for cell in line.strip("|").split("|"))
+        system = name or system
+        rows[system.replace("no pages", "no pages at all"), questions] = figures
+    return rows
+
+
+def format_figure(value: float) -> str:
+    return f"{value:.3f}".lstrip("0") if value else "0"
+
+
+def test_documented_figures_are_those_of_the_agents() -> None:
     measures = ("f1", "p_at_5", "rqs", "fcs", "ie", "aggregate")
-    for mode in ("corrected", "literal"):
-        print(f"\n{mode}: answered", *measures)
-        for system in SYSTEMS:
-            for label, categories in (
-                ("developed on", DEVELOPMENT_CATEGORIES),
-                ("held out", HELD_OUT_CATEGORIES),
-            ):
-                values = [
-                    f"{mean_over_categories(system, categories, mode, measure):.3f}"
-                    for measure in measures
-                ]
-                answered = sum(
-                    int(score_system(system)[mode][category]["answered"]) for category in categories
-                )
-                print(f"{system:34} {label:14}", answered, *values)
-        for category in (*DEVELOPMENT_CATEGORIES, *HELD_OUT_CATEGORIES):
-            values = [
-                f"{mean_over_categories(system, (category,), mode):.3f}" for system in SYSTEMS
-            ]
-            print(category, *values)
-    assert all(score_system(system)["corrected"] for system in SYSTEMS)
+    figures = {
+        (system, questions): [
+            str(sum(int(score_system(system)["corrected"][c]["answered"]) for c in categories)),
+            *(
+                format_figure(mean_over_categories(system, categories, "corrected", measure))
+                for measure in measures
+            ),
+        ]
+        for system in SYSTEMS
+        for questions, categories in (
+            ("developed on", DEVELOPMENT_CATEGORIES),
+            ("held out", HELD_OUT_CATEGORIES),
+        )
+    }
+    assert figures == read_documented_figures()

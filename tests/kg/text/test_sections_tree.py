@@ -319,17 +319,23 @@ def test_ties_inside_a_section_use_another_score() -> None:
 def test_invalid_json_is_refused() -> None:
     valid_json = build_example_tree().to_json()
     rows = valid_json["nodes"]
-    for invalid_json in (
-        [],
-        {"schema": 2, "nodes": []},
-        {"schema": 1},
-        {"schema": 1, "nodes": [{"id": 1}]},
-        {"schema": 1, "nodes": [rows[0], rows[0]]},
-        {"schema": 1, "nodes": [rows[1], rows[0]]},
-        {"schema": 1, "nodes": [rows[0] | {"parent": rows[0]["id"]}]},
-        {"schema": 1, "nodes": [rows[0] | {"parent": "nobody"}]},
+    for invalid_json, message in (
+        ([], "must be an object of schema 1"),
+        ({"schema": 2, "nodes": []}, "must be an object of schema 1"),
+        ({"schema": 1}, "Expected `array`, got `null`"),
+        ({"schema": 1, "nodes": [{"id": 1}]}, r"Expected `str`, got `int` - at `\$\[0\]\.id`"),
+        ({"schema": 1, "nodes": [rows[0], rows[0]]}, "duplicate section 'book#1'"),
+        ({"schema": 1, "nodes": [rows[1], rows[0]]}, "parent 'book#1' of section 'book#1.1'"),
+        (
+            {"schema": 1, "nodes": [rows[0] | {"parent": rows[0]["id"]}]},
+            "parent 'book#1' of section 'book#1' is missing or comes later",
+        ),
+        (
+            {"schema": 1, "nodes": [rows[0] | {"parent": "nobody"}]},
+            "parent 'nobody' of section 'book#1' is missing or comes later",
+        ),
     ):
-        with pytest.raises(ValueError, match=r"\w"):  # any message
+        with pytest.raises(ValueError, match=message):
             SectionTree.from_json(invalid_json)
 
 
