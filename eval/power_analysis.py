@@ -1,11 +1,12 @@
-"""Computes how many cards a comparison needs: ``epoche power``, or this file as a script."""
+"""Computes how many items a comparison needs: ``epoche power``, or this file as a script."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,6 +33,13 @@ class CountedMetric(StrEnum):
 
 
 def main(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN]...",
+            help="Run folders of one benchmark, whose dispersion is used. Without: plan for cards.",
+        ),
+    ] = None,
     effect: Annotated[
         float | None, typer.Option(min=0.0001, max=1.0, help="True difference to be detected.")
     ] = None,
@@ -48,8 +56,13 @@ def main(
         typer.Option(min=0.001, max=1.0, help="Share of cards only one of two systems gets right."),
     ] = 0.2,
     metric: Annotated[
-        CountedMetric, typer.Option(help="Metric to compare; decides which cards count.")
-    ] = CountedMetric.accuracy,
+        str | None,
+        typer.Option(
+            help="Metric to compare. Cards: accuracy, FAR-NE, CVRR or LA; it decides which cards "
+            "count. Run folders: any of their metrics.",
+            show_default="accuracy, or the first headline metric of the benchmark",
+        ),
+    ] = None,
     expected: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Expected rate, for --half-width and --n.")
     ] = 0.5,
@@ -71,13 +84,24 @@ def main(
     ] = 0.0,
     confidence: Confidence = 0.95,
 ) -> None:
-    """Computes how many cards a comparison needs, or what difference given cards can detect.
+    """Computes how many cards or items a comparison needs, or what difference given ones detect.
 
-    The plan is for the test of `epoche compare`, which is the exact McNemar test with the same
-    cards for both systems. Give at least one of --effect, --n and --half-width.
+    The plan for cards is for the test of `epoche compare`, which is the exact McNemar test with the
+    same cards for both systems. Give at least one of --effect, --n and --half-width. The plan for
+    run folders uses the standard errors of their differences; with one system, that of the metric.
     """
     from eval.stats.power import design_effect
 
+    if runs:
+        defaults = {"discordant": 0.2, "expected": 0.5, "cluster_size": 1.0, "icc": 0.0}
+        for name, value in zip(defaults, (discordant, expected, cluster_size, icc), strict=True):
+            if value != defaults[name]:
+                option = f"--{name.replace('_', '-')}"
+                raise typer.BadParameter(f"{option} is only for cards, not for run folders")
+        _plan_for_folders(
+            runs, metric, effect, n, half_width, alpha / comparisons, power, confidence
+        )
+        return
     if effect is None and n is None and half_width is None:
         raise typer.BadParameter("give --effect, --n or --half-width")
     if effect is not None and effect > discordant:
@@ -85,8 +109,13 @@ def main(
             f"--effect {effect:g} is larger than --discordant {discordant:g}; two systems cannot "
             "differ by more than the share of cards that only one of them gets right"
         )
+    if metric is not None and metric not in list(CountedMetric):
+        raise typer.BadParameter(
+            f"no metric {metric!r} of cards; known: {', '.join(CountedMetric)}"
+        )
+    counted_metric = CountedMetric(metric or CountedMetric.accuracy)
     plan = _PowerPlan(
-        metric, alpha / comparisons, power, design_effect(cluster_size, icc), confidence
+        counted_metric, alpha / comparisons, power, design_effect(cluster_size, icc), confidence
     )
     try:
         lines = [
@@ -97,6 +126,43 @@ def main(
     except ValueError as error:
         raise typer.BadParameter(f"{error}: give a larger --effect or --half-width") from error
     for line in lines:
+        print_text(line)
+
+
+def _plan_for_folders(
+    paths: Sequence[Path],
+    metric: str | None,
+    effect: float | None,
+    n: int | None,
+    half_width: float | None,
+    alpha: float,
+    power: float,
+    confidence: float,
+) -> None:
+    """Prints the plan that follows from the dispersion in run folders.
+
+    Raises:
+        EpocheError: a path is no run folder, or the runs do not tell how much the metric varies.
+    """
+    from eval.metrics.measurement import ResamplingPlan
+    from eval.power_folders import DispersionPlan
+    from eval.run_measurement import measure_folders, select_run_folders
+    from kg.base.errors import SettingError
+
+    if not select_run_folders(paths, where="epoche power"):
+        raise SettingError(
+            "not the folder of a run",
+            where=str(paths[0]),
+            hint="Plans for cards need no results: give --effect, --n or --half-width only.",
+        )
+    measurement = measure_folders(paths, ResamplingPlan(confidence=confidence))
+    plan = DispersionPlan(
+        measurement=measurement,
+        metric=metric or measurement.runs.headline[0],
+        alpha=alpha,
+        power=power,
+    )
+    for line in plan.render(effect, n, half_width):
         print_text(line)
 
 
