@@ -7,7 +7,7 @@ from typing import Any
 
 from eval.comparison.report import ComparisonReport
 from eval.comparison.text import describe_shared_cards
-from eval.metrics.record import PairedComparison
+from eval.metrics.record import CardComparison
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import join_list
 from reporting.comparison_text import is_significant
@@ -127,7 +127,7 @@ def _build_opening(view: ComparisonView) -> list[str]:
         n_omitted = len(differences) - len(listed_differences)
         suffix = f", and {n_omitted} more such differences" if n_omitted else ""
         sentences.append(f"Paired tests find {join_list(listed_differences)}{suffix}.")
-    undecided_names = [format_name(pair.a) for pair in pairs if pair.better is None]
+    undecided_names = [format_name(pair.candidate) for pair in pairs if pair.better is None]
     if undecided_names:
         listed_names = [*undecided_names[:_MAX_NAMED_SYSTEMS]]
         n_omitted = len(undecided_names) - len(listed_names)
@@ -139,11 +139,11 @@ def _build_opening(view: ComparisonView) -> list[str]:
     return sentences
 
 
-def _describe_leader(pairs: Sequence[PairedComparison], leader: str) -> str:
+def _describe_leader(pairs: Sequence[CardComparison], leader: str) -> str:
     """Describes the system with the highest accuracy, for comparisons of many systems."""
-    leader_pairs = [pair for pair in pairs if leader in (pair.a, pair.b)]
+    leader_pairs = [pair for pair in pairs if leader in (pair.candidate, pair.baseline)]
     undecided_names = [
-        format_name(pair.b if pair.a == leader else pair.a)
+        format_name(pair.baseline if pair.candidate == leader else pair.candidate)
         for pair in leader_pairs
         if not pair.better
     ]

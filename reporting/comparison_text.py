@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
-from eval.metrics.record import PairedComparison
+from eval.metrics.comparison import Comparison
+from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import ALPHA
 from reporting.charts import UNDEFINED_TEXT, format_number
 from reporting.forest_plot import PlottedDifference, format_signed
@@ -20,14 +20,14 @@ def format_p_value(value: float | None) -> str:
     return "<0.001" if value < 0.001 else format_number(value)
 
 
-def build_pair_row(pair: PairedComparison) -> PairRow:
+def build_pair_row(pair: CardComparison) -> PairRow:
     """Builds one row of a comparison table."""
     interval = ""
     if pair.low is not None and pair.high is not None:
         interval = f"{format_signed(pair.low)} to {format_signed(pair.high)}"
     counts = ""
     if pair.discordant is not None:
-        counts = f"{pair.discordant.only_a} : {pair.discordant.only_b}"
+        counts = f"{pair.discordant.only_candidate} : {pair.discordant.only_baseline}"
     return PairRow(
         pair=pair,
         difference=format_signed(pair.difference),
@@ -40,51 +40,7 @@ def build_pair_row(pair: PairedComparison) -> PairRow:
     )
 
 
-class TestedDifference(Protocol):
-    """A paired difference with its test, as the benchmarks' records have it."""
-
-    @property
-    def difference(self) -> float | None:
-        """The difference; ``None`` if one of the two systems has no value."""
-
-    @property
-    def low(self) -> float | None:
-        """Lower end of its interval."""
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of its interval."""
-
-    @property
-    def p(self) -> float | None:
-        """The p-value; ``None`` without a test."""
-
-    @property
-    def p_holm(self) -> float | None:
-        """The p-value after Holm's correction over all pairs."""
-
-    @property
-    def better(self) -> str | None:
-        """The system that the test shows to be better, if any."""
-
-
-class TestedPair(TestedDifference, Protocol):
-    """A tested difference with the names of its systems: difference = first − second."""
-
-    @property
-    def first(self) -> str:
-        """The first system."""
-
-    @property
-    def second(self) -> str:
-        """The second system."""
-
-    @property
-    def minimum_detectable_effect(self) -> float | None:
-        """The true difference that is found with a power of 80 %."""
-
-
-def is_significant(pair: TestedDifference) -> bool:
+def is_significant(pair: Comparison) -> bool:
     """Whether a difference is significant: p is below ``ALPHA`` and the interval excludes zero.
 
     This covers metrics without a better direction too, such as coverage, for which ``better`` is
@@ -99,7 +55,7 @@ def is_significant(pair: TestedDifference) -> bool:
     return p is not None and p < ALPHA and excludes_zero
 
 
-def describe_finding(pair: TestedDifference) -> str:
+def describe_finding(pair: Comparison) -> str:
     """Describes the result of a paired test, in a few words."""
     if pair.better:
         return f"{format_name(pair.better)} is better"
@@ -127,7 +83,7 @@ def describe_calibration(confidence: float, accuracy: float, p_value: float) -> 
     return f"overconfident {size}" if gap > 0 else f"underconfident {size}"
 
 
-def summarise_findings(pairs: Sequence[TestedDifference], higher_is_better: bool | None) -> str:
+def summarise_findings(pairs: Sequence[Comparison], higher_is_better: bool | None) -> str:
     """Says in one sentence how many pairs differ significantly.
 
     Args:
@@ -151,16 +107,16 @@ def summarise_findings(pairs: Sequence[TestedDifference], higher_is_better: bool
     return f"{text}."
 
 
-def to_plotted_difference(pair: TestedPair) -> PlottedDifference:
+def to_plotted_difference(pair: Comparison) -> PlottedDifference:
     """Converts a paired difference to a row of a forest plot."""
-    first, second = format_name(pair.first), format_name(pair.second)
+    candidate, baseline = format_name(pair.candidate), format_name(pair.baseline)
     return PlottedDifference(
-        first=first,
-        second=second,
+        first=candidate,
+        second=baseline,
         value=pair.difference,
         low=pair.low,
         high=pair.high,
         minimum_detectable_effect=pair.minimum_detectable_effect,
         is_significant=is_significant(pair),
-        text=f"{first} − {second}: {describe_finding(pair)}",
+        text=f"{candidate} − {baseline}: {describe_finding(pair)}",
     )

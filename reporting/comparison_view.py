@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from eval.comparison.report import ComparisonReport
 from eval.comparison.text import describe_comparison
 from eval.metrics.abstention import get_metric
-from eval.metrics.record import PairedComparison
+from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
 from reporting.comparison_text import build_pair_row, is_significant, summarise_findings
 from reporting.forest_plot import ForestPlot, PlottedDifference, build_forest_plot
@@ -74,7 +74,9 @@ class ComparisonView:
         self.policies = list(dict.fromkeys(pair.policy for pair in report.comparisons))
         self.metrics = list(dict.fromkeys(pair.metric for pair in report.comparisons))
         self.metrics.sort(key=lambda name: name != "accuracy")
-        names = dict.fromkeys(n for pair in report.comparisons for n in (pair.a, pair.b))
+        names = dict.fromkeys(
+            n for pair in report.comparisons for n in (pair.candidate, pair.baseline)
+        )
         accuracy = self._collect_values(self.policies[0], "accuracy") if self.policies else {}
 
         def sort_key(name: str) -> float:
@@ -84,7 +86,7 @@ class ComparisonView:
 
         self.systems = sorted(names, key=sort_key)
 
-    def list_pairs(self, policy: str, metric: str) -> list[PairedComparison]:
+    def list_pairs(self, policy: str, metric: str) -> list[CardComparison]:
         """Lists the pairs of one metric; the system that is higher in the table comes first.
 
         With a baseline, the baseline is the second system of every pair.
@@ -93,12 +95,13 @@ class ComparisonView:
         baseline = self.report.baseline
         oriented_pairs = [
             pair
-            if pair.b == baseline or (rank[pair.a] < rank[pair.b] and not baseline)
+            if pair.baseline == baseline
+            or (rank[pair.candidate] < rank[pair.baseline] and not baseline)
             else swap_pair(pair)
             for pair in self.report.comparisons
             if (pair.policy, pair.metric) == (policy, metric)
         ]
-        return sorted(oriented_pairs, key=lambda pair: (rank[pair.a], rank[pair.b]))
+        return sorted(oriented_pairs, key=lambda pair: (rank[pair.candidate], rank[pair.baseline]))
 
     def build_parts(self, metric: str) -> list[MetricPart]:
         """Builds the parts of one metric, one per policy."""
@@ -120,7 +123,10 @@ class ComparisonView:
         values: dict[str, float | None] = {}
         for pair in self.report.comparisons:
             if (pair.policy, pair.metric) == (policy, metric):
-                values[pair.a], values[pair.b] = pair.value_a, pair.value_b
+                values[pair.candidate], values[pair.baseline] = (
+                    pair.value_candidate,
+                    pair.value_baseline,
+                )
         return values
 
     def _count_standings(self, policy: str, metric: str) -> dict[str, Standing]:
@@ -129,7 +135,7 @@ class ComparisonView:
         higher_is_better = get_metric(metric, pairs[0].policy).higher_is_better
         standings = {}
         for system in self.systems:
-            system_pairs = [pair for pair in pairs if system in (pair.a, pair.b)]
+            system_pairs = [pair for pair in pairs if system in (pair.candidate, pair.baseline)]
             won_or_lost = [pair for pair in system_pairs if pair.better is not None]
             better = sum(pair.better == system for pair in won_or_lost)
             differs = sum(is_significant(pair) for pair in system_pairs) - len(won_or_lost)
@@ -153,9 +159,9 @@ class ComparisonView:
         if not reference and len(pairs) > MAX_PLOTTED_PAIRS:
             reference = self.systems[0]
             plotted_pairs = [
-                pair if pair.b == reference else swap_pair(pair)
+                pair if pair.baseline == reference else swap_pair(pair)
                 for pair in pairs
-                if reference in (pair.a, pair.b)
+                if reference in (pair.candidate, pair.baseline)
             ]
         return MetricPart(
             key=metric,
@@ -173,7 +179,7 @@ class ComparisonView:
         )
 
 
-def swap_pair(pair: PairedComparison) -> PairedComparison:
+def swap_pair(pair: CardComparison) -> CardComparison:
     """Returns the same comparison with its two systems swapped."""
 
     def negate_value(value: float | None) -> float | None:
@@ -182,22 +188,23 @@ def swap_pair(pair: PairedComparison) -> PairedComparison:
     counts = pair.discordant
     return replace(
         pair,
-        a=pair.b,
-        b=pair.a,
-        value_a=pair.value_b,
-        value_b=pair.value_a,
+        candidate=pair.baseline,
+        baseline=pair.candidate,
+        value_candidate=pair.value_baseline,
+        value_baseline=pair.value_candidate,
         difference=negate_value(pair.difference),
         low=negate_value(pair.high),
         high=negate_value(pair.low),
         cohens_d=negate_value(pair.cohens_d),
-        discordant=counts and Discordant(counts.both, counts.only_b, counts.only_a, counts.neither),
+        discordant=counts
+        and Discordant(counts.both, counts.only_baseline, counts.only_candidate, counts.neither),
     )
 
 
-def _to_plotted_difference(pair: PairedComparison) -> PlottedDifference:
+def _to_plotted_difference(pair: CardComparison) -> PlottedDifference:
     return PlottedDifference(
-        first=format_name(pair.a),
-        second=format_name(pair.b),
+        first=format_name(pair.candidate),
+        second=format_name(pair.baseline),
         value=pair.difference,
         low=pair.low,
         high=pair.high,

@@ -163,7 +163,7 @@ def _render_comparisons(view: ReportView) -> list[str]:
     for column, pairs in view.group_comparisons(view.main_policy):
         rows = [
             [
-                f"{escape_markdown(row.pair.a)} − {escape_markdown(row.pair.b)}",
+                f"{escape_markdown(row.pair.candidate)} − {escape_markdown(row.pair.baseline)}",
                 f"{row.difference} ({row.interval})" if row.interval else row.difference,
                 row.p,
                 row.discordant or "–",

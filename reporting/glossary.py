@@ -102,14 +102,14 @@ TEST_NAMES = {
 COMPARISON_TERMS: tuple[tuple[str, str], ...] = (
     (
         "Difference",
-        "First system − second system, on the same cards. The bootstrap interval resamples whole "
+        "Candidate − baseline, on the same cards. The bootstrap interval resamples whole "
         "clusters, since answers to cards about one subject are not independent.",
     ),
     (
         "Exact McNemar",
         "For metrics that are 0 or 1 per card: tests whether the discordant cards, on which only "
-        "one of the two systems counts, are split evenly. Their numbers are given as first : "
-        "second.",
+        "one of the two systems counts, are split evenly. Their numbers are given as "
+        "candidate : baseline.",
     ),
     (
         "Wilcoxon signed rank",

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from eval.metrics.abstention import COMPANION_METRICS, HEADLINE_METRICS
 from eval.metrics.record import (
+    CardComparison,
     MetricsReport,
-    PairedComparison,
     PolicyReport,
     SystemReport,
 )
@@ -245,9 +245,9 @@ class ReportView:
 
     def group_comparisons(self, policy: str) -> list[tuple[Column, list[PairRow]]]:
         """Groups the paired comparisons under one policy by metric, accuracy first."""
-        pairs_by_metric: dict[str, list[PairedComparison]] = {}
+        pairs_by_metric: dict[str, list[CardComparison]] = {}
         for pair in self.report.comparisons:
-            if pair.policy == policy and {pair.a, pair.b} <= set(self.systems):
+            if pair.policy == policy and {pair.candidate, pair.baseline} <= set(self.systems):
                 pairs_by_metric.setdefault(pair.metric, []).append(pair)
         report = self.report.policies[policy]
         return [

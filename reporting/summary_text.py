@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from eval.metrics.abstention import HEADLINE_METRICS
-from eval.metrics.record import MetricsReport, PairedComparison, PolicyReport, SystemReport
+from eval.metrics.record import CardComparison, MetricsReport, PolicyReport, SystemReport
 from kg.words.plain_text import join_list
 from reporting.charts import format_number, format_percent
 from reporting.glossary import describe_metric
@@ -132,14 +132,14 @@ def _describe_false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list
     ]
 
 
-def compare_neighbours(accuracy: Sequence[PairedComparison], ranked: Sequence[str]) -> list[str]:
+def compare_neighbours(accuracy: Sequence[CardComparison], ranked: Sequence[str]) -> list[str]:
     """Compares neighbours in a ranking by the paired tests on accuracy, in sentences.
 
     Args:
         accuracy: comparisons of accuracy under one policy.
         ranked: names of systems, in descending order of accuracy.
     """
-    pairs = {frozenset((c.a, c.b)): c for c in accuracy}
+    pairs = {frozenset((c.candidate, c.baseline)): c for c in accuracy}
     difference_texts, undecided_texts = [], []
     for first, second in pairwise(ranked[: _MAX_NAMED_SYSTEMS + 1]):
         pair = pairs.get(frozenset((first, second)))
@@ -156,10 +156,10 @@ def compare_neighbours(accuracy: Sequence[PairedComparison], ranked: Sequence[st
     return sentences
 
 
-def describe_difference(pair: PairedComparison) -> str:
+def describe_difference(pair: CardComparison) -> str:
     """Describes a significant difference in accuracy: which system is better, and by how much."""
-    worse = pair.b if pair.better == pair.a else pair.a
-    better = pair.a if worse == pair.b else pair.b
+    worse = pair.baseline if pair.better == pair.candidate else pair.candidate
+    better = pair.candidate if worse == pair.baseline else pair.baseline
     size = format_points(pair.difference, pair.low, pair.high)
     return f"{format_name(better)} more accurate than {format_name(worse)}{size}"
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from eval.synthlink.comparison import ALL_GROUP
 from eval.synthlink.metrics import MetricName, Mode
 from eval.synthlink.outputs import ComparedScores, ScoredPredictions
-from eval.synthlink.record import Difference
+from eval.synthlink.record import QuestionComparison
 from kg.words.plain_text import join_list
 from reporting.charts import UNDEFINED_TEXT, format_number
 from reporting.comparison_text import describe_finding, format_p_value, is_significant
@@ -35,18 +35,18 @@ def describe_comparisons(scored: ScoredPredictions) -> Iterator[str]:
             yield f"{mode}, {_describe_difference(headline)}"
 
 
-def select_headlines(other: ComparedScores) -> dict[Mode, Difference]:
+def select_headlines(other: ComparedScores) -> dict[Mode, QuestionComparison]:
     """Returns each mode's main result: the difference in the aggregate over all questions."""
     return {
         difference.mode: difference
         for difference in other.differences
-        if difference.group == ALL_GROUP and difference.measure == _HEADLINE_METRIC
+        if difference.group == ALL_GROUP and difference.metric == _HEADLINE_METRIC
     }
 
 
-def _describe_difference(difference: Difference) -> str:
+def _describe_difference(difference: QuestionComparison) -> str:
     """Describes one difference in words: its size, interval, p value and finding."""
-    pair = f"{format_name(difference.first)} − {format_name(difference.second)}"
+    pair = f"{format_name(difference.candidate)} − {format_name(difference.baseline)}"
     if difference.difference is None:
         return f"{pair}: no value to compare"
     interval = (
@@ -98,7 +98,7 @@ def render_comparison_markdown(scored: ScoredPredictions) -> str:
             headline_differences = [
                 difference
                 for difference in category_differences
-                if difference.measure == _HEADLINE_METRIC
+                if difference.metric == _HEADLINE_METRIC
             ]
             parts += [
                 _render_table(
@@ -130,13 +130,13 @@ def _describe_coverage(scored: ScoredPredictions, other: ComparedScores, mode: M
     )
 
 
-def _describe_categories(differences: list[Difference]) -> str:
+def _describe_categories(differences: list[QuestionComparison]) -> str:
     """Lists the significant differences of the other metrics by category, one line per metric."""
     significant: dict[str, list[str]] = {}
     for difference in differences:
         if is_significant(difference):
             text = f"{difference.group} ({format_signed(difference.difference)})"
-            significant.setdefault(METRIC_NAMES[difference.measure], []).append(text)
+            significant.setdefault(METRIC_NAMES[difference.metric], []).append(text)
     if not significant:
         return "No other metric differs significantly within a category."
     lines = (
@@ -147,19 +147,19 @@ def _describe_categories(differences: list[Difference]) -> str:
 
 
 def _render_table(
-    first_column: Literal["metric", "category"], differences: list[Difference]
+    first_column: Literal["metric", "category"], differences: list[QuestionComparison]
 ) -> str:
     names = [
         escape_markdown_cell(format_name(name))
-        for name in (differences[0].first, differences[0].second)
+        for name in (differences[0].candidate, differences[0].baseline)
     ]
     head = [first_column, "questions", *names, "difference", "p", "p (Holm)", "finding"]
     rows = [
         [
-            METRIC_NAMES[difference.measure] if first_column == "metric" else difference.group,
+            METRIC_NAMES[difference.metric] if first_column == "metric" else difference.group,
             str(difference.n),
-            format_number(difference.value_first),
-            format_number(difference.value_second),
+            format_number(difference.value_candidate),
+            format_number(difference.value_baseline),
             _format_difference(difference),
             escape_markdown_cell(format_p_value(difference.p)),
             escape_markdown_cell(format_p_value(difference.p_holm)),
@@ -170,7 +170,7 @@ def _render_table(
     return render_markdown_table(head, rows)
 
 
-def _format_difference(difference: Difference) -> str:
+def _format_difference(difference: QuestionComparison) -> str:
     if difference.difference is None:
         return UNDEFINED_TEXT
     if difference.low is None or difference.high is None:

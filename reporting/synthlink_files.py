@@ -22,7 +22,7 @@ from eval.synthlink.outputs import (
     OUTPUT_FILES,
     ScoredPredictions,
 )
-from eval.synthlink.record import Difference
+from eval.synthlink.record import QuestionComparison
 from eval.synthlink.score_options import NO_RESOURCE, ScoreOptions
 from eval.synthlink.tables import (
     CATEGORY_SCORES_CSV,
@@ -44,7 +44,10 @@ from reporting.benchmark_sections.page import STEM, write_page
 from reporting.benchmark_sections.spoken import say_notes
 from reporting.synthlink_comparison import describe_comparisons, render_comparison_markdown
 
-_DIFFERENCE_FIELDS: Final = Difference.__struct_fields__
+# No metric is 0 or 1 per question, so there is no 2×2 table.
+_DIFFERENCE_FIELDS: Final = tuple(
+    name for name in QuestionComparison.__struct_fields__ if name != "discordant"
+)
 
 
 def score_and_print(options: ScoreOptions, judge: JudgeOptions | None = None) -> JudgeReport | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eval.metrics.record import PairedComparison
+from eval.metrics.record import CardComparison
 from reporting.card_data import Outcome
 from reporting.charts import Bar, ChartEstimate, DotPanel
 from reporting.glossary import MetricDescription
@@ -118,7 +118,7 @@ class ErrorRow:
 class PairRow:
     """One paired comparison."""
 
-    pair: PairedComparison
+    pair: CardComparison
     difference: str
     interval: str
     p: str

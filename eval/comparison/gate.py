@@ -8,19 +8,24 @@ against or for the system. A condition fails if the number is undefined.
 
 from __future__ import annotations
 
+import difflib
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 from eval.metrics.abstention import SYSTEM_METRICS
+from eval.metrics.comparison import Comparison
+from eval.metrics.measurement import ResamplingPlan
 from eval.metrics.optional_metrics import (
     CONFIDENCE_METRICS,
     SELF_CONSISTENCY,
     collect_optional_metrics,
 )
-from eval.metrics.record import MetricValue, PairedComparison, SystemReport
+from eval.metrics.record import MetricValue, SystemReport
+from eval.stats.estimates import Estimate
 from eval.stats.paired_tests import ALPHA, adjust_holm
 from kg.base.errors import SettingError, SystemNotFoundError
 from kg.words.plain_text import clean_text
@@ -28,7 +33,13 @@ from kg.words.plain_text import clean_text
 SYNTAX = "[SYSTEM:]METRIC[.low|.high|.worst|.best] <=|>=|<|> NUMBER"
 
 GATED_METRICS = (*SYSTEM_METRICS, *CONFIDENCE_METRICS, SELF_CONSISTENCY)
-"""The metrics that a condition may be about."""
+"""The metrics of cards that a condition may be about."""
+GATED_SHARES: Mapping[str, bool] = dict.fromkeys(GATED_METRICS, True)
+
+_MAX_SIMILAR_NAMES = 4
+
+GatedValue: TypeAlias = MetricValue | Estimate
+"""The value of a metric of cards, or of another benchmark."""
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -54,7 +65,7 @@ class Condition:
     Attributes:
         text: the whole condition.
         selector: the systems that the condition applies to; empty for all.
-        metric: one of ``GATED_METRICS``.
+        metric: name of a metric.
         end: the number to compare: an end of the interval, a bound, or empty for the value.
         operator: the comparison with ``limit``.
         limit: the limit, on the metric's own scale.
@@ -70,6 +81,30 @@ class Condition:
     def is_met_by(self, number: float) -> bool:
         """Returns whether ``number`` meets the condition."""
         return _OPERATORS[self.operator](number, self.limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateRequest:
+    """What a gate is to check.
+
+    Attributes:
+        conditions: the conditions as the user wrote them.
+        runs: result files of cards, or run folders.
+        baseline: earlier runs that must not be better.
+        max_drop: by how much a metric may be worse than the baseline's; ``None``: fail a metric
+            that is significantly worse.
+        only_significant: with ``max_drop``, fail only drops that are also significant.
+        max_failures: fail a system with a larger share of failed rows.
+        resampling: how cards or items are resampled.
+    """
+
+    conditions: tuple[str, ...]
+    runs: tuple[Path, ...]
+    baseline: tuple[Path, ...] = ()
+    max_drop: float | None = None
+    only_significant: bool = False
+    max_failures: float
+    resampling: ResamplingPlan
 
 
 @dataclass(frozen=True)
@@ -91,8 +126,12 @@ class Check:
     regression: bool = False
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str, shares: Mapping[str, bool] = GATED_SHARES) -> Condition:
     """Parses a condition.
+
+    Args:
+        text: the condition.
+        shares: name of each known metric → whether its values lie in [0, 1].
 
     Raises:
         SettingError: the syntax is wrong, or the metric or end does not exist.
@@ -104,11 +143,15 @@ def parse_condition(text: str) -> Condition:
         )
     name, end = match["metric"], match["end"] or ""
     metric = next(
-        (candidate for candidate in GATED_METRICS if candidate.casefold() == name.casefold()), None
+        (candidate for candidate in shares if candidate.casefold() == name.casefold()), None
     )
     if metric is None:
+        names = {candidate.casefold(): candidate for candidate in shares}
+        close = difflib.get_close_matches(name.casefold(), names, n=_MAX_SIMILAR_NAMES)
+        similar = [names[candidate] for candidate in close]
+        suggestion = f"Similar: {', '.join(similar)}. " if similar else ""
         raise SettingError(
-            f"no metric {name!r}", where="--metric", hint=f"One of {', '.join(GATED_METRICS)}."
+            f"no metric {name!r}", where="--metric", hint=f"{suggestion}One of {', '.join(shares)}."
         )
     if end not in _ENDS:
         raise SettingError(
@@ -117,9 +160,9 @@ def parse_condition(text: str) -> Condition:
             hint=f"One of {', '.join(_ENDS[1:])}.",
         )
     limit = float(match["number"])
-    if not 0 <= limit <= 1:
+    if shares[metric] and not 0 <= limit <= 1:
         raise SettingError(
-            f"limit {match['number']} is out of range: metrics lie between 0 and 1",
+            f"limit {match['number']} is out of range: {metric} lies between 0 and 1",
             where=f"--metric {text!r}",
             hint="Write five per cent as 0.05.",
         )
@@ -145,8 +188,8 @@ def select_systems(
     """Returns the systems that a condition is about.
 
     Args:
-        selector: a name, a name without its model (``raw`` selects ``raw:openai/gpt-4o`` and all
-            its other models), or a pattern with ``*`` and ``?``. Empty for all systems except
+        selector: a name, a name without its model or run (``raw`` selects ``raw:openai/gpt-4o`` and
+            ``raw@run2``), or a pattern with ``*`` and ``?``. Empty for all systems except
             controls.
         all_systems: all systems with results, including controls.
         systems_under_test: all systems except controls.
@@ -160,7 +203,7 @@ def select_systems(
     pattern = re.escape(selector).replace(r"\*", ".*").replace(r"\?", ".")
     for is_match in (
         lambda name: name == selector,
-        lambda name: name.startswith(f"{selector}:"),
+        lambda name: name.startswith((f"{selector}:", f"{selector}@")),
         lambda name: re.fullmatch(pattern, name, re.DOTALL) is not None,
     ):
         if matching_names := [name for name in all_systems if is_match(name)]:
@@ -174,7 +217,7 @@ def select_systems(
 
 def check_conditions(
     conditions: Sequence[Condition],
-    values: Mapping[str, Mapping[str, MetricValue]],
+    values: Mapping[str, Mapping[str, GatedValue]],
     systems_under_test: Sequence[str],
 ) -> Iterator[Check]:
     """Checks every condition on every system it is about.
@@ -192,12 +235,44 @@ def check_conditions(
             yield _check_condition(condition, system, values[system][condition.metric])
 
 
-def _check_condition(condition: Condition, system: str, value: MetricValue) -> Check:
+def check_with_limits(
+    conditions: Sequence[Condition],
+    limits: Sequence[Condition],
+    values: Mapping[str, Mapping[str, GatedValue]],
+    systems_under_test: Sequence[str],
+) -> list[Check]:
+    """Checks conditions, and implied limits on the failures of each checked system.
+
+    A failed call is not a false answer, so a run of errors alone would satisfy ``FAR-NE<=0.05``.
+    Implied limits are reported only where they are exceeded; a condition on the same metric
+    replaces a limit.
+
+    Args:
+        conditions: the conditions; empty: the limits apply to all systems under test.
+        limits: the implied limits.
+        values: system → metric → value, including controls that were run.
+        systems_under_test: the systems that a condition without selector is about.
+
+    Raises:
+        SystemNotFoundError: a selector matches no system.
+    """
+    checks = list(check_conditions(conditions, values, systems_under_test))
+    checked_systems = [name for name in values if any(check.system == name for check in checks)]
+    named_metrics = {condition.metric for condition in conditions}
+    implied_checks = check_conditions(
+        [limit for limit in limits if limit.metric not in named_metrics],
+        values,
+        checked_systems if conditions else systems_under_test,
+    )
+    return [*checks, *(check for check in implied_checks if not check.passed)]
+
+
+def _check_condition(condition: Condition, system: str, value: GatedValue) -> Check:
     number = getattr(value, condition.end or "value")
     name = f"{condition.metric}{condition.end and '.'}{condition.end}"
     condition_text = f"{name} {condition.operator} {condition.limit:g}"
     if number is None:
-        reason = _explain_null(condition.metric)
+        reason = value.why if isinstance(value, Estimate) else _explain_null(condition.metric)
         if value.value is not None:
             missing_part = "interval" if condition.end in ("low", "high") else "bounds"
             reason = f"{condition.metric} has no {missing_part}"
@@ -241,12 +316,13 @@ def _format_exact(number: float, limit: float) -> str:
 
 
 def check_regressions(
-    pairs: Sequence[PairedComparison],
+    pairs: Sequence[Comparison],
     higher_is_better: Mapping[str, bool | None],
     display_names: Mapping[str, str],
     *,
     max_drop: float | None = None,
     only_significant: bool = False,
+    noun: str = "card",
 ) -> Iterator[Check]:
     """Checks whether systems became worse than their baselines.
 
@@ -255,26 +331,27 @@ def check_regressions(
     twenty runs. With ``max_drop`` alone there is no such guarantee.
 
     Args:
-        pairs: comparisons of a system (first) with its baseline (second), on the same cards.
+        pairs: comparisons of systems with their baselines on the same items.
         higher_is_better: metric → whether higher is better; ``None`` for metrics without a better
             direction, which are not checked.
         display_names: name of a system in ``pairs`` → name in the checks.
         max_drop: by how much a metric may be worse, on its own scale; ``None`` for no limit.
         only_significant: with ``max_drop``, fail only if the metric is also significantly worse.
+        noun: what an item is called.
     """
     comparable_pairs = [pair for pair in pairs if higher_is_better[pair.metric] is not None]
     for pair, adjusted_p in zip(
         comparable_pairs, adjust_holm([pair.p for pair in comparable_pairs]), strict=True
     ):
-        system, name = display_names[pair.a], f"{pair.metric} no worse than the baseline's"
+        system, name = display_names[pair.candidate], f"{pair.metric} no worse than the baseline's"
         if max_drop is not None:
             name += f" by more than {max_drop:g}"
             name += " (significantly)" if only_significant else ""
-        if pair.difference is None or pair.low is None or pair.high is None:
-            side_without_value = system if pair.value_a is None else "the baseline"
+        if pair.difference is None:
+            side_without_value = system if pair.value_candidate is None else "the baseline"
             # The check fails if only the system has no value. If the baseline has none, there is
             # nothing that could have become worse.
-            lost_value = pair.value_a is None and pair.value_b is not None
+            lost_value = pair.value_candidate is None and pair.value_baseline is not None
             yield Check(
                 system,
                 name,
@@ -284,9 +361,12 @@ def check_regressions(
             )
             continue
         drop = -pair.difference if higher_is_better[pair.metric] else pair.difference
-        excludes_zero = pair.high < 0 if higher_is_better[pair.metric] else pair.low > 0
+        # Without an interval, because no resample varies, the test alone decides.
+        includes_zero = (
+            pair.low is not None and pair.high is not None and pair.low <= 0 <= pair.high
+        )
         is_significant = (
-            adjusted_p is not None and adjusted_p < ALPHA and excludes_zero and drop > 0
+            adjusted_p is not None and adjusted_p < ALPHA and not includes_zero and drop > 0
         )
         # 1e-9 absorbs rounding errors, so that a drop of exactly the tolerance passes.
         exceeds_max_drop = max_drop is not None and drop > max_drop + 1e-9
@@ -297,23 +377,25 @@ def check_regressions(
             system,
             name,
             not has_failed,
-            _describe_difference(pair, adjusted_p, is_significant),
+            _describe_difference(pair, adjusted_p, is_significant, noun),
             regression=True,
         )
 
 
 def _describe_difference(
-    comparison: PairedComparison, p_value: float | None, is_significant: bool
+    comparison: Comparison, p_value: float | None, is_significant: bool, noun: str
 ) -> str:
     text = (
-        f"{comparison.value_a:.3f} against {comparison.value_b:.3f}, difference "
-        f"{comparison.difference:+.3f} [{comparison.low:+.3f}, {comparison.high:+.3f}]"
+        f"{comparison.value_candidate:.3f} against {comparison.value_baseline:.3f}, difference "
+        f"{comparison.difference:+.3f}"
     )
+    if comparison.low is not None and comparison.high is not None:
+        text += f" [{comparison.low:+.3f}, {comparison.high:+.3f}]"
     if p_value is not None:
         text += f", Holm-adjusted p {p_value:.3g}"
     if is_significant:
         return f"{text}: worse"
-    text += f" on {comparison.n_cards:,} cards: not significantly worse"
+    text += f" on {comparison.n:,} {noun}s: not significantly worse"
     if comparison.minimum_detectable_effect is not None:
         text += (
             f" (a difference of {comparison.minimum_detectable_effect:.3f} would be detected with "

@@ -11,7 +11,7 @@ import msgspec
 from eval.comparison.pairs import compare_systems
 from eval.metrics.observations import Observations
 from eval.metrics.outcomes import PRED_CODE, UNUSABLE
-from eval.metrics.record import PairedComparison, Source
+from eval.metrics.record import CardComparison, Source
 from eval.metrics.samples import Plan, Samples
 from eval.stats.paired_tests import ALPHA
 from kg.words.plain_text import clean_text
@@ -60,7 +60,7 @@ class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
     resamples: int
     seed: int
     alpha: float = ALPHA
-    comparisons: tuple[PairedComparison, ...]
+    comparisons: tuple[CardComparison, ...]
     notes: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
 
@@ -142,7 +142,7 @@ def _note_failures(samples: Samples) -> Iterator[str]:
             )
 
 
-def _note_coarse_resampling(comparisons: Sequence[PairedComparison], plan: Plan) -> Iterator[str]:
+def _note_coarse_resampling(comparisons: Sequence[CardComparison], plan: Plan) -> Iterator[str]:
     """Yields a note if there are too few resamples for any p to be significant after Holm."""
     test_counts = Counter(
         (pair.policy, pair.metric) for pair in comparisons if pair.test == "cluster-bootstrap"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from eval.comparison.report import ComparisonReport, SharedCards
-from eval.metrics.record import PairedComparison
+from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import ALPHA
 from kg.words.plain_text import clean_text, join_list
 
@@ -14,15 +14,20 @@ from kg.words.plain_text import clean_text, join_list
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#|~&!])")
 
 
-def describe_comparison(comparison: PairedComparison, alpha: float = ALPHA) -> str:
+def describe_comparison(comparison: CardComparison, alpha: float = ALPHA) -> str:
     """Describes one comparison in a sentence: which system is better, or that none is.
 
-    The difference is written as ``a − b = +0.128 [+0.061, +0.190]``.
+    The difference is written as ``candidate − baseline = +0.128 [+0.061, +0.190]``.
     """
-    a, b = clean_text(comparison.a), clean_text(comparison.b)
+    candidate, baseline = clean_text(comparison.candidate), clean_text(comparison.baseline)
     if comparison.difference is None or comparison.low is None or comparison.high is None:
         systems_without_value = [
-            n for n, v in ((a, comparison.value_a), (b, comparison.value_b)) if v is None
+            name
+            for name, value in (
+                (candidate, comparison.value_candidate),
+                (baseline, comparison.value_baseline),
+            )
+            if value is None
         ]
         return (
             f"{comparison.metric}: no value for {' and '.join(systems_without_value)}, so there "
@@ -34,7 +39,7 @@ def describe_comparison(comparison: PairedComparison, alpha: float = ALPHA) -> s
         if comparison.p_holm is None
         else f", Holm-adjusted p {format_p_value(comparison.p_holm)}"
     )
-    result_text = f"{a} − {b} = {interval}{p_text}"
+    result_text = f"{candidate} − {baseline} = {interval}{p_text}"
     if comparison.better is not None:
         return f"{comparison.metric}: {clean_text(comparison.better)} is better; {result_text}."
     if comparison.p_holm is not None and comparison.p_holm < alpha:
@@ -83,7 +88,7 @@ MAX_SENTENCES = 100
 def render_sentences(report: ComparisonReport) -> Iterator[str]:
     """Renders the comparison for the console: one sentence per pair, or counts per metric."""
     policies = dict.fromkeys(pair.policy for pair in report.comparisons)
-    by_metric: dict[tuple[str, str], list[PairedComparison]] = {}
+    by_metric: dict[tuple[str, str], list[CardComparison]] = {}
     for pair in report.comparisons:
         by_metric.setdefault((pair.policy, pair.metric), []).append(pair)
     for (policy, metric), pairs in by_metric.items():
@@ -113,9 +118,9 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
     yield (
         f"{report.n_cards} cards in {report.n_clusters} clusters, card set `{report.cards}`; "
         f"{report.confidence:.0%} intervals by {report.resamples} resamples of whole clusters, "
-        f"seed {report.seed}. difference = first − second. A difference is significant where the "
-        f"Holm-adjusted p is below {report.alpha:g} *and* the interval of the difference excludes "
-        "0."
+        f"seed {report.seed}. difference = candidate − baseline. A difference is significant where "
+        f"the Holm-adjusted p is below {report.alpha:g} *and* the interval of the difference "
+        "excludes 0."
     )
     policies = dict.fromkeys(pair.policy for pair in report.comparisons)
     for policy in policies:
@@ -130,7 +135,7 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
         yield from (f"- {_escape_markup(note, 1000)}" for note in report.notes)
 
 
-def _describe_outcome(comparison: PairedComparison, alpha: float) -> str:
+def _describe_outcome(comparison: CardComparison, alpha: float) -> str:
     """Returns the last cell of a row: the better system or why there is none."""
     if comparison.better is not None:
         return _escape_markup(comparison.better)
@@ -144,8 +149,8 @@ def _describe_outcome(comparison: PairedComparison, alpha: float) -> str:
     return "they differ" if is_significant else "not significant"
 
 
-def _render_table(comparisons: Iterable[PairedComparison], alpha: float) -> Iterator[str]:
-    yield "| first | second | difference | test | p | p (Holm) | only first / only second counts | effect size d | minimum detectable effect | better |"  # noqa: E501 - one Markdown row
+def _render_table(comparisons: Iterable[CardComparison], alpha: float) -> Iterator[str]:
+    yield "| candidate | baseline | difference | test | p | p (Holm) | only candidate / only baseline counts | effect size d | minimum detectable effect | better |"  # noqa: E501 - one Markdown row
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for pair in comparisons:
         interval = "–"
@@ -154,13 +159,15 @@ def _render_table(comparisons: Iterable[PairedComparison], alpha: float) -> Iter
         discordant = pair.discordant
         effect = pair.minimum_detectable_effect
         cells = (
-            f"{_escape_markup(pair.a)} ({_format_number(pair.value_a)})",
-            f"{_escape_markup(pair.b)} ({_format_number(pair.value_b)})",
+            f"{_escape_markup(pair.candidate)} ({_format_number(pair.value_candidate)})",
+            f"{_escape_markup(pair.baseline)} ({_format_number(pair.value_baseline)})",
             interval,
             pair.test,
             "–" if pair.p is None else format_p_value(pair.p),
             "–" if pair.p_holm is None else format_p_value(pair.p_holm),
-            "–" if discordant is None else f"{discordant.only_a} / {discordant.only_b}",
+            "–"
+            if discordant is None
+            else f"{discordant.only_candidate} / {discordant.only_baseline}",
             "–" if pair.cohens_d is None else f"{pair.cohens_d:+.2f}",
             "–" if effect is None else f"{effect:.3f}",
             _describe_outcome(pair, alpha),

@@ -17,21 +17,14 @@ import numpy as np
 
 from eval.extraction.comparison_record import ComparedMetric, EffectLabel, RankedSystem, WinRate
 from eval.extraction.comparison_record import ExtractionComparison as ExtractionComparison
-from eval.extraction.comparison_record import PairComparison as PairComparison
+from eval.extraction.comparison_record import SampleComparison as SampleComparison
 from eval.extraction.metrics.measurement_plan import MeasurementPlan
 from eval.extraction.metrics.quality_score import compute_sample_metrics
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ExtractionRow
-from eval.stats.bootstrap import (
-    ClusterResamples,
-    Floats,
-    ResampledCounts,
-    resample_blocks,
-    round_significant,
-)
+from eval.metrics.comparison import adjust_family, compare_item_values, round_optional
+from eval.stats.bootstrap import ClusterResamples, Floats, round_significant
 from eval.stats.effects import cohens_d_paired, cohens_d_pooled, paired_t_test, wilcoxon_test
-from eval.stats.paired_tests import adjust_holm
-from eval.stats.paired_values import build_difference_block, choose_better, compare_values
 from kg.words.plain_text import join_list
 
 _TIE_TOLERANCE = 1e-12
@@ -102,7 +95,7 @@ def compare_pairs(
     pairs: Sequence[tuple[str, str]],
     metric_names: Sequence[ComparedMetric],
     plan: MeasurementPlan,
-) -> tuple[PairComparison, ...]:
+) -> tuple[SampleComparison, ...]:
     """Compares some pairs of systems on some metrics, by metric and then by pair.
 
     Args:
@@ -207,7 +200,7 @@ def _compare_values(
     pairs: Sequence[tuple[str, str]],
     metric_names: Sequence[ComparedMetric],
     plan: MeasurementPlan,
-) -> tuple[PairComparison, ...]:
+) -> tuple[SampleComparison, ...]:
     n_samples = next(iter(next(iter(values.values())).values())).size
     resamples = ClusterResamples(n_samples, plan.resamples, plan.seed)
     return tuple(
@@ -226,62 +219,49 @@ def _compare_on_metric(
     values: Mapping[str, _MetricValues],
     resamples: ClusterResamples,
     plan: MeasurementPlan,
-) -> Iterator[PairComparison]:
-    value_pairs = [(values[first][name], values[second][name]) for first, second in pairs]
-    resampled = resample_blocks(
-        [build_difference_block(*value_pair) for value_pair in value_pairs], resamples
-    )
-    comparisons = [
-        _compare_pair(name, metric, pair, value_pair, counts, plan)
-        for pair, value_pair, counts in zip(pairs, value_pairs, resampled, strict=True)
+) -> list[SampleComparison]:
+    value_pairs = [
+        (values[candidate][name], values[baseline][name]) for candidate, baseline in pairs
     ]
-    for comparison, adjusted_p in zip(
-        comparisons, adjust_holm([comparison.p for comparison in comparisons]), strict=True
-    ):
-        yield msgspec.structs.replace(
-            comparison,
-            p_holm=None if adjusted_p is None else round_significant(adjusted_p),
-            better=choose_better(
-                (comparison.first, comparison.second),
-                (comparison.low, comparison.high),
-                adjusted_p,
-                higher_is_better=metric.higher_is_better,
-            ),
-        )
-
-
-def _compare_pair(
-    name: ComparedMetric,
-    metric: _Metric,
-    pair: tuple[str, str],
-    value_pair: tuple[Floats, Floats],
-    resampled: ResampledCounts,
-    plan: MeasurementPlan,
-) -> PairComparison:
-    result = compare_values(
-        *value_pair,
-        resampled,
+    comparisons = compare_item_values(
+        [
+            SampleComparison(metric=name, candidate=candidate, baseline=baseline)
+            for candidate, baseline in pairs
+        ],
+        value_pairs,
+        resamples,
         confidence=plan.confidence,
-        seed=plan.seed,
         is_binary=metric.is_binary and plan.repeats == 1,
         is_share=metric.is_share,
     )
-    comparison = PairComparison(metric=name, first=pair[0], second=pair[1], **result.to_dict())
-    if not result.n:
+    return adjust_family(
+        [
+            _add_effect_sizes(comparison, *value_pair)
+            for comparison, value_pair in zip(comparisons, value_pairs, strict=True)
+        ],
+        higher_is_better=metric.higher_is_better,
+    )
+
+
+def _add_effect_sizes(
+    comparison: SampleComparison, candidate: Floats, baseline: Floats
+) -> SampleComparison:
+    """Adds the specification's tests and effect sizes, if any sample has both values."""
+    has_both = ~np.isnan(candidate) & ~np.isnan(baseline)
+    candidate, baseline = candidate[has_both], baseline[has_both]
+    if not candidate.size:
         return comparison
-    has_both = ~np.isnan(value_pair[0]) & ~np.isnan(value_pair[1])
-    first, second = value_pair[0][has_both], value_pair[1][has_both]
-    differences = first - second
+    differences = candidate - baseline
     signed_ranks, t_test = wilcoxon_test(differences), paired_t_test(differences)
-    d_paired, d_pooled = cohens_d_paired(differences), specification_cohens_d(first, second)
+    d_pooled = specification_cohens_d(candidate, baseline)
     return msgspec.structs.replace(
         comparison,
         wilcoxon_p=round_significant(signed_ranks.p_value),
         wilcoxon_exact=signed_ranks.is_exact,
         t_statistic=None if t_test is None else round_significant(t_test.statistic),
         t_p=None if t_test is None else round_significant(t_test.p_value),
-        cohens_d=None if d_paired is None else round_significant(d_paired),
-        cohens_d_pooled=None if d_pooled is None else round_significant(d_pooled),
+        cohens_d=round_optional(cohens_d_paired(differences)),
+        cohens_d_pooled=round_optional(d_pooled),
         effect=effect_label(d_pooled),
     )
 
@@ -289,16 +269,16 @@ def _compare_pair(
 def _compute_win_rates(
     system_names: Sequence[str], values: Mapping[str, _MetricValues]
 ) -> Iterator[WinRate]:
-    for first, second in itertools.permutations(system_names, 2):
-        differences = values[first][_QUALITY_SCORE] - values[second][_QUALITY_SCORE]
+    for candidate, baseline in itertools.permutations(system_names, 2):
+        differences = values[candidate][_QUALITY_SCORE] - values[baseline][_QUALITY_SCORE]
         differences = differences[~np.isnan(differences)]
         wins, losses = (
             int((differences > _TIE_TOLERANCE).sum()),
             int((differences < -_TIE_TOLERANCE).sum()),
         )
         yield WinRate(
-            first=first,
-            second=second,
+            candidate=candidate,
+            baseline=baseline,
             n=differences.size,
             wins=wins,
             losses=losses,

@@ -6,8 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from eval.stats.estimates import IntervalMethod
-from eval.stats.paired_tests import Discordant
+from eval.metrics.comparison import Comparison
 
 SCHEMA = "epoche.extraction-comparison/1"
 
@@ -40,32 +39,13 @@ class RankedSystem(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """One paired comparison of two systems on one metric, over samples where both have a value.
+class SampleComparison(Comparison, frozen=True, kw_only=True):
+    """Two systems on one metric, over the samples where both have a value.
 
-    ``difference`` = mean of ``first`` − mean of ``second``.
+    ``p_holm`` is adjusted over all pairs compared on this metric.
     """
 
     metric: ComparedMetric
-    first: str
-    second: str
-    n: int = 0
-    value_first: float | None = None
-    value_second: float | None = None
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
-    method: IntervalMethod = "none"
-    test: Literal["mcnemar", "sign-flip", "none"] = "none"
-    exact: bool = False
-    p: float | None = None
-    p_holm: float | None = None
-    """``p`` after Holm's adjustment over all pairs compared on this metric."""
-    discordant: Discordant | None = None
-    n_differ: int = 0
-    minimum_detectable_effect: float | None = None
-    """Smallest true difference that is detected with 80 % power at this sample size and standard
-    deviation."""
     wilcoxon_p: float | None = None
     """p value of Wilcoxon's signed-rank test; not adjusted, for information only."""
     wilcoxon_exact: bool = False
@@ -80,16 +60,13 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     effect: EffectLabel = ""
     """Word for ``cohens_d_pooled``: negligible below 0.2, small below 0.5, medium below 0.8, else
     large."""
-    better: str | None = None
-    """Name of the better system, if the interval excludes 0 *and* the Holm-adjusted p is below
-    alpha; else null."""
 
 
 class WinRate(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the first system's score of a sample is above the second's."""
+    """How often the candidate's score of a sample is above the baseline's."""
 
-    first: str
-    second: str
+    candidate: str
+    baseline: str
     n: int
     wins: int
     losses: int
@@ -105,8 +82,8 @@ class ExtractionComparison(msgspec.Struct, frozen=True, kw_only=True):
     ranking: tuple[RankedSystem, ...]
     """Best quality score first, systems without a score last. The difference between neighbours
     need not be significant."""
-    pairs: tuple[PairComparison, ...]
-    """Sorted by metric, then pair; the first system of a pair ranks above the second."""
+    pairs: tuple[SampleComparison, ...]
+    """Sorted by metric, then pair; the candidate of a pair ranks above the baseline."""
     win_rates: tuple[WinRate, ...]
     """One entry for each ordered pair, so each pair of systems occurs twice."""
     frontiers: dict[str, tuple[str, ...]]

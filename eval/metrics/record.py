@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from eval.metrics.comparison import Comparison
 from eval.stats.estimates import IntervalMethod
-from eval.stats.paired_tests import Discordant
 from kg.base.errors import RecordError
 from kg.base.files import require_file
 
-SCHEMA = "epoche.metrics/1"
+SCHEMA = "epoche.metrics/2"
 
 PolicyName = Literal["licensed", "published"]
 
@@ -240,40 +240,18 @@ class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):
     won_by_controls: tuple[ControlWin, ...] = ()
 
 
-TestName = Literal["mcnemar-exact", "wilcoxon", "cluster-bootstrap", "none"]
-"""``mcnemar-exact`` for metrics that are 0 or 1 per card; ``wilcoxon`` on the cards' means when a
-system answered each card several times; ``cluster-bootstrap`` for ratios with random
-denominators."""
+class CardComparison(Comparison, frozen=True, kw_only=True):
+    """Two systems on the same cards.
 
+    ``p_holm`` is adjusted over all pairs compared on this metric under this policy; there is no
+    ``discordant`` in runs with repeats.
+    """
 
-class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Systems ``a`` and ``b`` on the same cards: ``difference = value_a - value_b``."""
-
-    a: str
-    b: str
     policy: PolicyName
-    metric: str
-    value_a: float | None
-    value_b: float | None
-    difference: float | None
-    low: float | None = None
-    high: float | None = None
-    method: IntervalMethod = "none"
-    test: TestName = "none"
-    p: float | None = None
-    p_holm: float | None = None
-    """``p`` after Holm's correction over all pairs compared on this metric under this policy."""
-    discordant: Discordant | None = None
-    """The 2×2 table, for metrics that are 0 or 1 per card; null otherwise, and with repeats."""
     cohens_d: float | None = None
     """Mean difference per card divided by the standard deviation of the differences (d_z), for
     metrics whose denominator depends on the cards alone; null where the differences do not
     vary."""
-    minimum_detectable_effect: float | None = None
-    """The true difference detected with 80 % power at this number of cards and this variance."""
-    better: str | None = None
-    """The system that is significantly better; null when the difference is not significant."""
-    n_cards: int = 0
     n_clusters: int = 0
     signature: str = ""
 
@@ -308,10 +286,14 @@ class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
     resamples: int = 2000
     seed: int = 12345
     policies: dict[str, PolicyReport]
-    comparisons: tuple[PairedComparison, ...] = ()
+    comparisons: tuple[CardComparison, ...] = ()
     notes: tuple[str, ...] = ()
     """Facts that a reader of the metrics must know, as sentences."""
     sources: tuple[Source, ...] = ()
+
+
+class _SchemaName(msgspec.Struct):
+    schema: str = SCHEMA
 
 
 def read_metrics(path: Path | str) -> MetricsReport:
@@ -322,15 +304,18 @@ def read_metrics(path: Path | str) -> MetricsReport:
         RecordError: not JSON, not this structure, or another version of the schema.
     """
     path = require_file(path, "metrics file")
+    content = path.read_bytes()
     try:
-        report = msgspec.json.decode(path.read_bytes(), type=MetricsReport)
+        schema = msgspec.json.decode(content, type=_SchemaName).schema
+        # Files of another version have other keys, so the version is checked first.
+        report = msgspec.json.decode(content, type=MetricsReport) if schema == SCHEMA else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a metrics file: {error}", where=str(path), hint="Make it with `epoche metrics`."
         ) from error
-    if report.schema != SCHEMA:
+    if report is None:
         raise RecordError(
-            f"metrics schema {report.schema!r}, expected {SCHEMA!r}",
+            f"metrics schema {schema!r}, expected {SCHEMA!r}",
             where=str(path),
             hint="Compute the metrics again with this version.",
         )

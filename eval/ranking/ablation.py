@@ -81,8 +81,8 @@ def iter_ablations(
         component_variants: variants of single components.
 
     Yields:
-        A comparison and the rankings of its variant. ``first`` is the ensemble or the component,
-        ``second`` is the variant.
+        A comparison and the rankings of its variant. ``candidate`` is the ensemble or the
+        component, ``baseline`` is the variant.
     """
     for omitted in components:
         remaining = [rankings for name, rankings in components.items() if name != omitted]

@@ -5,18 +5,17 @@ Null means that a value is undefined, and ``why`` gives the reason. A 0 is alway
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from eval.metrics.comparison import Comparison
 from eval.stats.estimates import IntervalMethod
 from eval.stats.paired_tests import ALPHA
 
 SCHEMA = "epoche.retrieval/1"
 ALL_QUESTIONS = "all"
 """Name of the group of all questions; the other groups are the kinds."""
-
-TestName = Literal["sign-flip", "mcnemar", "bootstrap", "none"]
 
 
 class MetricEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,38 +42,21 @@ class RetrieverMetrics(msgspec.Struct, frozen=True, kw_only=True):
     """Number of ``answerable`` and ``unanswerable`` questions without any chunk found."""
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """The difference first − second of one metric, on the same questions."""
+class RetrieverComparison(Comparison, frozen=True, kw_only=True):
+    """Two retrievers on the same questions.
+
+    ``p_holm`` is adjusted for each metric, over all pairs, and for kinds over pairs and kinds.
+    """
 
     group: str
-    measure: str
-    first: str
-    second: str
-    value_first: float | None
-    value_second: float | None
-    difference: float | None
-    low: float | None = None
-    high: float | None = None
-    method: IntervalMethod = "none"
-    test: TestName = "none"
-    exact: bool = False
-    p: float | None = None
-    p_holm: float | None = None
-    n: int = 0
-    n_differ: int = 0
-    """Questions on which the two differ."""
-    minimum_detectable_effect: float | None = None
-    """The smallest true difference that this number of questions detects with 80 % power."""
-    better: str | None = None
-    """Name of the better retriever; null unless the interval excludes 0 *and* the Holm-adjusted p
-    is below alpha."""
+    """``all`` or a kind."""
 
 
 class Ablation(msgspec.Struct, frozen=True):
     """A comparison of two variants, and the question that their difference answers."""
 
-    first: str
-    second: str
+    candidate: str
+    baseline: str
     question: str
     """Such as ``What does kg add?``. If the difference is above 0, it is a gain."""
 
@@ -135,10 +117,10 @@ class RetrievalReport(msgspec.Struct, frozen=True, kw_only=True):
     measures: tuple[str, ...]
     baselines: tuple[str, ...]
     retrievers: dict[str, RetrieverMetrics]
-    comparisons: tuple[Difference, ...]
+    comparisons: tuple[RetrieverComparison, ...]
     variants: dict[str, RetrieverMetrics] = {}
     ablations: tuple[Ablation, ...] = ()
-    ablation_comparisons: tuple[Difference, ...] = ()
+    ablation_comparisons: tuple[RetrieverComparison, ...] = ()
     tuning: dict[str, Tuning] = {}
     """Name of the tuned fusion → its tuning."""
     notes: tuple[str, ...] = ()

@@ -15,9 +15,9 @@ from eval.ranking.record import (
     ALL_QUESTIONS,
     Ablation,
     Corpus,
-    Difference,
     QuestionSet,
     RetrievalReport,
+    RetrieverComparison,
     Tuning,
 )
 from eval.stats.bootstrap import RESAMPLES, ClusterResamples, round_significant
@@ -50,7 +50,7 @@ def build_report(
         corpus: description of what was searched, for the report.
         questions_record: description of the questions, for the report.
         plan: resamples, seed, confidence.
-        ablations: each comparison, with the rankings of its ``second`` side.
+        ablations: each comparison, with the rankings of its ``baseline`` side.
         tuning: name → how it was tuned, for the report.
         depth: chunks used of each ranking, for the report.
     """
@@ -61,7 +61,7 @@ def build_report(
     )
     comparisons = compare_retrievers(scores, list(_pair_with_baselines(retrievers, baselines)))
     ablation_comparisons = compare_retrievers(
-        scores, [(ablation.first, ablation.second) for ablation, _ in ablations]
+        scores, [(ablation.candidate, ablation.baseline) for ablation, _ in ablations]
     )
     version = package_version()
     return RetrievalReport(
@@ -138,7 +138,7 @@ def describe_questions(
 
 
 def _write_notes(
-    questions_record: QuestionSet, comparisons: Sequence[Difference], plan: ResamplingPlan
+    questions_record: QuestionSet, comparisons: Sequence[RetrieverComparison], plan: ResamplingPlan
 ) -> Iterator[str]:
     """Yields caveats that a reader must know before quoting a number."""
     rare_kinds = [
@@ -157,7 +157,7 @@ def _write_notes(
         (
             difference.minimum_detectable_effect
             for difference in comparisons
-            if difference.measure == HEADLINE_METRIC
+            if difference.metric == HEADLINE_METRIC
             and difference.group == ALL_QUESTIONS
             and difference.minimum_detectable_effect is not None
         ),

@@ -11,9 +11,9 @@ from eval.ranking.answerability import ANSWERABILITY_MEASURES
 from eval.ranking.metrics import ALL_GOLD, HEADLINE_METRIC, METRIC_NAMES
 from eval.ranking.record import (
     ALL_QUESTIONS,
-    Difference,
     MetricEstimate,
     RetrievalReport,
+    RetrieverComparison,
     RetrieverMetrics,
 )
 from kg.words.plain_text import clean_text
@@ -48,44 +48,45 @@ def build_table(report: RetrievalReport) -> Table:
 def describe_report(report: RetrievalReport) -> Iterator[str]:
     """Yields the main differences, the tuning and the notes, one sentence each."""
     for difference in report.comparisons:
-        if difference.group == ALL_QUESTIONS and difference.measure in _SUMMARY_METRICS:
+        if difference.group == ALL_QUESTIONS and difference.metric in _SUMMARY_METRICS:
             yield describe_difference(difference)
     for ablation in report.ablations:
         for difference in report.ablation_comparisons:
-            pair = (difference.first, difference.second)
-            is_headline = (
-                difference.group == ALL_QUESTIONS and difference.measure == HEADLINE_METRIC
-            )
-            if is_headline and pair == (ablation.first, ablation.second):
+            pair = (difference.candidate, difference.baseline)
+            is_headline = difference.group == ALL_QUESTIONS and difference.metric == HEADLINE_METRIC
+            if is_headline and pair == (ablation.candidate, ablation.baseline):
                 yield f"{ablation.question} {describe_difference(difference)}"
     yield from describe_tuning(report)
     yield from (f"note: {note}" for note in report.notes)
 
 
-def describe_difference(difference: Difference) -> str:
+def describe_difference(difference: RetrieverComparison) -> str:
     """Describes one difference in a sentence, such as ``RR: a is better; a − b = +0.128.``."""
-    first, second = clean_text(difference.first), clean_text(difference.second)
+    first, second = clean_text(difference.candidate), clean_text(difference.baseline)
     if difference.difference is None:
         names_without_value = [
             name
-            for name, value in ((first, difference.value_first), (second, difference.value_second))
+            for name, value in (
+                (first, difference.value_candidate),
+                (second, difference.value_baseline),
+            )
             if value is None
         ]
         return (
-            f"{difference.measure}: no value for {' and '.join(names_without_value)}, "
+            f"{difference.metric}: no value for {' and '.join(names_without_value)}, "
             "so there is nothing to compare."
         )
     equation = f"{first} − {second} = {_format_difference(difference)}"
     if difference.p_holm is not None:
         equation += f", Holm-adjusted p {format_p_value(difference.p_holm)}"
     if difference.better is not None:
-        return f"{difference.measure}: {clean_text(difference.better)} is better; {equation}."
+        return f"{difference.metric}: {clean_text(difference.better)} is better; {equation}."
     if difference.test != "bootstrap" and difference.n_differ == 0:
         return (
-            f"{difference.measure}: {first} and {second} have equal values on all {difference.n} "
+            f"{difference.metric}: {first} and {second} have equal values on all {difference.n} "
             "questions."
         )
-    return f"{difference.measure}: no significant difference; {equation}."
+    return f"{difference.metric}: no significant difference; {equation}."
 
 
 def describe_tuning(report: RetrievalReport) -> Iterator[str]:
@@ -114,9 +115,9 @@ def _render_page(report: RetrievalReport) -> Iterator[str]:
     yield from ("", f"{_describe_questions(report)}: {kinds}.")
     yield (
         f"{report.confidence:.0%} intervals by {report.resamples} resamples of whole questions, "
-        f"seed {report.seed}. Difference = first − second; `better` names a retriever only if the "
-        f"interval excludes 0 *and* the Holm-adjusted p is below {report.alpha:g}. A dash means "
-        "that the value is undefined; it is never a 0."
+        f"seed {report.seed}. Difference = candidate − baseline; `better` names a retriever only "
+        f"if the interval excludes 0 *and* the Holm-adjusted p is below {report.alpha:g}. A dash "
+        "means that the value is undefined; it is never a 0."
     )
     yield from ("", f"`{report.signature}`", "", "## All questions", "")
     yield from _render_values(report.retrievers, (ALL_QUESTIONS,), METRIC_NAMES)
@@ -142,13 +143,17 @@ def _render_page(report: RetrievalReport) -> Iterator[str]:
     if report.ablations:
         yield from ("", "## What each part adds", "")
         for ablation in report.ablations:
-            yield from ("", f"### {clean_text(ablation.first)} − {clean_text(ablation.second)}", "")
+            yield from (
+                "",
+                f"### {clean_text(ablation.candidate)} − {clean_text(ablation.baseline)}",
+                "",
+            )
             yield from (ablation.question, "")
-            pair = (ablation.first, ablation.second)
+            pair = (ablation.candidate, ablation.baseline)
             yield from _render_differences(
                 d
                 for d in report.ablation_comparisons
-                if d.group == ALL_QUESTIONS and (d.first, d.second) == pair
+                if d.group == ALL_QUESTIONS and (d.candidate, d.baseline) == pair
             )
     if report.tuning:
         yield from ("", "## Tuning", "", *(f"- {line}" for line in describe_tuning(report)))
@@ -192,21 +197,21 @@ def _render_answerability(retrievers: Mapping[str, RetrieverMetrics]) -> Iterato
 
 
 def _render_differences(
-    differences: Iterable[Difference], *, shows_kind: bool = False
+    differences: Iterable[RetrieverComparison], *, shows_kind: bool = False
 ) -> Iterator[str]:
     yield (
-        f"| {'kind | ' if shows_kind else ''}metric | first | second | difference | test | p | "
-        "p (Holm) | differ on | min. detectable effect | better |"
+        f"| {'kind | ' if shows_kind else ''}metric | candidate | baseline | difference | test | "
+        "p | p (Holm) | differ on | min. detectable effect | better |"
     )
     yield "|" + "---|" * (10 + shows_kind)
     for d in differences:
-        if d.measure not in _PAGE_METRICS or d.difference is None:
+        if d.metric not in _PAGE_METRICS or d.difference is None:
             continue
         cells = (
             *((d.group,) if shows_kind else ()),
-            d.measure,
-            f"{clean_text(d.first)} ({format_value(d.value_first)})",
-            f"{clean_text(d.second)} ({format_value(d.value_second)})",
+            d.metric,
+            f"{clean_text(d.candidate)} ({format_value(d.value_candidate)})",
+            f"{clean_text(d.baseline)} ({format_value(d.value_baseline)})",
             _format_difference(d),
             f"{d.test}{', exact' if d.exact else ''}",
             "–" if d.p is None else format_p_value(d.p),
@@ -218,7 +223,7 @@ def _render_differences(
         yield f"| {' | '.join(cells)} |"
 
 
-def _format_difference(difference: Difference) -> str:
+def _format_difference(difference: RetrieverComparison) -> str:
     text = f"{difference.difference:+.3f}"
     if difference.low is not None and difference.high is not None:
         text += f" [{difference.low:+.3f}, {difference.high:+.3f}]"

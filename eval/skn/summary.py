@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from eval.metrics.comparison import Comparison
 from eval.skn.running.manifest import SknManifest
 from eval.skn.running.row import SknRow
-from eval.skn.scoring.record import Difference, SknReport
+from eval.skn.scoring.record import SknReport
 from eval.stats.estimates import Estimate
 from kg.words.plain_text import clean_text
 
@@ -84,7 +85,7 @@ def render_table(report: SknReport) -> Iterator[str]:
 def describe_comparisons(report: SknReport) -> Iterator[str]:
     """Yields a sentence for each headline metric: how SKN compares with JSON."""
     for comparison in report.comparisons:
-        sides = {comparison.first, comparison.second}
+        sides = {comparison.candidate, comparison.baseline}
         if sides == {"json", "skn"} and comparison.metric in _HEADLINES:
             yield f"{comparison.metric}: {_describe_difference(comparison)}"
 
@@ -179,10 +180,10 @@ def _compare_json_with_skn(report: SknReport) -> Iterable[str]:
     return lines or ["    not compared: the run does not have both JSON and SKN"]
 
 
-def _describe_difference(difference: Difference) -> str:
+def _describe_difference(difference: Comparison) -> str:
     if difference.difference is None:
         return "not comparable: one of the two has no value"
-    sides = f"{difference.first} − {difference.second}"
+    sides = f"{difference.candidate} − {difference.baseline}"
     if difference.low is None or difference.high is None:
         return (
             f"{sides} = {difference.difference:+.3f}, without an interval: the samples do not vary"

@@ -32,28 +32,29 @@ class Discordant(msgspec.Struct, frozen=True):
     """
 
     both: int
-    only_a: int
-    only_b: int
+    only_candidate: int
+    only_baseline: int
     neither: int
 
 
-def mcnemar_exact(only_a: int, only_b: int) -> float:
+def mcnemar_exact(only_candidate: int, only_baseline: int) -> float:
     """Computes the exact two-sided McNemar test that both systems are right equally often.
 
     Args:
-        only_a: items on which only the first system is right.
-        only_b: items on which only the second system is right.
+        only_candidate: items on which only the candidate is right.
+        only_baseline: items on which only the baseline is right.
 
     Returns:
-        p = min(1, 2·P(X ≤ min)) with X ~ Binomial(only_a + only_b, ½); 1 without discordant items.
+        p = min(1, 2·P(X ≤ min)) with X ~ Binomial(only_candidate + only_baseline, ½); 1 without
+        discordant items.
 
     Raises:
         ValueError: a negative count.
     """
-    if only_a < 0 or only_b < 0:
+    if only_candidate < 0 or only_baseline < 0:
         raise ValueError("numbers of items cannot be negative")
-    trials, fewer = only_a + only_b, min(only_a, only_b)
-    if only_a == only_b:
+    trials, fewer = only_candidate + only_baseline, min(only_candidate, only_baseline)
+    if only_candidate == only_baseline:
         return 1.0
     # The tail is summed from its largest term downwards, each term computed from the previous one,
     # so that large counts neither overflow nor need many terms.
@@ -72,23 +73,24 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * math.exp(log_largest_term) * total)
 
 
-def count_discordant(right_a: Floats, right_b: Floats) -> Discordant:
+def count_discordant(candidate: Floats, baseline: Floats) -> Discordant:
     """Counts the 2×2 table of two systems' right items.
 
     Args:
-        right_a: 1 where the first system is right, else 0; shape (items,).
-        right_b: the same for the second system.
+        candidate: 1 where the candidate is right, else 0; shape (items,).
+        baseline: the same for the baseline.
     """
-    n_both = int((right_a * right_b).sum())
-    only_a, only_b = int(right_a.sum()) - n_both, int(right_b.sum()) - n_both
-    return Discordant(n_both, only_a, only_b, right_a.size - n_both - only_a - only_b)
+    n_both = int((candidate * baseline).sum())
+    only_candidate, only_baseline = int(candidate.sum()) - n_both, int(baseline.sum()) - n_both
+    n_neither = candidate.size - n_both - only_candidate - only_baseline
+    return Discordant(n_both, only_candidate, only_baseline, n_neither)
 
 
 def newcombe_paired_interval(counts: Discordant, confidence: float = 0.95) -> tuple[float, float]:
     """Computes Newcombe's score interval for a difference of paired proportions (method 10).
 
     Args:
-        counts: the 2×2 table; difference = proportion of a − proportion of b.
+        counts: the 2×2 table; difference = candidate − baseline.
         confidence: nominal coverage.
 
     Returns:
@@ -97,7 +99,7 @@ def newcombe_paired_interval(counts: Discordant, confidence: float = 0.95) -> tu
     Raises:
         ValueError: an empty table.
     """
-    a, b, c, d = counts.both, counts.only_a, counts.only_b, counts.neither
+    a, b, c, d = counts.both, counts.only_candidate, counts.only_baseline, counts.neither
     n = a + b + c + d
     margins = (a + b) * (c + d) * (a + c) * (b + d)
     cross = float(a * d - b * c)
@@ -139,28 +141,28 @@ def square_and_add(
 
 
 def compute_newcombe_interval(
-    first: Floats, second: Floats, confidence: float, *, is_binary: bool
+    candidate: Floats, baseline: Floats, confidence: float, *, is_binary: bool
 ) -> Interval:
-    """Computes Newcombe's interval, used where all samples have the same difference.
+    """Computes Newcombe's interval, used where all items have the same difference.
 
     The bootstrap is degenerate in that case, because its resamples do not vary.
 
     Args:
-        first: one value per sample, in [0, 1], shape (n,), n at least 1.
-        second: the second system's values of the same samples.
+        candidate: one value per item, in [0, 1], shape (n,), n at least 1.
+        baseline: the baseline's values of the same items.
         confidence: nominal coverage of the interval.
         is_binary: whether each value is 0 or 1. If not, the interval is the one for independent
             proportions, which is too wide.
     """
     if is_binary:
         return Interval(
-            *newcombe_paired_interval(count_discordant(first, second), confidence),
+            *newcombe_paired_interval(count_discordant(candidate, baseline), confidence),
             "newcombe-paired",
         )
-    n = first.size
+    n = candidate.size
     values_and_intervals = [
         (float(values.mean()), wilson_interval(min(float(values.sum()), n), n, confidence))
-        for values in (first, second)
+        for values in (candidate, baseline)
     ]
     return Interval(*square_and_add(values_and_intervals[0], values_and_intervals[1]), "newcombe")
 

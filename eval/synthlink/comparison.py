@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import msgspec
 import numpy as np
 
-from eval.stats.bootstrap import (
-    ClusterResamples,
-    ResampledCounts,
-    resample_blocks,
-    round_significant,
-)
-from eval.stats.paired_tests import adjust_holm
-from eval.stats.paired_values import build_difference_block, choose_better, compare_values
+from eval.metrics.comparison import adjust_families, compare_item_values
+from eval.stats.bootstrap import ClusterResamples
 from eval.synthlink.mean_scores import collect_metric_values
 from eval.synthlink.metrics import METRICS, Mode
-from eval.synthlink.record import Difference, SynthLinkReport
+from eval.synthlink.record import QuestionComparison, SynthLinkReport
 from kg.base.errors import CardSetMismatchError
 
 ALL_GROUP: Final = "all"
 """Name of the group of all questions; the other groups are the categories."""
 
 
-def compare_reports(reports: Mapping[str, SynthLinkReport]) -> tuple[Difference, ...]:
+def compare_reports(reports: Mapping[str, SynthLinkReport]) -> tuple[QuestionComparison, ...]:
     """Compares the first report with each of the others, question by question.
 
     A question that a file does not answer counts as 0 for that file. A question whose metric is
@@ -96,7 +89,7 @@ def compare_pairs(
     reports: Mapping[str, SynthLinkReport],
     pairs: Sequence[tuple[str, str]],
     groups: Sequence[str] | None = None,
-) -> list[Difference]:
+) -> list[QuestionComparison]:
     """Compares pairs of reports in one mode, by pair, then group, then metric.
 
     Args:
@@ -114,17 +107,12 @@ def compare_pairs(
         for group in groups or (ALL_GROUP, *scores.categories)
         for difference in _compare_in_group(mode, group, pair, reports, resamples)
     ]
-    families: dict[str, list[Difference]] = {}
-    for difference in differences:
-        families.setdefault(_test_family(difference), []).append(difference)
-    # Each family keeps the order of its members, so its iterator yields them in that order again.
-    adjusted = {name: iter(_adjust_differences(family)) for name, family in families.items()}
-    return [next(adjusted[_test_family(difference)]) for difference in differences]
+    return adjust_families(differences, _test_family, lambda _: True)
 
 
-def _test_family(difference: Difference) -> str:
+def _test_family(difference: QuestionComparison) -> str:
     """Returns the name of the family of tests that this one is adjusted with."""
-    return ALL_GROUP if difference.group == ALL_GROUP else f"categories by {difference.measure}"
+    return ALL_GROUP if difference.group == ALL_GROUP else f"categories by {difference.metric}"
 
 
 def _compare_in_group(
@@ -133,56 +121,28 @@ def _compare_in_group(
     pair: tuple[str, str],
     reports: Mapping[str, SynthLinkReport],
     resamples: ClusterResamples,
-) -> list[Difference]:
+) -> list[QuestionComparison]:
     settings = reports[pair[0]]
     pair_of_rows = [reports[name].modes[mode].questions for name in pair]
     in_group = np.array([group in (ALL_GROUP, row.category) for row in pair_of_rows[0]])
     # Every column has a row per question, whatever the group: resamples are of all questions, and
     # those outside the group are nan, which counts as not measured.
-    columns = [
-        tuple(
+    value_pairs = []
+    for metric in METRICS:
+        candidate, baseline = (
             np.where(in_group, collect_metric_values(rows, metric), np.nan) for rows in pair_of_rows
         )
-        for metric in METRICS
-    ]
-    resampled: list[ResampledCounts] = resample_blocks(
-        [build_difference_block(first, second) for first, second in columns], resamples
-    )
-    differences = []
-    for metric, (first, second), data in zip(METRICS, columns, resampled, strict=True):
-        values = compare_values(
-            first,
-            second,
-            data,
-            confidence=settings.confidence,
-            seed=settings.seed,
-            is_binary=False,
-            is_share=True,
-        )
-        fields = values.to_dict()
-        # The 2×2 table is only defined for metrics that are true or false, which none of these is.
-        del fields["discordant"]
-        differences.append(
-            Difference(
-                first=pair[0], second=pair[1], mode=mode, group=group, measure=metric, **fields
+        value_pairs.append((candidate, baseline))
+    return compare_item_values(
+        [
+            QuestionComparison(
+                metric=metric, candidate=pair[0], baseline=pair[1], mode=mode, group=group
             )
-        )
-    return differences
-
-
-def _adjust_differences(differences: Sequence[Difference]) -> list[Difference]:
-    """Adds the adjusted p-values of one family of tests, and which file is better if either is."""
-    adjusted = adjust_holm([difference.p for difference in differences])
-    return [
-        msgspec.structs.replace(
-            difference,
-            p_holm=None if p is None else round_significant(p),
-            better=choose_better(
-                (difference.first, difference.second),
-                (difference.low, difference.high),
-                p,
-                higher_is_better=True,
-            ),
-        )
-        for difference, p in zip(differences, adjusted, strict=True)
-    ]
+            for metric in METRICS
+        ],
+        value_pairs,
+        resamples,
+        confidence=settings.confidence,
+        is_binary=False,
+        is_share=True,
+    )

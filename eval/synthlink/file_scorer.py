@@ -116,7 +116,7 @@ def score_files(
                 sha256=hashes[name],
                 modes={mode: scores.overall for mode, scores in other_report.modes.items()},
                 differences=tuple(
-                    difference for difference in differences if difference.second == name
+                    difference for difference in differences if difference.baseline == name
                 ),
             )
             for name, other_report in other_reports.items()

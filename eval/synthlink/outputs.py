@@ -10,7 +10,7 @@ import msgspec
 from eval.synthlink.metrics import AnswerStatus, Mode
 from eval.synthlink.predictions import Iteration
 from eval.synthlink.question import Source
-from eval.synthlink.record import Difference, GroupScores, SynthLinkReport
+from eval.synthlink.record import GroupScores, QuestionComparison, SynthLinkReport
 from eval.synthlink.tables import CATEGORY_SCORES_CSV, OVERALL_TEXT, SCORES_CSV, SCORES_JSON
 from kg.base.errors import RecordError
 from kg.base.files import iter_decoded_lines, require_file
@@ -42,7 +42,7 @@ class ComparedScores(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the file."""
     modes: dict[Mode, GroupScores]
     """Mode → the file's own scores over the whole catalogue."""
-    differences: tuple[Difference, ...]
+    differences: tuple[QuestionComparison, ...]
     """The differences first file − this file, from ``eval.synthlink.comparison``."""
 
 

@@ -6,10 +6,11 @@ the score of a question without an answer. Equal inputs give equal bytes.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
+from eval.metrics.comparison import Comparison
 from eval.stats.estimates import IntervalMethod
 from eval.stats.paired_tests import ALPHA
 from eval.synthlink.corrected.thresholds import Thresholds
@@ -99,36 +100,15 @@ class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """First file − second file: the mean of paired differences over questions."""
+class QuestionComparison(Comparison, frozen=True, kw_only=True):
+    """Two files of predictions on the same questions; ``metric`` is a ``MetricName``.
 
-    first: str
-    """Name of the first file."""
-    second: str
-    """Name of the second file."""
+    ``p_holm`` is adjusted within a mode: for the whole catalogue over metrics and compared files,
+    for a category over categories and compared files.
+    """
+
+    metric: MetricName
     mode: Mode
     group: str
     """``all`` or a category."""
-    measure: MetricName
-    n: int
-    """Number of questions for which both files have a value."""
-    value_first: float | None
-    value_second: float | None
-    difference: float | None
-    low: float | None = None
-    high: float | None = None
-    method: IntervalMethod = "none"
-    test: Literal["mcnemar", "sign-flip", "none"] = "none"
-    exact: bool = False
-    """Whether the test used all sign patterns, not a random sample of them."""
-    p: float | None = None
-    """Two-sided p-value."""
-    p_holm: float | None = None
-    """``p`` adjusted by Holm's method within its mode: for the whole catalogue over metrics and
-    compared files, for a category over categories and compared files."""
-    n_differ: int = 0
-    """Number of these questions for which the values differ."""
-    minimum_detectable_effect: float | None = None
-    better: str | None = None
-    """Name of the better file, if both test and interval show a difference; else null."""
     alpha: float = ALPHA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.extraction.comparison_record import ExtractionComparison, PairComparison
+from eval.extraction.comparison_record import ExtractionComparison, SampleComparison
 from eval.extraction.record import Estimate
 from kg.words.plain_text import join_list
 from reporting.benchmark_sections.blocks import Figure
@@ -142,7 +142,7 @@ def wins_figure(shown: Shown, compared: ExtractionComparison, id_: str) -> Figur
     )
 
 
-def forest_figure(metric: str, pairs: Sequence[PairComparison], id_: str) -> Figure:
+def forest_figure(metric: str, pairs: Sequence[SampleComparison], id_: str) -> Figure:
     """Paired differences of one metric about a line at zero."""
     higher = metric not in LOWER
     title = metric_title(metric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.extraction.comparison_record import ExtractionComparison, PairComparison
+from eval.extraction.comparison_record import ExtractionComparison, SampleComparison
 from reporting.benchmark_sections.blocks import (
     Block,
     Cell,
@@ -88,7 +88,9 @@ def ranking(shown: Shown, compared: ExtractionComparison) -> Grid:
     """The systems by score, with how far each lies behind the first."""
     first = compared.ranking[0]
     best = best_of(compared, SCORE, len(shown.systems))
-    behind = {one.second: one for one in pairs_of(compared, SCORE) if one.first == first.system}
+    behind = {
+        one.baseline: one for one in pairs_of(compared, SCORE) if one.candidate == first.system
+    }
     scores = [one.score for one in compared.ranking]
     lines = []
     for one in compared.ranking:
@@ -130,11 +132,11 @@ def ranking(shown: Shown, compared: ExtractionComparison) -> Grid:
     )
 
 
-def pair_grid(metric: str, pairs: Sequence[PairComparison]) -> Grid:
+def pair_grid(metric: str, pairs: Sequence[SampleComparison]) -> Grid:
     """Every pair by one metric: difference, tests, effect."""
     heads = (
         Head("Pair", numeric=False),
-        Head("Values", "first, then second"),
+        Head("Values", "candidate, then baseline"),
         Head("Difference", "with interval"),
         Head("p, adjusted", "decides"),
         Head("Effect", "Cohen's d"),
@@ -155,10 +157,11 @@ def pair_grid(metric: str, pairs: Sequence[PairComparison]) -> Grid:
         sign = "★ " if one.better else "≈ " if one.difference is not None else ""
         lines.append(
             Line(
-                f"{one.first} − {one.second}",
+                f"{one.candidate} − {one.baseline}",
                 (
                     Cell(
-                        value_text(metric, one.value_first), (value_text(metric, one.value_second),)
+                        value_text(metric, one.value_candidate),
+                        (value_text(metric, one.value_baseline),),
                     ),
                     Cell(signed_value(metric, one.difference), (span,) if span else ()),
                     Cell(
@@ -188,12 +191,12 @@ def pair_grid(metric: str, pairs: Sequence[PairComparison]) -> Grid:
     )
 
 
-def _test(one: PairComparison) -> str:
+def _test(one: SampleComparison) -> str:
     names = {"mcnemar": "McNemar", "sign-flip": "sign flips", "none": "not tested"}
     exact = "exact " if one.exact else ""
     counts = ""
     if one.discordant is not None:
-        counts = f", {one.discordant.only_a} : {one.discordant.only_b}"
+        counts = f", {one.discordant.only_candidate} : {one.discordant.only_baseline}"
     return f"{exact}{names[one.test]}{counts}; n = {one.n:,}"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.extraction.comparison_record import ExtractionComparison, PairComparison, WinRate
+from eval.extraction.comparison_record import ExtractionComparison, SampleComparison, WinRate
 from kg.words.plain_text import join_list
 from reporting.extraction_section.metric_words import unit, value_text, words
 from reporting.extraction_section.shown import Shown
@@ -35,7 +35,7 @@ def metrics_of(compared: ExtractionComparison) -> list[str]:
     return list(dict.fromkeys(known))
 
 
-def pairs_of(compared: ExtractionComparison, metric: str) -> list[PairComparison]:
+def pairs_of(compared: ExtractionComparison, metric: str) -> list[SampleComparison]:
     """All pairs by one metric."""
     return [one for one in compared.pairs if one.metric == metric]
 
@@ -51,7 +51,7 @@ def best_of(compared: ExtractionComparison, metric: str, systems: int) -> str | 
 
 def wins_of(compared: ExtractionComparison, first: str, second: str) -> WinRate | None:
     """How often the first beats the second."""
-    found = (one for one in compared.win_rates if (one.first, one.second) == (first, second))
+    found = (one for one in compared.win_rates if (one.candidate, one.baseline) == (first, second))
     return next(found, None)
 
 
@@ -81,18 +81,18 @@ def differences(shown: Shown) -> Iterator[str]:
         yield _cannot_tell(open_, some=bool(found))
 
 
-def _better(one: PairComparison) -> str:
-    worse = one.second if one.better == one.first else one.first
+def _better(one: SampleComparison) -> str:
+    worse = one.baseline if one.better == one.candidate else one.candidate
     size = signed_value(one.metric, abs(one.difference or 0.0)).lstrip("+")
     return f"{format_name(one.better or '')} better than {format_name(worse)} by {size}"
 
 
-def _cannot_tell(pairs: Sequence[PairComparison], *, some: bool) -> str:
+def _cannot_tell(pairs: Sequence[SampleComparison], *, some: bool) -> str:
     """What the tests leave open, and how much they could have missed."""
     subject = "They" if some else "Paired tests on the same samples"
     if len(pairs) <= NAMED_AT_MOST:
         which = join_list(
-            [f"{format_name(one.first)} from {format_name(one.second)}" for one in pairs]
+            [f"{format_name(one.candidate)} from {format_name(one.baseline)}" for one in pairs]
         )
         text = f"{subject} cannot tell {which} by score"
     else:

@@ -16,9 +16,17 @@ _METRICS = (
     *("n", "numerator", "denominator", "worst", "best", "higher_is_better", "missing", "why"),
 )
 _PAIRS = (
-    *("metric", "first", "second", "question", "value_first", "value_second", "difference"),
-    *("low", "high", "interval_method", "test", "exact", "p", "p_holm", "only_first"),
-    *("only_second", "both", "neither", "samples", "minimum_detectable_effect", "better"),
+    *(
+        "metric",
+        "candidate",
+        "baseline",
+        "question",
+        "value_candidate",
+        "value_baseline",
+        "difference",
+    ),
+    *("low", "high", "interval_method", "test", "exact", "p", "p_holm", "only_candidate"),
+    *("only_baseline", "both", "neither", "samples", "minimum_detectable_effect", "better"),
 )
 _SAMPLES = (
     *("id", "category", "answerable", "question", "ground_truth", "pipeline", "repeat"),
@@ -55,14 +63,27 @@ def _metric_rows(run: SknRun) -> Iterator[list[object]]:
 
 
 def _pair_rows(run: SknRun) -> Iterator[list[object]]:
-    asked = {(pair.first, pair.second): pair.question for pair in run.report.pairs}
+    asked = {(pair.candidate, pair.baseline): pair.question for pair in run.report.pairs}
     for one in run.report.comparisons:
         only = one.discordant
         yield [
-            *(one.metric, one.first, one.second, asked.get((one.first, one.second), "")),
-            *(one.value_first, one.value_second, one.difference, one.low, one.high, one.method),
+            *(
+                one.metric,
+                one.candidate,
+                one.baseline,
+                asked.get((one.candidate, one.baseline), ""),
+            ),
+            *(
+                one.value_candidate,
+                one.value_baseline,
+                one.difference,
+                one.low,
+                one.high,
+                one.method,
+            ),
             *(one.test, one.exact, one.p, one.p_holm),
-            *((only and (only.only_a, only.only_b, only.both, only.neither)) or (None,) * 4),
+            *((only.only_candidate, only.only_baseline) if only else (None, None)),
+            *((only.both, only.neither) if only else (None, None)),
             *(one.n, one.minimum_detectable_effect, one.better),
         ]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from eval.metrics.comparison import Comparison
 from eval.skn.scoring.metric_definitions import VALIDITIES
-from eval.skn.scoring.record import Difference, PipelineReport
+from eval.skn.scoring.record import PipelineReport
 from eval.stats.estimates import Estimate
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone, estimate_cell
 from reporting.charts import (
@@ -114,15 +115,15 @@ def further(run: SknRun) -> Grid | None:
     return Grid("All other metrics", "Read as above.", tuple(heads), tuple(lines))
 
 
-def pairs(run: SknRun, metric: str, found: Sequence[Difference]) -> Grid:
+def pairs(run: SknRun, metric: str, found: Sequence[Comparison]) -> Grid:
     """Every pair by one metric."""
-    asked = {(pair.first, pair.second): pair.question for pair in run.report.pairs}
+    asked = {(pair.candidate, pair.baseline): pair.question for pair in run.report.pairs}
     heads = (
         Head("Pair", numeric=False),
-        Head("Values", "first, then second"),
+        Head("Values", "candidate, then baseline"),
         Head("Difference"),
         Head("p, adjusted"),
-        Head("Only one counts", "first : second"),
+        Head("Only one counts", "candidate : baseline"),
         Head("Smallest detectable"),
         Head("The data say", numeric=False),
     )
@@ -139,19 +140,21 @@ def pairs(run: SknRun, metric: str, found: Sequence[Difference]) -> Grid:
         tone: Tone = "best" if one.better else "muted"
         lines.append(
             Line(
-                f"{one.first} − {one.second}",
+                f"{one.candidate} − {one.baseline}",
                 (
                     Cell(
-                        value_text(metric, one.value_first),
-                        (value_text(metric, one.value_second),),
+                        value_text(metric, one.value_candidate),
+                        (value_text(metric, one.value_baseline),),
                     ),
                     Cell(_signed(metric, one.difference), interval),
                     Cell(format_p_value(p), (test, f"{one.n:,} samples")),
-                    Cell(f"{only.only_a} : {only.only_b}" if only else UNDEFINED_TEXT),
+                    Cell(
+                        f"{only.only_candidate} : {only.only_baseline}" if only else UNDEFINED_TEXT
+                    ),
                     Cell(value_text(metric, one.minimum_detectable_effect)),
                     Cell(describe_finding(one), (), tone),
                 ),
-                asked.get((one.first, one.second), ""),
+                asked.get((one.candidate, one.baseline), ""),
             )
         )
     named = words(metric)

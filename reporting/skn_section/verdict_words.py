@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eval.skn.scoring.record import Difference
+from eval.metrics.comparison import Comparison
 from eval.stats.estimates import Estimate
 from kg.words.plain_text import join_list
 from reporting.charts import format_percent
@@ -130,7 +130,7 @@ def _named(values: Mapping[str, Estimate], *, intervals: bool = False) -> str:
     return f"{join_list(parts)}; the other{others} at {span}"
 
 
-def _differences(pairs: Sequence[Difference]) -> list[str]:
+def _differences(pairs: Sequence[Comparison]) -> list[str]:
     found = [one for one in pairs if one.better is not None]
     open_ = [one for one in pairs if one.better is None and one.difference is not None]
     sentences = []
@@ -144,11 +144,11 @@ def _differences(pairs: Sequence[Difference]) -> list[str]:
     return sentences
 
 
-def _cannot_tell(pairs: Sequence[Difference], *, some: bool) -> str:
+def _cannot_tell(pairs: Sequence[Comparison], *, some: bool) -> str:
     """What the tests leave open, and how much they could have missed."""
     if len(pairs) <= NAMED_AT_MOST:
         which = join_list(
-            [f"{format_name(one.first)} from {format_name(one.second)}" for one in pairs]
+            [f"{format_name(one.candidate)} from {format_name(one.baseline)}" for one in pairs]
         )
         text = f"{'They' if some else 'Paired tests on the same questions'} cannot tell {which}"
     elif some:
@@ -168,13 +168,13 @@ def _cannot_tell(pairs: Sequence[Difference], *, some: bool) -> str:
     )
 
 
-def _better(one: Difference, words: str) -> str:
-    worse = one.second if one.better == one.first else one.first
+def _better(one: Comparison, words: str) -> str:
+    worse = one.baseline if one.better == one.candidate else one.candidate
     size = format_points(one.difference, one.low, one.high)
     return f"{format_name(one.better or '')} {words} {format_name(worse)}{size}"
 
 
-def _beyond(pairs: Sequence[Difference]) -> list[str]:
+def _beyond(pairs: Sequence[Comparison]) -> list[str]:
     found = [one for one in pairs if one.better is not None]
     parts = [
         f"{_better(one, 'better than')} in {_OTHERS[one.metric]}" for one in found[:NAMED_AT_MOST]

@@ -16,7 +16,7 @@ _MEASURES = (
     *("why", "answered_only", "questions", "answered", "abstained"),
 )
 _PAIRS = (
-    *("mode", "category", "measure", "first", "second", "value_first", "value_second"),
+    *("mode", "category", "metric", "candidate", "baseline", "value_candidate", "value_baseline"),
     *("difference", "low", "high", "interval_method", "test", "exact", "p", "p_holm", "n"),
     *("n_differ", "minimum_detectable_effect", "better"),
 )
@@ -52,8 +52,15 @@ def _pair_rows(folder: ScoredFolder) -> Iterator[list[object]]:
     for compared in folder.scored.comparisons:
         for one in compared.differences:
             yield [
-                *(one.mode, one.group, one.measure, one.first, one.second, one.value_first),
-                *(one.value_second, one.difference, one.low, one.high, one.method, one.test),
+                *(
+                    one.mode,
+                    one.group,
+                    one.metric,
+                    one.candidate,
+                    one.baseline,
+                    one.value_candidate,
+                ),
+                *(one.value_baseline, one.difference, one.low, one.high, one.method, one.test),
                 *(one.exact, one.p, one.p_holm, one.n, one.n_differ, one.minimum_detectable_effect),
                 one.better,
             ]

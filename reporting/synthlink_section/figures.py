@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eval.synthlink.metrics import Mode
-from eval.synthlink.record import Difference, ModeScores
+from eval.synthlink.record import ModeScores, QuestionComparison
 from reporting.benchmark_sections.blocks import Figure
 from reporting.benchmark_sections.drawings import dots_drawing, forest_drawing, stack_drawing
 from reporting.charts import ChartEstimate, build_dot_panel, build_stack, format_number
@@ -250,7 +250,7 @@ def forest_figure(folder: ScoredFolder, at: int, mode: Mode, id_: str) -> Figure
     """This file less one that it is compared with, measure by measure, over the catalogue."""
     compared = folder.scored.comparisons[at]
     by_measure = {
-        one.measure: one
+        one.metric: one
         for one in compared.differences
         if (one.mode, one.group) == (mode, "all") and one.difference is not None
     }
@@ -285,7 +285,7 @@ def forest_figure(folder: ScoredFolder, at: int, mode: Mode, id_: str) -> Figure
     )
 
 
-def _told(found: Sequence[Difference]) -> str:
+def _told(found: Sequence[QuestionComparison]) -> str:
     """On how many measures the data tell two files apart."""
     told = sum(map(is_significant, found))
     if not told:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eval.synthlink.metrics import Mode
 from eval.synthlink.outputs import ComparedScores
-from eval.synthlink.record import Difference
+from eval.synthlink.record import QuestionComparison
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone
 from reporting.charts import format_number
 from reporting.comparison_text import describe_finding, format_p_value
@@ -40,7 +40,7 @@ def side_by_side(folder: ScoredFolder) -> Grid:
 def differences(folder: ScoredFolder, compared: ComparedScores, mode: Mode) -> Grid:
     """Every measure over the whole catalogue."""
     found = {
-        one.measure: one for one in compared.differences if (one.mode, one.group) == (mode, "all")
+        one.metric: one for one in compared.differences if (one.mode, one.group) == (mode, "all")
     }
     keys = [key for key in MEASURES if key in found]
     return _grid(
@@ -62,7 +62,7 @@ def by_category(folder: ScoredFolder, compared: ComparedScores, mode: Mode) -> G
     found = [
         one
         for one in compared.differences
-        if one.mode == mode and one.group != "all" and one.measure == "aggregate"
+        if one.mode == mode and one.group != "all" and one.metric == "aggregate"
     ]
     if not found:
         return None
@@ -73,7 +73,7 @@ def by_category(folder: ScoredFolder, compared: ComparedScores, mode: Mode) -> G
     )
 
 
-def _grid(title: str, rows: Sequence[tuple[str, str, Difference]], first: str) -> Grid:
+def _grid(title: str, rows: Sequence[tuple[str, str, QuestionComparison]], first: str) -> Grid:
     lines = []
     for name, below, one in rows:
         interval: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def _grid(title: str, rows: Sequence[tuple[str, str, Difference]], first: str) -
             Line(
                 name,
                 (
-                    Cell(format_number(one.value_first), (format_number(one.value_second),)),
+                    Cell(format_number(one.value_candidate), (format_number(one.value_baseline),)),
                     Cell(format_signed(one.difference), interval),
                     Cell(format_p_value(one.p if one.p_holm is None else one.p_holm), (test,)),
                     Cell(f"{one.n_differ:,} of {one.n:,}"),

@@ -6,7 +6,7 @@ from collections import Counter
 
 from eval.synthlink.metrics import AnswerStatus, MetricName, Mode
 from eval.synthlink.outputs import ComparedScores
-from eval.synthlink.record import Difference, MeanScore
+from eval.synthlink.record import MeanScore, QuestionComparison
 from kg.words.plain_text import join_list
 from reporting.charts import format_number, format_percent
 from reporting.summary_text import format_points
@@ -241,7 +241,7 @@ def _against(folder: ScoredFolder, compared: ComparedScores) -> list[str]:
         return []
     other = format_name(compared.name)
     if first.better is not None:
-        which = "better" if first.better == first.first else "worse"
+        which = "better" if first.better == first.candidate else "worse"
         size = format_points(first.difference, first.low, first.high)
         text = f"Paired tests on the same questions find it {which} than {other}{size}"
     else:
@@ -252,11 +252,11 @@ def _against(folder: ScoredFolder, compared: ComparedScores) -> list[str]:
         return [f"{text}."]
     if second.better is None:
         return [f"{text}. By the {folder.modes[1]} scores they could not be told apart."]
-    who = "this file" if second.better == second.first else other
+    who = "this file" if second.better == second.candidate else other
     return [f"{text}. The {folder.modes[1]} scores would put {who} first."]
 
 
-def _missed(one: Difference) -> str:
+def _missed(one: QuestionComparison) -> str:
     """What a test that finds no difference leaves open."""
     seen = one.difference or 0.0
     if one.minimum_detectable_effect is None:

@@ -16,7 +16,7 @@ from eval.comparison.report import ComparisonReport, SharedCards
 from eval.comparison.text import describe_comparison, format_p_value, render_markdown
 from eval.metrics.abstention import get_metric
 from eval.metrics.observations import read_observations
-from eval.metrics.record import PairedComparison
+from eval.metrics.record import CardComparison
 from eval.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
 from eval.metrics_abstention import PolicyChoice
@@ -64,19 +64,19 @@ def write_rows(path: Path, *groups: list[dict[str, Any]]) -> Path:
 
 def compare_file(
     path: Path, baseline: str | None = None, plan: Plan | None = None
-) -> tuple[PairedComparison, ...]:
+) -> tuple[CardComparison, ...]:
     """Compares all systems of a result file, by default under the licensed policy only."""
     samples = Samples(read_observations([path]), plan or Plan(("licensed",), resamples=400, seed=1))
     return compare_systems(samples, signature=SIGNATURE, baseline=baseline)
 
 
 def find_comparison(
-    comparisons: tuple[PairedComparison, ...], metric: str, a: str, b: str
-) -> PairedComparison:
+    comparisons: tuple[CardComparison, ...], metric: str, a: str, b: str
+) -> CardComparison:
     return next(
         comparison
         for comparison in comparisons
-        if (comparison.metric, comparison.a, comparison.b) == (metric, a, b)
+        if (comparison.metric, comparison.candidate, comparison.baseline) == (metric, a, b)
     )
 
 
@@ -87,11 +87,12 @@ def test_a_clear_winner_is_named_with_its_evidence(tmp_path: Path) -> None:
     assert comparison.test == "mcnemar-exact"
     assert comparison.discordant is not None
     assert comparison.p == pytest.approx(
-        mcnemar_exact(comparison.discordant.only_a, comparison.discordant.only_b)
+        mcnemar_exact(comparison.discordant.only_candidate, comparison.discordant.only_baseline)
     )
     assert comparison.difference == pytest.approx(
-        (comparison.discordant.only_a - comparison.discordant.only_b) / comparison.n_cards
+        (comparison.discordant.only_candidate - comparison.discordant.only_baseline) / comparison.n
     )
+    assert comparison.difference is not None
     assert comparison.low is not None
     assert comparison.high is not None
     assert 0 < comparison.low < comparison.difference < comparison.high
@@ -118,7 +119,7 @@ def test_system_order_only_flips_the_sign(tmp_path: Path) -> None:
     )
     swapped_comparisons = compare_systems(samples, signature=SIGNATURE)
     for comparison, swapped in zip(comparisons, swapped_comparisons, strict=True):
-        assert (comparison.a, comparison.b) == (swapped.b, swapped.a)
+        assert (comparison.candidate, comparison.baseline) == (swapped.baseline, swapped.candidate)
         assert comparison.difference is not None
         assert comparison.difference == pytest.approx(-(swapped.difference or 0.0))
         assert comparison.p == pytest.approx(swapped.p)
@@ -147,7 +148,7 @@ def test_holm_adjusts_over_the_pairs_of_one_metric(tmp_path: Path) -> None:
     assert [comparison.metric for comparison in comparisons[::3]] == list(COMPARED_METRICS)
     for metric in COMPARED_METRICS:
         family = [comparison for comparison in comparisons if comparison.metric == metric]
-        assert [(comparison.a, comparison.b) for comparison in family] == [
+        assert [(comparison.candidate, comparison.baseline) for comparison in family] == [
             ("a", "b"),
             ("a", "c"),
             ("b", "c"),
@@ -188,7 +189,10 @@ def test_baseline_limits_the_compared_pairs(tmp_path: Path) -> None:
         tmp_path / "r", make_rows("a", 0.9), make_rows("b", 0.8), make_rows("c", 0.75)
     )
     comparisons = compare_file(path, baseline="b")
-    assert {(comparison.a, comparison.b) for comparison in comparisons} == {("a", "b"), ("c", "b")}
+    assert {(comparison.candidate, comparison.baseline) for comparison in comparisons} == {
+        ("a", "b"),
+        ("c", "b"),
+    }
     with pytest.raises(ValueError, match="no such baseline: z"):
         compare_file(path, baseline="z")
 
@@ -334,7 +338,7 @@ def test_both_policies_are_compared(tmp_path: Path) -> None:
     samples = Samples(observations, Plan(resamples=200))
     for comparison in comparisons:
         metric = get_metric(comparison.metric, comparison.policy)
-        assert comparison.value_a == metric.compute_value(
+        assert comparison.value_candidate == metric.compute_value(
             samples.get_counts(comparison.policy, "a")
         )
 
@@ -406,7 +410,12 @@ def test_published_runs_are_compared(published_data: Path, tmp_path: Path) -> No
     report = json.loads((tmp_path / "c.json").read_text("utf-8"))
     # Both files were published with the experiments.
     comparison = next(c for c in report["comparisons"] if c["metric"] == "accuracy")
-    assert comparison["discordant"] == {"both": 400, "only_a": 200, "only_b": 0, "neither": 200}
+    assert comparison["discordant"] == {
+        "both": 400,
+        "only_candidate": 200,
+        "only_baseline": 0,
+        "neither": 200,
+    }
     assert comparison["better"] == "graph_rag@graph_rag_results"
 
 
@@ -465,7 +474,7 @@ def test_excluded_cards_are_reported_with_the_reason(
         ".md"
     ).read_text("utf-8")
     # Every pair is compared on exactly these cards.
-    assert {comparison["n_cards"] for comparison in report["comparisons"]} == {100}
+    assert {comparison["n"] for comparison in report["comparisons"]} == {100}
     last_cards = write_rows(tmp_path / "z.jsonl", make_rows("z", 0.9)[200:])
     with pytest.raises(CardSetMismatchError, match="no card was answered by every system"):
         main(runs=[file_b, last_cards], out=out)
@@ -549,5 +558,5 @@ def find_json_comparison(report: dict[str, Any], metric: str, a: str, b: str) ->
     return next(
         comparison
         for comparison in report["comparisons"]
-        if (comparison["metric"], comparison["a"], comparison["b"]) == (metric, a, b)
+        if (comparison["metric"], comparison["candidate"], comparison["baseline"]) == (metric, a, b)
     )

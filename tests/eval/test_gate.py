@@ -25,7 +25,7 @@ from eval.comparison.gate import (
 )
 from eval.comparison.junit import render_junit
 from eval.gate_runs import main
-from eval.metrics.record import MetricValue, PairedComparison
+from eval.metrics.record import CardComparison, MetricValue
 from kg.base.console import wrap_command
 from kg.base.errors import EpocheError, GateFailedError, SettingError, SystemNotFoundError
 
@@ -180,19 +180,20 @@ def test_value_is_printed_with_enough_digits_to_differ_from_the_limit() -> None:
 
 def make_pair(
     metric: str, value: float | None, baseline_value: float | None, **fields: Any
-) -> PairedComparison:
+) -> CardComparison:
     difference = None if value is None or baseline_value is None else value - baseline_value
     interval = {} if difference is None else {"low": difference - 0.02, "high": difference + 0.02}
-    return PairedComparison(
-        a="s", b="b", policy="licensed", metric=metric, value_a=value, value_b=baseline_value,
-        difference=difference, n_cards=300, **(interval | fields),
+    return CardComparison(
+        candidate="s", baseline="b", policy="licensed", metric=metric,
+        value_candidate=value, value_baseline=baseline_value,
+        difference=difference, n=300, **(interval | fields),
     )  # fmt: skip
 
 
 HIGHER_IS_BETTER = {"LA": True, "FAR-NE": False, "coverage": None}  # None: never a regression
 
 
-def find_regressions(*pairs: PairedComparison, **rules: Any) -> list[bool]:
+def find_regressions(*pairs: CardComparison, **rules: Any) -> list[bool]:
     """Returns for each judged pair whether it is a regression."""
     return [not c.passed for c in check_regressions(pairs, HIGHER_IS_BETTER, {"s": "s"}, **rules)]
 

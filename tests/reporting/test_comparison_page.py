@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from eval.comparison.report import ComparisonReport, SharedCards
-from eval.metrics.record import PairedComparison
+from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
 from reporting.compare_runs import main
 from reporting.comparison_page import render_comparison
@@ -159,14 +159,14 @@ def test_cut_names_stay_distinct() -> None:
 
 def make_pair(
     a: str, b: str, difference: float, better: str | None, **changes: Any
-) -> PairedComparison:
+) -> CardComparison:
     fields: dict[str, Any] = {
-        "a": a,
-        "b": b,
+        "candidate": a,
+        "baseline": b,
         "policy": "licensed",
         "metric": "accuracy",
-        "value_a": 0.5 + difference,
-        "value_b": 0.5,
+        "value_candidate": 0.5 + difference,
+        "value_baseline": 0.5,
         "difference": difference,
         "low": difference - 0.1,
         "high": difference + 0.1,
@@ -177,11 +177,13 @@ def make_pair(
         "test": "mcnemar-exact",
         "cohens_d": 0.3,
     }
-    return PairedComparison(**(fields | changes))
+    return CardComparison(**(fields | changes))
 
 
-def make_report(*pairs: PairedComparison, **changes: Any) -> ComparisonReport:
-    system_names = tuple(dict.fromkeys(name for pair in pairs for name in (pair.a, pair.b)))
+def make_report(*pairs: CardComparison, **changes: Any) -> ComparisonReport:
+    system_names = tuple(
+        dict.fromkeys(name for pair in pairs for name in (pair.candidate, pair.baseline))
+    )
     fields: dict[str, Any] = {
         "version": "0",
         "cards": "c",
@@ -199,7 +201,7 @@ def make_report(*pairs: PairedComparison, **changes: Any) -> ComparisonReport:
 def test_swapping_a_pair_mirrors_its_values_and_undoes_itself() -> None:
     pair = make_pair("a", "b", 0.2, "a")
     swapped_pair = swap_pair(pair)
-    assert (swapped_pair.a, swapped_pair.b, swapped_pair.better) == ("b", "a", "a")
+    assert (swapped_pair.candidate, swapped_pair.baseline, swapped_pair.better) == ("b", "a", "a")
     # −(0.2 + 0.1) in floating point is −0.30000000000000004.
     assert (swapped_pair.difference, swapped_pair.low, swapped_pair.high) == (
         -0.2,
@@ -214,9 +216,11 @@ def test_swapping_a_pair_mirrors_its_values_and_undoes_itself() -> None:
 def test_standings_count_significant_differences() -> None:
     view = ComparisonView(
         make_report(
-            make_pair("a", "b", -0.3, "b", value_a=0.5, value_b=0.8),
-            make_pair("a", "c", -0.4, "c", value_a=0.5, value_b=0.9),
-            make_pair("b", "c", -0.1, None, value_a=0.8, value_b=0.9, low=-0.2, high=0.01),
+            make_pair("a", "b", -0.3, "b", value_candidate=0.5, value_baseline=0.8),
+            make_pair("a", "c", -0.4, "c", value_candidate=0.5, value_baseline=0.9),
+            make_pair(
+                "b", "c", -0.1, None, value_candidate=0.8, value_baseline=0.9, low=-0.2, high=0.01
+            ),
         )
     )
     assert view.systems == ["c", "b", "a"]
@@ -224,7 +228,7 @@ def test_standings_count_significant_differences() -> None:
     counts = [(s.better, s.worse, s.undecided, s.is_best) for s in standings.values()]
     assert counts == [(1, 0, 1, True), (1, 0, 1, True), (0, 2, 0, False)]
     # The higher-ranked system comes first in each pair, for any order of the files.
-    pairs = [(pair.a, pair.b) for pair in view.list_pairs("licensed", "accuracy")]
+    pairs = [(pair.candidate, pair.baseline) for pair in view.list_pairs("licensed", "accuracy")]
     assert pairs == [("c", "b"), ("c", "a"), ("b", "a")]
 
 

@@ -203,7 +203,7 @@ def test_figures_show_the_report_values(section: Section, folder: Path) -> None:
     rate = next(
         win_rate
         for win_rate in comparison.win_rates
-        if (win_rate.first, win_rate.second) == (FIRST_SYSTEM, SECOND_SYSTEM)
+        if (win_rate.candidate, win_rate.baseline) == (FIRST_SYSTEM, SECOND_SYSTEM)
     )
     assert (
         f"beats {SECOND_SYSTEM} on {rate.wins} samples, loses {rate.losses}, ties {rate.ties}"

@@ -3,16 +3,22 @@
 A metric with a value per sample is compared on the samples where both pipelines have a value, so
 that difference, interval and test refer to the same samples. A metric without such values
 (calibration, ratios with random denominators, quantiles) is compared over all samples, by the
-bootstrap. Every difference is first − second.
+bootstrap. Every difference is candidate − baseline.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
+from eval.metrics.comparison import (
+    BootstrapDifference,
+    Comparison,
+    add_bootstrap_test,
+    adjust_family,
+    compare_item_values,
+)
 from eval.skn.scoring.metric_definitions import METRICS
 from eval.skn.scoring.pipeline_report import (
     CALIBRATION_METRICS,
@@ -20,19 +26,10 @@ from eval.skn.scoring.pipeline_report import (
     compute_latency_quantiles,
     select_confident_replies,
 )
-from eval.skn.scoring.record import Difference, Pair
+from eval.skn.scoring.record import Pair
 from eval.skn.scoring.sample_counts import SampleCounts
-from eval.stats.bootstrap import (
-    Distribution,
-    Floats,
-    ResampledCounts,
-    resample_blocks,
-    round_significant,
-)
+from eval.stats.bootstrap import Distribution, round_significant
 from eval.stats.confidences import STATISTICS
-from eval.stats.estimates import Interval, choose_interval
-from eval.stats.paired_tests import adjust_holm, compute_bootstrap_p, minimum_detectable_effect
-from eval.stats.paired_values import build_difference_block, choose_better, compare_values
 from eval.stats.ratio_metrics import RatioMetric
 
 OVERALL_METRICS = (
@@ -47,20 +44,9 @@ PER_SAMPLE_METRICS = tuple(
     for name in METRICS
     if name not in (*OVERALL_METRICS, "confidence_when_correct", "confidence_when_wrong")
 )
-_LOWER_IS_BETTER = frozenset(
-    (
-        *CALIBRATION_METRICS,
-        *QUANTILE_METRICS,
-        *(name for name, metric in METRICS.items() if metric.higher_is_better is False),
-    )
-)
-# For these metrics neither direction is better, so no pipeline is named as the better one.
-_DESCRIPTIVE = frozenset(
-    name for name, metric in METRICS.items() if metric.higher_is_better is None
-)
 
 
-def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
+def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Comparison, ...]:
     """Compares pairs of pipelines by every metric.
 
     p-values are adjusted for multiple tests by Holm's method, over the pairs of each metric.
@@ -70,57 +56,45 @@ def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Dif
     """
     distributions = {
         name: _compute_overall_distributions(samples, name)
-        for name in {name for pair in pairs for name in (pair.first, pair.second)}
+        for name in {name for pair in pairs for name in (pair.candidate, pair.baseline)}
     }
-    all_differences: list[Difference] = []
+    comparisons: list[Comparison] = []
     for metric in (*PER_SAMPLE_METRICS, *OVERALL_METRICS):
         if metric in OVERALL_METRICS:
-            differences = [_compare_overall(metric, pair, distributions, samples) for pair in pairs]
+            family = [_compare_overall(metric, pair, distributions, samples) for pair in pairs]
         else:
-            differences = _compare_per_sample(samples, METRICS[metric], pairs)
-        adjusted = adjust_holm([difference.p for difference in differences])
-        all_differences += [
-            _add_adjusted_p(difference, p)
-            for difference, p in zip(differences, adjusted, strict=True)
-        ]
-    return tuple(all_differences)
+            family = _compare_per_sample(samples, METRICS[metric], pairs)
+        comparisons += adjust_family(family, higher_is_better=_is_higher_better(metric))
+    return tuple(comparisons)
+
+
+def _is_higher_better(metric: str) -> bool | None:
+    """Returns the direction of a metric; ``None`` for descriptive metrics."""
+    if metric in (*CALIBRATION_METRICS, *QUANTILE_METRICS):
+        return False
+    return METRICS[metric].higher_is_better
 
 
 def _compare_per_sample(
     samples: SampleCounts, metric: RatioMetric, pairs: Sequence[Pair]
-) -> list[Difference]:
-    value_pairs = [
-        (
-            samples.compute_sample_values(metric, pair.first),
-            samples.compute_sample_values(metric, pair.second),
-        )
-        for pair in pairs
-    ]
-    blocks = [build_difference_block(first, second) for first, second in value_pairs]
-    return [
-        _build_difference(samples, metric, pair, values, resampled)
-        for pair, values, resampled in zip(
-            pairs, value_pairs, resample_blocks(blocks, samples.resamples), strict=True
-        )
-    ]
-
-
-def _build_difference(
-    samples: SampleCounts,
-    metric: RatioMetric,
-    pair: Pair,
-    values: tuple[Floats, Floats],
-    resampled: ResampledCounts,
-) -> Difference:
-    result = compare_values(
-        *values,
-        resampled,
+) -> list[Comparison]:
+    return compare_item_values(
+        [
+            Comparison(metric=metric.name, candidate=pair.candidate, baseline=pair.baseline)
+            for pair in pairs
+        ],
+        [
+            (
+                samples.compute_sample_values(metric, pair.candidate),
+                samples.compute_sample_values(metric, pair.baseline),
+            )
+            for pair in pairs
+        ],
+        samples.resamples,
         confidence=samples.plan.confidence,
-        seed=samples.plan.seed,
         is_binary=metric.is_binary and samples.repeats == 1,
         is_share=metric.in_unit_interval,
     )
-    return Difference(first=pair.first, second=pair.second, metric=metric.name, **result.to_dict())
 
 
 def _compute_overall_distributions(samples: SampleCounts, pipeline: str) -> dict[str, Distribution]:
@@ -156,62 +130,25 @@ def _compare_overall(
     pair: Pair,
     distributions: dict[str, dict[str, Distribution]],
     samples: SampleCounts,
-) -> Difference:
-    first, second = distributions[pair.first].get(metric), distributions[pair.second].get(metric)
-    result = Difference(
-        first=pair.first,
-        second=pair.second,
+) -> Comparison:
+    candidate = distributions[pair.candidate].get(metric)
+    baseline = distributions[pair.baseline].get(metric)
+    comparison = Comparison(
         metric=metric,
-        value_first=_get_value(first),
-        value_second=_get_value(second),
-        difference=None,
+        candidate=pair.candidate,
+        baseline=pair.baseline,
+        value_candidate=_get_value(candidate),
+        value_baseline=_get_value(baseline),
     )
-    if first is None or second is None or result.value_first is None or result.value_second is None:
-        return result
-    difference = first - second
-    result = _add_interval(
-        result, choose_interval(difference.compute_intervals(samples.plan.confidence), 0)
-    )
-    p = float(compute_bootstrap_p(difference)[0])
-    effect = minimum_detectable_effect(float(difference.compute_standard_errors()[0]))
-    return msgspec.structs.replace(
-        result,
-        difference=round_significant(float(difference.values[0])),
-        test="none" if np.isnan(p) else "bootstrap",
-        p=None if np.isnan(p) else round_significant(p),
-        n=len(samples.names),
-        minimum_detectable_effect=None if effect is None else round_significant(effect),
-    )
+    if candidate is None or baseline is None:
+        return comparison
+    if comparison.value_candidate is None or comparison.value_baseline is None:
+        return comparison
+    difference = BootstrapDifference(candidate - baseline, samples.plan.confidence)
+    return add_bootstrap_test(comparison, difference, n_items=len(samples.names))
 
 
 def _get_value(distribution: Distribution | None) -> float | None:
     if distribution is None or np.isnan(distribution.values[0]):
         return None
     return round_significant(float(distribution.values[0]))
-
-
-def _add_interval(difference: Difference, interval: Interval | None) -> Difference:
-    """Adds an interval, if there is one."""
-    if interval is None:
-        return difference
-    return msgspec.structs.replace(
-        difference,
-        low=round_significant(interval.low),
-        high=round_significant(interval.high),
-        method=interval.method,
-    )
-
-
-def _add_adjusted_p(difference: Difference, p_holm: float | None) -> Difference:
-    """Adds the adjusted p-value, and the better pipeline if the difference is significant."""
-    better = None
-    if difference.metric not in _DESCRIPTIVE:
-        better = choose_better(
-            (difference.first, difference.second),
-            (difference.low, difference.high),
-            p_holm,
-            higher_is_better=difference.metric not in _LOWER_IS_BETTER,
-        )
-    return msgspec.structs.replace(
-        difference, p_holm=None if p_holm is None else round_significant(p_holm), better=better
-    )

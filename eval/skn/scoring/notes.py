@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from eval.skn.scoring.record import Difference, Outcomes, PipelineReport
+from eval.metrics.comparison import Comparison
+from eval.skn.scoring.record import Outcomes, PipelineReport
 from eval.skn.scoring.sample_counts import MeasurementPlan
 from eval.stats.bootstrap import RESAMPLES
 from kg.words.plain_text import clean_text
@@ -15,7 +16,7 @@ FEW_SAMPLES = 30
 
 def list_notes(
     pipelines: Mapping[str, PipelineReport],
-    comparisons: Sequence[Difference],
+    comparisons: Sequence[Comparison],
     categories: Mapping[str, int],
     answerable: int,
     plan: MeasurementPlan,
@@ -191,7 +192,7 @@ def _note_text_abstentions(pipelines: Mapping[str, PipelineReport]) -> Iterator[
         )
 
 
-def _note_detectable_effect(comparisons: Sequence[Difference]) -> Iterator[str]:
+def _note_detectable_effect(comparisons: Sequence[Comparison]) -> Iterator[str]:
     largest_effect = max(
         (
             difference.minimum_detectable_effect

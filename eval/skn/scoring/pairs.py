@@ -29,9 +29,11 @@ def select_pairs(pipelines: Sequence[str]) -> tuple[Pair, ...]:
         pipelines: names, in the order of the report.
     """
     pairs = [
-        pair for pair in _STANDARD_PAIRS if pair.first in pipelines and pair.second in pipelines
+        pair
+        for pair in _STANDARD_PAIRS
+        if pair.candidate in pipelines and pair.baseline in pipelines
     ]
-    compared_names = {name for pair in pairs for name in (pair.first, pair.second)}
+    compared_names = {name for pair in pairs for name in (pair.candidate, pair.baseline)}
     baseline = "json" if "json" in pipelines else pipelines[0]
     pairs += [
         Pair(name, baseline, f"Does {name} do better than {baseline}?")

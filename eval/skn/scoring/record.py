@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from eval.metrics.comparison import Comparison
 from eval.metrics.record import CalibrationReport, ConfidenceCounts
-from eval.stats.estimates import Estimate, IntervalMethod
-from eval.stats.paired_tests import ALPHA, Discordant
+from eval.stats.estimates import Estimate
+from eval.stats.paired_tests import ALPHA
 
 SCHEMA = "epoche.skn/1"
 
@@ -21,8 +22,6 @@ Mode = Literal["corrected", "published"]
 """``metrics.json``, next to the report, contains metrics under their published names. The mode says
 whether these follow the corrected or the published definitions. The report itself does not depend
 on it."""
-
-Test = Literal["mcnemar", "sign-flip", "bootstrap", "none"]
 
 Metric = Literal[
     "accuracy",
@@ -112,46 +111,9 @@ class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
 class Pair(msgspec.Struct, frozen=True):
     """Two pipelines, and the question that their difference answers."""
 
-    first: str
-    second: str
+    candidate: str
+    baseline: str
     question: str
-
-
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """The difference first − second of two pipelines, on the same samples."""
-
-    first: str
-    second: str
-    metric: str
-    value_first: float | None
-    value_second: float | None
-    difference: float | None
-    low: float | None = None
-    high: float | None = None
-    method: IntervalMethod = "none"
-    test: Test = "none"
-    """The test that gave ``p``."""
-    exact: bool = False
-    """Whether ``p`` is exact, not from random signs or resamples."""
-    p: float | None = None
-    """Two-sided p-value."""
-    p_holm: float | None = None
-    """``p`` adjusted by Holm's method over all pairs compared on this metric."""
-    discordant: Discordant | None = None
-    """The 2×2 table of a metric that is yes or no for each sample, in a run without repeats;
-    ``only_a`` belongs to the first pipeline."""
-    n: int = 0
-    """Number of samples on which both have a value. For a metric without values per sample, the
-    number of all samples."""
-    n_differ: int = 0
-    """Number of these samples on which the two differ; 0 for a metric without values per sample."""
-    minimum_detectable_effect: float | None = None
-    """Minimum detectable effect: the true difference for which the unadjusted p is below ``alpha``
-    with a power of 80 %, at this number of samples and this dispersion. With Holm's adjustment it
-    is larger."""
-    better: str | None = None
-    """The better pipeline, if the interval excludes 0 *and* the Holm-adjusted p is below alpha.
-    Null if the difference is not significant, and for descriptive metrics."""
 
 
 class SknReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,8 +132,8 @@ class SknReport(msgspec.Struct, frozen=True, kw_only=True):
     """Category → number of samples."""
     pipelines: dict[str, PipelineReport]
     pairs: tuple[Pair, ...] = ()
-    comparisons: tuple[Difference, ...] = ()
-    """Sorted by metric, then by pair."""
+    comparisons: tuple[Comparison, ...] = ()
+    """Sorted by metric, then by pair; ``p_holm`` is adjusted over the pairs of a metric."""
     judges: Any = None
     """Agreement of the judges (``eval.skn.judges.agreement.Agreement``); null if not measured."""
     same_judge: bool = False

@@ -17,7 +17,7 @@ from scipy import stats
 
 from eval.extraction.aggregate import aggregate_rows
 from eval.extraction.comparison import compare_systems
-from eval.extraction.comparison_record import ExtractionComparison, PairComparison
+from eval.extraction.comparison_record import ExtractionComparison, SampleComparison
 from eval.extraction.metrics.measurement_plan import MeasurementPlan
 from eval.extraction.metrics.quality_score import compute_sample_metrics
 from eval.extraction.row import ExtractionRow, Outcome
@@ -93,7 +93,7 @@ def compare_rows(
 
 def find_pair(
     comparison: ExtractionComparison, metric: str = "extraction_quality_score"
-) -> PairComparison:
+) -> SampleComparison:
     (pair,) = [pair for pair in comparison.pairs if pair.metric == metric]
     return pair
 
@@ -148,11 +148,11 @@ def test_comparison_matches_manual_values() -> None:
         ("poor", 0.729166666667),
     ]
     eqs = find_pair(comparison)
-    assert (eqs.first, eqs.second, eqs.n) == ("good", "poor", 6)
+    assert (eqs.candidate, eqs.baseline, eqs.n) == ("good", "poor", 6)
     # Right fields differ by 0 3 1 1 1 4, and each is worth .5 / 4 = 1 / 8. The mean is 10 / 8 / 6.
     assert eqs.difference == pytest.approx(10 / 48)
-    assert eqs.value_first == 0.9375
-    assert eqs.value_second == pytest.approx(0.729166666667)
+    assert eqs.value_candidate == 0.9375
+    assert eqs.value_baseline == pytest.approx(0.729166666667)
     assert (eqs.n_differ, eqs.test, eqs.exact, eqs.p) == (5, "sign-flip", True, 2 / 2**5)
     assert (eqs.wilcoxon_p, eqs.wilcoxon_exact) == (2 / 2**5, True)
     assert eqs.p_holm == eqs.p, "a single pair needs no Holm adjustment"
@@ -168,7 +168,7 @@ def test_comparison_matches_manual_values() -> None:
 
 def test_win_rates_with_ties_match_manual_values() -> None:
     comparison = compare_rows(make_rows(good=[4, 4, 3, 2], poor=[4, 1, 3, 3]))
-    rates_by_pair = {(rate.first, rate.second): rate for rate in comparison.win_rates}
+    rates_by_pair = {(rate.candidate, rate.baseline): rate for rate in comparison.win_rates}
     good_rate, poor_rate = rates_by_pair["good", "poor"], rates_by_pair["poor", "good"]
     assert (good_rate.n, good_rate.wins, good_rate.losses, good_rate.ties, good_rate.share) == (
         4,
@@ -191,7 +191,7 @@ def test_holm_adjusts_over_the_pairs_of_each_metric() -> None:
         make_rows(a=[4] * 8, b=[3, 2, 3, 2, 3, 2, 3, 2], c=[1, 2, 1, 0, 1, 0, 1, 0])
     )
     eqs = [pair for pair in comparison.pairs if pair.metric == "extraction_quality_score"]
-    assert [(pair.first, pair.second) for pair in eqs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [(pair.candidate, pair.baseline) for pair in eqs] == [("a", "b"), ("a", "c"), ("b", "c")]
     # b beats c in seven samples and ties in one; a beats both in all eight.
     assert [pair.p for pair in eqs] == [2 / 2**8, 2 / 2**8, 2 / 2**7]
     assert [pair.p_holm for pair in eqs] == [6 / 2**8, 6 / 2**8, 6 / 2**8]
@@ -205,7 +205,7 @@ def test_direction_of_each_metric_is_respected() -> None:
         for index in range(12)
     ]
     latency_pair = find_pair(compare_rows(rows), "latency_s")
-    assert (latency_pair.first, latency_pair.second) == ("quick", "slow"), (
+    assert (latency_pair.candidate, latency_pair.baseline) == ("quick", "slow"), (
         "ties are ordered by name"
     )
     assert latency_pair.difference == pytest.approx(-0.6)
@@ -243,8 +243,8 @@ def test_comparison_agrees_with_scipy_and_specification() -> None:
             compare_by_specification(first_scores, second_scores),
         )
         assert pair.n == 60
-        assert pair.value_first == pytest.approx(expected["mean_a"])
-        assert pair.value_second == pytest.approx(expected["mean_b"])
+        assert pair.value_candidate == pytest.approx(expected["mean_a"])
+        assert pair.value_baseline == pytest.approx(expected["mean_b"])
         assert pair.difference == pytest.approx(expected["mean_difference"])
         assert pair.t_statistic == pytest.approx(expected["t_statistic"])
         assert pair.t_p == pytest.approx(expected["p_value"])
@@ -290,7 +290,7 @@ def test_effect_size_and_label_match_the_specification(replies: list[tuple[int, 
     first_counts, second_counts = zip(*replies, strict=True)
     rows = make_rows(a=first_counts, b=second_counts)
     pair = find_pair(compare_rows(rows, MeasurementPlan(resamples=5)))
-    scores = [list_sample_scores(rows, name, "eqs") for name in (pair.first, pair.second)]
+    scores = [list_sample_scores(rows, name, "eqs") for name in (pair.candidate, pair.baseline)]
     if np.std(scores[0]) < 1e-9 and np.std(scores[1]) < 1e-9:
         # Without any spread, the specification says 0 and "negligible" for any two constants.
         assert (pair.cohens_d_pooled, pair.effect) == (None, "")
@@ -341,14 +341,17 @@ def test_swapping_system_names_mirrors_the_comparison(
         assert mirrored_pair.better == (None if pair.better is None else names[pair.better])
         # If both systems score the same, their names decide the order of the pair; otherwise
         # swapping the names reverses the pair.
-        if (mirrored_pair.first, mirrored_pair.second) == (names[pair.first], names[pair.second]):
+        if (mirrored_pair.candidate, mirrored_pair.baseline) == (
+            names[pair.candidate],
+            names[pair.baseline],
+        ):
             assert mirrored_pair.difference == pair.difference
             assert (mirrored_pair.low, mirrored_pair.high) == (pair.low, pair.high)
         elif pair.difference is not None:
             assert mirrored_pair.difference == -pair.difference
-    rates = {(rate.first, rate.second): rate for rate in mirrored_comparison.win_rates}
+    rates = {(rate.candidate, rate.baseline): rate for rate in mirrored_comparison.win_rates}
     for rate in comparison.win_rates:
-        mirrored_rate = rates[names[rate.first], names[rate.second]]
+        mirrored_rate = rates[names[rate.candidate], names[rate.baseline]]
         assert (mirrored_rate.wins, mirrored_rate.losses, mirrored_rate.ties) == (
             rate.wins,
             rate.losses,
@@ -539,6 +542,6 @@ def test_report_survives_a_json_round_trip() -> None:
     )
     names = {"a", "b", "c"}
     assert {entry.system for entry in comparison.ranking} == names
-    assert {(entry.first, entry.second) for entry in comparison.win_rates} == set(
+    assert {(entry.candidate, entry.baseline) for entry in comparison.win_rates} == set(
         itertools.permutations(names, 2)
     )

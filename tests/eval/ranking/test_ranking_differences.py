@@ -13,7 +13,7 @@ from eval.ranking.differences import compare_retrievers
 from eval.ranking.question_scores import QuestionScores
 from eval.ranking.questions import KINDS, UNANSWERABLE, Question
 from eval.ranking.rankings import Rankings
-from eval.ranking.record import ALL_QUESTIONS, Difference
+from eval.ranking.record import ALL_QUESTIONS, RetrieverComparison
 from eval.stats.bootstrap import ClusterResamples
 
 QUESTIONS_PER_KIND = 12
@@ -55,7 +55,7 @@ def make_rankings(name: str, questions: list[Question]) -> Rankings:
 
 
 @cache
-def compare_rankings() -> tuple[Difference, ...]:
+def compare_rankings() -> tuple[RetrieverComparison, ...]:
     questions = make_questions()
     rankings = {name: make_rankings(name, questions) for name in MEAN_GOLD_RANK}
     samples = QuestionScores.from_rankings(
@@ -74,12 +74,12 @@ def adjust_by_holm(p: list[float]) -> list[float]:
 
 
 def test_holm_families_are_all_kinds_and_all_questions() -> None:
-    for measure in {comparison.measure for comparison in compare_rankings()}:
+    for measure in {comparison.metric for comparison in compare_rankings()}:
         for all_questions in (True, False):
             family = [
                 comparison
                 for comparison in compare_rankings()
-                if comparison.measure == measure
+                if comparison.metric == measure
                 and (comparison.group == ALL_QUESTIONS) == all_questions
                 and comparison.p is not None
             ]
@@ -104,9 +104,9 @@ def test_better_requires_interval_and_adjusted_p_value() -> None:
             rejected_by_holm += excludes_zero
             continue
         winners += 1
-        higher = comparison.first if comparison.low > 0 else comparison.second
-        lower = comparison.second if comparison.low > 0 else comparison.first
-        assert comparison.better == (lower if comparison.measure == FALSE_POSITIVES else higher)
+        higher = comparison.candidate if comparison.low > 0 else comparison.baseline
+        lower = comparison.baseline if comparison.low > 0 else comparison.candidate
+        assert comparison.better == (lower if comparison.metric == FALSE_POSITIVES else higher)
     # Both cases must occur, or else the assertions above have tested nothing.
     assert rejected_by_holm
     assert winners
@@ -117,7 +117,7 @@ def test_fewer_false_positives_are_better() -> None:
         (comparison,) = (
             comparison
             for comparison in compare_rankings()
-            if (comparison.first, comparison.second, comparison.measure)
+            if (comparison.candidate, comparison.baseline, comparison.metric)
             == ("bm25", "dense", measure)
         )
         assert comparison.difference is not None

@@ -14,7 +14,7 @@ from eval.ranking.metrics import HEADLINE_METRIC
 from eval.ranking.question_scores import QuestionScores
 from eval.ranking.questions import Question
 from eval.ranking.rankings import Rankings, rank_questions
-from eval.ranking.record import ALL_QUESTIONS, Corpus, Difference, RetrievalReport
+from eval.ranking.record import ALL_QUESTIONS, Corpus, RetrievalReport, RetrieverComparison
 from eval.ranking.report_builder import build_report, describe_questions
 from eval.ranking.text import build_table, describe_difference, describe_report, render_markdown
 from eval.ranking.tuner import iter_shares, tune_fusion
@@ -102,11 +102,11 @@ def make_report(
     )
 
 
-def find_difference(report: RetrievalReport, first: str, second: str) -> Difference:
+def find_difference(report: RetrievalReport, first: str, second: str) -> RetrieverComparison:
     (comparison,) = (
         comparison
         for comparison in (*report.comparisons, *report.ablation_comparisons)
-        if (comparison.first, comparison.second, comparison.group, comparison.measure)
+        if (comparison.candidate, comparison.baseline, comparison.group, comparison.metric)
         == (first, second, ALL_QUESTIONS, HEADLINE_METRIC)
     )
     return comparison
@@ -192,7 +192,7 @@ def test_random_rankers_rarely_differ() -> None:
         comparisons = compare_retrievers(question_scores, [("a", "b")])
         false_alarms += any(
             comparison.better is not None
-            and (comparison.group, comparison.measure) == (ALL_QUESTIONS, HEADLINE_METRIC)
+            and (comparison.group, comparison.metric) == (ALL_QUESTIONS, HEADLINE_METRIC)
             for comparison in comparisons
         )
     # At most 5 % of the 120 comparisons, that is 6, are expected; ≤ 13 has probability .995.
@@ -244,7 +244,7 @@ def test_holm_adjusts_over_the_pairs_of_one_metric() -> None:
     family = [
         comparison
         for comparison in report.comparisons
-        if (comparison.group, comparison.measure) == (ALL_QUESTIONS, HEADLINE_METRIC)
+        if (comparison.group, comparison.metric) == (ALL_QUESTIONS, HEADLINE_METRIC)
     ]
     smallest = min(family, key=lambda comparison: comparison.p or 0)
     assert smallest.p is not None
@@ -294,7 +294,7 @@ def test_alternative_is_compared_alone_and_in_the_ensemble() -> None:
     assert (
         find_difference(report, "ensemble", "ensemble with kg without edges").better == "ensemble"
     )
-    names = [ablation.second for ablation in report.ablations]
+    names = [ablation.baseline for ablation in report.ablations]
     assert names == [
         "ensemble without bm25",
         "ensemble without kg",

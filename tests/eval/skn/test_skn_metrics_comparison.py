@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from eval.metrics.comparison import Comparison
 from eval.skn.metrics import MeasurementPlan, measure_observations
 from eval.skn.scoring.observation import Observation
-from eval.skn.scoring.record import Difference, SknReport
+from eval.skn.scoring.record import SknReport
 from eval.stats.paired_tests import mcnemar_minimum_effect
 
 PLAN = MeasurementPlan(resamples=200)
@@ -23,7 +24,7 @@ def make_observation(sample: int, pipeline: str, **changes: Any) -> Observation:
     return Observation(sample=f"s{sample:02}", pipeline=pipeline, **{**base, **changes})
 
 
-def find_difference(report: SknReport, metric: str) -> Difference:
+def find_difference(report: SknReport, metric: str) -> Comparison:
     (difference,) = [comparison for comparison in report.comparisons if comparison.metric == metric]
     return difference
 

@@ -112,7 +112,7 @@ def test_identical_pipelines_show_no_difference(rows: list[Observation]) -> None
     skn_rows = [row for row in rows if row.pipeline == "skn"]
     json_rows = [msgspec.structs.replace(row, pipeline="json") for row in skn_rows]
     for comparison in measure_observations([*skn_rows, *json_rows], PLAN).comparisons:
-        assert comparison.value_first == comparison.value_second
+        assert comparison.value_candidate == comparison.value_baseline
         assert comparison.better is None
         if comparison.difference is None:
             assert comparison.p is None

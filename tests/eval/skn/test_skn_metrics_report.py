@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from eval.metrics.comparison import Comparison
 from eval.result import Usage
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
@@ -25,7 +26,7 @@ from eval.skn.pipelines import FAIR_ABLATION_PIPELINES
 from eval.skn.running.row import SknRow
 from eval.skn.scoring.observation import Observation, build_observation
 from eval.skn.scoring.pairs import select_pairs
-from eval.skn.scoring.record import Difference, Metric, SknReport
+from eval.skn.scoring.record import Metric, SknReport
 from eval.stats.estimates import Estimate
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.proportions import wilson_interval
@@ -68,11 +69,11 @@ def measure_metrics(rows: Sequence[Observation], pipeline: str = "skn") -> dict[
     return measure_observations(rows, PLAN).pipelines[pipeline].metrics
 
 
-def find_difference(report: SknReport, metric: str, first: str, second: str) -> Difference:
+def find_difference(report: SknReport, metric: str, first: str, second: str) -> Comparison:
     (difference,) = [
         comparison
         for comparison in report.comparisons
-        if (comparison.metric, comparison.first, comparison.second) == (metric, first, second)
+        if (comparison.metric, comparison.candidate, comparison.baseline) == (metric, first, second)
     ]
     return difference
 
@@ -257,7 +258,12 @@ def test_three_more_right_of_twelve_is_not_significant() -> None:
     assert comparison.difference == 0.25
     assert comparison.discordant is not None
     counts = comparison.discordant
-    assert (counts.both, counts.only_a, counts.only_b, counts.neither) == (9, 3, 0, 0)
+    assert (counts.both, counts.only_candidate, counts.only_baseline, counts.neither) == (
+        9,
+        3,
+        0,
+        0,
+    )
     assert comparison.test == "mcnemar"
     assert comparison.exact
     assert comparison.p == 0.25
@@ -396,7 +402,7 @@ def test_pairs_compare_only_samples_with_both_values() -> None:
     comparison = find_difference(
         measure_observations(rows, PLAN), "normalized_hallucination", "skn", "json"
     )
-    assert (comparison.n, comparison.difference, comparison.value_first) == (7, 0.25, 0.25)
+    assert (comparison.n, comparison.difference, comparison.value_candidate) == (7, 0.25, 0.25)
 
 
 def test_repeats_do_not_count_as_samples() -> None:

@@ -35,11 +35,13 @@ PROBABILITIES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
-def test_mcnemar_matches_the_exact_binomial_test(only_a: int, only_b: int) -> None:
-    trials = only_a + only_b
-    expected = stats.binomtest(only_a, trials).pvalue if trials else 1.0
-    assert mcnemar_exact(only_a, only_b) == pytest.approx(expected, rel=1e-9)
-    assert mcnemar_exact(only_a, only_b) == mcnemar_exact(only_b, only_a)
+def test_mcnemar_matches_the_exact_binomial_test(only_candidate: int, only_baseline: int) -> None:
+    trials = only_candidate + only_baseline
+    expected = stats.binomtest(only_candidate, trials).pvalue if trials else 1.0
+    assert mcnemar_exact(only_candidate, only_baseline) == pytest.approx(expected, rel=1e-9)
+    assert mcnemar_exact(only_candidate, only_baseline) == mcnemar_exact(
+        only_baseline, only_candidate
+    )
 
 
 def test_mcnemar_is_exact_for_large_counts() -> None:
@@ -244,6 +246,8 @@ def test_minimum_detectable_effect_is_found_with_its_power() -> None:
     probabilities = np.array([0.70, 0.08 + effect / 2, 0.08 - effect / 2, 0.14])
     detections = 0
     for _ in range(400):
-        _, only_a, only_b, _ = rng.multinomial(400, probabilities / probabilities.sum()).tolist()
-        detections += mcnemar_exact(only_a, only_b) < 0.05
+        _, only_candidate, only_baseline, _ = rng.multinomial(
+            400, probabilities / probabilities.sum()
+        ).tolist()
+        detections += mcnemar_exact(only_candidate, only_baseline) < 0.05
     assert 0.72 < detections / 400 < 0.88

@@ -267,18 +267,21 @@ def test_differences_match_the_recorded_means(tmp_path: Path) -> None:
         ):
             means = (
                 scores.report.modes[metric_difference.mode]
-                .overall.measures[metric_difference.measure]
+                .overall.measures[metric_difference.metric]
                 .value,
-                comparison.modes[metric_difference.mode].measures[metric_difference.measure].value,
+                comparison.modes[metric_difference.mode].measures[metric_difference.metric].value,
             )
-            assert (metric_difference.value_first, metric_difference.value_second) == pytest.approx(
-                means
-            )
+            assert (
+                metric_difference.value_candidate,
+                metric_difference.value_baseline,
+            ) == pytest.approx(means)
             assert metric_difference.difference == pytest.approx(means[0] - means[1])  # type: ignore[operator]
     rows = read_table(options.output_dir / "synthlink_comparison.csv")
     # Two modes, and seven groups: the six categories and all questions.
     assert len(rows) == len(comparison.differences) == 2 * 7 * len(METRICS)
-    assert {(row["first"], row["second"]) for row in rows} == {("predictions.json", "rival.json")}
+    assert {(row["candidate"], row["baseline"]) for row in rows} == {
+        ("predictions.json", "rival.json")
+    }
     markdown = (options.output_dir / "synthlink_comparison.md").read_text()
     assert "Questions answered: 6 of 6 against 5" in markdown
     assert markdown.index("### Corrected") < markdown.index("### Literal")
@@ -296,7 +299,7 @@ def test_file_names_are_escaped(tmp_path: Path) -> None:
     options = make_options(tmp_path, compare=(other_file,))
     write_scores(options)
     (row, *_) = read_table(options.output_dir / "synthlink_comparison.csv")
-    assert row["second"].startswith("'=cmd|")
+    assert row["baseline"].startswith("'=cmd|")
     markdown = (options.output_dir / "synthlink_comparison.md").read_text()
     assert "&lt;img" in markdown
     assert "cmd\\|" in markdown

@@ -176,13 +176,13 @@ def test_two_files_are_compared_question_by_question() -> None:
     )
     comparisons = compare_reports({"gold": gold_report, "honest": honest_report})
     assert len(comparisons) == 2 * 7 * len(METRICS)
-    assert {(comparison.first, comparison.second) for comparison in comparisons} == {
+    assert {(comparison.candidate, comparison.baseline) for comparison in comparisons} == {
         ("gold", "honest")
     }
     aggregate = next(
         comparison
         for comparison in comparisons
-        if (comparison.mode, comparison.group, comparison.measure)
+        if (comparison.mode, comparison.group, comparison.metric)
         == ("corrected", ALL_GROUP, "aggregate")
     )
     assert aggregate.difference is not None
@@ -214,9 +214,9 @@ def test_more_compared_files_raise_the_adjusted_p() -> None:
     )
     two_file_results, three_file_results = (
         {
-            (comparison.group, comparison.measure): comparison
+            (comparison.group, comparison.metric): comparison
             for comparison in compare_reports({"gold": gold_report, **other_reports})
-            if comparison.second == "b"
+            if comparison.baseline == "b"
         }
         for other_reports in ({"b": honest_report}, {"a": gold_report, "b": honest_report})
     )

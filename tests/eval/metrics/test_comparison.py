@@ -8,17 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import stats
 
-from eval.stats.bootstrap import ClusterResamples, Floats, resample_blocks
-from eval.stats.paired_values import (
-    PairedValues,
-    build_difference_block,
-    choose_better,
-    compare_values,
-)
+from eval.metrics.comparison import Comparison, choose_better, compare_item_values
+from eval.stats.bootstrap import ClusterResamples, Floats
 
 NAN = math.nan
+NAMES = Comparison(metric="metric", candidate="a", baseline="b")
 VALUES = st.lists(
     st.tuples(*[st.one_of(st.just(NAN), st.integers(0, 8).map(lambda n: n / 8))] * 2),
     min_size=1,
@@ -33,22 +30,24 @@ def compare_pairs(
     is_binary: bool = False,
     is_share: bool = True,
     resamples: int = 400,
-) -> PairedValues:
+) -> Comparison:
     """Compares values of two systems; ``is_share`` means that all values are in [0, 1]."""
     first_values, second_values = np.array(first, dtype=float), np.array(second, dtype=float)
-    (data,) = resample_blocks(
-        [build_difference_block(first_values, second_values)],
+    (comparison,) = compare_item_values(
+        [NAMES],
+        [(first_values, second_values)],
         ClusterResamples(first_values.size, resamples, 7),
+        confidence=0.95,
+        is_binary=is_binary,
+        is_share=is_share,
     )
-    return compare_values(
-        first_values, second_values, data, confidence=0.95, is_binary=is_binary, is_share=is_share
-    )
+    return comparison
 
 
 def test_means_and_difference_use_shared_samples_only() -> None:
     comparison = compare_pairs([0.5, 1.0, NAN, 0.25, NAN], [0.25, NAN, 0.9, 0.75, NAN])
     assert comparison.n == 2
-    assert (comparison.value_first, comparison.value_second) == (0.375, 0.5)
+    assert (comparison.value_candidate, comparison.value_baseline) == (0.375, 0.5)
     assert comparison.difference == -0.125
     # The differences are .25 and -.5. All four sign patterns have a sum of at least .25, so p is 1.
     assert (comparison.test, comparison.exact, comparison.p, comparison.n_differ) == (
@@ -75,12 +74,14 @@ def test_sign_flip_test_matches_scipy_permutation_test(pairs: list[tuple[float, 
     comparison = compare_pairs(first, second, resamples=20)
     differences = [a - b for a, b in pairs if not math.isnan(a - b)]
     if not differences:
-        assert comparison == PairedValues()
+        assert comparison == NAMES
         return
     assert comparison.n == len(differences)
-    assert comparison.value_first is not None
-    assert comparison.value_second is not None
-    assert comparison.difference == pytest.approx(comparison.value_first - comparison.value_second)
+    assert comparison.value_candidate is not None
+    assert comparison.value_baseline is not None
+    assert comparison.difference == pytest.approx(
+        comparison.value_candidate - comparison.value_baseline
+    )
     if len(differences) < 2 or not any(differences):
         assert comparison.p == 1.0
         return
@@ -101,9 +102,9 @@ def test_binary_values_use_the_exact_binomial_test(pairs: list[tuple[int, int]])
     assert comparison.exact
     assert comparison.discordant is not None
     table = comparison.discordant
-    assert (table.only_a, table.only_b) == (only_first, only_second)
+    assert (table.only_candidate, table.only_baseline) == (only_first, only_second)
     assert table.both == sum(a and b for a, b in pairs)
-    assert table.both + table.only_a + table.only_b + table.neither == len(pairs)
+    assert table.both + table.only_candidate + table.only_baseline + table.neither == len(pairs)
     trials = only_first + only_second
     expected = stats.binomtest(only_first, trials).pvalue if trials else 1.0
     assert comparison.p == pytest.approx(expected, rel=1e-9)
@@ -122,9 +123,9 @@ def test_swapping_systems_mirrors_the_result(
         comparison.p,
         comparison.n_differ,
     )
-    assert (mirrored.value_first, mirrored.value_second) == (
-        comparison.value_second,
-        comparison.value_first,
+    assert (mirrored.value_candidate, mirrored.value_baseline) == (
+        comparison.value_baseline,
+        comparison.value_candidate,
     )
     assert mirrored.method == comparison.method
     assert mirrored.minimum_detectable_effect == comparison.minimum_detectable_effect
@@ -218,12 +219,14 @@ def test_random_signs_agree_with_the_t_test() -> None:
         ((0.1, 0.3), 0.05, True, None),
         ((0.1, 0.3), None, True, None),
         ((None, None), 0.01, True, None),
+        ((0.1, 0.3), 0.01, None, None),
     ],
 )
 def test_better_system_needs_interval_and_significance(
     interval: tuple[float | None, float | None],
     p: float | None,
-    higher_is_better: bool,
+    higher_is_better: bool | None,
     expected: str | None,
 ) -> None:
-    assert choose_better(("a", "b"), interval, p, higher_is_better=higher_is_better) == expected
+    comparison = replace(NAMES, low=interval[0], high=interval[1])
+    assert choose_better(comparison, p, higher_is_better=higher_is_better) == expected
