@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -15,8 +16,10 @@ from kg.words.plain_text import join_list
 
 MeasureFunction: TypeAlias = Callable[[Sequence[Path], ResamplingPlan], Measurement]
 
-_SCORES_MANIFEST = "manifest.json"
-_SCORES_KIND = "synthlink"
+_MANIFEST = "manifest.json"
+_MODULES = {"synthlink": "eval.synthlink.measurement", "skn": "eval.skn.measurement"}
+"""Kind of a manifest that belongs to no registered benchmark → module with ``measure_runs``:
+folders that ``epoche synthlink score`` writes without a run, and runs of SKN."""
 
 
 class _Manifest(msgspec.Struct):
@@ -116,11 +119,9 @@ def _find_measure_function(folder: Path) -> tuple[str, MeasureFunction]:
         from eval.ranking.measurement import measure_runs as measure_retrieval
 
         return "retrieval", measure_retrieval
-    if _read_kind(folder / _SCORES_MANIFEST) == _SCORES_KIND:
-        # `epoche synthlink score` writes such folders, without a run.
-        from eval.synthlink.measurement import measure_runs as measure_scores
-
-        return _SCORES_KIND, measure_scores
+    kind = _read_kind(folder / _MANIFEST)
+    if kind in _MODULES:
+        return kind, importlib.import_module(_MODULES[kind]).measure_runs
     benchmark = find_benchmark(folder)
     if benchmark.measure is None:
         names = [other.name for other in list_benchmarks() if other.measure is not None]

@@ -8,15 +8,25 @@ from typing import Annotated
 import typer
 
 from kg.base.console import print_text, print_warning, run_script
-from kg.base.options import MoreResultFiles, ResultFiles, SkipOtherCards
+from kg.base.options import MoreRunPaths, SkipOtherCards
 
 
 def main(
-    results: ResultFiles,
-    more_results: MoreResultFiles = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN]...",
+            help="Run folders of any benchmarks, one section each, and result files of cards.",
+        ),
+    ] = None,
+    results: MoreRunPaths = None,
     metrics: Annotated[
-        Path, typer.Option(help="The metrics.json computed from these results.")
-    ] = Path("results/metrics.json"),
+        Path | None,
+        typer.Option(
+            help="The metrics.json computed from the results of cards.",
+            show_default="results/metrics.json",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The HTML file; exports are named after it.")] = Path(
         "results/report.html"
     ),
@@ -43,17 +53,22 @@ def main(
     ] = None,
     section: Annotated[
         list[Path] | None,
-        typer.Option(help="Run folder of another benchmark, added as a section; repeatable."),
+        typer.Option(help="Run folder to add as a section, like RUN; repeatable."),
     ] = None,
     formats: Annotated[
         str, typer.Option(help="What to write, comma-separated: html, csv, md, json.")
     ] = "html,csv,md,json",
 ) -> None:
-    """Writes one self-contained HTML file, and CSV, Markdown and JSON next to it."""
+    """Writes one self-contained HTML file, and CSV, Markdown and JSON next to it.
+
+    The report has the results of cards, if there are any, and one section for each run folder.
+    """
     from cards.card_origin import find_common_sources
     from eval.card_check import filter_results_by_cards
+    from eval.run_measurement import is_run_folder, refuse_card_options
     from kg.domain import list_shipped_domains
     from reporting.benchmark_sections.opening import sections_of
+    from reporting.benchmark_sections.sections_page import write_sections
     from reporting.inputs import read_inputs
     from reporting.report_files import (
         open_proof_source,
@@ -62,15 +77,34 @@ def main(
         write_report,
     )
 
-    results = [*results, *(more_results or ())]
+    # A shell expands `--results *.jsonl` to one option, followed by arguments.
+    paths = [*(results or ()), *(runs or ())]
+    folders = [path for path in paths if is_run_folder(path)]
+    card_results = [path for path in paths if path not in folders]
     requested_formats = parse_formats(formats)
+    sections = sections_of([*folders, *(section or ())])
+    if not card_results:
+        if not sections:
+            raise typer.BadParameter("give at least one run folder or result file")
+        refuse_card_options(
+            [*folders, *(section or ())][0],
+            metrics=metrics,
+            cards=cards,
+            skip_other_cards=skip_other_cards or None,
+            kg=kg,
+            shapes=shapes,
+            domain=domain,
+        )
+        for path in write_sections(sections, out, requested_formats):
+            print_text(f"report: {path}")
+        return
+    metrics = metrics or Path("results/metrics.json")
     if skip_other_cards and cards:
-        results = filter_results_by_cards(results, cards)
-    sections = sections_of(section or ())
+        card_results = filter_results_by_cards(card_results, cards)
     section_inputs = [path for part in sections for path in part.made_from]
-    input_files = [*results, metrics, *(cards or ()), *section_inputs]
+    input_files = [*card_results, metrics, *(cards or ()), *section_inputs]
     refuse_overwriting(out, requested_formats, input_files, sections)
-    inputs = read_inputs(results, metrics, cards)
+    inputs = read_inputs(card_results, metrics, cards)
     is_named = bool(domain or kg)
     graph_files, shapes_files = tuple(kg or ()), tuple(shapes or ())
     if not is_named:

@@ -50,7 +50,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 # Matches a condition. The system is everything before the last colon, because names of systems may
 # contain colons (``raw:openai/gpt-4o``) and names of metrics do not.
 _CONDITION = re.compile(
-    r"(?:(?P<system>.+):)?\s*(?P<metric>[A-Za-z][A-Za-z0-9_-]*)(?:\.(?P<end>[a-z]+))?"
+    r"(?:(?P<system>.+):)?\s*(?P<metric>[A-Za-z][A-Za-z0-9_@-]*(?:\.\d+)?)(?:\.(?P<end>[a-z]+))?"
     r"\s*(?P<operator><=|>=|<|>)\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*",
     re.DOTALL,
 )

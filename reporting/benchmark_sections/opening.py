@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from eval.benchmarks import find_benchmark
+from eval.ranking.measurement import is_retrieval_folder
 from kg.base.errors import MissingFileError, RecordError, SettingError
 from kg.base.files import require_file
 from kg.words.plain_text import join_list
@@ -42,6 +45,18 @@ def _synthlink(folder: Path, id_: str) -> Section:
     return section_of_folder(read_folder(folder), id_)
 
 
+def _measured(folder: Path, id_: str) -> Section:
+    """The tables of metrics, for a benchmark that has no section of its own."""
+    from eval.metrics.measurement import ResamplingPlan
+    from eval.metrics.run_report import build_metrics
+    from eval.run_measurement import list_folder_files, measure_folders
+    from reporting.run_section import build_metrics_section
+
+    measurement = measure_folders([folder], ResamplingPlan())
+    report = build_metrics(measurement)
+    return build_metrics_section(measurement, report, list_folder_files([folder]), id_)
+
+
 KINDS: dict[str, Callable[[Path, str], Section]] = {
     "skn": _skn,
     "extraction": _extraction,
@@ -63,7 +78,7 @@ def section_of(folder: Path | str, id_: str = "") -> Section:
         RecordError: the folder is not of a kind we know, or one of its files is damaged.
     """
     kind = kind_of(folder)
-    return KINDS[kind](Path(folder), id_ or kind)
+    return KINDS.get(kind, _measured)(Path(folder), id_ or kind)
 
 
 def kind_of(folder: Path | str) -> str:
@@ -79,6 +94,8 @@ def kind_of(folder: Path | str) -> str:
             where=str(folder),
             hint=f"Give the folder of a finished run of {join_list(sorted(KINDS))}.",
         )
+    if is_retrieval_folder(folder):
+        return "retrieval"
     path = require_file(folder / MANIFEST, "run manifest")
     hint = f"Give the folder of a finished run of {join_list(sorted(KINDS))}."
     try:
@@ -86,6 +103,10 @@ def kind_of(folder: Path | str) -> str:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(f"names no kind of run: {error}", where=str(path), hint=hint) from error
     if kind not in KINDS:
+        with contextlib.suppress(RecordError):
+            benchmark = find_benchmark(folder)
+            if benchmark.measure is not None:
+                return benchmark.name
         raise RecordError(f"no section for a run of kind {kind!r}", where=str(path), hint=hint)
     return kind
 
