@@ -225,6 +225,10 @@ def test_record_survives_a_round_trip(report: MetricsReport, tmp_path: Path) -> 
     )
     with pytest.raises(RecordError, match="metrics/9"):
         read_metrics(path)
+    # The version is named although the file also lacks the keys of this version.
+    path.write_text('{"schema": "epoche.metrics/1"}')
+    with pytest.raises(RecordError, match="metrics/1"):
+        read_metrics(path)
     with pytest.raises(MissingFileError):
         read_metrics(tmp_path / "none.json")
 

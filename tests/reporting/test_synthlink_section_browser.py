@@ -227,7 +227,7 @@ def write_hostile_scores(folder: Path) -> Path:
     for comparison in document["comparisons"]:
         comparison["name"] = HOSTILE[2]
         for difference in comparison["differences"]:
-            difference["first"], difference["second"] = HOSTILE[4], HOSTILE[2]
+            difference["candidate"], difference["baseline"] = HOSTILE[4], HOSTILE[2]
             difference["better"] = difference["better"] and HOSTILE[4]
     for scores in report["modes"].values():
         scores["categories"] = {HOSTILE[1]: scores["categories"]["HIA"]}

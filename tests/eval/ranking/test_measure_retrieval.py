@@ -87,11 +87,13 @@ def test_all_results_are_written_and_printed(measured_run: tuple[CommandResult, 
         *("bm25", "dense", "hybrid", "kg", "section_tree", "ensemble"),
         *("hybrid tuned", "ensemble tuned"),
     ]
-    pairs = {(comparison["first"], comparison["second"]) for comparison in report["comparisons"]}
+    pairs = {
+        (comparison["candidate"], comparison["baseline"]) for comparison in report["comparisons"]
+    }
     assert {("ensemble", name) for name in ("bm25", "dense", "hybrid")} <= pairs
     assert ("hybrid", "bm25") in pairs
     assert ("bm25", "hybrid") not in pairs
-    variants = {comparison["second"] for comparison in report["ablations"]}
+    variants = {ablation["baseline"] for ablation in report["ablations"]}
     assert variants == {
         "hybrid tuned",
         *(f"ensemble without {part}" for part in ("bm25", "dense", "kg", "section_tree")),
@@ -194,7 +196,7 @@ def test_run_without_sections_has_no_section_tree(folder: Path, tmp_path: Path) 
     assert result.code == 0, result.err
     report = load_report(tmp_path)
     assert "section_tree" not in report["retrievers"]
-    assert not any("section" in ablation["second"] for ablation in report["ablations"])
+    assert not any("section" in ablation["baseline"] for ablation in report["ablations"])
     result = run_measure(folder, tmp_path, "--retriever", "section_tree", run="flat")
     assert result.code == 31
     assert "without a section tree" in result.err
