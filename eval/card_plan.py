@@ -1,4 +1,10 @@
-"""Plans a run over cards: lists the questions to ask, and finds the question of each row."""
+"""Plans a run over cards: lists the questions to ask, and finds the question of each row.
+
+A result row contains the system's whole reply (``pred``, ``raw``, ``confidence``, ``usage``,
+``error``) beside gold, label and metadata of its card. The result file is therefore the journal of
+the replies, and each row is computed from card and reply when the reply arrives; see
+``eval.harness.file_run``.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +76,7 @@ class CardPlan:
         cards: the open card file.
         names: the systems' names when the run started.
         layout: the positions of the rows.
+        systems: the systems in the order of their names; empty if none is asked.
         on_row: called with outcome code and usage of every row that is read.
     """
 
@@ -78,27 +85,26 @@ class CardPlan:
         cards: CardFile,
         names: Sequence[str],
         layout: RowLayout,
+        systems: Sequence[AnySystem] = (),
         *,
         on_row: Callable[[int, Usage | None], None],
     ) -> None:
         self.layout = layout
         self._cards = cards
         self._names = names
+        self._systems = systems
         self._columns = {name: column for column, name in enumerate(names)}
         self._on_row = on_row
 
-    def iter_questions(
-        self, systems: Sequence[AnySystem], has_row: Callable[[int], bool]
-    ) -> Iterator[CardQuestion]:
+    def iter_questions(self, has_row: Callable[[int], bool]) -> Iterator[CardQuestion]:
         """Yields the questions that have no row yet, by position.
 
         A card is read from the file only when its question is yielded.
 
         Args:
-            systems: the systems, in the order of their names.
             has_row: whether there is a row at a position.
         """
-        async_flags = [is_async(system) for system in systems]
+        async_flags = [is_async(system) for system in self._systems]
         for item in self.layout.asked_items:
             missing_rows = [row for row in self.layout.iter_item_rows(item) if not has_row(row[0])]
             if not missing_rows:
@@ -110,7 +116,7 @@ class CardPlan:
                     repeat=repeat,
                     is_async=async_flags[column],
                     card=card,
-                    system=systems[column],
+                    system=self._systems[column],
                     name=self._names[column],
                     card_set=self._cards.sha256,
                 )

@@ -15,17 +15,22 @@ from typing import Any
 
 import msgspec
 
-from eval.harness.row_layout import RowLayout, Shard
+from eval.harness.base_manifest import BaseManifest
+from eval.harness.resume import read_run_manifest
 from eval.harness.session import RunStatus
 from eval.harness.totals import CallTotals
-from kg.base.errors import RecordError
-from kg.base.files import require_file, write_json_atomic
+from kg.base.files import write_json_atomic
 from kg.base.provenance import package_version
+
+COMMAND = "epoche eval"
+
+FIXED_FIELDS = ("system", "systems", "params", "seed", "graph_sha256", "shapes_sha256")
+"""Fields that must be the same in all sessions and shards of a run."""
 
 _LIBRARIES = ("epoche", "rdflib", "pyshacl", "pyoxigraph", "numpy")
 
 
-class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
+class RunManifest(BaseManifest, frozen=True, kw_only=True):
     """Everything needed to identify, repeat or resume a run."""
 
     results: str
@@ -51,7 +56,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Names in the ``system`` field of the rows; more than one for ``controls``."""
     oracles: tuple[str, ...] = ()
     """Names of the ``systems`` that are declared oracles: they receive the claims themselves."""
-    params: dict[str, Any] = {}
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
     """``system.params()``; keyed by system name where there are several."""
     model: str | None = None
     seed: int
@@ -59,35 +64,44 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     graph_sha256: str | None = None
     """SHA-256 of the graph that the system used; null for a system that uses none."""
     shapes_sha256: str | None = None
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
     started: str
     """UTC, ISO 8601, of the first start; resuming does not change it."""
     ended: str | None = None
     resumed: int = 0
     """Number of times the run was resumed."""
     status: RunStatus
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of rows in the result file by prediction, over all systems."""
     calls: CallTotals | None = None
     """The model calls behind the rows; null for systems that call no model."""
-    observed: dict[str, Any] = {}
+    observed: dict[str, Any] = msgspec.field(default_factory=dict)
     """By system, the observed mode of structured output and the reported model names."""
 
     @property
-    def layout(self) -> RowLayout:
-        """The positions of the run's rows."""
-        return RowLayout(
-            self.card_count,
-            systems=len(self.systems),
-            repeats=self.repeats,
-            limit=self.limit,
-            shard=Shard.from_text(self.shard) if self.shard else Shard(),
-        )
+    def system_names(self) -> tuple[str, ...]:
+        """Names of the systems in the rows, in the order of the rows of a card."""
+        return self.systems
 
     @property
-    def rows_expected(self) -> int:
-        """Number of rows of the finished result file."""
-        return self.layout.row_count
+    def item_count(self) -> int:
+        """Number of cards in the card file."""
+        return self.card_count
+
+    @property
+    def rows_name(self) -> str:
+        """Name of the result file, in the manifest's own folder."""
+        return self.results
+
+    @property
+    def dataset_name(self) -> str:
+        """The card file, relative to the manifest's folder."""
+        return self.cards_file
+
+    @property
+    def dataset_hashes(self) -> tuple[str, ...]:
+        """Hashes of the card set and of the card file."""
+        return self.cards_sha256, self.cards_file_sha256
 
 
 def read_manifest(path: Path | str) -> RunManifest:
@@ -97,15 +111,7 @@ def read_manifest(path: Path | str) -> RunManifest:
         MissingFileError: no such file.
         RecordError: it is not a manifest.
     """
-    path = require_file(path, "run manifest")
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=RunManifest)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordError(
-            f"not a run manifest: {error}",
-            where=str(path),
-            hint="Runs write it next to their results; run again with --overwrite.",
-        ) from error
+    return read_run_manifest(path, RunManifest, COMMAND)
 
 
 def write_manifest(path: Path | str, manifest: RunManifest) -> None:

@@ -1,9 +1,7 @@
 """Runs systems over a card file and writes a result file that survives interruptions.
 
-A run is a *plan* (every card × every repeat × every system, in card order), a *journal* (the
-result file), and workers that ask the questions the journal has no row for. Resuming is therefore
-not a special case: a new run is a run with an empty journal. Only the plan depends on cards; the
-journal and the workers are in ``eval.harness``.
+A run asks every card × every repeat × every system, in card order. This module describes it to
+``eval.harness.file_run``, which asks the questions that the result file has no row for.
 """
 
 from __future__ import annotations
@@ -11,30 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from eval.answers import is_async
 from eval.card_file import CardFile
 from eval.card_plan import ERROR_OUTCOME, CardPlan
-from eval.harness.journal import Journal
+from eval.harness.base_run import RunFlags
+from eval.harness.file_run import FileRunDescription, run_in_file
 from eval.harness.row_layout import ALL_ITEMS, Shard
-from eval.harness.session import RunLimits, RunStatus, Session
-from eval.harness.totals import CallMeter
-from eval.manifest import RunManifest, library_versions, read_manifest, utc_now, write_manifest
+from eval.harness.session import RunLimits
+from eval.manifest import COMMAND, FIXED_FIELDS, RunManifest, library_versions, utc_now
 from eval.registry import AnySystem
 from eval.result import PREDS
-from eval.run_identity import protect_card_file, rename_stale_results, resume_manifest
 from eval.system import ClaimOracle
-from eval.system_description import (
-    collect_observed,
-    collect_params,
-    find_hash,
-    find_model,
-    merge_observed,
-)
-from kg.base.errors import WriteError
+from eval.system_description import collect_observed, collect_params, find_hash, find_model
+from kg.base.files import check_output
 from kg.base.provenance import make_relative_name, manifest_path
 
 _DEFAULT_LIMITS = RunLimits()
@@ -106,7 +94,8 @@ def run(
         SettingError: there is a limit on the cost, and the price of a call is not known.
     """
     with CardFile(cards_file) as cards:
-        protect_card_file(cards_file, out)
+        for path in (out, manifest_path(out)):
+            check_output(path, (cards_file, manifest_path(cards_file)))
         names = [system.name for system in systems]
         manifest = RunManifest(
             results=out.name,
@@ -134,58 +123,25 @@ def run(
             started=utc_now(),
             status="running",
         )
-        manifest_file = manifest_path(out)
-        if set_aside and resume and not overwrite:
-            rename_stale_results(manifest, manifest_file, out)
-        meter = CallMeter()
-        plan = CardPlan(cards, names, manifest.layout, on_row=meter.add_row)
-        with Journal(out, plan.layout.size) as journal:
-            before: dict[str, Any] = {}
-            if overwrite:
-                journal.clear()
-            elif out.stat().st_size:
-                if not resume:
-                    raise WriteError(
-                        "the file already contains results, and --no-resume was given",
-                        where=str(out),
-                        hint="Choose another --out, or use --overwrite to replace it.",
-                    )
-                manifest = resume_manifest(manifest, manifest_file, out)
-                journal.load_rows(plan)
-                meter.add_earlier_sessions(manifest.calls)
-                before = manifest.observed
-                if retry_errors:
-                    journal.remove_outcome(ERROR_OUTCOME)
-                    meter.remove_outcome(ERROR_OUTCOME)
-
-            def save_manifest(status: RunStatus) -> None:
-                current = msgspec.structs.replace(
-                    manifest,
-                    status=status,
-                    ended=None if status == "running" else utc_now(),
-                    counts=journal.count_outcomes(PREDS),
-                    calls=meter.compute_totals(),
-                    observed=merge_observed(before, collect_observed(systems, names)),
-                )
-                write_manifest(manifest_file, current)
-
-            answered_before, missing = journal.row_count, plan.layout.row_count - journal.row_count
-            session = Session(
-                system_name,
-                journal,
-                meter,
-                limits,
-                error_outcome=ERROR_OUTCOME,
-                n_missing=missing,
-                save_manifest=save_manifest,
-            )
-            session.run(
-                plan.iter_questions(systems, journal.has_row),
-                has_async=any(map(is_async, systems)),
-                on_close=[
-                    close
-                    for system in systems
-                    if callable(close := getattr(system, "aclose", None))
-                ],
-            )
-    return Run(read_manifest(manifest_file), asked=missing, already_answered=answered_before)
+        description = FileRunDescription(
+            title=system_name,
+            command=COMMAND,
+            noun="card",
+            manifest=manifest,
+            fixed_fields=FIXED_FIELDS,
+            make_plan=lambda on_row: CardPlan(
+                cards, names, manifest.layout, systems, on_row=on_row
+            ),
+            outcomes=PREDS,
+            error_outcome=ERROR_OUTCOME,
+            has_async=any(map(is_async, systems)),
+            observed=lambda: collect_observed(systems, names),
+            on_close=[
+                close for system in systems if callable(close := getattr(system, "aclose", None))
+            ],
+        )
+        flags = RunFlags(
+            out=out, resume=resume, overwrite=overwrite, retry_errors=retry_errors, limits=limits
+        )
+        result = run_in_file(flags, description, set_aside=set_aside)
+    return Run(result.manifest, asked=result.asked, already_answered=result.existing)

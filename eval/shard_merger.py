@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from eval.card_file import CardFile
 from eval.card_plan import CardPlan
-from eval.harness.journal import RowIndex
-from eval.harness.row_layout import RowLayout
-from eval.harness.shards import MAX_SHOWN, combine_manifests, join_first, sort_shards
+from eval.harness.journal_merger import read_shards, write_shards
+from eval.harness.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
-from eval.manifest import RunManifest, find_card_file, read_manifest, write_manifest
-from eval.result import PREDS, Usage
-from eval.run_identity import FIXED_FIELDS
-from kg.base.errors import CardSetMismatchError, IncompleteRunError, MissingFileError
-from kg.base.files import atomic_writer, check_output, require_file
+from eval.manifest import (
+    FIXED_FIELDS,
+    RunManifest,
+    find_card_file,
+    read_manifest,
+    write_manifest,
+)
+from eval.result import PREDS
+from kg.base.errors import CardSetMismatchError, MissingFileError
+from kg.base.files import check_output, require_file
 from kg.base.provenance import make_relative_name, manifest_path
 
 
@@ -65,20 +67,12 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
                 hint="Name the card file of the run with --cards.",
             )
         meter = CallMeter()
-        rows = RowIndex(first.layout.size)
-        missing = [
-            text
+        plans = [
+            CardPlan(cards, manifests[path].systems, manifests[path].layout, on_row=meter.add_row)
             for path in ordered
-            if (text := _read_shard(path, manifests[path], cards, rows, meter.add_row))
         ]
-        if missing:
-            raise IncompleteRunError(
-                "; ".join(missing),
-                where=", ".join(map(str, ordered)),
-                hint="Run the command of each of these shards again; it resumes where it stopped.",
-            )
-    with atomic_writer(out) as handle:
-        handle.writelines(_iter_lines(ordered, rows, first.layout))
+        rows = read_shards(ordered, plans)
+    write_shards(out, ordered, rows, first.layout)
     merged: RunManifest = combine_manifests(
         [manifests[path] for path in ordered], rows.count_outcomes(PREDS), meter
     )
@@ -87,37 +81,3 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
     )
     write_manifest(manifest_path(out), merged)
     return merged
-
-
-def _read_shard(
-    path: Path,
-    manifest: RunManifest,
-    cards: CardFile,
-    rows: RowIndex,
-    on_row: Callable[[int, Usage | None], None],
-) -> str:
-    """Reads the rows of one shard; returns a text on missing answers, empty if none is missing."""
-    plan = CardPlan(cards, manifest.systems, manifest.layout, on_row=on_row)
-    before = rows.row_count
-    rows.read_rows(path, plan)
-    missing = manifest.rows_expected - (rows.row_count - before)
-    if not missing:
-        return ""
-    absent = (
-        plan.describe_position(position)
-        for item in plan.layout.asked_items
-        for position, _, _ in plan.layout.iter_item_rows(item)
-        if not rows.has_row(position)
-    )
-    listed = join_first(islice(absent, MAX_SHOWN + 1))
-    return f"{missing} answers are missing from shard {plan.layout.shard}: {listed}"
-
-
-def _iter_lines(ordered: Sequence[Path], rows: RowIndex, layout: RowLayout) -> Iterator[bytes]:
-    """Yields all rows in the order of their positions."""
-    with ExitStack() as stack:
-        handles = [stack.enter_context(path.open("rb")) for path in ordered]
-        for position in rows.iter_positions():
-            handle = handles[layout.item_at(position) % len(handles)]
-            handle.seek(rows.offsets[position])
-            yield handle.readline()

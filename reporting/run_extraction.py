@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eval.extraction.config import Config
     from eval.extraction.manifest import ExtractionManifest
     from eval.extraction.record import ExtractionReport
-    from eval.harness.folder_run import RunResult
+    from eval.harness.base_run import RunResult
 
 
 def main(

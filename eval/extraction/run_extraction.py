@@ -15,7 +15,8 @@ from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.system_set import SystemSet, open_systems
 from eval.extraction.view import ExtractionView
-from eval.harness.folder_run import RunDescription, RunResult, run_in_folder
+from eval.harness.base_run import RunResult
+from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.outputs import require_owned_folder
 from eval.manifest import library_versions, utc_now
 from kg.base.files import check_output, write_jsonl_atomic

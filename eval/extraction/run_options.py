@@ -15,7 +15,7 @@ from eval.extraction.manifest import ReportSettings
 from eval.extraction.metrics.grades import REQUIREMENTS, Requirements
 from eval.extraction.record import Level
 from eval.extraction.run_files import METRICS, list_run_files
-from eval.harness.folder_run import RunFlags
+from eval.harness.base_run import RunFlags
 from eval.harness.row_layout import ALL_ITEMS, Shard
 from eval.harness.session import RunLimits
 from eval.model.options import CACHE_NAME, ClientOptions

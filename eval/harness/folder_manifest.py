@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from eval.harness.row_layout import RowLayout, Shard
+from eval.harness.base_manifest import BaseManifest
 from eval.harness.session import RunStatus
 from eval.harness.totals import CallTotals
 
 
-class FolderManifest(msgspec.Struct, frozen=True, kw_only=True):
+class FolderManifest(BaseManifest, frozen=True, kw_only=True):
     """The fields common to all run manifests.
 
     A manifest is written before the first row and again at the end. A run may be resumed only if
@@ -38,32 +38,36 @@ class FolderManifest(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool
     """Whether the run called no model."""
     seed: int
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
     started: str
     """UTC, ISO 8601, of the first start; resuming does not change it."""
     ended: str | None = None
     resumed: int = 0
     """Number of times the run was resumed."""
     status: RunStatus
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of rows by outcome."""
     calls: CallTotals | None = None
     """The model calls behind the rows; null without a model."""
-    observed: dict[str, Any] = {}
+    observed: dict[str, Any] = msgspec.field(default_factory=dict)
     """The observed modes of structured output and the model names that servers reported."""
 
     @property
-    def system_names(self) -> tuple[str, ...]:
-        """Names of the systems in the rows, in the order of the rows of an item."""
-        raise NotImplementedError
+    def item_count(self) -> int:
+        """Number of items of the data set, asked or not."""
+        return self.sample_count
 
     @property
-    def layout(self) -> RowLayout:
-        """The positions of the run's rows."""
-        return RowLayout(
-            self.sample_count,
-            systems=len(self.system_names),
-            repeats=self.repeats,
-            limit=self.limit,
-            shard=Shard.from_text(self.shard) if self.shard else Shard(),
-        )
+    def rows_name(self) -> str:
+        """Name of the file of rows, in the manifest's own folder."""
+        return self.rows
+
+    @property
+    def dataset_name(self) -> str:
+        """The data set, as a message names it."""
+        return self.dataset
+
+    @property
+    def dataset_hashes(self) -> tuple[str, ...]:
+        """Hash of the data set."""
+        return (self.dataset_sha256,)

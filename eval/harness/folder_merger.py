@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
-from eval.harness.grid import Grid, make_reply_grid
+from eval.harness.grid import Grid, make_reply_grid, number_items
+from eval.harness.journal_merger import read_shards, write_shards
 from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
-from eval.harness.reply import REPLIES, VOTES, Reply, Vote, read_replies, read_votes
+from eval.harness.reply import REPLIES, VOTES, Reply, Vote, read_votes
 from eval.harness.resume import read_run_manifest
 from eval.harness.row_writer import write_rows
 from eval.harness.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
 from eval.harness.vote_plan import VOTE_FAILED, VOTED
-from kg.base.errors import IncompleteRunError, RecordError, WriteError
+from kg.base.errors import RecordError, WriteError
 from kg.base.files import atomic_writer, require_file, write_json_atomic, write_jsonl_atomic
 
 _DATASET_FIELDS = ("dataset_sha256", "sample_count")
@@ -47,28 +47,25 @@ def merge_folders(
     shards = sort_shards(pairs, (*benchmark.fixed_fields, *_DATASET_FIELDS))
     _check_output_folder(out, shards, benchmark)
     manifests = [dict(pairs)[folder] for folder in shards]
-    item_ids = _read_item_ids(shards, manifests)
+    items: dict[int, Item] = {}
+    for folder, manifest in zip(shards, manifests, strict=True):
+        where = str(folder / benchmark.manifest_file)
+        items |= number_items(benchmark.read_items(folder, manifest), manifest, where=where)
+    item_ids = [
+        items[number].id if number in items else "" for number in range(max(items, default=-1) + 1)
+    ]
     meter = CallMeter()
     grids = [
         make_reply_grid(item_ids, manifest, benchmark.nouns, on_row=meter.add_row)
         for manifest in manifests
     ]
-    for folder, grid in zip(shards, grids, strict=True):
-        _check_replies(folder, grid, benchmark)
+    reply_files = [require_file(folder / REPLIES, "shard") for folder in shards]
+    replies = read_shards(reply_files, grids)
     votes = _read_votes(shards, grids[0], meter)
-    items = {
-        item.id: item
-        for folder, manifest in zip(shards, manifests, strict=True)
-        for item in benchmark.read_items(folder, manifest)
-    }
     delete_outputs_and_report(out, benchmark.output_files)
     for name in benchmark.item_files:
-        _merge_lines([folder / name for folder in shards], out / name, lines_per_item=1)
-    _merge_lines(
-        [folder / REPLIES for folder in shards],
-        out / REPLIES,
-        lines_per_item=manifests[0].layout.rows_per_item,
-    )
+        _merge_lines([folder / name for folder in shards], out / name)
+    write_shards(out / REPLIES, reply_files, replies, manifests[0].layout)
     if votes:
         write_jsonl_atomic(out / VOTES, votes)
     counts = write_rows(out, benchmark, manifests[0], items.values())
@@ -100,44 +97,6 @@ def _check_output_folder(
     require_owned_folder(out, (benchmark.rows_file, benchmark.manifest_file))
 
 
-def _read_item_ids(
-    folders: Sequence[Path],
-    manifests: Sequence[Manifest],
-) -> list[str]:
-    """Returns the ids of the items that were asked, as the shards' replies name them, in order."""
-    ids: dict[int, str] = {}
-    for folder, manifest in zip(folders, manifests, strict=True):
-        layout = manifest.layout
-        first_replies = islice(read_replies(folder / REPLIES), 0, None, layout.rows_per_item)
-        for item, reply in zip(layout.asked_items, first_replies, strict=False):
-            ids[item] = reply.id
-    return [ids.get(item, "") for item in range(max(ids, default=-1) + 1)]
-
-
-def _check_replies(
-    folder: Path, grid: Grid[Reply], benchmark: Benchmark[Item, Row, Manifest]
-) -> None:
-    """Checks that each reply of a shard is there once, in order."""
-    path, expected = folder / REPLIES, grid.asked_positions
-    with path.open("rb") as handle:
-        lines = list(handle)
-    for number, (position, line) in enumerate(zip(expected, lines, strict=False), start=1):
-        actual, _ = grid.parse_row(line, f"{path}:{number}")
-        if actual != position:
-            raise RecordError(
-                f"{grid.describe_position(actual)} is not in its place",
-                where=f"{path}:{number}",
-                hint=f"Give the `{benchmark.command}` command of this shard again.",
-            )
-    if len(lines) != len(expected):
-        raise IncompleteRunError(
-            f"shard {grid.layout.shard} has {len(lines)} of {len(expected)} answers; "
-            f"{len(expected) - len(lines)} are missing",
-            where=str(path),
-            hint=f"Give its `{benchmark.command}` command again; it resumes where it stopped.",
-        )
-
-
 def _read_votes(folders: Sequence[Path], grid: Grid[Reply], meter: CallMeter) -> list[Vote]:
     """Returns the votes of all shards in the order of an unsplit run, and counts their usage."""
     votes = [vote for folder in folders for vote in read_votes(folder / VOTES)]
@@ -157,14 +116,14 @@ def _read_votes(folders: Sequence[Path], grid: Grid[Reply], meter: CallMeter) ->
     return sorted(votes, key=find_position)
 
 
-def _merge_lines(paths: Sequence[Path], out: Path, *, lines_per_item: int) -> None:
-    """Writes the lines of the shards' files in the order of the items, which alternate."""
+def _merge_lines(paths: Sequence[Path], out: Path) -> None:
+    """Writes the lines of the shards' files, one per item, in the order of the items."""
     with ExitStack() as stack:
         handles = [stack.enter_context(require_file(path, "shard").open("rb")) for path in paths]
         writer = stack.enter_context(atomic_writer(out))
         present = True
         while present:
             for handle in handles:
-                lines = [line for _ in range(lines_per_item) if (line := handle.readline())]
-                writer.writelines(lines)
-                present = bool(lines)
+                line = handle.readline()
+                writer.write(line)
+                present = bool(line)

@@ -17,49 +17,27 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
+from eval.harness.base_run import BaseRun, RunFlags, RunResult
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.grid import AsyncQuestion, SyncQuestion, make_reply_grid, shuffle_positions
 from eval.harness.journal import Journal
 from eval.harness.outputs import delete_outputs_and_report
 from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
-from eval.harness.resume import load_journal, read_run_manifest, resume_manifest
+from eval.harness.resume import read_run_manifest, resume_manifest
 from eval.harness.row_writer import write_rows
-from eval.harness.session import RunLimits, RunStatus, Session
+from eval.harness.session import RunStatus
 from eval.harness.system import System, is_async
 from eval.harness.system_call import call_system, call_system_async
-from eval.harness.totals import CallMeter
 from eval.harness.vote_plan import VOTE_FAILED, Judge, VotePlan
 from eval.harness.workers import AnsweredRow, Question
-from eval.manifest import utc_now
 from eval.model.warm_up import WarmUp
-from eval.system_description import merge_observed
-from kg.base.files import convert_write_errors, to_json_bytes, write_json_atomic
+from kg.base.files import convert_write_errors, to_json_bytes
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
     from eval.model.prices import Price
 
-_DEFAULT_LIMITS = RunLimits()
 _ERROR = STATUSES.index("error")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunFlags:
-    """What every run command can be told, whatever the benchmark.
-
-    Attributes:
-        out: folder of the run.
-        resume: whether a run in the folder may be resumed.
-        overwrite: whether a run in the folder is deleted first.
-        retry_errors: whether failed rows are asked again.
-        limits: concurrency, and the limits at which the run is aborted.
-    """
-
-    out: Path
-    resume: bool = True
-    overwrite: bool = False
-    retry_errors: bool = False
-    limits: RunLimits = _DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,23 +73,6 @@ class RunDescription(Generic[Item, Row, Manifest]):
     warmup_clients: Sequence[ClientOptions] = ()
     price: Price | None = None
     on_close: Sequence[Callable[[], Awaitable[object]]] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunResult(Generic[Manifest]):
-    """Result of a run.
-
-    Attributes:
-        folder: folder of the run.
-        manifest: the manifest as written to disk.
-        asked: number of replies added in this session.
-        existing: number of replies that existed already.
-    """
-
-    folder: Path
-    manifest: Manifest
-    asked: int
-    existing: int
 
 
 def run_in_folder(
@@ -174,7 +135,7 @@ def _delete_file(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-class FolderRun(Generic[Item, Row, Manifest]):
+class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
     """One session of a run. Its folder is locked while the object is in use."""
 
     def __init__(
@@ -184,12 +145,16 @@ class FolderRun(Generic[Item, Row, Manifest]):
         replies: Journal,
         votes: Journal | None,
     ) -> None:
-        self._flags = flags
-        self._description = description
         self._benchmark = benchmark = description.benchmark
+        super().__init__(
+            flags,
+            description.manifest,
+            flags.out / benchmark.manifest_file,
+            description.observed,
+        )
+        self._description = description
         self._replies = replies
         self._votes = votes
-        self._meter = CallMeter()
         self._warm_up = WarmUp(description.warmup_clients, self._meter.add_calls, description.price)
         self._grid = make_reply_grid(
             [item.id for item in description.items],
@@ -203,20 +168,13 @@ class FolderRun(Generic[Item, Row, Manifest]):
             self._vote_plan = VotePlan(
                 description.items, self._grid, replies, judge, on_row=self._meter.add_row
             )
-        self._manifest = load_journal(
-            description.manifest,
-            replies,
-            self._grid,
-            make_manifest=self._resume_manifest,
-            resume=flags.resume,
-        )
-        if votes is not None and self._vote_plan and votes.path.stat().st_size:
-            votes.load_rows(self._vote_plan)
-        self._meter.add_earlier_sessions(self._manifest.calls)
-        if flags.retry_errors:
-            self._remove_outcome(replies, _ERROR)
-            if votes is not None:
-                self._remove_outcome(votes, VOTE_FAILED)
+        self.load_rows(replies, self._grid, self._resume_run)
+        loaded = [(replies, _ERROR)]
+        if votes is not None and self._vote_plan:
+            if votes.path.stat().st_size:
+                votes.load_rows(self._vote_plan)
+            loaded.append((votes, VOTE_FAILED))
+        self.start_totals(loaded)
         self._n_existing = replies.row_count
 
     def execute(self) -> RunResult[Manifest]:
@@ -237,25 +195,33 @@ class FolderRun(Generic[Item, Row, Manifest]):
                 [description.items[number] for number in sorted(missing_items)],
             )
         async_flags = [is_async(system) for system in description.systems]
-        self._make_session(description.title, replies, _ERROR, len(order)).run(
+        self.ask_questions(
+            description.title,
+            replies,
             self._iter_questions(order, async_flags),
+            n_missing=len(order),
+            error_outcome=_ERROR,
             has_async=any(async_flags),
             on_close=description.on_close,
+            is_last=self._votes is None,
         )
         if self._votes is not None and description.judge is not None and self._vote_plan:
             plan = self._vote_plan
             tasks = self._find_missing(plan.list_positions(), self._votes)
-            session = self._make_session(
-                f"judge {description.judge.name}", self._votes, VOTE_FAILED, len(tasks)
-            )
-            session.run(
+            self.ask_questions(
+                f"judge {description.judge.name}",
+                self._votes,
                 (plan.build_question(task, self._warm_up.ensure_warm) for task in tasks),
+                n_missing=len(tasks),
+                error_outcome=VOTE_FAILED,
                 has_async=bool(tasks),
             )
-        path, benchmark = self._flags.out / self._benchmark.manifest_file, self._benchmark
+        benchmark = self._benchmark
         return RunResult(
             folder=self._flags.out,
-            manifest=read_run_manifest(path, benchmark.manifest_type, benchmark.command),
+            manifest=read_run_manifest(
+                self._manifest_file, benchmark.manifest_type, benchmark.command
+            ),
             asked=len(order),
             existing=self._n_existing,
         )
@@ -269,29 +235,6 @@ class FolderRun(Generic[Item, Row, Manifest]):
         if self._votes is None or self._vote_plan is None:
             return False
         return bool(self._find_missing(self._vote_plan.list_positions(), self._votes))
-
-    def _make_session(self, title: str, journal: Journal, error: int, n_missing: int) -> Session:
-        # Without votes to come, the run is complete when all replies are there.
-        has_votes_to_come = self._votes is not None and journal is self._replies
-
-        def save_manifest(status: RunStatus) -> None:
-            if status == "complete" and has_votes_to_come:
-                status = "running"
-            self._save_manifest(status)
-
-        return Session(
-            title,
-            journal,
-            self._meter,
-            self._flags.limits,
-            error_outcome=error,
-            n_missing=n_missing,
-            save_manifest=save_manifest,
-        )
-
-    def _remove_outcome(self, journal: Journal, outcome: int) -> None:
-        journal.remove_outcome(outcome)
-        self._meter.remove_outcome(outcome)
 
     def _iter_questions(
         self, order: Sequence[int], async_flags: Sequence[bool]
@@ -333,31 +276,14 @@ class FolderRun(Generic[Item, Row, Manifest]):
         outcome = STATUSES.index(reply.status)
         return AnsweredRow(outcome, to_json_bytes(reply) + b"\n", reply.usage)
 
-    def _resume_manifest(self, new: Manifest, folder: Path) -> Manifest:
+    def _resume_run(self, new: Manifest) -> Manifest:
         benchmark = self._benchmark
         return resume_manifest(
-            new,
-            folder / benchmark.manifest_file,
-            (*benchmark.fixed_fields, "shard"),
-            benchmark.command,
+            new, self._manifest_file, (*benchmark.fixed_fields, "shard"), benchmark.command
         )
 
-    def _save_manifest(self, status: RunStatus) -> None:
-        """Writes the manifest and, at the end of a session, the rows that it counts."""
-        counts: dict[str, int] = {}
-        if status != "running":
-            counts = write_rows(
-                self._flags.out, self._benchmark, self._manifest, self._description.items
-            )
-        observed = merge_observed(self._manifest.observed, self._description.observed())
-        write_json_atomic(
-            self._flags.out / self._benchmark.manifest_file,
-            msgspec.structs.replace(
-                self._manifest,
-                status=status,
-                ended=None if status == "running" else utc_now(),
-                counts=counts,
-                calls=self._meter.compute_totals(),
-                observed=observed,
-            ),
-        )
+    def count_rows(self, status: RunStatus) -> dict[str, int]:
+        """Writes the rows at the end of a session, and returns their number by outcome."""
+        if status == "running":
+            return {}
+        return write_rows(self._flags.out, self._benchmark, self._manifest, self._description.items)

@@ -21,6 +21,7 @@ from eval.result import Usage
 from kg.base.errors import RecordError
 
 Row = TypeVar("Row")
+AnyItem = TypeVar("AnyItem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,31 @@ def shuffle_positions(positions: Iterable[int], seed: int, benchmark: str) -> li
     order = sorted(positions)
     random.Random(f"{benchmark}/{seed}").shuffle(order)  # noqa: S311 - an order, no secret
     return order
+
+
+def number_items(
+    items: Iterable[AnyItem], manifest: FolderManifest, *, where: str
+) -> dict[int, AnyItem]:
+    """Returns the items that a run folder has, by their number in the data set.
+
+    Args:
+        items: all items of the data set, or those that the run asks, in their order.
+        manifest: the manifest of the run.
+        where: path of the manifest, for the message.
+
+    Raises:
+        RecordError: the number of items is neither of the two.
+    """
+    found, asked = list(items), manifest.layout.asked_items
+    if len(found) == manifest.sample_count:
+        return dict(enumerate(found))
+    if len(found) == len(asked):
+        return dict(zip(asked, found, strict=True))
+    raise RecordError(
+        f"the run asks {len(asked)} of {manifest.sample_count} items, and {len(found)} are there",
+        where=where,
+        hint="Restore the items that the run was made with.",
+    )
 
 
 class RowKey(NamedTuple):

@@ -1,22 +1,20 @@
-"""Loads the journal of an interrupted run and checks that it belongs to this run."""
+"""Checks that an interrupted run may be resumed, and resumes its manifest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from eval.harness.folder_manifest import FolderManifest
-from eval.harness.journal import Journal, RowReader
+from eval.harness.base_manifest import BaseManifest
 from kg.base.errors import CardSetMismatchError, RecordError, WriteError
 from kg.base.files import require_file
 
 OUT_HINT = "Choose another --out, or use --overwrite to replace it."
 
-
-AnyManifest = TypeVar("AnyManifest", bound=FolderManifest)
+AnyManifest = TypeVar("AnyManifest", bound=BaseManifest)
 ManifestType = TypeVar("ManifestType", bound=msgspec.Struct)
 
 
@@ -39,7 +37,7 @@ def read_run_manifest(
         return msgspec.json.decode(path.read_bytes(), type=manifest_type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
-            f"not the manifest of such a run: {error}",
+            f"not a run manifest: {error}",
             where=str(path),
             hint=f"`{command}` writes it next to its rows; run again with --overwrite.",
         ) from error
@@ -51,7 +49,12 @@ def round_trip_json(value: Any) -> Any:
 
 
 def resume_manifest(
-    new: AnyManifest, path: Path, fixed_fields: Sequence[str], command: str
+    new: AnyManifest,
+    path: Path,
+    fixed_fields: Sequence[str],
+    command: str,
+    *,
+    noun: str = "sample",
 ) -> AnyManifest:
     """Returns the manifest of a resumed run: ``new`` with the start and totals of the old one.
 
@@ -60,70 +63,40 @@ def resume_manifest(
         path: the existing manifest, in the folder of the run.
         fixed_fields: names of the fields that must be equal in both.
         command: the command that writes such manifests, for the hint.
+        noun: what messages call an item.
 
     Raises:
         RecordError: the manifest is missing, so the rows cannot be checked; or it is damaged.
         CardSetMismatchError: the rows were written for other samples or with other settings.
     """
-    folder = path.parent
+    rows = path.parent / new.rows_name
     if not path.is_file():
         raise RecordError(
             f"cannot be resumed: {path.name} is missing, so the rows cannot be checked",
-            where=str(folder / new.rows),
+            where=str(rows),
             hint=OUT_HINT,
         )
     old = read_run_manifest(path, type(new), command)
-    return _check_and_merge(old, new, folder, fixed_fields)
+    return _check_and_merge(old, new, rows, fixed_fields, noun)
 
 
-def load_journal(
-    new: AnyManifest,
-    journal: Journal,
-    plan: RowReader,
-    *,
-    make_manifest: Callable[[AnyManifest, Path], AnyManifest],
-    resume: bool,
-) -> AnyManifest:
-    """Loads the rows of an interrupted run, if there are any, and returns the run's manifest.
-
-    Args:
-        new: the manifest that a new run would have.
-        journal: the open journal, in the folder of the run.
-        plan: parses the rows.
-        make_manifest: returns the manifest of the resumed run, given ``new`` and the folder.
-        resume: whether the run may be resumed.
-
-    Raises:
-        WriteError: the journal contains rows, and ``resume`` is false.
-        EpocheError: as ``make_manifest`` and ``Journal.load_rows``.
-    """
-    folder = journal.path.parent
-    if not journal.path.stat().st_size:
-        return new
-    if not resume:
-        raise make_no_resume_error(folder)
-    manifest = make_manifest(new, folder)
-    journal.load_rows(plan)
-    return manifest
-
-
-def make_no_resume_error(folder: Path) -> WriteError:
-    """Builds the error for ``--no-resume`` with a folder that already contains a run."""
+def make_no_resume_error(path: Path) -> WriteError:
+    """Builds the error for ``--no-resume`` with a file or folder that already contains a run."""
     return WriteError(
-        "the folder already contains a run, and --no-resume was given",
-        where=str(folder),
+        "it already contains a run, and --no-resume was given",
+        where=str(path),
         hint=OUT_HINT,
     )
 
 
 def _check_and_merge(
-    old: AnyManifest, new: AnyManifest, folder: Path, fixed_fields: Sequence[str]
+    old: AnyManifest, new: AnyManifest, rows: Path, fixed_fields: Sequence[str], noun: str
 ) -> AnyManifest:
-    if old.dataset_sha256 != new.dataset_sha256:
+    if old.dataset_hashes != new.dataset_hashes:
         raise CardSetMismatchError(
-            f"the rows are about other samples ({old.dataset}, {old.dataset_sha256[:12]}; "
-            f"this run: {new.dataset}, {new.dataset_sha256[:12]})",
-            where=str(folder / new.rows),
+            f"the rows are about other {noun}s ({old.dataset_name}, {old.dataset_hashes[0][:12]}; "
+            f"this run: {new.dataset_name}, {new.dataset_hashes[0][:12]})",
+            where=str(rows),
             hint=OUT_HINT,
         )
     for field in fixed_fields:
@@ -131,7 +104,7 @@ def _check_and_merge(
         if was != is_now:
             raise CardSetMismatchError(
                 f"the rows were written with another {describe_difference(field, was, is_now)}",
-                where=str(folder / new.rows),
+                where=str(rows),
                 hint=OUT_HINT,
             )
     return msgspec.structs.replace(

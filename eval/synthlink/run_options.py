@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.harness.folder_run import RunFlags
+from eval.harness.base_run import RunFlags
 from eval.harness.row_layout import ALL_ITEMS, Shard
 from eval.harness.session import RunLimits
 from eval.synthlink.agents.factory import MODEL_SYSTEMS, NO_SEARCH_SYSTEMS, SYSTEMS

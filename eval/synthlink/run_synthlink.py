@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.harness.folder_run import RunDescription, RunResult, run_in_folder
+from eval.harness.base_run import RunResult
+from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.outputs import delete_outputs, require_owned_folder
 from eval.harness.resume import OUT_HINT, round_trip_json
 from eval.manifest import library_versions, utc_now

@@ -212,7 +212,7 @@ def test_rows_are_sorted_into_card_order(card_file: CardFile, tmp_path: Path) ->
         ({"system": EchoSystem("other")}, "another system"),
         ({"system": EchoSystem(top_k=3)}, r"another params: top_k \S+ now 3 "),
         ({"seed": 1}, "another seed"),
-        ({"cards": 6}, "another card set"),
+        ({"cards": 6}, "other cards"),
     ],
 )
 def test_results_of_another_run_are_refused_and_unchanged(
@@ -449,7 +449,7 @@ def test_resuming_costs_no_more_than_reading(tmp_path: Path, card_file: CardFile
 def test_cards_are_never_overwritten(card_file: CardFile, tmp_path: Path, name: str) -> None:
     cards = card_file(3)
     before = cards.read_bytes()
-    with pytest.raises(WriteError, match="overwrite the cards"):
+    with pytest.raises(WriteError, match="overwrite a file it is made from"):
         run_cards(cards, tmp_path / name, EchoSystem(), overwrite=True)
     assert cards.read_bytes() == before
     assert list(tmp_path.iterdir()) == [cards]
