@@ -27,10 +27,11 @@ from eval.metrics.run_set import (
 )
 from eval.ranking.answerability import ANSWERABILITY_MEASURES, COMPARABLE_RETRIEVERS
 from eval.ranking.differences import compare_retrievers
-from eval.ranking.metrics import METRIC_NAMES
+from eval.ranking.metrics import METRIC_NAMES, score_questions
 from eval.ranking.outputs import METRICS_FILE, QUESTIONS_FILE, QuestionRow
 from eval.ranking.question_scores import QuestionScores, RetrieverScores
-from eval.ranking.questions import UNANSWERABLE, Kind
+from eval.ranking.questions import UNANSWERABLE, Kind, Question
+from eval.ranking.rankings import Rankings
 from eval.ranking.record import ALL_QUESTIONS, SCHEMA, RetrievalReport
 from eval.stats.bootstrap import ClusterResamples
 from eval.stats.estimates import Estimate
@@ -205,18 +206,36 @@ def _iter_rows(path: Path, report: RetrievalReport) -> Iterator[QuestionRow]:
 def _build_scores(
     name: str, rows: Sequence[QuestionRow], questions: Mapping[str, Kind]
 ) -> RetrieverScores:
-    """Collects the scores of one retriever, in the order of the questions."""
+    """Computes the scores of one retriever, in the order of the questions.
+
+    The metrics are computed again from the ranks, since those in the rows are rounded.
+    """
     row_by_id = {row.id: row for row in rows if row.retriever == name}
-    values = np.full((len(questions), len(METRIC_NAMES)), np.nan)
+    gold = {row.id: row.gold for row in rows}
+    values = score_questions(
+        Rankings(name, None, {id_: _rebuild_ranking(row_by_id.get(id_)) for id_ in questions}),
+        [
+            Question(id=id_, question="", kind=kind, split="test", gold=gold[id_])
+            for id_, kind in questions.items()
+        ],
+    )
     best_scores = np.full(len(questions), -np.inf)
-    for index, (question, kind) in enumerate(questions.items()):
-        row = row_by_id.get(question)
-        measures = None if row is None else row.measures
-        if kind != UNANSWERABLE:
-            values[index] = [(measures or {}).get(metric, 0.0) for metric in METRIC_NAMES]
+    for index, id_ in enumerate(questions):
+        row = row_by_id.get(id_)
         if row is not None and row.best_score is not None:
             best_scores[index] = row.best_score
     return RetrieverScores(values, best_scores, name in COMPARABLE_RETRIEVERS)
+
+
+def _rebuild_ranking(row: QuestionRow | None) -> dict[str, float]:
+    """Returns a ranking with each gold chunk at its rank, and others, called " 1" etc., between."""
+    if row is None:
+        return {}
+    chunk_at = {rank: chunk_id for chunk_id, rank in row.ranks.items() if rank is not None}
+    return {
+        chunk_at.get(rank, f" {rank}"): -float(rank)
+        for rank in range(1, max(chunk_at, default=0) + 1)
+    }
 
 
 def _list_notes(reports: Sequence[RetrievalReport]) -> Iterator[str]:
