@@ -1,8 +1,12 @@
-"""Decides which votes of judges are void, and whether enough are readable for a verdict."""
+"""Decides which votes of judges are void, and which verdict the others give."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+
+import msgspec
 
 from eval.answers import describe_error
 from kg.words.plain_text import clean_text
@@ -18,6 +22,20 @@ what a judge may be shown."""
 
 MAX_PROBLEM_LENGTH: Final = 300
 """Maximum length of a stored reason, in characters."""
+
+V = TypeVar("V", bound=Hashable)
+
+
+class LostVote(msgspec.Struct, frozen=True):
+    """A vote that failed: it gives no verdict, but is counted and reported."""
+
+    vote: int
+    """Number of the vote, from 0."""
+    kind: FailureKind
+    problem: str
+    """What went wrong."""
+    model: str
+    """``provider/model`` that was asked."""
 
 
 class VoidVote(NamedTuple):
@@ -65,3 +83,29 @@ def has_enough_votes(readable: int, planned: int) -> bool:
         planned: number of requested votes, without tie-breaking votes.
     """
     return readable > 0 and 2 * readable >= planned
+
+
+def find_majority(votes: Sequence[V | None], planned: int) -> V | None:
+    """Returns the verdict that more than half of the readable votes give.
+
+    Args:
+        votes: the votes; None for a lost one.
+        planned: number of requested votes, without a deciding vote.
+
+    Returns:
+        None if fewer than half of the planned votes are readable, or if no verdict has a majority.
+    """
+    readable = [vote for vote in votes if vote is not None]
+    if not has_enough_votes(len(readable), planned):
+        return None
+    (most_common, count), *_ = Counter(readable).most_common(1)
+    return most_common if 2 * count > len(readable) else None
+
+
+def is_undecided(votes: Sequence[Hashable | None], planned: int) -> bool:
+    """Returns whether enough votes are readable but none has a majority, so one more must decide.
+
+    A deciding vote is never a replacement for lost ones.
+    """
+    n_readable = len(votes) - votes.count(None)
+    return has_enough_votes(n_readable, planned) and find_majority(votes, planned) is None

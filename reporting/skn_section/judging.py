@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from eval.judges.agreement import Kappa
 from eval.judges.rates import Rate
-from eval.skn.judges.agreement import Agreement, Kappa
+from eval.skn.judges.agreement import Agreement
 from kg.base.errors import RecordError
 from kg.words.plain_text import join_list
 from reporting.benchmark_sections.blocks import Block, Cell, Grid, Head, Line, Prose, estimate_cell

@@ -7,35 +7,18 @@ correlation of the errors of two votes (φ). If errors are correlated, more vote
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from math import fsum
 from statistics import mean
 
 import msgspec
 
+from eval.judges.agreement import Kappa, measure_vote_agreement
 from eval.judges.rates import Rate, compute_rate
 from eval.skn.judges.anchors import AnchorRow
 from eval.skn.judges.record import Verdicts
-from eval.stats.kappa import cohens_kappa, fleiss_kappa, phi_coefficient
-
-
-class Kappa(msgspec.Struct, frozen=True):
-    """Agreement of the planned votes on one criterion.
-
-    Attributes:
-        kappa: Cohen's κ for two votes, Fleiss' κ for more. Null if there is only one vote, or if
-            all votes on all answers are equal, because κ is then undefined.
-        agreed: share of the answers on which all votes are equal; null if there is only one vote
-            or no answer.
-        n: number of answers with all planned votes.
-        incomplete: number of answers with a missing vote, which are excluded.
-    """
-
-    kappa: float | None
-    agreed: float | None
-    n: int
-    incomplete: int
+from eval.stats.kappa import phi_coefficient
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,36 +72,19 @@ def measure_agreement(verdicts: Iterable[Verdicts], anchors: Iterable[AnchorRow]
             f"verdicts with different numbers of planned votes: {sorted(planned_numbers)}"
         )
     votes = planned_numbers.pop() if planned_numbers else 0
-    accuracy = _compute_kappa([v.correct_votes[: v.planned_votes] for v in verdicts])
+    accuracy = measure_vote_agreement([v.correct_votes[: v.planned_votes] for v in verdicts])
     return Agreement(
         votes=votes,
         kappa=accuracy.kappa,
         n=accuracy.n,
         accuracy=accuracy,
-        hallucination=_compute_kappa([_list_detections(verdict) for verdict in verdicts]),
+        hallucination=measure_vote_agreement([_list_detections(verdict) for verdict in verdicts]),
         groundedness_gap=_compute_groundedness_gap(verdicts),
         sensitivity=compute_rate([row.right for row in anchors], True),
         specificity=compute_rate([row.wrong for row in anchors if row.asked_wrong], False),
         error_correlation=_compute_error_correlation(anchors),
         failures=_count_failures(verdicts),
     )
-
-
-def _compute_kappa(rows: Sequence[Sequence[bool | None]]) -> Kappa:
-    """Computes the agreement over the rows that have votes."""
-    rows_with_votes = [row for row in rows if row]
-    complete_rows = [row for row in rows_with_votes if None not in row]
-    n = len(complete_rows)
-    raters = len(complete_rows[0]) if complete_rows else 0
-    if raters < 2:
-        # A single vote always agrees with itself.
-        return Kappa(None, None, n, len(rows_with_votes) - n)
-    agreed_share = sum(len(set(row)) == 1 for row in complete_rows) / n
-    if raters == 2:
-        kappa = cohens_kappa([row[0] for row in complete_rows], [row[1] for row in complete_rows])
-    else:
-        kappa = fleiss_kappa(complete_rows)
-    return Kappa(kappa, agreed_share, n, len(rows_with_votes) - n)
 
 
 def _list_detections(verdict: Verdicts) -> list[bool | None]:

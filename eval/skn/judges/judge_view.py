@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import permutations
+from dataclasses import dataclass
 
-from eval.judges.rng import rng_for
+from eval.judges.rng import reorder_blocks, rng_for
 from eval.model.completion import Message
 from eval.prompts import Prompt
 from kg.words.plain_text import to_one_line
@@ -115,20 +114,16 @@ class JudgeView:
     def build_messages(self, prompt: Prompt, key: str, vote: int) -> list[Message]:
         """Builds the messages for one vote.
 
-        Votes differ in the order of the blocks and of the search results, so that a judge with a
-        position bias disagrees with itself. The three blocks have six orders, one for each of six
-        votes.
+        Votes differ in the order of the blocks and of the search results.
 
         Args:
             prompt: prompt of the criterion.
             key: determines the orders, together with ``vote``.
             vote: number of this vote, from 0.
         """
-        orders = list(permutations(prompt.blocks))
-        rng_for(f"{key}|blocks").shuffle(orders)
-        order = orders[vote % len(orders)]
-        return replace(prompt, blocks=order).build_messages(
-            **{block: self._get_block_data(block, f"{key}|{vote}") for block in order}
+        ordered = reorder_blocks(prompt, key, vote)
+        return ordered.build_messages(
+            **{block: self._get_block_data(block, f"{key}|{vote}") for block in ordered.blocks}
         )
 
     def _get_block_data(self, block: str, key: str) -> str | Sequence[str]:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from eval.judges.panel import Ballot, lose_ballot, read_ballot
+from eval.judges.votes import explain_failed_call
 from eval.model.call_counter import count_calls
 from eval.model.reply_form import get_form
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, JudgeName, Verdicts
 from eval.skn.judges.replies import AccuracyReply, check_counts, check_share, clip_claims
-from eval.skn.judges.tally import Ballot, BallotBuilder, combine_ballots
+from eval.skn.judges.tally import combine_ballots
 from eval.skn.run_settings import PUBLISHED_MAX_TOKENS
 from kg.base.errors import ModelCallError
 
@@ -196,7 +198,7 @@ class PublishedJudges:
         """Judges one answer; see ``Judges``. ``question`` and ``seed_key`` are ignored."""
         material = f"ORIGINAL SOURCE TEXT:\n{sources}\n\nANSWER TO EVALUATE:\n{answer}"
         with count_calls() as log:
-            ballots: dict[JudgeName, list[Ballot]] = {}
+            ballots: dict[JudgeName, list[Ballot[Any]]] = {}
             if ground_truth is not None:
                 ballots["accuracy"] = [await self._judge_accuracy(answer, ground_truth)]
             for criterion in (_HALLUCINATION, _GROUNDEDNESS):
@@ -216,13 +218,13 @@ class PublishedJudges:
             ballot = await self._judge_accuracy(answer, ground_truth)
         return combine_ballots({"accuracy": [ballot]}, 1, log)
 
-    async def _judge_accuracy(self, answer: str, ground_truth: str) -> Ballot:
+    async def _judge_accuracy(self, answer: str, ground_truth: str) -> Ballot[Any]:
         return await self._cast_vote(
             _ACCURACY, f"Ground truth: {ground_truth}\n\nPrediction: {answer}"
         )
 
-    async def _cast_vote(self, criterion: _PublishedCriterion, material: str) -> Ballot:
-        builder = BallotBuilder(criterion.name, 0, self._client.model)
+    async def _cast_vote(self, criterion: _PublishedCriterion, material: str) -> Ballot[Any]:
+        model = self._client.model
         try:
             completion = await self._client.complete(
                 [
@@ -232,6 +234,6 @@ class PublishedJudges:
                 schema=criterion.reply_type,
             )
         except ModelCallError as error:
-            return builder.build_failed_ballot(error)
+            return lose_ballot(0, model, explain_failed_call(error))
         reply = get_form(criterion.reply_type).read_reply(completion.text)
-        return builder.build_ballot(completion, reply.value, reply.problem, criterion.to_vote)
+        return read_ballot(0, model, completion, reply.value, reply.problem, criterion.to_vote)

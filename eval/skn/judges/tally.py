@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from eval.judges.votes import VoidVote, explain_failed_call, explain_void_reply
+from eval.judges.panel import Ballot
+from eval.judges.votes import find_majority
 from eval.model.calls import CallLog
-from eval.model.completion import Completion
 from eval.skn.judges.record import (
     JUDGES,
     Failure,
@@ -15,51 +15,12 @@ from eval.skn.judges.record import (
     JudgeName,
     Verdicts,
 )
-from eval.skn.judges.votes import combine_groundedness, combine_hallucination, majority_vote
-from kg.base.errors import ModelCallError
+from eval.skn.judges.votes import combine_groundedness, combine_hallucination
 
 
-class Ballot(NamedTuple):
-    """A vote (a bool, ``HallucinationVote`` or ``GroundednessVote``), or why there is none."""
-
-    vote: Any
-    failure: Failure | None
-
-
-class BallotBuilder(NamedTuple):
-    """Builds the ballot of one vote: its criterion, number and model, and the vote or failure."""
-
-    judge: JudgeName
-    number: int
-    model: str
-
-    def build_ballot(
-        self,
-        completion: Completion,
-        value: object,
-        problem: str | None,
-        to_vote: Callable[[Any], Any],
-    ) -> Ballot:
-        """Builds the ballot of a reply.
-
-        Args:
-            completion: the reply.
-            value: the parsed reply, or None.
-            problem: why the reply could not be parsed.
-            to_vote: converts the parsed reply to a vote.
-        """
-        void = explain_void_reply(completion, value, problem)
-        return Ballot(to_vote(value), None) if void is None else self._build_void_ballot(void)
-
-    def build_failed_ballot(self, error: ModelCallError) -> Ballot:
-        """Builds the ballot of a call that failed for good."""
-        return self._build_void_ballot(explain_failed_call(error))
-
-    def _build_void_ballot(self, void: VoidVote) -> Ballot:
-        return Ballot(None, Failure(self.judge, self.number, *void, self.model))
-
-
-def combine_ballots(ballots: dict[JudgeName, list[Ballot]], planned: int, log: CallLog) -> Verdicts:
+def combine_ballots(
+    ballots: Mapping[JudgeName, Sequence[Ballot[Any]]], planned: int, log: CallLog
+) -> Verdicts:
     """Combines all votes on one answer.
 
     Args:
@@ -68,9 +29,13 @@ def combine_ballots(ballots: dict[JudgeName, list[Ballot]], planned: int, log: C
         log: the calls made for these ballots.
     """
     votes = {name: [ballot.vote for ballot in ballots.get(name, [])] for name in JUDGES}
-    failures = [ballot.failure for name in JUDGES for ballot in ballots.get(name, [])]
-    problems = tuple(failure for failure in failures if failure is not None)
-    correct = majority_vote(votes["accuracy"], planned)
+    problems = tuple(
+        Failure(name, ballot.lost.vote, ballot.lost.kind, ballot.lost.problem, ballot.lost.model)
+        for name in JUDGES
+        for ballot in ballots.get(name, [])
+        if ballot.lost is not None
+    )
+    correct = find_majority(votes["accuracy"], planned)
     hallucination = combine_hallucination(votes["hallucination"], planned)
     groundedness, unsupported, has_groundedness_verdict = combine_groundedness(
         votes["groundedness"], planned

@@ -1,33 +1,12 @@
-"""Combines several votes: the majority of yes and no, the median of numbers."""
+"""Combines several votes on claims: the medians of numbers, and the majority of yes and no."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
 
-from eval.judges.votes import has_enough_votes
+from eval.judges.votes import find_majority, has_enough_votes
 from eval.skn.judges.record import GroundednessVote, Hallucination, HallucinationVote
-
-
-def is_tied(votes: Sequence[bool | None]) -> bool:
-    """Returns whether there are usable votes and they are evenly split."""
-    return votes.count(True) == votes.count(False) > 0
-
-
-def majority_vote(votes: Sequence[bool | None], planned: int) -> bool | None:
-    """Returns the value that more than half of the usable votes have.
-
-    Args:
-        votes: the votes; None for a failed one.
-        planned: number of requested votes, without deciding votes.
-
-    Returns:
-        None if fewer than half of the planned votes are usable, or they are tied.
-    """
-    yes, no = votes.count(True), votes.count(False)
-    if yes == no or not has_enough_votes(yes + no, planned):
-        return None
-    return yes > no
 
 
 def combine_hallucination(votes: Sequence[HallucinationVote | None], planned: int) -> Hallucination:
@@ -43,7 +22,7 @@ def combine_hallucination(votes: Sequence[HallucinationVote | None], planned: in
         fabricated=fabricated,
         fabricated_claims=nearest.fabricated_claims,
         severity=float(median(vote.severity for vote in readable_votes)),
-        detected=majority_vote([vote.detected for vote in readable_votes], len(readable_votes)),
+        detected=find_majority([vote.detected for vote in readable_votes], len(readable_votes)),
         votes=tuple(votes),
     )
 

@@ -1,35 +1,29 @@
 """Asks judge models about claims, and writes their verdicts to a journal.
 
-An interrupted run is resumed from the journal.
+The lines are no ``Vote``: a vote is on one reply, and there is one on each. A line here is on a
+claim, of which a reply has several, and which may occur in several files and repeats; and the lines
+of several judges stay in one file. So the file is not the ``votes.jsonl`` of a run.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from eval.harness.grid import shuffle_positions
-from eval.harness.journal import Journal
-from eval.harness.session import RunLimits, Session
-from eval.harness.totals import CallMeter, CallTotals
-from eval.harness.workers import Question as RunQuestion
+from eval.harness.folder_run import close_clients
+from eval.harness.judge_run import JudgeRun, collect_lines
+from eval.harness.session import RunLimits
+from eval.harness.totals import CallTotals
 from eval.judges.panel import DEFAULT_REPEATS, check_panel
 from eval.judges.selection import JudgeSelection, choose_judges
+from eval.model.calls import current_calls
+from eval.result import round_cost
 from eval.synthlink.answer_source import AnswerSource
 from eval.synthlink.judges.claim_judge import ClaimJudge
 from eval.synthlink.judges.judge_items import JudgeItem
-from eval.synthlink.judges.judge_plan import NO_VERDICT, JudgePlan
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, VerdictLine
-from kg.base.errors import TooManyErrorsError
-from kg.base.files import convert_write_errors
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -102,76 +96,57 @@ def collect_verdicts(items: Sequence[JudgeItem], folder: Path, options: JudgeOpt
         CostLimitError, TooManyErrorsError: a limit was reached first.
     """
     selection = options.select_judges()
-    with _open_judge(options, selection) as judge:
-        return Judgement(
-            models=selection.models,
-            same=selection.same,
-            planned=judge.planned_votes,
-            params=judge.params(),
-            lines=tuple(_judge_missing_items(items, folder, judge, options)),
-        )
-
-
-@contextmanager
-def _open_judge(options: JudgeOptions, selection: JudgeSelection) -> Iterator[ClaimJudge]:
-    """Opens the judge, and closes it even if an error occurs before the first call."""
     judge = ClaimJudge.open(options.client, selection.models, repeats=options.votes_per_judge)
     try:
-        yield judge
+        lines = collect_lines(_describe_run(items, folder, judge, options))
     finally:
-        # asyncio.run needs a thread without an event loop, but a notebook's thread has one.
-        with ThreadPoolExecutor(1) as threads:
-            threads.submit(lambda: asyncio.run(judge.aclose())).result()
+        close_clients([judge.aclose])
+    return Judgement(
+        models=selection.models,
+        same=selection.same,
+        planned=judge.planned_votes,
+        params=judge.params(),
+        lines=lines,
+    )
 
 
-def _judge_missing_items(
+def _describe_run(
     items: Sequence[JudgeItem], folder: Path, judge: ClaimJudge, options: JudgeOptions
-) -> list[VerdictLine]:
-    """Judges the items without a verdict, and returns the journal's lines of all items."""
-    meter = CallMeter()
-    path = folder / JUDGED_FILE
-    plan = JudgePlan(items, judge, on_line=meter.add_row)
-    with Journal(path, len(items) + _count_lines(path)) as journal:
-        journal.load_rows(plan)
-        journal.remove_outcome(NO_VERDICT)
-        meter.remove_outcome(NO_VERDICT)
-        # No manifest has totals of earlier sessions, so the costs in their lines count as paid.
-        meter.add_earlier_sessions(None)
-        if options.earlier_totals is not None:
-            meter.add_totals(CallTotals(spent_usd=options.earlier_totals.spent_usd))
-        missing_positions = [
-            position for position in range(len(items)) if not journal.has_row(position)
-        ]
-        order = shuffle_positions(missing_positions, 0, "synthlink judge")
+) -> JudgeRun[VerdictLine]:
+    params = judge.params()
+    keys = [item.compute_key(params) for item in items]
 
-        def iter_questions() -> Iterator[RunQuestion]:
-            return (plan.build_question(position) for position in order)
+    async def judge_item(position: int) -> VerdictLine:
+        return await _judge_item(items[position], keys[position], judge)
 
-        try:
-            Session(
-                f"judge {', '.join(judge.models)}",
-                journal,
-                meter,
-                options.limits,
-                error_outcome=NO_VERDICT,
-                n_missing=len(order),
-                save_manifest=lambda _status: None,
-            ).run(iter_questions(), has_async=True, on_close=[judge.aclose])
-        except TooManyErrorsError as error:
-            raise TooManyErrorsError(
-                f"{options.limits.max_consecutive_errors} claims in a row got no verdict from the "
-                "judge",
-                where=str(path),
-                hint="See `lost` in the file's last lines. Fix the cause, then run the same "
-                "command again: existing verdicts are kept.",
-            ) from error
-        decode = msgspec.json.Decoder(VerdictLine).decode
-        return [decode(line) for line in islice(journal.iter_lines(), len(items))]
+    earlier = options.earlier_totals
+    return JudgeRun(
+        path=folder / JUDGED_FILE,
+        title=f"judge {', '.join(judge.models)}",
+        noun="claim",
+        keys=keys,
+        names=[f"a {item.kind} of question {item.question_id!r}" for item in items],
+        line_type=VerdictLine,
+        judge_task=judge_item,
+        limits=options.limits,
+        spent_usd=None if earlier is None else earlier.spent_usd,
+        on_close=[judge.aclose],
+    )
 
 
-def _count_lines(path: Path) -> int:
-    """Counts the lines of a journal; 0 if there is no file."""
-    if not path.is_file():
-        return 0
-    with convert_write_errors(path), path.open("rb") as handle:
-        return sum(1 for _ in handle)
+async def _judge_item(item: JudgeItem, key: str, judge: ClaimJudge) -> VerdictLine:
+    result = await judge.judge_claim(item.view)
+    calls = current_calls()
+    return VerdictLine(
+        key=key,
+        kind=item.kind,
+        question_id=item.question_id,
+        claim=item.view.claim,
+        verdict=result.verdict,
+        split=result.is_split,
+        planned=judge.planned_votes,
+        votes=result.votes,
+        lost=result.lost_votes,
+        latency_s=round(calls.latency_s, 4) if calls.calls else None,
+        usage=round_cost(calls.sum_usage()),
+    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import permutations
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eval.judges.rng import rng_for
+from eval.judges.rng import reorder_blocks, rng_for
 from eval.synthlink.judges.prompts import CLAIM_PROMPT
 
 if TYPE_CHECKING:
@@ -30,6 +29,11 @@ class JudgeView:
     evidence: tuple[str, ...]
 
     @property
+    def key(self) -> str:
+        """Text that determines the orders of what is shown, and who gives a deciding vote."""
+        return f"synthlink|{self.question}|{self.claim}"
+
+    @property
     def is_within_limits(self) -> bool:
         """Whether claim and evidence are short enough to be judged."""
         return (
@@ -40,20 +44,15 @@ class JudgeView:
     def build_messages(self, vote_number: int) -> list[Message]:
         """Builds the conversation for one vote.
 
-        Votes differ in the order of the blocks (six orders for the first six votes) and in the
-        order of the evidence, so that a judge with a position bias disagrees with itself. Both
-        orders depend on question, claim and vote number only.
+        Votes differ in the order of the blocks and of the evidence. Both orders depend on question,
+        claim and vote number only.
 
         Args:
             vote_number: number of the vote, from 0.
         """
-        key = f"synthlink|{self.question}|{self.claim}"
-        orders = list(permutations(CLAIM_PROMPT.blocks))
-        rng_for(f"{key}|blocks").shuffle(orders)
         evidence = list(self.evidence)
-        rng_for(f"{key}|{vote_number}|evidence").shuffle(evidence)
-        order = orders[vote_number % len(orders)]
-        return replace(CLAIM_PROMPT, blocks=order).build_messages(
+        rng_for(f"{self.key}|{vote_number}|evidence").shuffle(evidence)
+        return reorder_blocks(CLAIM_PROMPT, self.key, vote_number).build_messages(
             question=self.question, claim=self.claim, evidence=evidence
         )
 

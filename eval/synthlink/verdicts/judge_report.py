@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import fsum
 from typing import Final
 
+from eval.judges.agreement import measure_vote_agreement
 from eval.judges.rates import compute_rate
 from eval.result import Usage, round_cost
 from eval.stats.bootstrap import round_significant
@@ -51,6 +52,7 @@ def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> J
     own_fact_verdicts, other_fact_verdicts = (
         _get_anchor_verdicts(judgement, kind) for kind in ("own fact", "other fact")
     )
+    unanimous = measure_vote_agreement([line.votes[: line.planned] for line in judged_lines]).agreed
     lost_counts = Counter(vote.kind for line in judgement.lines for vote in line.lost)
     return JudgeReport(
         models=judgement.models,
@@ -64,7 +66,7 @@ def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> J
         by_words=table,
         agreed=round_significant(n_same / len(decided_claims)) if decided_claims else None,
         kappa=None if kappa is None else round_significant(kappa),
-        unanimous=_compute_unanimous_share(judged_lines),
+        unanimous=None if unanimous is None else round_significant(unanimous),
         own_facts=compute_rate(own_fact_verdicts, "supported"),
         other_facts=compute_rate(other_fact_verdicts, "not_told"),
         other_supported=compute_rate(other_fact_verdicts, "supported"),
@@ -132,22 +134,6 @@ def _get_anchor_verdicts(judgement: Judgement, kind: ItemKind) -> list[str | Non
         for line in judgement.lines
         if line.kind == kind
     ]
-
-
-def _compute_unanimous_share(lines: Sequence[VerdictLine]) -> float | None:
-    """Computes the share of claims on which all planned votes agree.
-
-    Claims with a lost vote, and claims with only one vote, are left out.
-    """
-    planned_votes = [line.votes[: line.planned] for line in lines]
-    complete_votes = [votes for votes in planned_votes if len(votes) > 1 and None not in votes]
-    return (
-        round_significant(
-            sum(len(set(votes)) == 1 for votes in complete_votes) / len(complete_votes)
-        )
-        if complete_votes
-        else None
-    )
 
 
 def _sum_usage(lines: Sequence[VerdictLine]) -> Usage | None:

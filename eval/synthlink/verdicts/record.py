@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from eval.judges.rates import Rate
-from eval.judges.votes import FailureKind
+from eval.judges.votes import LostVote
 from eval.result import Usage
 from kg.base.files import sha256_bytes, to_json_bytes
 
@@ -21,18 +21,6 @@ Finding = Literal["supported", "contradicted", "not_told"]
 ItemKind = Literal["claim", "own fact", "other fact"]
 """``own fact`` and ``other fact`` are anchors: a fact of the question itself, and a fact of another
 question."""
-
-
-class LostVote(msgspec.Struct, frozen=True):
-    """A vote that failed: it gives no verdict, but is counted and reported."""
-
-    vote: int
-    """Number of the vote, from 0."""
-    kind: FailureKind
-    problem: str
-    """What went wrong."""
-    model: str
-    """``provider/model`` that was asked."""
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,11 +16,7 @@ from eval.skn.judges.record import GroundednessVote, HallucinationVote
 from eval.skn.judges.votes import (
     combine_groundedness,
     combine_hallucination,
-    is_tied,
-    majority_vote,
 )
-
-VOTES = st.lists(st.one_of(st.none(), st.booleans()), max_size=9)
 
 
 @st.composite
@@ -28,41 +24,6 @@ def generate_hallucination_vote(draw: st.DrawFn) -> HallucinationVote:
     total = draw(st.integers(0, 12))
     claims = tuple(f"claim {n}" for n in range(draw(st.integers(0, total))))
     return HallucinationVote(total, claims, draw(st.floats(0, 1)), bool(claims))
-
-
-@given(VOTES, st.integers(1, 5))
-def test_majority_decides(votes: list[bool | None], planned_count: int) -> None:
-    verdict = majority_vote(votes, planned_count)
-    yes, no = votes.count(True), votes.count(False)
-    if verdict is not None:
-        assert (yes > no) == verdict
-        assert 2 * (yes + no) >= planned_count
-    else:
-        assert yes == no or 2 * (yes + no) < planned_count
-    # Order does not matter, and inverting every vote inverts the verdict.
-    assert majority_vote(votes[::-1], planned_count) == verdict
-    inverted_verdict = majority_vote(
-        [None if vote is None else not vote for vote in votes], planned_count
-    )
-    assert inverted_verdict == (None if verdict is None else not verdict)
-
-
-@given(VOTES, st.integers(1, 5))
-def test_failed_vote_is_ignored(votes: list[bool | None], planned_count: int) -> None:
-    assert is_tied(votes) == is_tied([*votes, None])
-    assert majority_vote([*votes, None], planned_count) == majority_vote(votes, planned_count)
-
-
-def test_tie_of_two_votes_is_decided_by_a_third() -> None:
-    assert is_tied([True, False])
-    assert not is_tied([True, None])
-    assert not is_tied([None, None])
-    assert majority_vote([True, False], 2) is None
-    assert majority_vote([True, False, False], 2) is False
-    assert majority_vote([True, False, None], 2) is None
-    # One valid vote of two suffices, one of three does not.
-    assert majority_vote([True, None], 2) is True
-    assert majority_vote([True, None, None], 3) is None
 
 
 @given(st.lists(st.one_of(st.none(), generate_hallucination_vote()), max_size=7), st.integers(1, 4))

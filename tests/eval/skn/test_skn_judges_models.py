@@ -478,7 +478,7 @@ def test_params_name_the_settings_without_secrets(
 
 def test_invalid_settings_are_refused(options: ClientOptions) -> None:
     with pytest.raises(SettingError, match="no judge is named"):
-        ModelJudges([])
+        ModelJudges.open(options, [])
     for repeats in (0, -1, MAX_REPEATS + 1):
         with pytest.raises(SettingError, match="can vote 1 to"):
             judge_answer(options, repeats=repeats)
