@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from eval.metrics.abstention import SYSTEM_METRICS
 from eval.metrics.comparison import Comparison
@@ -37,9 +37,6 @@ GATED_METRICS = (*SYSTEM_METRICS, *CONFIDENCE_METRICS, SELF_CONSISTENCY)
 GATED_SHARES: Mapping[str, bool] = dict.fromkeys(GATED_METRICS, True)
 
 _MAX_SIMILAR_NAMES = 4
-
-GatedValue: TypeAlias = MetricValue | Estimate
-"""The value of a metric of cards, or of another benchmark."""
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -217,7 +214,7 @@ def select_systems(
 
 def check_conditions(
     conditions: Sequence[Condition],
-    values: Mapping[str, Mapping[str, GatedValue]],
+    values: Mapping[str, Mapping[str, Estimate]],
     systems_under_test: Sequence[str],
 ) -> Iterator[Check]:
     """Checks every condition on every system it is about.
@@ -238,7 +235,7 @@ def check_conditions(
 def check_with_limits(
     conditions: Sequence[Condition],
     limits: Sequence[Condition],
-    values: Mapping[str, Mapping[str, GatedValue]],
+    values: Mapping[str, Mapping[str, Estimate]],
     systems_under_test: Sequence[str],
 ) -> list[Check]:
     """Checks conditions, and implied limits on the failures of each checked system.
@@ -267,12 +264,12 @@ def check_with_limits(
     return [*checks, *(check for check in implied_checks if not check.passed)]
 
 
-def _check_condition(condition: Condition, system: str, value: GatedValue) -> Check:
+def _check_condition(condition: Condition, system: str, value: Estimate) -> Check:
     number = getattr(value, condition.end or "value")
     name = f"{condition.metric}{condition.end and '.'}{condition.end}"
     condition_text = f"{name} {condition.operator} {condition.limit:g}"
     if number is None:
-        reason = value.why if isinstance(value, Estimate) else _explain_null(condition.metric)
+        reason = value.why or _explain_null(condition.metric)
         if value.value is not None:
             missing_part = "interval" if condition.end in ("low", "high") else "bounds"
             reason = f"{condition.metric} has no {missing_part}"
@@ -293,7 +290,7 @@ def _check_condition(condition: Condition, system: str, value: GatedValue) -> Ch
 
 
 def _explain_null(metric: str) -> str:
-    """Explains why a metric has no value."""
+    """Explains why a metric of cards has no value."""
     if metric in CONFIDENCE_METRICS:
         return "the system gives no confidence"
     if metric == SELF_CONSISTENCY:

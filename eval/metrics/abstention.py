@@ -124,6 +124,13 @@ class Metric:
         excluded: Floats = (weights[:, :1] - weights).reshape(CELLS)
         return excluded
 
+    def count_missing(self, counts: Floats) -> float:
+        """Counts the unusable replies to cards of the metric's labels that it leaves out."""
+        weights = self.denominator.reshape(len(LABELS), len(PREDS))
+        left_out = weights.any(axis=1, keepdims=True) & (weights == 0)
+        left_out[:, : len(PREDS) - len(UNUSABLE)] = False
+        return float(counts @ left_out.reshape(CELLS))
+
     def is_proportion(self, counts: Floats) -> bool:
         """Whether the denominator depends on the cards alone, so that Wilson's interval applies.
 

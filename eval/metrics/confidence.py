@@ -200,7 +200,9 @@ def build_calibration_report(
             high=round_significant(chance_error.high),
             p=round_significant(chance_error.p_value),
         )
-        values[name] = _build_error_value(distribution, name, chance_error.p_value, confidence)
+        values[name] = _build_error_value(
+            distribution, name, chance_error.p_value, confidence, len(confidences)
+        )
     parts = brier_partition(confidences, right, binnings["ece"])
     return CalibrationReport(
         n=len(confidences),
@@ -208,7 +210,7 @@ def build_calibration_report(
         confidence=round_significant(float(confidences.mean())),
         ece=values["ece"],
         ece_equal_mass=values["ece_equal_mass"],
-        brier=_build_bootstrap_value(distribution, "brier", confidence),
+        brier=_build_bootstrap_value(distribution, "brier", confidence, len(confidences)),
         ece_expected=expected["ece"],
         ece_equal_mass_expected=expected["ece_equal_mass"],
         brier_parts=BrierParts(
@@ -270,8 +272,8 @@ def _build_selective_report(
     columns = (curve.thresholds, curve.coverage, curve.risk, curve.generalised_risk)
     return SelectiveReport(
         n=n,
-        aurc=_build_bootstrap_value(distribution, "aurc", confidence),
-        augrc=_build_bootstrap_value(distribution, "augrc", confidence),
+        aurc=_build_bootstrap_value(distribution, "aurc", confidence, n),
+        augrc=_build_bootstrap_value(distribution, "augrc", confidence, n),
         aurc_best=round_significant(reference.aurc_best),
         aurc_random=round_significant(reference.aurc_random),
         augrc_best=round_significant(reference.augrc_best),
@@ -290,8 +292,12 @@ def _build_selective_report(
     )
 
 
-def _build_bootstrap_value(distribution: Distribution, name: str, confidence: float) -> MetricValue:
-    """Returns a statistic with its BCa interval, or the percentile interval if BCa is undefined.
+def _build_bootstrap_value(
+    distribution: Distribution, name: str, confidence: float, n: int
+) -> MetricValue:
+    """Returns a statistic of ``n`` replies with its BCa interval.
+
+    It has the percentile interval if BCa is undefined.
 
     It has no interval where all resamples are equal.
     """
@@ -302,13 +308,13 @@ def _build_bootstrap_value(distribution: Distribution, name: str, confidence: fl
         if not np.isnan(computed.bca[:, column]).any():
             intervals["bootstrap-bca"] = _round_pair(computed.bca[:, column])
         intervals["bootstrap-percentile"] = _round_pair(computed.percentile[:, column])
-    return _build_value(float(distribution.values[column]), intervals)
+    return _build_value(float(distribution.values[column]), intervals, n)
 
 
 def _build_error_value(
-    distribution: Distribution, name: str, p_value: float, confidence: float
+    distribution: Distribution, name: str, p_value: float, confidence: float, n: int
 ) -> MetricValue:
-    """Returns a calibration error with the interval ``bootstrap-union``.
+    """Returns a calibration error of ``n`` replies with the interval ``bootstrap-union``.
 
     The error is biased upwards, and its resamples are biased upwards again. Hence the percentile
     interval misses small true errors, and the basic interval (its mirror image about the value)
@@ -319,7 +325,7 @@ def _build_error_value(
     column = STATISTICS.index(name)
     value, tail_share = float(distribution.values[column]), 0.5 - confidence / 2
     if distribution.degenerate[column]:
-        return _build_value(value, {})
+        return _build_value(value, {}, n)
     low, high = distribution.compute_quantiles([tail_share, 1 - tail_share])[:, column].tolist()
     basic = max(0.0, 2 * value - high), min(1.0, 2 * value - low)
     union = 0.0 if p_value >= tail_share else min(low, basic[0]), min(1.0, max(high, basic[1]))
@@ -330,10 +336,11 @@ def _build_error_value(
             "bootstrap-percentile": _round_pair((low, high)),
             "bootstrap-basic": _round_pair(basic),
         },
+        n,
     )
 
 
-def _build_value(value: float, intervals: dict[str, tuple[float, float]]) -> MetricValue:
+def _build_value(value: float, intervals: dict[str, tuple[float, float]], n: int) -> MetricValue:
     """Returns a value with its intervals; ``low`` and ``high`` come from the preferred method."""
     preferred_methods: tuple[IntervalMethod, ...] = (
         *("bootstrap-union", "bootstrap-bca", "bootstrap-percentile", "none"),
@@ -345,6 +352,7 @@ def _build_value(value: float, intervals: dict[str, tuple[float, float]]) -> Met
         low=low,
         high=high,
         method=method,
+        n=n,
         higher_is_better=False,
         intervals=intervals,
     )

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from eval.metrics.comparison import Comparison
-from eval.stats.estimates import IntervalMethod
+from eval.stats.estimates import Estimate
 from kg.base.errors import RecordError
 from kg.base.files import require_file
 
@@ -30,26 +30,18 @@ card and repeat.
 Whole numbers, except for the random control, where they are expectations."""
 
 
-class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one system under one policy."""
+class MetricValue(Estimate, frozen=True, kw_only=True):
+    """The estimate of one metric of one system under one policy.
 
-    value: float | None
-    """Null when the denominator is zero."""
-    low: float | None = None
-    high: float | None = None
-    method: IntervalMethod = "none"
-    """Method of the interval [``low``, ``high``]; the others are in ``intervals``."""
-    numerator: Number = 0
-    denominator: Number = 0
-    """Both 0 where the metric is not a ratio of counts (calibration, selective prediction)."""
-    worst: float | None = None
-    """The least favourable value attainable by reading each INVALID and ERROR reply as YES, NO
-    or UNKNOWN; equals ``best`` when there are none. For FAR-NE the worst is the highest."""
-    best: float | None = None
-    higher_is_better: bool | None = None
-    """Null for descriptive metrics (coverage)."""
+    ``method`` is the method of the interval [``low``, ``high``]; the others are in ``intervals``.
+    ``worst`` and ``best`` are attained by reading each INVALID and ERROR reply as YES, NO or
+    UNKNOWN; for FAR-NE the worst is the highest.
+    """
+
+    numerator: Number | None = None
+    denominator: Number | None = None
     signature: str = ""
-    intervals: dict[str, tuple[float, float]] = {}
+    intervals: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     """Every interval computed, by method."""
 
 

@@ -41,6 +41,7 @@ def compute_self_consistency(samples: Samples, system: str, base: Signature) -> 
         low=interval[0],
         high=interval[1],
         method="wilson",
+        n=samples.n_cards,
         numerator=n_consistent,
         denominator=samples.n_cards,
         higher_is_better=True,

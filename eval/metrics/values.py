@@ -65,11 +65,13 @@ def compute_metric_value(
         low=low,
         high=high,
         method=method,
+        n=round(denominator),
         numerator=as_number(numerator),
         denominator=as_number(denominator),
         worst=worst,
         best=best,
         higher_is_better=metric.higher_is_better,
+        missing=round(metric.count_missing(counts)),
         signature=str(signature.with_metric(metric.name, group=signature.group)),
         intervals=intervals,
     )
