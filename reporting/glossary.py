@@ -94,6 +94,8 @@ POLICY_DESCRIPTIONS = {
 
 TEST_NAMES = {
     "mcnemar-exact": "exact McNemar",
+    "mcnemar": "McNemar",
+    "sign-flip": "sign flips",
     "wilcoxon": "Wilcoxon signed rank",
     "cluster-bootstrap": "cluster bootstrap",
     "none": "not tested",

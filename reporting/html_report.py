@@ -68,6 +68,7 @@ def main(
     from eval.run_measurement import is_run_folder, refuse_card_options
     from kg.domain import list_shipped_domains
     from reporting.benchmark_sections.opening import sections_of
+    from reporting.benchmark_sections.page import write_section
     from reporting.benchmark_sections.sections_page import write_sections
     from reporting.inputs import read_inputs
     from reporting.report_files import (
@@ -95,7 +96,11 @@ def main(
             shapes=shapes,
             domain=domain,
         )
-        for path in write_sections(sections, out, requested_formats):
+        if len(sections) == 1:
+            written = write_section(sections[0], out, requested_formats)
+        else:
+            written = write_sections(sections, out, requested_formats)
+        for path in written:
             print_text(f"report: {path}")
         return
     metrics = metrics or Path("results/metrics.json")

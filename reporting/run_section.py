@@ -29,6 +29,7 @@ from reporting.benchmark_sections.section import Section
 from reporting.charts import to_chart_estimate
 from reporting.comparison_text import to_plotted_difference
 from reporting.forest_plot import build_forest_plot, format_signed
+from reporting.glossary import TEST_NAMES
 from reporting.visible_text import format_name
 
 _MAX_PLOTTED_PAIRS = 30
@@ -213,7 +214,10 @@ def _build_pair_line(pair: Comparison) -> Line:
             Cell(_format(pair.value_candidate)),
             Cell(_format(pair.value_baseline)),
             Cell(format_signed(pair.difference), (interval,) if interval else ()),
-            Cell("–" if pair.p_holm is None else f"{pair.p_holm:.3g}", (pair.test,)),
+            Cell(
+                "–" if pair.p_holm is None else f"{pair.p_holm:.3g}",
+                (TEST_NAMES.get(pair.test, pair.test),),
+            ),
             Cell(_format(pair.minimum_detectable_effect)),
             Cell(
                 "no significant difference"

@@ -35,7 +35,7 @@ def write_sections(
     ``report.<section>.<table>.csv``.
 
     Args:
-        sections: at least one.
+        sections: at least two; ``write_section`` writes the page of one.
         out: the page.
         formats: what to write.
 
@@ -53,7 +53,7 @@ def write_sections(
         rendered = [table for section in sections for table in section.tables.values()]
         contents |= {path: table.encode() for path, table in zip(tables, rendered, strict=True)}
     if "md" in formats:
-        text = f"# {escape_markdown(_title(sections))}\n\n" + "\n".join(
+        text = f"# {escape_markdown(TITLE)}\n\n" + "\n".join(
             section.markdown_at(REPORT_LEVEL) for section in sections
         )
         contents[paths["md"][0]] = text.encode()
@@ -71,10 +71,6 @@ def write_sections(
     return list(contents)
 
 
-def _title(sections: Sequence[Section]) -> str:
-    return sections[0].title if len(sections) == 1 else TITLE
-
-
 def _render_page(sections: Sequence[Section], beside: Sequence[str]) -> str:
     code = read_scripts(*SCRIPTS) if any(section.has_samples for section in sections) else ""
     names = [make_visible(section.name) for section in sections]
@@ -83,10 +79,10 @@ def _render_page(sections: Sequence[Section], beside: Sequence[str]) -> str:
         "version": package_version(),
         "script_hash": compute_script_hash(code) if code else "",
         "script": Markup(code),  # noqa: S704  our own files
-        "title": make_visible(_title(sections)),
+        "title": make_visible(TITLE),
         "subtitle": join_list(names),
         "notices": [],
-        "stats": [(str(len(sections)), "run" if len(sections) == 1 else "runs")],
+        "stats": [(str(len(sections)), "runs")],
         "sections": list(zip([section.id for section in sections], names, strict=True)),
         "beside": join_list([make_visible(name) for name in beside]) or "nothing",
         "css": render_style(),

@@ -366,6 +366,9 @@ def test_one_report_shows_runs_of_all_benchmarks(
     assert list(load_json(out.with_suffix(".json"))["benchmarks"]) == list(CASES)
     assert out.with_suffix(".md").is_file()
     assert len(list(tmp_path.glob("page.*.csv"))) >= len(CASES)
+    result = run_epoche("report", folders[0], "--out", tmp_path / "one.html", "--formats", "html")
+    assert result.code == 0, result.err
+    assert [path.name for path in tmp_path.glob("one.*")] == ["one.html"]
 
 
 def test_benchmarks_are_not_mixed(all_cases: Callable[[str], Case], tmp_path: Path) -> None:
