@@ -9,6 +9,7 @@ RECORDS = (
     *("extract-config", "extraction-row", "extraction-sample"),
     *("prediction", "synthlink-question", "synthlink-row", "synthlink-answer", "synthlink-scores"),
     *("synthlink-judged", "corpus"),
+    *("run-metrics", "run-comparison"),
 )
 
 
@@ -48,6 +49,7 @@ def _list_record_types() -> tuple[type, ...]:
     from eval.extraction.samples.sample import Sample as ExtractionSample
     from eval.manifest import RunManifest
     from eval.metrics.record import MetricsReport
+    from eval.metrics.run_report import RunComparison, RunMetrics
     from eval.ranking.questions import Question
     from eval.result import Result
     from eval.skn.grammar.document import Document
@@ -67,4 +69,5 @@ def _list_record_types() -> tuple[type, ...]:
         *(Config, ExtractionRow, ExtractionSample),
         *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, ScoredPredictions),
         *(VerdictLine, CorpusPage),
+        *(RunMetrics, RunComparison),
     )
