@@ -297,6 +297,24 @@ def test_gate_names_similar_metrics(case: Case) -> None:
     assert case.metric in result.err.split("One of")[0]
 
 
+def test_gate_fails_runs_with_many_failures(all_cases: Callable[[str], Case]) -> None:
+    run = all_cases("synthlink").run  # 12 of 60 questions were asked
+    result = run_epoche("gate", run, "--metric", "f1>=0")
+    assert result.code == 100
+    assert "FAIL  graph_walk  error_rate <= 0.05: 0.800" in result.out
+    result = run_epoche("gate", run, "--metric", "f1>=0", "--metric", "error_rate<=.8")
+    assert result.code == 0, result.err
+
+
+def test_gate_accepts_limits_of_metrics_that_are_no_shares(
+    all_cases: Callable[[str], Case],
+) -> None:
+    run = all_cases("extraction").run
+    result = run_epoche("gate", run, "--metric", "latency_max_s<100", "--max-failures", 1)
+    assert result.code == 0, result.err
+    check_error_line(run_epoche("gate", run, "--metric", "exact_match<=100"), 1)
+
+
 def test_gate_compares_with_a_baseline(case: Case, tmp_path: Path) -> None:
     copy = shutil.copytree(case.run, tmp_path / "copy")
     common = ("--max-failures", 1, *flags_of(case))
@@ -351,6 +369,14 @@ def test_power_uses_the_observed_dispersion(case: Case) -> None:
     result = run_epoche("power", *case.compared, "--metric", case.metric, "--n", needed)
     detectable = float(result.out.split("detect differences from ")[1].split()[0])
     assert detectable == pytest.approx(0.1, rel=0.05)
+
+
+def test_power_refuses_what_it_cannot_use(all_cases: Callable[[str], Case], tmp_path: Path) -> None:
+    run = all_cases("skn").run
+    check_error_line(run_epoche("power", tmp_path / "results.jsonl"), 19)
+    check_error_line(run_epoche("power", run, "--metric", "acuracy"), 19)
+    assert run_epoche("power", run, "--icc", 0.2).code == 2
+    assert run_epoche("power", "--metric", "acuracy", "--n", 100).code == 2
 
 
 def test_one_report_shows_runs_of_all_benchmarks(
