@@ -34,6 +34,7 @@ from eval.skn.commands.parse_skn import main as parse_skn
 from eval.skn.commands.validate_skn import main as validate_skn
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
+from eval.verify_runs import main as verify
 from kg.analyze_query import analyze_command
 from kg.base.console import print_json, wrap_command
 from kg.export_graph import main as export_graph
@@ -110,6 +111,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("join", join, "Join card files of one graph into one set."),
     ("eval", evaluate, "Run a system on cards."),
     ("merge", merge, "Merge the shards of one run."),
+    ("verify", verify, "Check that rows follow from replies, and labels from the graph."),
     ("metrics", metrics, "Compute the metrics of cards or of run folders, with intervals."),
     ("report", report, "Write an HTML report of cards and run folders, with exports."),
     ("compare", compare, "Compare systems on the same cards or items with paired tests."),

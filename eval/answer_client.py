@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+from eval.answers import MAX_RAW_CHARS
 from eval.model.probability import compute_answer_probability
-from eval.replies.parser import read_reply
-from eval.result import Answer
+from eval.replies.parser import ParsedReply, read_reply
+from eval.result import Answer, Pred
 from eval.settings import Settings
 from kg.claims import Gold
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 SERVER_DEFAULT = "server"
 """``--set temperature=server`` leaves the temperature to the server."""
+
+# Beginnings of notes, which say how a reply was read.
+_REFUSED = "refused"
+_CUT_OFF = "cut off at max_tokens"
+_UNREADABLE = "unreadable"
+_READ_AS_TEXT = "read as text"
 
 ConfidenceSource = Literal["auto", "logprob", "stated", "none"]
 """Where the confidence of an answer comes from. ``auto``: the log-probability if the server gives
@@ -167,26 +174,23 @@ class AnswerClient:
     def _build_answer(self, reply: Reply[T]) -> Answer:
         completion = reply.completion
         if completion.is_refused:
-            return Answer(pred="INVALID", raw=completion.refusal or reply.text, note="refused")
+            return Answer(pred="INVALID", raw=completion.refusal or reply.text, note=_REFUSED)
         value = reply.value
         if value is not None:
             confidence, note = self._choose_confidence(value.answer, value.confidence, completion)
             return Answer(pred=value.answer, confidence=confidence, raw=reply.text, note=note)
         if completion.finish_reason == "length":
-            return Answer(pred="INVALID", raw=reply.text, note="cut off at max_tokens")
-        # A server without structured output may have returned the answer as plain text. Broken
-        # JSON is not searched for an answer word.
-        parsed_reply = read_reply(reply.text)
-        # The reason begins with how the answer was found, for instance in JSON or in a sentence.
-        is_json = parsed_reply.reason.startswith("JSON")
-        is_broken_json = reply.text.lstrip().startswith("{") and not is_json
-        if parsed_reply.pred == "INVALID" or is_broken_json:
-            return Answer(pred="INVALID", raw=reply.text, note=f"unreadable: {reply.problem}")
+            return Answer(pred="INVALID", raw=reply.text, note=_CUT_OFF)
+        # A server without structured output may have returned the answer as plain text.
+        parsed_reply = _read_plain_text(reply.text)
+        if parsed_reply.pred == "INVALID":
+            return Answer(pred="INVALID", raw=reply.text, note=f"{_UNREADABLE}: {reply.problem}")
+        is_json = _is_json(parsed_reply)
         # In a sentence the first "no" need not be the answer ("there is no doubt: yes"), so its
         # token probabilities are used only for JSON and for one-word replies.
         scored_completion = completion if is_json or _is_one_word(reply.text) else None
         confidence, note = self._choose_confidence(parsed_reply.pred, None, scored_completion)
-        note_parts = filter(None, (f"read as text ({parsed_reply.reason})", note))
+        note_parts = filter(None, (f"{_READ_AS_TEXT} ({parsed_reply.reason})", note))
         return Answer(
             pred=parsed_reply.pred,
             confidence=confidence,
@@ -217,6 +221,42 @@ class AnswerClient:
                 return None, "no confidence"
             return None, "the stated confidence is not a number from 0 to 1"
         return stated_confidence, "confidence as stated" if self._source == "auto" else ""
+
+
+def read_raw_again(raw: str, note: str) -> Pred | None:
+    """Returns the prediction that follows from a row of a system that only asks for an answer.
+
+    Args:
+        raw: the row's ``raw``.
+        note: the row's ``note``, which says how the reply was read.
+
+    Returns:
+        The prediction; None if ``raw`` is not what the model wrote (a long reply that was cut).
+    """
+    from eval.model.reply_form import get_form
+    from eval.prompts import TypedAnswer
+
+    if len(raw) > MAX_RAW_CHARS:
+        return None
+    if note in (_REFUSED, _CUT_OFF) or note.startswith(_UNREADABLE):
+        return "INVALID"
+    if note.startswith(_READ_AS_TEXT):
+        return _read_plain_text(raw).pred
+    value = get_form(TypedAnswer).read_reply(raw).value
+    return "INVALID" if value is None else value.answer
+
+
+def _read_plain_text(text: str) -> ParsedReply:
+    """Reads a reply that is no typed one. Broken JSON is not searched for an answer word."""
+    parsed_reply = read_reply(text)
+    if text.lstrip().startswith("{") and not _is_json(parsed_reply):
+        return ParsedReply("INVALID", parsed_reply.reason)
+    return parsed_reply
+
+
+def _is_json(parsed_reply: ParsedReply) -> bool:
+    # The reason begins with how the answer was found, for instance in JSON or in a sentence.
+    return parsed_reply.reason.startswith("JSON")
 
 
 def _is_one_word(text: str) -> bool:

@@ -19,7 +19,8 @@ from eval.harness.base_manifest import BaseManifest
 from eval.harness.resume import read_run_manifest
 from eval.harness.session import RunStatus
 from eval.harness.totals import CallTotals
-from kg.base.files import write_json_atomic
+from kg.base.errors import MissingFileError
+from kg.base.files import require_file, write_json_atomic
 from kg.base.provenance import package_version
 
 COMMAND = "epoche eval"
@@ -138,6 +139,30 @@ def find_card_file(manifest: Path | str) -> Path | None:
         if candidate.is_file():
             return candidate
     return None
+
+
+def require_card_file(manifest: Path | str, named: Path | None = None) -> Path:
+    """Returns the card file of a run.
+
+    Args:
+        manifest: path of the run's manifest.
+        named: the file that the user named; by default the one that the manifest names.
+
+    Raises:
+        MissingFileError: it does not exist, or there is no manifest.
+        RecordError: as ``read_manifest``.
+    """
+    if named is not None:
+        return require_file(named, "card file")
+    found = find_card_file(manifest)
+    if found is None:
+        raise MissingFileError(
+            f"the card file that the manifest names ({read_manifest(manifest).cards_file}) does "
+            "not exist",
+            where=str(manifest),
+            hint="Name it with --cards.",
+        )
+    return found
 
 
 def utc_now() -> str:

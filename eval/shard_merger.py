@@ -15,12 +15,12 @@ from eval.harness.totals import CallMeter
 from eval.manifest import (
     FIXED_FIELDS,
     RunManifest,
-    find_card_file,
     read_manifest,
+    require_card_file,
     write_manifest,
 )
 from eval.result import PREDS
-from kg.base.errors import CardSetMismatchError, MissingFileError
+from kg.base.errors import CardSetMismatchError
 from kg.base.files import check_output, require_file
 from kg.base.provenance import make_relative_name, manifest_path
 
@@ -51,13 +51,7 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
         (*FIXED_FIELDS, "cards_sha256", "cards_file_sha256"),
     )
     first = manifests[ordered[0]]
-    cards_file = cards_file or find_card_file(manifest_path(ordered[0]))
-    if cards_file is None:
-        raise MissingFileError(
-            f"the card file that the manifest names ({first.cards_file}) does not exist",
-            where=str(manifest_path(ordered[0])),
-            hint="Name them with --cards.",
-        )
+    cards_file = require_card_file(manifest_path(ordered[0]), cards_file)
     check_output(out, [*shards, *map(manifest_path, shards), cards_file])
     with CardFile(cards_file) as cards:
         if (cards.sha256, cards.file_sha256) != (first.cards_sha256, first.cards_file_sha256):

@@ -22,6 +22,14 @@ def _read_items(folder: Path, manifest: ExtractionManifest) -> list[Sample]:
     return list(read_samples(folder / manifest.samples))
 
 
+def _hash_dataset(folder: Path, manifest: ExtractionManifest) -> str | None:
+    from eval.extraction.samples.sample_rows import hash_samples
+
+    samples = _read_items(folder, manifest)
+    # The folder has the samples that were asked, which are not all with a limit or a shard.
+    return hash_samples(samples) if len(samples) == manifest.sample_count else None
+
+
 def _write_outputs(folder: Path) -> None:
     from eval.extraction.outputs import write_outputs
 
@@ -51,5 +59,6 @@ EXTRACTION: Final = Benchmark(
     item_files=(SAMPLES,),
     output_files=OUTPUT_FILES,
     write_outputs=_write_outputs,
+    hash_dataset=_hash_dataset,
     measure=_measure,
 )

@@ -51,6 +51,9 @@ class Benchmark(Generic[Item, Row, Manifest]):
         item_files: names of files with one line per item that was asked.
         output_files: names of the files derived from the rows.
         write_outputs: writes the files derived from the rows, given the folder.
+        hash_dataset: computes ``dataset_sha256`` of the manifest again, given folder and manifest.
+            It returns None if only a part of the data set is at hand; the function is None if the
+            hash cannot be computed again.
         measure: measures runs, given their folders and how items are resampled; None if the
             benchmark has no metrics.
     """
@@ -71,4 +74,5 @@ class Benchmark(Generic[Item, Row, Manifest]):
     item_files: Sequence[str] = ()
     output_files: Sequence[str]
     write_outputs: Callable[[Path], object]
+    hash_dataset: Callable[[Path, Manifest], str | None] | None = None
     measure: Callable[[Sequence[Path], ResamplingPlan], Measurement] | None = None

@@ -11,7 +11,13 @@ from eval.metrics.measurement import Measurement, ResamplingPlan
 from eval.synthlink.question import Question
 from eval.synthlink.row import OUTCOMES, SynthLinkRow, get_row_key
 from eval.synthlink.run_files import OUTPUT_FILES, ROWS, RUN_MANIFEST
-from eval.synthlink.run_manifest import COMMAND, FIXED_FIELDS, SHIPPED, RunManifest
+from eval.synthlink.run_manifest import (
+    COMMAND,
+    FIXED_FIELDS,
+    SHIPPED,
+    RunManifest,
+    hash_questions,
+)
 from eval.synthlink.trail_reader import read_trail, score_reply
 
 
@@ -20,6 +26,10 @@ def _read_items(folder: Path, manifest: RunManifest) -> Sequence[Question]:
 
     path = None if manifest.dataset == SHIPPED else folder / manifest.dataset
     return read_catalog(path).questions
+
+
+def _hash_dataset(folder: Path, manifest: RunManifest) -> str:
+    return hash_questions(_read_items(folder, manifest))
 
 
 def _write_outputs(folder: Path) -> None:
@@ -50,5 +60,6 @@ SYNTHLINK: Final = Benchmark(
     manifest_file=RUN_MANIFEST,
     output_files=OUTPUT_FILES,
     write_outputs=_write_outputs,
+    hash_dataset=_hash_dataset,
     measure=_measure,
 )

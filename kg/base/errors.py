@@ -274,6 +274,12 @@ class ConfigError(EpocheError):
     exit_code = 38
 
 
+class VerificationError(EpocheError):
+    """``epoche verify`` found that a run's files do not agree with each other."""
+
+    exit_code = 39
+
+
 class GateFailedError(EpocheError):
     """``epoche gate`` found a regression, or a condition that is not satisfied."""
 

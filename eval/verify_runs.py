@@ -1,0 +1,131 @@
+"""Verifies the files of finished runs: ``epoche verify``, or this file as a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kg.base.console import print_json, print_text, run_script
+from kg.words.plain_text import to_one_line
+
+if TYPE_CHECKING:
+    from eval.harness.verification import Difference, Verification
+
+SCHEMA = "epoche.verification/1"
+MAX_PRINTED = 20
+"""Maximum number of differences of a run that are printed; ``--json`` and ``--out`` list more."""
+MAX_VALUE_CHARS = 80
+
+
+def main(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Run folders, or results of cards: files (JSONL) or folders."
+        ),
+    ],
+    cards: Annotated[
+        Path | None,
+        typer.Option(help="Card file of the results; by default the one that the manifest names."),
+    ] = None,
+    no_proofs: Annotated[
+        bool, typer.Option("--no-proofs", help="Do not prove the labels of cards again.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the result to this file (JSON).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Checks that rows follow from items, replies and votes, and labels of cards from the graph.
+
+    Nothing is asked and nothing is changed. Exits with 39 if anything differs.
+    """
+    import msgspec
+
+    from kg.base.errors import VerificationError
+    from kg.base.files import check_output, to_json_bytes, write_json_atomic
+
+    if out is not None:
+        check_output(out, [path for run in runs for path in _list_files(run)])
+    found = list(_verify(runs, cards, with_proofs=not no_proofs))
+    agrees = all(item.agrees for item in found)
+    report: dict[str, Any] = {
+        "schema": SCHEMA,
+        "agrees": agrees,
+        "runs": [msgspec.to_builtins(item) for item in found],
+    }
+    if out is not None:
+        write_json_atomic(out, report)
+    if as_json:
+        print_json(to_json_bytes(report, indent=2).decode())
+    else:
+        for item in found:
+            _print_verification(item)
+    if not agrees:
+        failed = [item for item in found if not item.agrees]
+        raise VerificationError(
+            f"{_count(sum(item.n_differences for item in failed), 'difference')} in "
+            f"{len(failed)} of {_count(len(found), 'run')}",
+            where=", ".join(item.run for item in failed),
+            hint="They are listed above; do not use these runs before you know why they differ.",
+        )
+
+
+def _verify(runs: list[Path], cards: Path | None, *, with_proofs: bool) -> list[Verification]:
+    from eval.benchmarks import find_benchmark, list_benchmarks
+    from eval.card_verifier import LabelProver, verify_results
+    from eval.harness.folder_verifier import verify_folder
+    from eval.run_files import find_result_files
+
+    prover = LabelProver() if with_proofs else None
+    found: list[Verification] = []
+    for run in runs:
+        if any((run / benchmark.manifest_file).is_file() for benchmark in list_benchmarks()):
+            found.append(verify_folder(run, find_benchmark(run)))
+        else:
+            found += [verify_results(path, cards, prover) for path in find_result_files([run])]
+    return found
+
+
+def _list_files(run: Path) -> list[Path]:
+    """Lists the files of a run, which the report must not overwrite."""
+    from kg.base.provenance import manifest_path
+
+    if run.is_dir():
+        return [path for path in run.iterdir() if path.is_file()]
+    return [run, manifest_path(run)]
+
+
+def _print_verification(found: Verification) -> None:
+    checked = ", ".join(f"{number:,} {what}" for what, number in found.checked.items())
+    verdict = "agrees" if found.agrees else _count(found.n_differences, "difference")
+    print_text(f"{found.run} ({found.benchmark}): {verdict}; checked {checked}")
+    for reason in found.skipped:
+        print_text(f"  not checked: {reason}")
+    for difference in found.differences[:MAX_PRINTED]:
+        print_text(f"  {_describe_difference(difference)}")
+    if found.n_differences > MAX_PRINTED:
+        print_text(f"  … and {found.n_differences - MAX_PRINTED:,} more (--json lists them)")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _describe_difference(difference: Difference) -> str:
+    line = "" if difference.line is None else f":{difference.line}"
+    row = f"{difference.row}: " if difference.row else ""
+    expected, found = _shorten(difference.expected), _shorten(difference.found)
+    text = f"{difference.file}{line}: {row}{difference.field} is {found}, should be {expected}"
+    return to_one_line(text)
+
+
+def _shorten(value: Any) -> str:
+    from kg.base.files import to_json_bytes
+
+    text = value if isinstance(value, str) else to_json_bytes(value).decode()
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,258 @@
+"""Tests that verifying a run folder finds every change to its files, for all benchmarks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from benchmark_runs import COMMANDS, run_benchmark
+from stage_calls import check_error_line, run_epoche
+
+from eval.benchmarks import find_benchmark
+from eval.harness.folder_verifier import verify_folder
+from eval.harness.reply import REPLIES, VOTES
+from eval.harness.verification import ABSENT, Difference, Verification, iter_differences
+
+DIFFERS = 39
+"""Exit code of ``epoche verify`` if anything differs."""
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an unchanged run of all items, in no shard and without a limit."""
+    folder = tmp_path_factory.mktemp(request.param) / "run"
+    done = run_epoche(*COMMANDS[request.param], "--out", folder)
+    assert done.code == 0, done.err
+    return folder
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the run that a test may change; paths relative to the folder stay valid."""
+    copy = whole.with_name(tmp_path.name)
+    shutil.copytree(whole, copy)
+    return copy
+
+
+def verify(folder: Path) -> Verification:
+    return verify_folder(folder, find_benchmark(folder))
+
+
+def find_one(folder: Path, file: str) -> Difference:
+    """Returns the only difference in a file."""
+    (found,) = [item for item in verify(folder).differences if Path(item.file).name == file]
+    return found
+
+
+def change_line(path: Path, number: int, change: Callable[[Any], object]) -> None:
+    """Changes the object in a line, numbered from 1."""
+    lines = path.read_bytes().splitlines()
+    row = json.loads(lines[number - 1])
+    change(row)
+    lines[number - 1] = json.dumps(row, ensure_ascii=False).encode()
+    path.write_bytes(b"\n".join(lines) + b"\n")
+
+
+def remove_line(path: Path, number: int) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    del lines[number - 1]
+    path.write_bytes(b"".join(lines))
+
+
+def find_leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Returns the paths of all booleans and numbers in a JSON value."""
+    if isinstance(value, dict):
+        return [leaf for key in value for leaf in find_leaves(value[key], (*path, key))]
+    if isinstance(value, list):
+        return [leaf for i, child in enumerate(value) for leaf in find_leaves(child, (*path, i))]
+    return [path] if isinstance(value, bool | int | float) else []
+
+
+def test_an_unchanged_run_agrees(whole: Path) -> None:
+    found = verify(whole)
+    assert found.agrees, found.differences
+    n_rows = len((whole / find_benchmark(whole).rows_file).read_bytes().splitlines())
+    assert found.checked["rows"] == found.checked["replies"] == n_rows > 0
+    assert not found.skipped
+    done = run_epoche("verify", whole)
+    assert (done.code, "agrees" in done.out) == (0, True)
+
+
+def test_a_shard_with_a_limit_agrees(whole: Path, tmp_path: Path) -> None:
+    name = find_benchmark(whole).name
+    assert run_benchmark(name, tmp_path / "run", "--limit", 4, "--shard", "2/2").code == 0
+    assert verify(tmp_path / "run").agrees
+
+
+def test_each_flipped_number_of_a_row_is_found(run: Path) -> None:
+    path = run / find_benchmark(run).rows_file
+    row = json.loads(path.read_bytes().splitlines()[1])
+    leaves = [leaf for leaf in find_leaves(row) if leaf != ("repeat",)]
+    assert leaves
+    original = path.read_bytes()
+    for leaf in leaves[:40]:
+
+        def flip(row: Any, leaf: tuple[Any, ...] = leaf) -> None:
+            for key in leaf[:-1]:
+                row = row[key]
+            value = row[leaf[-1]]
+            row[leaf[-1]] = not value if isinstance(value, bool) else value + 1
+
+        change_line(path, 2, flip)
+        found = verify(run).differences
+        assert [(item.file, item.line) for item in found] == [(str(path), 2)], leaf
+        assert found[0].field.startswith(str(leaf[0]))
+        path.write_bytes(original)
+
+
+def test_a_changed_reply_is_found_in_its_row(run: Path) -> None:
+    lines = (run / REPLIES).read_bytes().splitlines()
+    values = [json.loads(line).get("value") for line in lines]
+    other = next(value for value in values if value != values[0])
+    change_line(run / REPLIES, 1, lambda reply: reply.update(value=other))
+    rows = run / find_benchmark(run).rows_file
+    found = verify(run).differences
+    assert found
+    assert {item.line for item in found if item.file == str(rows)} == {1}
+
+
+def test_a_reply_that_cannot_be_scored_is_found(run: Path) -> None:
+    change_line(run / REPLIES, 1, lambda reply: reply.update(status="ok", value=[[7]], parts={}))
+    assert not verify(run).agrees
+
+
+def test_removed_and_doubled_lines_are_found(run: Path) -> None:
+    rows = run / find_benchmark(run).rows_file
+    original = rows.read_bytes()
+    remove_line(rows, 2)
+    found = find_one(run, rows.name)
+    assert (found.field, found.found) == ("row", ABSENT)
+    rows.write_bytes(original + original.splitlines(keepends=True)[0])
+    assert "second row, after line 1" in str(find_one(run, rows.name).found)
+    lines = original.splitlines(keepends=True)
+    rows.write_bytes(b"".join([lines[1], lines[0], *lines[2:]]))
+    assert find_one(run, rows.name).field == "order"
+    rows.write_bytes(original + b"{}\n")
+    assert find_one(run, rows.name).line == len(lines) + 1
+    rows.write_bytes(original)
+    replies = run / REPLIES
+    saved = replies.read_bytes()
+    remove_line(replies, 2)
+    assert find_one(run, REPLIES).found == ABSENT
+    replies.write_bytes(saved + saved.splitlines(keepends=True)[0])
+    assert "second reply, after line 1" in str(find_one(run, REPLIES).found)
+    replies.write_bytes(saved)
+    change_line(replies, 1, lambda reply: reply.update(id="nobody"))
+    assert {"reply"} == {
+        item.field for item in verify(run).differences if Path(item.file).name == REPLIES
+    }
+
+
+def test_changed_votes_are_found(run: Path) -> None:
+    votes = run / VOTES
+    if not votes.exists():
+        pytest.skip("this benchmark has no judges in a run without a model")
+    saved = votes.read_bytes()
+    votes.write_bytes(saved + saved.splitlines(keepends=True)[0])
+    assert "second vote" in str(find_one(run, VOTES).found)
+    votes.write_bytes(saved)
+    lines = [json.loads(line) for line in saved.splitlines()]
+    number = next(number for number, vote in enumerate(lines, start=1) if not vote.get("anchor"))
+    remove_line(votes, number)
+    rows = find_benchmark(run).rows_file
+    assert rows in {Path(item.file).name for item in verify(run).differences}
+
+
+def test_changed_counts_are_found(run: Path) -> None:
+    benchmark = find_benchmark(run)
+    path = run / benchmark.manifest_file
+    manifest = json.loads(path.read_bytes())
+    name = max(manifest["counts"], key=lambda key: manifest["counts"][key])
+    manifest["counts"][name] += 1
+    path.write_text(json.dumps(manifest))
+    found = find_one(run, path.name)
+    assert found.field == f"counts.{name}"
+    assert (found.found, found.expected) == (
+        manifest["counts"][name],
+        manifest["counts"][name] - 1,
+    )
+
+
+def test_another_data_set_is_found(run: Path) -> None:
+    benchmark = find_benchmark(run)
+    path = run / benchmark.manifest_file
+    manifest = json.loads(path.read_bytes())
+    if benchmark.item_files:
+        items = run / benchmark.item_files[0]
+    else:
+        items = run / "other.jsonl"
+        manifest["dataset"] = items.name
+        path.write_text(json.dumps(manifest))
+        read = benchmark.read_items(run, read_manifest_of_shipped(run))
+        items.write_bytes(b"\n".join(msgspec.json.encode(item) for item in read) + b"\n")
+        assert verify(run).agrees
+    text = next(key for key in ("question", "text") if key in json.loads(first_line(items)))
+    change_line(items, 1, lambda item: item.update({text: item[text] + " Really?"}))
+    assert "dataset_sha256" in {item.field for item in verify(run).differences}
+    lines = items.read_bytes().splitlines(keepends=True)
+    items.write_bytes(b"".join(lines[1:]))
+    found = {item.field for item in verify(run).differences}
+    assert {"sample_count", "reply"} <= found
+
+
+def read_manifest_of_shipped(run: Path) -> Any:
+    """Returns the manifest of the run, with the shipped data set."""
+    benchmark = find_benchmark(run)
+    content = json.loads((run / benchmark.manifest_file).read_bytes())
+    return msgspec.convert({**content, "dataset": "shipped"}, benchmark.manifest_type)
+
+
+def first_line(path: Path) -> bytes:
+    return path.read_bytes().splitlines()[0]
+
+
+def test_a_changed_answer_key_is_found_in_the_row(run: Path) -> None:
+    changes: dict[str, Callable[[Any], object]] = {
+        "extraction": lambda sample: sample["expected_output"].update(aktenzeichen="0"),
+        "skn": lambda sample: sample.update(answerable=not sample["answerable"]),
+    }
+    benchmark = find_benchmark(run)
+    if benchmark.name not in changes:
+        pytest.skip("its rows do not depend on the answer key, which may be corrected later")
+    change_line(run / benchmark.item_files[0], 1, changes[benchmark.name])
+    lines = {item.line for item in verify(run).differences if "rows" in item.file}
+    assert 1 in lines
+
+
+def test_the_command_lists_and_writes_the_differences(run: Path, tmp_path: Path) -> None:
+    rows = run / find_benchmark(run).rows_file
+    lines = rows.read_bytes().splitlines(keepends=True)
+    rows.write_bytes(b"".join(lines[2:]))
+    out = tmp_path / "verification.json"
+    done = run_epoche("verify", run, "--out", out)
+    assert "2 differences in 1 of 1 run " in check_error_line(done, DIFFERS)
+    assert "row is (absent), should be a row" in done.out
+    report = json.loads(out.read_bytes())
+    assert not report["agrees"]
+    assert report["runs"][0]["n_differences"] == 2
+    assert json.loads(run_epoche("verify", run, "--json").out) == report
+    refused = run_epoche("verify", run, "--out", rows)
+    assert "would overwrite" in check_error_line(refused, 15)
+
+
+def test_values_of_other_types_differ() -> None:
+    expected = {"a": [1, {"b": 1}], "c": True, "d": "x", "same": None}
+    found = {"a": [1.0, {"b": 2}], "c": 1, "e": "x", "same": None}
+    assert sorted(iter_differences(expected, found), key=str) == [
+        ("a[0]", 1, 1.0),
+        ("a[1].b", 1, 2),
+        ("c", True, 1),
+        ("d", "x", ABSENT),
+        ("e", ABSENT, "x"),
+    ]
+    assert list(iter_differences([1], [1, 2], "list")) == [("list", [1], [1, 2])]
