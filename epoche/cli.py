@@ -28,6 +28,7 @@ from eval.merge_runs import main as merge
 from eval.metrics_abstention import main as metrics
 from eval.power_analysis import main as power
 from eval.ranking.measure_retrieval import main as measure_retrieval
+from eval.redaction import hide_secrets
 from eval.run_epistemic_tests import main as evaluate
 from eval.skn.commands.format_skn import main as format_skn
 from eval.skn.commands.parse_skn import main as parse_skn
@@ -36,12 +37,13 @@ from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
 from eval.verify_runs import main as verify
 from kg.analyze_query import analyze_command
-from kg.base.console import print_json, wrap_command
+from kg.base.console import enable_tracebacks, print_json, wrap_command
 from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
 from reporting.compare_extraction import main as compare_extraction
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
+from reporting.judge_skn import main as judge_skn
 from reporting.plot_graph import main as plot_graph
 from reporting.report_extraction import main as report_extraction
 from reporting.run_extraction import main as run_extraction
@@ -95,14 +97,19 @@ def _print_version(is_requested: bool) -> None:
 
 @app.callback()
 def _read_global_options(
-    version: Annotated[
+    _version: Annotated[
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Print the tracebacks of errors, also of your own systems."),
+    ] = False,
 ) -> None:
     """Reads the flags that belong to no subcommand."""
+    enable_tracebacks(hide_secrets if debug else None)
 
 
 _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
@@ -143,6 +150,7 @@ for _name, _main, _short_help in _RETRIEVAL_STAGES:
     retrieval_app.command(_name, short_help=_short_help)(wrap_command(_main))
 _SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_skn, "Compare JSON and SKN: search, extract, answer, judge."),
+    ("judge", judge_skn, "Judge a finished run with other judges."),
     ("parse", parse_skn, "Convert an SKN file to typed JSON."),
     ("format", format_skn, "Format SKN or typed JSON, or convert one to the other."),
     ("validate", validate_skn, "List the errors in SKN files."),

@@ -19,9 +19,10 @@ import msgspec
 from cards.card import Card, CardView
 from eval.model.calls import current_calls
 from eval.redaction import hide_secrets
-from eval.registry import AnySystem
+from eval.replies.parser import read_reply
 from eval.result import PREDS, Answer, Pred, Result, Usage, round_cost
-from eval.system import ClaimOracle
+from eval.system import AnySystem, ClaimOracle
+from kg.base.console import print_traceback
 from kg.base.errors import EXIT_TERMINATED, EpocheError, ModelAccessError
 
 MAX_ERROR_CHARS = 500
@@ -129,6 +130,7 @@ class _CardRequest:
             raise error
         if isinstance(error, SystemExit) and error.code == EXIT_TERMINATED:
             raise error  # SIGTERM stops the run; any other exit code comes from the system.
+        print_traceback(error)
         seconds = time.perf_counter() - self._started
         return self._build_row(Answer(pred="ERROR", error=describe_error(error)), "", seconds)
 
@@ -174,12 +176,7 @@ def read_answer(reply: object) -> tuple[Answer, str]:
         system's own note and says which invalid values were replaced.
     """
     if isinstance(reply, str):
-        text_pred = _PRED_OF_TEXT.get(reply.strip().strip("\"'.!").upper())
-        if text_pred is None:
-            return Answer(
-                pred="INVALID", raw=make_storable(reply)
-            ), "the reply is not YES, NO or UNKNOWN"
-        return Answer(pred=text_pred, raw=make_storable(reply)), ""
+        return _read_text(reply)
     if not isinstance(reply, Answer):
         type_name = type(reply).__name__
         if inspect.iscoroutine(reply):
@@ -201,13 +198,27 @@ def read_answer(reply: object) -> tuple[Answer, str]:
     return (
         Answer(
             pred=pred,
-            confidence=_check_confidence(reply.confidence, notes),
+            confidence=check_confidence(reply.confidence, notes),
             raw=make_storable(_to_text(reply.raw)),
             usage=_check_usage(reply.usage, notes),
             error=error,
         ),
         "; ".join(notes),
     )
+
+
+def _read_text(text: str) -> tuple[Answer, str]:
+    """Reads a reply in words, as the replies of models are read; see ``docs/replies.md``."""
+    raw = make_storable(text)
+    pred = _PRED_OF_TEXT.get(text.strip().strip("\"'.!").upper())
+    if pred is not None:
+        return Answer(pred=pred, raw=raw), ""
+    parsed = read_reply(text)
+    # Broken JSON is not searched for an answer word.
+    is_broken_json = text.lstrip().startswith("{") and not parsed.reason.startswith("JSON")
+    if parsed.pred == "INVALID" or is_broken_json:
+        return Answer(pred="INVALID", raw=raw), f"not YES, NO or UNKNOWN: {parsed.reason}"
+    return Answer(pred=parsed.pred, raw=raw), f"read as text ({parsed.reason})"
 
 
 def describe_error(error: BaseException) -> str:
@@ -226,7 +237,13 @@ def describe_failure(error: BaseException) -> str:
     return describe_error(without_location)
 
 
-def _check_confidence(value: object, notes: list[str]) -> float | None:
+def check_confidence(value: object, notes: list[str]) -> float | None:
+    """Returns a probability, or None with a note that says why it is none.
+
+    Args:
+        value: what a system or a file gives as its confidence.
+        notes: the note is appended here.
+    """
     if value is None:
         return None
     if isinstance(value, Real) and not isinstance(value, bool):

@@ -18,8 +18,8 @@ from eval.answers import ask_system, ask_system_async, is_async
 from eval.card_file import CardFile
 from eval.harness.row_layout import RowLayout
 from eval.harness.workers import AnsweredRow
-from eval.registry import AnySystem
 from eval.result import PREDS, Result, Usage, result_from_json, result_to_json
+from eval.system import AnySystem
 from kg.base.errors import RecordError
 from kg.base.files import to_json_bytes
 

@@ -35,6 +35,8 @@ _SECRET_PATTERNS = (
     ),
     re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"),
 )
+_FOLDER_NAMES = frozenset({"PWD", "OLDPWD"})
+"""Variables in which a shell keeps its current and its last folder, not passwords."""
 _MIN_SECRET_LENGTH = 6
 """Shorter values of variables with secret names ("1", "none") occur in ordinary text."""
 
@@ -58,7 +60,7 @@ def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str
     values = {
         value
         for name, value in variables.items()
-        if len(value) >= _MIN_SECRET_LENGTH and is_secret_name(name)
+        if len(value) >= _MIN_SECRET_LENGTH and is_secret_name(name) and name not in _FOLDER_NAMES
     }
     # Longest first: if one secret contains another, the rest of the longer must not stay visible.
     for value in sorted(values, key=lambda value: (-len(value), value)):

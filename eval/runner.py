@@ -17,10 +17,10 @@ from eval.harness.base_run import RunFlags
 from eval.harness.file_run import FileRunDescription, run_in_file
 from eval.harness.row_layout import ALL_ITEMS, Shard
 from eval.harness.session import RunLimits
+from eval.harness.system import find_close_functions
 from eval.manifest import COMMAND, FIXED_FIELDS, RunManifest, library_versions, utc_now
-from eval.registry import AnySystem
 from eval.result import PREDS
-from eval.system import ClaimOracle
+from eval.system import AnySystem, ClaimOracle
 from eval.system_description import collect_observed, collect_params, find_hash, find_model
 from kg.base.files import check_output
 from kg.base.provenance import make_relative_name, manifest_path
@@ -136,9 +136,7 @@ def run(
             error_outcome=ERROR_OUTCOME,
             has_async=any(map(is_async, systems)),
             observed=lambda: collect_observed(systems, names),
-            on_close=[
-                close for system in systems if callable(close := getattr(system, "aclose", None))
-            ],
+            on_close=find_close_functions(systems),
         )
         flags = RunFlags(
             out=out, resume=resume, overwrite=overwrite, retry_errors=retry_errors, limits=limits

@@ -1,15 +1,12 @@
-"""Defines the two protocols of systems under test, and the options that a factory receives."""
+"""Defines the two protocols of systems that answer cards."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import msgspec
-
 from cards.card import CardView
-from eval.model.options import ClientOptions
+from eval.harness.system_options import SystemOptions as SystemOptions
 from eval.result import Answer
 from kg.claims import Claim
 
@@ -49,14 +46,4 @@ class ClaimOracle(Protocol):
         ...
 
 
-class SystemOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that the command line passes to a system's factory."""
-
-    domain: str | None = None
-    graph: tuple[Path, ...] = ()
-    shapes: tuple[Path, ...] = ()
-    seed: int = 12345
-    settings: dict[str, str] = {}
-    """``--set key=value`` pairs: the documented settings that decide the system's answers."""
-    client: ClientOptions = ClientOptions()
-    """The options for calling models; systems with a model pass them to ``ModelClient.open``."""
+AnySystem = System | ClaimOracle

@@ -10,40 +10,56 @@ import msgspec
 
 from eval.answers import describe_error
 from eval.redaction import hide_secret_values
-from eval.registry import AnySystem
-from kg.base.errors import SystemNotFoundError
+from kg.base.errors import EpocheError, SystemNotFoundError
 
 
-def collect_params(systems: Sequence[AnySystem], names: list[str]) -> dict[str, Any]:
+def collect_params(systems: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns the systems' ``params()`` as JSON values, with secrets hidden.
 
     For one system, its parameters are returned; for several systems, name → parameters.
 
     Raises:
-        SystemNotFoundError: ``params()`` is not a dict, or not JSON. The error also stands for
-            systems that exist and cannot be used.
+        SystemNotFoundError: as ``read_params``.
     """
-    params_by_name: dict[str, Any] = {}
-    for system, name in zip(systems, names, strict=True):
-        try:
-            # Encoding and decoding gives the same values as reading them from a manifest, for
-            # instance lists instead of tuples.
-            params = msgspec.json.decode(msgspec.json.encode(system.params()))
-        except (TypeError, ValueError) as error:
-            raise SystemNotFoundError(
-                f"params() of system {name} is not JSON: {error}",
-                where=type(system).__name__,
-                hint="Return texts, numbers, lists and dicts.",
-            ) from error
-        if not isinstance(params, dict):
-            raise SystemNotFoundError(
-                f"params() of system {name} is not a dict", where=type(system).__name__
-            )
-        params_by_name[name] = hide_secret_values(params)
+    params_by_name = {
+        name: read_params(system, name) for system, name in zip(systems, names, strict=True)
+    }
     return params_by_name if len(names) > 1 else params_by_name[names[0]]
 
 
-def find_hash(systems: Sequence[AnySystem], part: str) -> str | None:
+def read_params(system: Any, name: str) -> dict[str, Any]:
+    """Returns ``params()`` of one system as JSON values, with secrets hidden.
+
+    Raises:
+        SystemNotFoundError: ``params()`` fails, or returns no dict, or no JSON. The error also
+            stands for systems that exist and cannot be used.
+    """
+    where = type(system).__name__
+    try:
+        given = system.params()
+    except EpocheError:
+        raise
+    except Exception as error:  # third-party code
+        raise SystemNotFoundError(
+            f"params() of system {name} failed: {describe_error(error)}", where=where
+        ) from error
+    try:
+        # Encoding and decoding gives the same values as reading them from a manifest, for
+        # instance lists instead of tuples.
+        params = msgspec.json.decode(msgspec.json.encode(given))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SystemNotFoundError(
+            f"params() of system {name} is not JSON: {error}",
+            where=where,
+            hint="Return texts, numbers, lists and dicts.",
+        ) from error
+    if not isinstance(params, dict):
+        raise SystemNotFoundError(f"params() of system {name} is not a dict", where=where)
+    hidden: dict[str, Any] = hide_secret_values(params)
+    return hidden
+
+
+def find_hash(systems: Sequence[Any], part: str) -> str | None:
     """Returns the first SHA-256 of a graph, or of shapes, that a system declares.
 
     Args:
@@ -61,7 +77,7 @@ def find_hash(systems: Sequence[AnySystem], part: str) -> str | None:
     return None
 
 
-def find_model(systems: Sequence[AnySystem]) -> str | None:
+def find_model(systems: Sequence[Any]) -> str | None:
     """Returns the first model that a system or its client declares."""
     for system in systems:
         for holder in (system, getattr(system, "client", None)):
@@ -70,7 +86,7 @@ def find_model(systems: Sequence[AnySystem]) -> str | None:
     return None
 
 
-def collect_observed(systems: Sequence[AnySystem], names: Sequence[str]) -> dict[str, Any]:
+def collect_observed(systems: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns what the systems or their model clients observed during the run, by system name."""
     observed_by_name: dict[str, Any] = {}
     for system, name in zip(systems, names, strict=True):

@@ -33,6 +33,8 @@ def main(
         bool,
         typer.Option("--offline", help="Extract by rules instead of models, as a baseline."),
     ] = False,
+    system: options.SystemSpecs = None,
+    set_values: options.SystemSettings = None,
     dataset: Annotated[
         str | None, typer.Option(help="`shipped`, a file, a folder, or owner/name on the hub.")
     ] = None,
@@ -97,10 +99,11 @@ def main(
         typer.Option("--report/--no-report", help="Write the report.", show_default=False),
     ] = None,
 ) -> None:
-    """Extracts data from texts with models, scores it, and writes a report.
+    """Extracts data from texts with models or your own systems, scores it, and writes a report.
 
     The same command resumes an interrupted run.
     """
+    from eval.extraction.baseline import BASELINE
     from eval.extraction.config_reader import apply_flags, read_config
     from eval.extraction.outputs import write_outputs
     from eval.extraction.run_extraction import run
@@ -111,6 +114,7 @@ def main(
         make_folder_name,
     )
     from eval.harness.row_layout import Shard
+    from eval.settings import parse_settings
     from kg.base.errors import SettingError
 
     flags: dict[str, Any] = {
@@ -141,13 +145,22 @@ def main(
             where="--offline, --model, --models",
             hint="Drop --offline, or the models.",
         )
-    used_models = () if offline else list_models(settings, named)
-    folder = out or Path(settings.output.results_dir) / make_folder_name(used_models)
+    if set_values and not system:
+        raise SettingError(
+            "--set is for systems named with --system",
+            where="--set",
+            hint="Settings of models are in the configuration.",
+        )
+    systems = (*((BASELINE,) if offline else ()), *(system or ()))
+    used_models = () if systems and not named else list_models(settings, named)
+    folder = out or Path(settings.output.results_dir) / make_folder_name((*used_models, *systems))
     done = run(
         RunOptions(
             config=settings,
             out=folder,
             models=used_models,
+            systems=systems,
+            settings=parse_settings(set_values or ()),
             client=build_client_options(
                 settings, folder, cache=cache, no_cache=no_cache, prices=prices
             ),

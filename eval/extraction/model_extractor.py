@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from eval.model.caller import UNREADABLE_FINISH_REASON
 from eval.model.calls import current_calls
 from eval.result import Usage
 from kg.base.errors import ModelCallError
+from kg.base.files import to_json_bytes
 from kg.words.plain_text import clean_text
 
 _MAX_FORMS = 1000
@@ -44,7 +45,7 @@ class ModelExtractor:
         self._prompts = prompts
         self._streamed = stream
         self._repair = repair
-        self._forms: dict[int, tuple[Mapping[str, Any], SchemaForm]] = {}
+        self._forms: dict[bytes, SchemaForm] = {}
 
     def params(self) -> dict[str, Any]:
         """Returns everything that decides the extractions, without secrets, for the manifest."""
@@ -103,13 +104,13 @@ class ModelExtractor:
         )
 
     def _get_form(self, schema: dict[str, Any]) -> SchemaForm:
-        cached = self._forms.get(id(schema))
-        if cached is None or cached[0] is not schema:
+        key = to_json_bytes(schema)
+        form = self._forms.get(key)
+        if form is None:
             if len(self._forms) >= _MAX_FORMS:
                 self._forms.clear()
-            # Stored with the schema, so that it is not freed and its id not reused.
-            cached = self._forms[id(schema)] = (schema, SchemaForm(schema))
-        return cached[1]
+            form = self._forms[key] = SchemaForm(schema)
+        return form
 
 
 def _describe_problem(problem: str, completion: Completion) -> str:

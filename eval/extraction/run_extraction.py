@@ -14,7 +14,7 @@ from eval.extraction.samples.loader import SHIPPED, LoadedSamples, load_samples
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.system_set import SystemSet, open_systems
-from eval.extraction.view import ExtractionView
+from eval.extraction.view import ExtractionView, copy_view
 from eval.harness.base_run import RunResult
 from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.outputs import require_owned_folder
@@ -74,7 +74,7 @@ def _describe_run(
         title=", ".join(team.names),
         items=loaded.samples,
         systems=team.extractors,
-        view=lambda sample: ExtractionView(sample.text, sample.schema),
+        view=lambda sample: copy_view(ExtractionView(sample.text, sample.schema)),
         manifest=_build_manifest(options, loaded, team),
         before_asking=write_samples,
         observed=team.observed,
@@ -104,9 +104,9 @@ def _build_manifest(
         shard=options.shard.to_field(),
         repeats=options.repeats,
         systems=team.names,
-        offline=options.offline,
+        offline=team.offline,
         extractors=team.params(),
-        prompts={} if options.offline else {"system": prompts.system, "user": prompts.user},
+        prompts={} if not options.models else {"system": prompts.system, "user": prompts.user},
         matching=config.metrics.field_matching,
         seed=data.random_seed,
         measuring=options.report_settings,

@@ -35,7 +35,10 @@ class RunOptions:
     Attributes:
         config: the configuration, with flags applied.
         out: folder of the run.
-        models: names of the models, as in ``list_models``; empty for the rule baseline.
+        models: names of the models, as in ``list_models``.
+        systems: further systems, as in ``eval.harness.system_registry``; the rule baseline is asked
+            if there are neither models nor systems.
+        settings: ``--set key=value`` pairs for these systems.
         client: how models are called; its ``model`` is ignored.
         limit: ask only the first ``limit`` samples.
         shard: the part of the items that is asked.
@@ -48,6 +51,8 @@ class RunOptions:
     config: Config
     out: Path
     models: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
     client: ClientOptions = field(default_factory=ClientOptions)
     limit: int | None = None
     shard: Shard = ALL_ITEMS
@@ -55,11 +60,6 @@ class RunOptions:
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False
-
-    @property
-    def offline(self) -> bool:
-        """Whether no model is called."""
-        return not self.models
 
     @property
     def limits(self) -> RunLimits:
@@ -154,7 +154,7 @@ def list_models(config: Config, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def make_folder_name(models: tuple[str, ...]) -> str:
-    """Returns the name of a run's folder, which depends on its models only."""
+    """Returns the name of a run's folder, which depends on its models and systems only."""
     from kg.base.files import sha256_bytes
 
     safe_names = [

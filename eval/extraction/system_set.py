@@ -1,19 +1,24 @@
-"""Opens the systems of a run: models, or the rule baseline."""
+"""Opens the systems of a run: models, systems of others, or the rule baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from eval.extraction.baseline import BASELINE
 from eval.extraction.model_extractor import ModelExtractor
 from eval.extraction.prompt_builder import PromptBuilder
 from eval.extraction.run_options import RunOptions
 from eval.harness.folder_run import close_clients
-from eval.harness.resume import round_trip_json
-from eval.harness.system import System
+from eval.harness.system import System, find_close_functions
+from eval.harness.system_options import SystemOptions
+from eval.harness.system_registry import SystemRegistry
+from eval.settings import Settings
+from eval.system_description import collect_observed, read_params
+from kg.base.errors import SystemNotFoundError
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -27,11 +32,13 @@ class SystemSet:
         extractors: the systems, in the order of the rows of a sample.
         warmup_clients: options of the models to call once before the first question.
         on_close: functions to await at the end of the run.
+        sources: name → what ``--system`` names, for systems of others.
     """
 
     extractors: tuple[System, ...]
     warmup_clients: tuple[ClientOptions, ...] = ()
     on_close: tuple[Callable[[], Awaitable[object]], ...] = ()
+    sources: Mapping[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,29 +50,77 @@ class SystemSet:
         if self.on_close:
             close_clients(self.on_close)
 
+    @property
+    def offline(self) -> bool:
+        """Whether only rules are asked; systems of others may call a model."""
+        return all(system.name == BASELINE for system in self.extractors) and not self.sources
+
     def params(self) -> dict[str, Any]:
-        """Returns the parameters of each system, as they are read back from a manifest."""
-        return {system.name: round_trip_json(system.params()) for system in self.extractors}
+        """Returns the parameters of each system, as they are read back from a manifest.
+
+        Raises:
+            SystemNotFoundError: as ``read_params``.
+        """
+        return {
+            system.name: {**self.sources.get(system.name, {}), **read_params(system, system.name)}
+            for system in self.extractors
+        }
 
     def observed(self) -> dict[str, Any]:
         """Returns what was observed of the models, by system."""
-        return {
-            system.name: system.client.observed()
-            for system in self.extractors
-            if isinstance(system, ModelExtractor)
-        }
+        return collect_observed(self.extractors, self.names)
 
 
 def open_systems(options: RunOptions) -> SystemSet:
-    """Opens the systems that the options name.
+    """Opens the systems that the options name: first models, then others.
 
     Raises:
+        SystemNotFoundError: a system cannot be made, or two share a name.
         EpocheError: as ``ModelClient.open``.
     """
-    if options.offline:
-        from eval.extraction.baseline.extractor import Baseline
+    systems: list[System] = []
+    sources: dict[str, dict[str, str]] = {}
+    # Systems of others are made first: they may be refused, and nothing has to be closed then.
+    for spec in options.systems or (() if options.models else (BASELINE,)):
+        made = EXTRACTORS.make_systems(
+            spec,
+            SystemOptions(
+                seed=options.config.dataset.random_seed,
+                settings=options.settings,
+                client=options.client,
+            ),
+        )
+        systems += made
+        if spec != BASELINE:
+            sources |= {system.name: {"system": spec} for system in made}
+    models = _open_models(options) if options.models else SystemSet(extractors=())
+    extractors = (*models.extractors, *systems)
+    names = [system.name for system in extractors]
+    if len(set(names)) < len(names):
+        models.close()
+        raise SystemNotFoundError(
+            "two systems share a name", where=", ".join(names), hint="Rename one of them."
+        )
+    return replace(
+        models,
+        extractors=extractors,
+        sources=sources,
+        on_close=(*models.on_close, *find_close_functions(systems)),
+    )
 
-        return SystemSet(extractors=(Baseline(),))
+
+def _make_baseline(options: SystemOptions) -> System:
+    """Fills the schema by rules."""
+    from eval.extraction.baseline.extractor import Baseline
+
+    Settings(options.settings, BASELINE).refuse_unknown()
+    return Baseline()
+
+
+EXTRACTORS: Final = SystemRegistry(load_built_in=lambda _name: {BASELINE: _make_baseline})
+
+
+def _open_models(options: RunOptions) -> SystemSet:
     from eval.llm import ModelClient
     from eval.model.prices import find_price
 

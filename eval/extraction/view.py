@@ -20,6 +20,14 @@ class ExtractionView(msgspec.Struct, frozen=True):
     """The JSON Schema of the extraction."""
 
 
+_decode_view = msgspec.json.Decoder(ExtractionView).decode
+
+
+def copy_view(view: ExtractionView) -> ExtractionView:
+    """Returns a copy, so that an extractor can neither change a sample nor find it by identity."""
+    return _decode_view(msgspec.json.encode(view))
+
+
 def read_extraction(returned: object) -> Reply:
     """Converts what an extractor returned to a reply.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -32,3 +33,9 @@ class System(Protocol):
 def is_async(system: System) -> bool:
     """Returns whether a system's answer must be awaited."""
     return inspect.iscoroutinefunction(system.answer)
+
+
+def find_close_functions(systems: Iterable[Any]) -> tuple[Callable[[], Awaitable[object]], ...]:
+    """Returns the ``aclose`` of the systems that have one."""
+    found = (getattr(system, "aclose", None) for system in systems)
+    return tuple(close for close in found if callable(close))

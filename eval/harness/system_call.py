@@ -16,6 +16,7 @@ from eval.answers import describe_failure, is_stray_cancellation
 from eval.harness.reply import Reply
 from eval.model.calls import current_calls
 from eval.result import round_cost
+from kg.base.console import print_traceback
 from kg.base.errors import EXIT_TERMINATED, ModelAccessError, WriteError
 
 FATAL_ERRORS: Final = (ModelAccessError, WriteError)
@@ -90,6 +91,7 @@ def _finish_reply(returned: object, read_reply: ReplyReader) -> Reply:
 def _make_error_reply(error: BaseException) -> Reply:
     if isinstance(error, SystemExit) and error.code == EXIT_TERMINATED:
         raise error  # SIGTERM stops the run; any other exit code comes from the system.
+    print_traceback(error)
     log = current_calls()
     return Reply(
         status="error",

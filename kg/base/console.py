@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -64,6 +65,27 @@ def _silence_stdout() -> None:
 def print_warning(text: str) -> None:
     """Prints a one-line warning on standard error."""
     print(f"warning: {to_one_line(text)}", file=sys.stderr, flush=True)
+
+
+_hide_secrets: Callable[[str], str] | None = None
+"""Removes secrets from tracebacks; None if tracebacks are not printed."""
+
+
+def enable_tracebacks(hide_secrets: Callable[[str], str] | None) -> None:
+    """Lets errors print their tracebacks too; ``epoche --debug`` calls this.
+
+    Args:
+        hide_secrets: removes secrets from a traceback; None to print no tracebacks.
+    """
+    global _hide_secrets
+    _hide_secrets = hide_secrets
+
+
+def print_traceback(error: BaseException) -> None:
+    """Prints the traceback of an error on standard error, if ``enable_tracebacks`` was called."""
+    if _hide_secrets is not None:
+        text = _hide_secrets("".join(traceback.format_exception(error)))
+        print(clean_for_terminal(text), end="", file=sys.stderr, flush=True)
 
 
 def track_progress(items: Iterable[Item], *, what: str, total: int | None = None) -> Iterator[Item]:
@@ -161,6 +183,7 @@ def wrap_command(action: Callable[..., Any]) -> Callable[..., NoReturn]:
             action(*args, **kwargs)
             sys.stdout.flush()
         except EpocheError as error:
+            print_traceback(error)
             print(f"error: {error.format_line()}", file=sys.stderr)
             raise SystemExit(error.exit_code) from None
         except KeyboardInterrupt:

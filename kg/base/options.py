@@ -137,6 +137,38 @@ PriceFile: TypeAlias = Annotated[
     typer.Option("--prices", help="JSON file of prices that override the built-in ones."),
 ]
 
+# Systems under test.
+
+SystemSpecs: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--system",
+        metavar="SPEC",
+        help="Your own system, as mypkg.mod:Class, mypkg.mod:function or "
+        "callable:mypkg.mod:function; repeatable.",
+    ),
+]
+SystemSettings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the system; repeatable."),
+]
+PredictionFiles: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--predictions",
+        metavar="NAME=FILE",
+        help="Name of a system and its predictions (JSONL, JSON or CSV); repeatable.",
+    ),
+]
+FieldMap: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=THEIRS[,…]",
+        help="The files' own names of fields, for example id=question_id,value=answer.",
+    ),
+]
+
 # Execution of a run.
 
 Concurrency: TypeAlias = Annotated[

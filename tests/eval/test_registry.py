@@ -11,6 +11,7 @@ import pytest
 
 from cards.card import CardView
 from eval import registry
+from eval.harness import system_registry
 from eval.registry import make_systems, register, system_names
 from eval.system import SystemOptions
 from kg.base.errors import SettingError, SystemNotFoundError
@@ -100,9 +101,11 @@ def test_invalid_systems_are_refused(user_module: str, attribute: str, message: 
         list_system_names(f"{user_module}:{attribute}")
 
 
-def test_error_in_a_user_factory_is_kept(user_module: str) -> None:
-    with pytest.raises(ZeroDivisionError, match="own bug"):
+def test_error_in_a_user_factory_is_named_with_its_cause(user_module: str) -> None:
+    message = r"breaks cannot make the system: ZeroDivisionError: the user's own bug \[adapter_"
+    with pytest.raises(SystemNotFoundError, match=message) as caught:
         list_system_names(f"{user_module}:breaks")
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def test_factory_calling_exit_is_named(user_module: str) -> None:
@@ -165,11 +168,11 @@ class ForeignSystem:
 
 def test_entry_points_of_other_packages_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     foreign_entry = EntryPoint(
-        "foreign", "foreign_package:ForeignSystem", registry.ENTRY_POINT_GROUP
+        "foreign", "foreign_package:ForeignSystem", system_registry.ENTRY_POINT_GROUP
     )
-    broken_entry = EntryPoint("broken", "no_such_package:X", registry.ENTRY_POINT_GROUP)
+    broken_entry = EntryPoint("broken", "no_such_package:X", system_registry.ENTRY_POINT_GROUP)
     monkeypatch.setitem(sys.modules, "foreign_package", sys.modules[__name__])
-    monkeypatch.setattr(registry, "_list_entry_points", lambda: [broken_entry, foreign_entry])
+    monkeypatch.setattr(system_registry, "list_entry_points", lambda: [broken_entry, foreign_entry])
     descriptions = system_names()
     assert descriptions["foreign"] == "A system of another package."
     assert "cannot be imported" in descriptions["broken"]

@@ -13,9 +13,9 @@ import pytest
 
 from cards.card import CardView, hash_card_set, read_cards
 from eval.manifest import read_manifest
-from eval.registry import AnySystem
 from eval.result import Answer, read_results
 from eval.runner import Run, run
+from eval.system import AnySystem
 from kg.base.errors import (
     EXIT_TERMINATED,
     CardSetMismatchError,

@@ -23,11 +23,11 @@ class ClosedBook:
     name = "raw"
 
     def __init__(self, client: ModelClient) -> None:
-        self._client = client
+        self.client = client
 
     def params(self) -> dict[str, Any]:
         """Returns the settings of prompt and model."""
-        return {"prompt": CLOSED_BOOK_PROMPT.params(), **self._client.params()}
+        return {"prompt": CLOSED_BOOK_PROMPT.params(), **self.client.params()}
 
     async def answer(self, question: str) -> Trail:
         """Answers in one round; a blank answer that is not marked as an abstention is unusable.
@@ -36,7 +36,7 @@ class ClosedBook:
             ModelAccessError: no call can succeed.
             ModelCallError: this call failed for good.
         """
-        reply = await self._client.ask(
+        reply = await self.client.ask(
             CLOSED_BOOK_PROMPT.build_messages(question=question), ClosedReply
         )
         raw, problem = record_reply(reply)

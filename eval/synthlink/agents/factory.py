@@ -1,4 +1,4 @@
-"""Opens an agent by its name, or a custom one given as ``module:Class``.
+"""Opens an agent by its name, or somebody else's.
 
 | name | how the agent answers |
 |---|---|
@@ -10,16 +10,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from eval.harness.system_registry import SystemRegistry
+from eval.settings import Settings
 from eval.synthlink.agents.trail import MAX_ROUNDS, Agent
-from kg.base.errors import SettingError, SystemNotFoundError
+from eval.system_description import collect_observed, find_model
+from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
+    from eval.llm import ModelClient
     from eval.model.options import ClientOptions
     from eval.synthlink.agents.library import Library
 
@@ -39,12 +43,16 @@ class AgentOptions:
         client: which model is called, and how.
         rounds: maximum number of rounds, from 1 to ``MAX_ROUNDS``.
         max_tokens: maximum number of tokens of a model's reply; None for the default.
+        seed: the run's seed.
+        settings: ``--set key=value`` pairs.
     """
 
     library: Library | None
     client: ClientOptions
     rounds: int = MAX_ROUNDS
     max_tokens: int | None = None
+    seed: int = 12345
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,32 +81,29 @@ def open_agent(name: str, options: AgentOptions) -> OpenedAgent:
     """Opens an agent.
 
     Args:
-        name: one of ``SYSTEMS``, or the ``module:Class`` or ``module:function`` that makes the
-            agent; it is called with ``options`` if it takes an argument.
+        name: one of ``SYSTEMS``, or another system as ``eval.harness.system_registry`` describes.
         options: the options that the agent is built from.
 
     Raises:
-        SystemNotFoundError: the name is unknown, cannot be imported, or does not give an agent.
+        SystemNotFoundError: the name is unknown, cannot be imported, or does not give one agent.
         EpocheError: a model cannot be used, or the agent rejects the options.
     """
-    if ":" in name:
-        return _open_custom_agent(name, options)
-    if name in MODEL_SYSTEMS:
-        return _open_model_agent(name, options)
-    if name == "graph_walk":
-        from eval.synthlink.agents.graph_walk import GraphWalk
-
-        walk = GraphWalk(_require_library(name, options), rounds=options.rounds)
-        return OpenedAgent(agent=walk, name=walk.name)
-    if name == "extractive":
-        from eval.synthlink.agents.extractive import Extractive
-
-        extractive = Extractive(_require_library(name, options), rounds=options.rounds)
-        return OpenedAgent(agent=extractive, name=extractive.name)
-    raise SystemNotFoundError(
-        f"there is no agent {name!r}",
-        where=f"--system {name}",
-        hint=f"Agents are {', '.join(SYSTEMS)}; for your own, give --system mypkg.mod:Class.",
+    agent = AGENTS.make_system(name, options)
+    is_model_agent = name in MODEL_SYSTEMS
+    # With a cache of replies there may be no server to call, so nothing is warmed up.
+    cache = options.client.cache
+    needs_warmup = is_model_agent and not (cache is not None and cache.exists())
+    close = agent.client.aclose if is_model_agent else getattr(agent, "aclose", None)
+    return OpenedAgent(
+        agent=agent,
+        name=agent.name,
+        model=find_model([agent]),
+        # The warm-up must not use the cache: a cached reply would not load the model.
+        warmup_clients=(msgspec.structs.replace(options.client, cache=None),)
+        if needs_warmup
+        else (),
+        observed=lambda: collect_observed([agent], ["agent"]).get("agent", {}),
+        on_close=(close,) if callable(close) else (),
     )
 
 
@@ -108,55 +113,56 @@ def _require_library(name: str, options: AgentOptions) -> Library:
     return options.library
 
 
-def _open_model_agent(name: str, options: AgentOptions) -> OpenedAgent:
+def _open_client(name: str, options: AgentOptions) -> ModelClient:
     from eval.synthlink.agents.model_replies import MAX_TOKENS, open_client
 
-    # With a cache of replies there may be no server to call, so nothing is warmed up.
-    cache = options.client.cache
-    has_cache = cache is not None and cache.exists()
-    tokens = MAX_TOKENS if options.max_tokens is None else options.max_tokens
-    client = open_client(options.client, tokens)
-    agent: Agent
-    if name == "raw":
-        from eval.synthlink.agents.closed_book import ClosedBook
-
-        agent = ClosedBook(client)
-    else:
-        from eval.synthlink.agents.model_agent import ModelAgent
-
-        agent = ModelAgent(client, _require_library(name, options), rounds=options.rounds)
-    return OpenedAgent(
-        agent=agent,
-        name=name,
-        model=client.model,
-        # The warm-up must not use the cache: a cached reply would not load the model.
-        warmup_clients=() if has_cache else (msgspec.structs.replace(options.client, cache=None),),
-        observed=client.observed,
-        on_close=(client.aclose,),
+    _refuse_settings(name, options)
+    return open_client(
+        options.client, MAX_TOKENS if options.max_tokens is None else options.max_tokens
     )
 
 
-def _open_custom_agent(name: str, options: AgentOptions) -> OpenedAgent:
-    from eval.registry import call_factory, import_factory
-    from eval.system_description import collect_observed, find_model
+def _make_graph_walk(options: AgentOptions) -> Agent:
+    """Answers from licensed paths of the graph only; no model, no network."""
+    from eval.synthlink.agents.graph_walk import GraphWalk
 
-    agent: Any = call_factory(import_factory(name), options)
-    agent_name = getattr(agent, "name", None)
-    required = ("answer(question)", "params()", "name")
-    problem = ""
-    if not (callable(getattr(agent, "answer", None)) and callable(getattr(agent, "params", None))):
-        problem = f"--system does not name an agent: an agent has {', '.join(required)}"
-    elif not isinstance(agent_name, str) or not agent_name.strip():
-        problem = "the agent's name is not a non-empty string"
-    if problem:
-        raise SystemNotFoundError(
-            problem, where=f"{name}: {type(agent).__name__}", hint="See docs/synthlink.md."
-        )
-    close = getattr(agent, "aclose", None)
-    return OpenedAgent(
-        agent=agent,
-        name=str(agent_name),
-        model=find_model([agent]),
-        observed=lambda: collect_observed([agent], ["agent"]).get("agent", {}),
-        on_close=(close,) if callable(close) else (),
-    )
+    _refuse_settings("graph_walk", options)
+    return GraphWalk(_require_library("graph_walk", options), rounds=options.rounds)
+
+
+def _make_extractive(options: AgentOptions) -> Agent:
+    """Answers with the best sentences it found; no model, no network."""
+    from eval.synthlink.agents.extractive import Extractive
+
+    _refuse_settings("extractive", options)
+    return Extractive(_require_library("extractive", options), rounds=options.rounds)
+
+
+def _make_model_agent(options: AgentOptions) -> Agent:
+    """Lets a model search, read, take notes and answer."""
+    from eval.synthlink.agents.model_agent import ModelAgent
+
+    library = _require_library("agent", options)
+    return ModelAgent(_open_client("agent", options), library, rounds=options.rounds)
+
+
+def _make_closed_book(options: AgentOptions) -> Agent:
+    """Lets a model answer from memory."""
+    from eval.synthlink.agents.closed_book import ClosedBook
+
+    return ClosedBook(_open_client("raw", options))
+
+
+def _refuse_settings(name: str, options: AgentOptions) -> None:
+    Settings(options.settings, name).refuse_unknown()
+
+
+_FACTORIES: Final[dict[str, Callable[[AgentOptions], Agent]]] = {
+    "graph_walk": _make_graph_walk,
+    "extractive": _make_extractive,
+    "agent": _make_model_agent,
+    "raw": _make_closed_book,
+}
+AGENTS: Final = SystemRegistry(
+    noun="agent", answer="answer(question)", load_built_in=lambda _name: _FACTORIES
+)

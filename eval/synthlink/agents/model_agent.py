@@ -46,7 +46,7 @@ class ModelAgent:
     name = "agent"
 
     def __init__(self, client: ModelClient, library: Library, *, rounds: int = MAX_ROUNDS) -> None:
-        self._client = client
+        self.client = client
         self._library = library
         self._rounds = rounds
 
@@ -59,7 +59,7 @@ class ModelAgent:
             "longest_passage": MAX_PASSAGE_LENGTH,
             "longest_link": MAX_LINK_LENGTH,
             "longest_query": MAX_QUERY_LENGTH,
-            **self._client.params(),
+            **self.client.params(),
         }
 
     async def answer(self, question: str) -> Trail:
@@ -109,7 +109,7 @@ class ModelAgent:
             passages=[_render_passage(hit) for hit in notebook.passages],
             rounds_left=str(rounds_left),
         )
-        return await self._client.ask(messages, AgentReply)
+        return await self.client.ask(messages, AgentReply)
 
 
 class _Notebook:

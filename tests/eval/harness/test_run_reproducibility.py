@@ -18,10 +18,10 @@ from cards.card import Card, CardView, write_cards
 from eval.harness.row_layout import Shard
 from eval.harness.session import RunLimits
 from eval.manifest import read_manifest, write_manifest
-from eval.registry import AnySystem
 from eval.result import Answer
 from eval.runner import run
 from eval.shard_merger import merge_shards
+from eval.system import AnySystem
 from kg.base.provenance import manifest_path
 from kg.claims import Claim
 
