@@ -73,6 +73,7 @@ def main(
         int | None, typer.Option(min=1, help="Use only the first N questions.")
     ] = None,
     shard: options.ShardName = "1/1",
+    repeat: options.Repeats = 1,
     model: options.ModelName = None,
     max_tokens: Annotated[
         int | None,
@@ -180,6 +181,7 @@ def main(
             max_tokens=max_tokens,
             limit=limit,
             shard=Shard.from_text(shard),
+            repeats=repeat,
             seed=seed,
             resume=resume,
             overwrite=overwrite,

@@ -49,7 +49,7 @@ class Benchmark(Generic[Item, Row, Manifest]):
         rows_file: name of the file of rows.
         manifest_file: name of the manifest's file.
         item_files: names of files with one line per item that was asked.
-        output_files: names of the files derived from the rows.
+        output_files: names or patterns of the files derived from the rows.
         write_outputs: writes the files derived from the rows, given the folder.
         hash_dataset: computes ``dataset_sha256`` of the manifest again, given folder and manifest.
             It returns None if only a part of the data set is at hand; the function is None if the

@@ -25,12 +25,17 @@ _REPORT_PATTERNS: Final = (
 def delete_outputs(folder: Path, names: Iterable[str]) -> None:
     """Deletes output files from a folder; files that do not exist are skipped.
 
+    Args:
+        folder: the folder.
+        names: names of files, or patterns with a ``*``.
+
     Raises:
         WriteError: a file cannot be deleted.
     """
     for name in names:
         with convert_write_errors(folder / name):
-            (folder / name).unlink(missing_ok=True)
+            for path in sorted(folder.glob(name)) if "*" in name else [folder / name]:
+                path.unlink(missing_ok=True)
 
 
 def delete_outputs_and_report(folder: Path, names: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Finds the model that wrote a file of predictions, from the manifest in the same folder."""
+"""Finds out which run wrote a file of predictions, from the manifest in the same folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eval.synthlink.agents.factory import MODEL_SYSTEMS, SYSTEMS
-from eval.synthlink.run_files import PREDICTIONS, RUN_MANIFEST
-from eval.synthlink.run_manifest import read_run_manifest_file
+from eval.synthlink.run_files import (
+    PREDICTIONS,
+    RUN_MANIFEST,
+    is_predictions_name,
+    name_predictions,
+)
+from eval.synthlink.run_manifest import RunManifest, read_run_manifest_file
 
 
 class AnswerSource(NamedTuple):
@@ -37,8 +42,29 @@ def find_source(predictions: Path) -> AnswerSource:
     Raises:
         RecordError: the manifest in the same folder is not that of a run.
     """
-    path = predictions.parent / RUN_MANIFEST
-    if predictions.name != PREDICTIONS or not path.is_file():
+    manifest = _read_manifest(predictions)
+    if manifest is None or predictions.name not in map(name_predictions, range(manifest.repeats)):
         return AnswerSource()
-    manifest = read_run_manifest_file(path)
     return get_system_source(manifest.system, manifest.model)
+
+
+def list_repeat_files(predictions: Path) -> list[Path]:
+    """Returns the predictions of the further repeats of a run, given those of its first.
+
+    Returns:
+        The paths, whether or not the files exist; none for predictions that no run of ours wrote.
+
+    Raises:
+        RecordError: the manifest in the same folder is not that of a run.
+    """
+    manifest = _read_manifest(predictions)
+    if manifest is None or predictions.name != PREDICTIONS:
+        return []
+    return [predictions.parent / name_predictions(n) for n in range(1, manifest.repeats)]
+
+
+def _read_manifest(predictions: Path) -> RunManifest | None:
+    path = predictions.parent / RUN_MANIFEST
+    if not is_predictions_name(predictions.name) or not path.is_file():
+        return None
+    return read_run_manifest_file(path)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from eval.manifest import library_versions
+from eval.synthlink.answer_source import list_repeat_files
 from eval.synthlink.catalog import SHIPPED_CATALOG, Catalog, read_catalog
 from eval.synthlink.comparison import compare_reports
 from eval.synthlink.manifest import ComparedFile, SynthLinkManifest
 from eval.synthlink.outputs import AnswerView, ComparedScores, ScoredPredictions
 from eval.synthlink.predictions import Predictions, read_predictions
 from eval.synthlink.record import SynthLinkReport
+from eval.synthlink.repeats import average_report, list_repeat_notes, score_repeats
 from eval.synthlink.score_options import NO_RESOURCE, ScoreOptions
 from eval.synthlink.scores import score_predictions
 from kg.base.console import StageCallback
@@ -67,6 +69,8 @@ def score_files(
 ) -> ScoringResult:
     """Scores a file of predictions, and the files it is compared with, with the same settings.
 
+    If a run with repeats wrote the predictions, all repeats are scored.
+
     Args:
         options: the files to score, and the settings.
         watch: called with the progress of each stage.
@@ -79,9 +83,10 @@ def score_files(
             predictions.
         DomainError, EpocheError: the domain cannot be opened.
     """
+    repeat_files = list_repeat_files(options.predictions)
     files = [options.predictions, *options.compare]
     names = _name_files(files)
-    for file in files:
+    for file in (*files, *repeat_files):
         require_file(file, "predictions file")
     references = read_references(options)
     catalog = references.catalog
@@ -101,15 +106,26 @@ def score_files(
     )
     predictions = read_predictions(options.predictions, catalog.ids)
     report = score_with_options(predictions)
+    repeats = None
+    if repeat_files:
+        others = [score_with_options(read_predictions(path, catalog.ids)) for path in repeat_files]
+        repeats = score_repeats([report, *others])
+        notes = (*list_repeat_notes(repeats), *report.notes)
+        report = msgspec.structs.replace(report, notes=notes)
     other_reports = {
         name: score_with_options(read_predictions(file, catalog.ids))
         for name, file in zip(names[1:], options.compare, strict=True)
     }
     hashes = dict(zip(names, map(sha256_file, files), strict=True))
-    differences = compare_reports({names[0]: report, **other_reports}) if other_reports else ()
+    differences = (
+        compare_reports({names[0]: average_report(report, repeats), **other_reports})
+        if other_reports
+        else ()
+    )
     scored = ScoredPredictions(
         name=names[0],
         report=report,
+        repeats=repeats,
         comparisons=tuple(
             ComparedScores(
                 name=name,
@@ -122,7 +138,7 @@ def score_files(
             for name, other_report in other_reports.items()
         ),
     )
-    manifest = _build_manifest(options, references, report, hashes, judged)
+    manifest = _build_manifest(options, references, report, hashes, repeat_files, judged)
     return ScoringResult(scored, tuple(_build_views(catalog, predictions, report)), manifest)
 
 
@@ -198,6 +214,7 @@ def _build_manifest(
     references: References,
     report: SynthLinkReport,
     hashes: dict[str, str],
+    repeat_files: Sequence[Path],
     judged: Judgement | None,
 ) -> SynthLinkManifest:
     catalog, knowledge, pages = references
@@ -221,6 +238,16 @@ def _build_manifest(
         "seed": options.seed,
         "v": report.version,
     }
+    repeats = [
+        ComparedFile(
+            name=file.name,
+            file=make_relative_name(file, options.output_dir),
+            sha256=sha256_file(file),
+        )
+        for file in repeat_files
+    ]
+    if repeats:
+        signature_parts["repeats"] = len(repeats) + 1
     judge = None if judged is None else judged.to_manifest()
     if judge is not None:
         # A model need not repeat its verdicts, so the signature includes a hash of them too.
@@ -231,6 +258,7 @@ def _build_manifest(
     return SynthLinkManifest(
         predictions=make_relative_name(options.predictions, options.output_dir),
         predictions_sha256=hashes[main_name],
+        repeats=tuple(repeats),
         compared=tuple(
             ComparedFile(
                 name=name, file=make_relative_name(file, options.output_dir), sha256=hashes[name]

@@ -20,7 +20,7 @@ MANIFEST_KIND: Final = "synthlink"
 
 
 class ComparedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Another file of predictions."""
+    """Another file of predictions: a further repeat, or one to compare with."""
 
     name: str
     """Name of the file, as in the scores."""
@@ -37,6 +37,8 @@ class SynthLinkManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the file relative to the manifest's folder, with forward slashes."""
     predictions_sha256: str
     """SHA-256 of the file."""
+    repeats: tuple[ComparedFile, ...] = ()
+    """The predictions of the further repeats of the same run, in order."""
     compared: tuple[ComparedFile, ...] = ()
     catalog: str
     """``shipped``, or the path relative to the manifest's folder."""

@@ -19,14 +19,15 @@ from eval.metrics.measurement import (
     SystemPair,
 )
 from eval.metrics.run_set import list_systems, name_systems, require_distinct_folders
-from eval.stats.bootstrap import ClusterResamples
-from eval.stats.estimates import Estimate
+from eval.stats.bootstrap import ClusterResamples, resample_blocks
+from eval.stats.estimates import Estimate, compute_ratios, estimate_column
 from eval.synthlink.comparison import ALL_GROUP, compare_pairs, list_shared_modes
 from eval.synthlink.manifest import SynthLinkManifest, read_manifest
 from eval.synthlink.mean_scores import estimate_means
 from eval.synthlink.metrics import METRICS, MetricName, Mode
-from eval.synthlink.outputs import read_scores
-from eval.synthlink.record import SynthLinkReport
+from eval.synthlink.outputs import ScoredPredictions, read_scores
+from eval.synthlink.record import UNUSABLE_STATUSES, SynthLinkReport
+from eval.synthlink.repeats import average_report
 from eval.synthlink.run_files import PREDICTIONS, RUN_MANIFEST
 from eval.synthlink.run_manifest import read_run_manifest_file
 from kg.base.errors import CardSetMismatchError
@@ -34,30 +35,33 @@ from kg.base.files import sha256_file
 from kg.base.proportions import wilson_interval
 
 _NOUN: Final = "question"
-_UNUSABLE: Final = ("missing", "refused")
-"""Statuses of questions whose answer is missing or cannot be read."""
 
 
 class SynthLinkMeasurement(Measurement):
     """Measures the scores of SynthLink runs.
 
     Args:
-        reports: name of a system → its scores; all with the same questions and settings.
+        scores: name of a system → its scores; all with the same questions and settings. With
+            repeats, the value of a question is its mean over the repeats.
         runs: what is measured.
         plan: how questions are resampled.
     """
 
     def __init__(
-        self, reports: Mapping[str, SynthLinkReport], runs: MeasuredRuns, plan: ResamplingPlan
+        self, scores: Mapping[str, ScoredPredictions], runs: MeasuredRuns, plan: ResamplingPlan
     ) -> None:
         super().__init__(runs, plan)
+        self._scores = scores
         self._reports = {
             name: msgspec.structs.replace(
-                report, resamples=plan.resamples, seed=plan.seed, confidence=plan.confidence
+                average_report(scored.report, scored.repeats),
+                resamples=plan.resamples,
+                seed=plan.seed,
+                confidence=plan.confidence,
             )
-            for name, report in reports.items()
+            for name, scored in scores.items()
         }
-        self._metrics = _list_metrics(list_shared_modes(reports))
+        self._metrics = _list_metrics(list_shared_modes(self._reports))
 
     def estimates(self, system: str) -> Mapping[str, Estimate]:
         """See ``Measurement``."""
@@ -75,7 +79,7 @@ class SynthLinkMeasurement(Measurement):
         }
         return {
             **{name: means[mode][metric] for name, (mode, metric) in self._metrics.items()},
-            FAILURE_METRIC: _estimate_failures(report, self.plan.confidence),
+            FAILURE_METRIC: _estimate_failures(self._scores[system], resamples, self.plan),
         }
 
     def compare(
@@ -124,7 +128,8 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SynthLinkMeas
         [_name_system(folder, scored.name)] for folder, scored in zip(folders, scores, strict=True)
     ]
     systems = list_systems(name_systems(folders, own_names))
-    reports = {system.name: scored.report for system, scored in zip(systems, scores, strict=True)}
+    scores_by_name = {system.name: scored for system, scored in zip(systems, scores, strict=True)}
+    reports = {name: scored.report for name, scored in scores_by_name.items()}
     metrics = _list_metrics(list_shared_modes(reports))
     first = manifests[0]
     runs = MeasuredRuns(
@@ -145,7 +150,7 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SynthLinkMeas
         },
         notes=tuple(_list_notes(reports, manifests)),
     )
-    return SynthLinkMeasurement(reports, runs, plan)
+    return SynthLinkMeasurement(scores_by_name, runs, plan)
 
 
 def _list_metrics(modes: Sequence[Mode]) -> dict[str, tuple[Mode, MetricName]]:
@@ -159,17 +164,19 @@ def _list_metrics(modes: Sequence[Mode]) -> dict[str, tuple[Mode, MetricName]]:
 
 def _read_checked_manifest(folder: Path) -> SynthLinkManifest:
     manifest = read_manifest(folder)
-    predictions = folder / PREDICTIONS
-    if (
-        manifest.predictions == PREDICTIONS
-        and predictions.is_file()
-        and sha256_file(predictions) != manifest.predictions_sha256
-    ):
-        raise CardSetMismatchError(
-            "the scores are of other predictions",
-            where=str(predictions),
-            hint="Score them again with `epoche synthlink score`.",
-        )
+    hashes = {
+        manifest.predictions: manifest.predictions_sha256,
+        **{repeat.file: repeat.sha256 for repeat in manifest.repeats},
+    }
+    for name, sha256 in hashes.items():
+        path = folder / name
+        is_own = manifest.predictions == PREDICTIONS
+        if is_own and path.is_file() and sha256_file(path) != sha256:
+            raise CardSetMismatchError(
+                "the scores are of other predictions",
+                where=str(path),
+                hint="Score them again with `epoche synthlink score`.",
+            )
     return manifest
 
 
@@ -180,21 +187,33 @@ def _name_system(folder: Path, file_name: str) -> str:
     return Path(file_name).stem
 
 
-def _estimate_failures(report: SynthLinkReport, confidence: float) -> Estimate:
-    """Estimates the share of questions whose answer is missing or cannot be read."""
-    questions = next(iter(report.modes.values())).questions
-    count = sum(row.status in _UNUSABLE for row in questions)
-    low, high = wilson_interval(count, len(questions), confidence)
-    return Estimate(
-        value=count / len(questions),
-        low=low,
-        high=high,
-        method="wilson",
-        n=len(questions),
-        numerator=count,
-        denominator=len(questions),
+def _estimate_failures(
+    scored: ScoredPredictions, resamples: ClusterResamples, plan: ResamplingPlan
+) -> Estimate:
+    """Estimates the share of answers, over all repeats, that are missing or cannot be read."""
+    report, repeats = scored.report, scored.repeats
+    n, n_repeats = report.n_questions, 1 if repeats is None else repeats.n_repeats
+    if repeats is None:
+        questions = next(iter(report.modes.values())).questions
+        counts = [int(row.status in UNUSABLE_STATUSES) for row in questions]
+    else:
+        counts = [row.n_unusable for row in next(iter(repeats.modes.values())).questions]
+    total = sum(counts)
+    estimate = Estimate(
+        value=total / (n * n_repeats),
+        n=n,
+        numerator=total,
+        denominator=n * n_repeats,
         higher_is_better=False,
     )
+    if repeats is None:
+        low, high = wilson_interval(total, n, plan.confidence)
+        return msgspec.structs.replace(estimate, low=low, high=high, method="wilson")
+    # The repeats of a question are not independent, so whole questions are resampled.
+    block = np.column_stack([np.array(counts, dtype=np.float64), np.full(n, float(n_repeats))])
+    (data,) = resample_blocks([block], resamples)
+    ratios = compute_ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    return estimate_column(ratios, 0, estimate, plan.confidence)
 
 
 def _list_notes(

@@ -10,7 +10,7 @@ import msgspec
 from eval.synthlink.metrics import AnswerStatus, Mode
 from eval.synthlink.predictions import Iteration
 from eval.synthlink.question import Source
-from eval.synthlink.record import GroupScores, QuestionComparison, SynthLinkReport
+from eval.synthlink.record import GroupScores, QuestionComparison, RepeatScores, SynthLinkReport
 from eval.synthlink.tables import CATEGORY_SCORES_CSV, OVERALL_TEXT, SCORES_CSV, SCORES_JSON
 from kg.base.errors import RecordError
 from kg.base.files import iter_decoded_lines, require_file
@@ -52,6 +52,9 @@ class ScoredPredictions(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Name of the file, as in ``ComparedScores``."""
     report: SynthLinkReport
+    """Of a run with repeats, the scores of the first repeat."""
+    repeats: RepeatScores | None = None
+    """The scores of all repeats; null without repeats. Comparisons use their means."""
     comparisons: tuple[ComparedScores, ...] = ()
 
 

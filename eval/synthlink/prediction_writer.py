@@ -12,21 +12,23 @@ from pathlib import Path
 from eval.synthlink.agents.trail import CitedPage, Trail
 from eval.synthlink.predictions import Iteration, Prediction
 from eval.synthlink.row import SynthLinkRow, read_rows
-from eval.synthlink.run_files import PREDICTIONS, ROWS
+from eval.synthlink.run_files import ROWS, RUN_MANIFEST, name_predictions
+from eval.synthlink.run_manifest import read_run_manifest_file
 from kg.base.files import to_json_bytes, write_bytes_atomic
 
 
-def write_predictions(folder: Path) -> Path:
-    """Writes the predictions of a finished run, and returns the path of the file.
+def write_predictions(folder: Path) -> None:
+    """Writes the predictions of a finished run: one file for each repeat.
 
     Raises:
         RecordError: the rows are damaged.
         WriteError: they cannot be written.
     """
-    path = folder / PREDICTIONS
-    records = list(iter_predictions(read_rows(folder / ROWS)))
-    write_bytes_atomic(path, to_json_bytes(records, indent=2) + b"\n")
-    return path
+    rows = list(read_rows(folder / ROWS))
+    for repeat in range(read_run_manifest_file(folder / RUN_MANIFEST).repeats):
+        records = list(iter_predictions(row for row in rows if row.repeat == repeat))
+        path = folder / name_predictions(repeat)
+        write_bytes_atomic(path, to_json_bytes(records, indent=2) + b"\n")
 
 
 def iter_predictions(rows: Iterable[SynthLinkRow]) -> Iterator[Prediction]:

@@ -11,14 +11,17 @@ from typing import Final
 import msgspec
 
 from eval.metrics.comparison import Comparison
-from eval.stats.estimates import IntervalMethod
+from eval.stats.estimates import Estimate, IntervalMethod
 from eval.stats.paired_tests import ALPHA
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.metrics import MetricName, Mode, QuestionScore
+from eval.synthlink.metrics import AnswerStatus, MetricName, Mode, QuestionScore
 from eval.synthlink.predictions import RefusedRow
 from eval.synthlink.verdicts.record import JudgeReport
 
 SCHEMA: Final = "epoche.synthlink/1"
+
+UNUSABLE_STATUSES: Final[tuple[AnswerStatus, ...]] = ("missing", "refused")
+"""Statuses of questions whose answer is missing or cannot be read."""
 
 
 class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +37,19 @@ class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
     """Number of questions for which the metric is undefined."""
     why: str = ""
     """Why ``value`` is null."""
+
+    @classmethod
+    def from_estimate(cls, estimate: Estimate) -> MeanScore:
+        """Returns the mean that was estimated."""
+        return cls(
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            method=estimate.method,
+            n=estimate.n,
+            nulls=estimate.missing,
+            why=estimate.why,
+        )
 
 
 class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +114,39 @@ class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
     modes: dict[Mode, ModeScores]
     refused: tuple[RefusedRow, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class QuestionRepeats(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers of all repeats to one question."""
+
+    question_id: str
+    category: str
+    n_unusable: int
+    """Number of repeats without a usable answer; they count as 0."""
+    means: dict[MetricName, float | None]
+    """Mean of each metric over the repeats where it is defined."""
+    spread: dict[MetricName, float | None]
+    """Standard deviation of each metric between the repeats; null for less than two values."""
+
+
+class ModeRepeats(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of all repeats in one mode."""
+
+    means: dict[MetricName, MeanScore]
+    """Means over questions of the questions' means, with intervals over questions."""
+    by_repeat: dict[MetricName, tuple[float | None, ...]]
+    """The mean over questions in each repeat."""
+    spread: dict[MetricName, float | None]
+    """Standard deviation of ``by_repeat``: how far the system's own variation moves a score."""
+    questions: tuple[QuestionRepeats, ...]
+    """In the order of the catalogue."""
+
+
+class RepeatScores(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of a run that asked every question several times."""
+
+    n_repeats: int
+    modes: dict[Mode, ModeRepeats]
 
 
 class QuestionComparison(Comparison, frozen=True, kw_only=True):

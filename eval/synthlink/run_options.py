@@ -37,6 +37,7 @@ class RunOptions:
         max_tokens: maximum tokens of a model's reply; None for the default.
         limit: ask only the first ``limit`` questions.
         shard: the part of the items that is asked.
+        repeats: number of times each question is asked.
         seed: seed of the order of questions.
         resume: resume a run in the folder; otherwise a folder with rows is refused.
         overwrite: delete a run in the folder first.

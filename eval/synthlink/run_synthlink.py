@@ -31,6 +31,7 @@ from eval.synthlink.run_manifest import (
     hash_questions,
 )
 from eval.synthlink.run_options import RunOptions
+from eval.synthlink.trail_reader import copy_question_text
 from eval.system_description import collect_params
 from kg.base.errors import WriteError
 from kg.base.files import check_output, sha256_file
@@ -149,7 +150,7 @@ def _describe_run(
         title=opened.name,
         items=questions,
         systems=[opened.agent],
-        view=lambda question: question.question,
+        view=copy_question_text,
         manifest=manifest,
         observed=opened.observed,
         warmup_clients=opened.warmup_clients,

@@ -301,15 +301,7 @@ def _score_group(
     means: dict[MetricName, MeanScore] = {}
     answered_means: dict[MetricName, float | None] = {}
     for metric, estimate in estimate_means(rows, in_group, mode, resamples, confidence).items():
-        means[metric] = MeanScore(
-            value=estimate.value,
-            low=estimate.low,
-            high=estimate.high,
-            method=estimate.method,
-            n=estimate.n,
-            nulls=estimate.missing,
-            why=estimate.why,
-        )
+        means[metric] = MeanScore.from_estimate(estimate)
         values = collect_metric_values(rows, metric)
         answered_values = values[is_answered & ~np.isnan(values)]
         answered_means[metric] = (

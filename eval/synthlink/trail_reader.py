@@ -1,4 +1,4 @@
-"""Reads what an agent returned, and builds the row of its reply.
+"""Builds what an agent sees of a question, reads what it returned, and builds the row of its reply.
 
 An agent is third-party code that may return anything. None of this counts as an abstention.
 """
@@ -23,6 +23,15 @@ MAX_TRAIL_BYTES: Final = 8 * 1024 * 1024
 """Maximum size of a trail as JSON, so that a runaway agent cannot fill the disk."""
 
 
+def copy_question_text(question: Question) -> str:
+    """Returns what an agent sees: the text of the question and nothing else.
+
+    It is a copy, so that not even the object's identity leads back to the question and its answer.
+    """
+    text: str = msgspec.json.decode(msgspec.json.encode(question.question))
+    return text
+
+
 def read_trail(returned: object) -> Reply:
     """Converts what an agent returned to a reply; it raises nothing."""
     trail, note = check_reply(returned)
@@ -37,9 +46,12 @@ def read_trail(returned: object) -> Reply:
 
 
 def score_reply(
-    question: Question, reply: Reply, _vote: Vote | None, _manifest: RunManifest
+    question: Question,
+    reply: Reply,
+    _vote: Vote | None = None,
+    _manifest: RunManifest | None = None,
 ) -> SynthLinkRow:
-    """Builds the row of a reply."""
+    """Builds the row of a reply; it depends on neither votes nor settings."""
     trail = None if reply.value is None else msgspec.convert(reply.value, Trail)
     outcome: Outcome = "ERROR"
     if reply.status == "invalid":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eval.synthlink.answer_source import list_repeat_files
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.file_scorer import References, read_references
@@ -50,7 +51,8 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
             where="--judge-model, --mode literal",
             hint="Drop one of the two options.",
         )
-    files = (options.predictions, *options.compare)
+    repeats = list_repeat_files(options.predictions)
+    files = (options.predictions, *repeats, *options.compare)
     for file in files:
         require_file(file, "predictions file")
     check_output(

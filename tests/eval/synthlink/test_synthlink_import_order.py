@@ -11,10 +11,11 @@ IMPORT_ORDER = (
     *("metrics", "corrected", "literal_scores", "verdicts"),
     *("mean_scores", "record", "scores", "comparison", "score_options", "tables", "outputs"),
     *("manifest",),
-    *("file_scorer", "agents", "row", "run_files", "run_manifest", "answer_source", "run_options"),
+    *("agents", "row", "run_files", "run_manifest", "answer_source", "repeats", "file_scorer"),
+    "run_options",
     *(
         "library_factory",
-        "agent_call",
+        "trail_reader",
         "prediction_writer",
         "measurement",
         "benchmark",

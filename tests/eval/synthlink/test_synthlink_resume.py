@@ -1,4 +1,4 @@
-"""Runs that are interrupted, out of disk space, started twice or stopped by a limit lose no row."""
+"""Tests that runs with a model that fails, costs too much or is killed lose no reply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,10 @@ from forked_commands import Forker
 from servers import behaviours
 from servers.behaviours import Behaviour, ChatRequest
 from servers.scripted_server import ScriptedServer
-from stage_calls import check_error_line, command_line, limit_file_size, run_epoche, run_process
+from stage_calls import check_error_line, run_epoche
 from synthlink_run_parts import (
     check_finished,
     load_predictions,
-    make_run_command,
     make_scripted_model,
     online_command,
     question_id,
@@ -32,176 +30,17 @@ from synthlink_run_parts import (
     write_inputs,
 )
 
+from eval.harness.reply import REPLIES
+
 QUESTION_COUNT = 6
-LARGE_QUESTION_COUNT = 40
-SLOW_AGENT = "own_agents:Slow"
 
 
-@pytest.fixture(scope="module")
-def large_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with a finished run that takes long enough to be interrupted."""
-    folder = write_inputs(tmp_path_factory.mktemp("large"), LARGE_QUESTION_COUNT)
-    result = run_process(command_line(*make_slow_run_command(folder)), folder)
-    assert result.code == 0, result.err
-    return folder
-
-
-def make_slow_run_command(workspace: Path, *options: object) -> list[object]:
-    run_options = ("--concurrency", 2, "--no-score")
-    return make_run_command(workspace, *run_options, *options, system=SLOW_AGENT)
-
-
-@pytest.fixture
-def workspace(large_workspace: Path, tmp_path: Path) -> Path:
-    """A copy of the large workspace without its run."""
-    shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
-    shutil.rmtree(tmp_path / "out")
-    return tmp_path
-
-
-@pytest.fixture(scope="module")
-def command_forker(large_workspace: Path) -> Iterator[Forker]:
-    """Returns a starter of commands in forked processes, which saves the import time."""
-    with Forker(large_workspace) as forker:
-        forker.warm_up(*make_slow_run_command(large_workspace))
-        yield forker
-
-
-def wait_for_rows(out: Path, count: int) -> None:
-    """Waits until a run has written ``count`` rows."""
-    rows, deadline = out / "rows.jsonl", time.monotonic() + 30
-    while not (rows.exists() and rows.read_bytes().count(b"\n") >= count):
+def wait_for_replies(out: Path, count: int) -> None:
+    """Waits until a run has written ``count`` replies."""
+    replies, deadline = out / REPLIES, time.monotonic() + 30
+    while not (replies.exists() and replies.read_bytes().count(b"\n") >= count):
         assert time.monotonic() < deadline
         time.sleep(0.001)
-
-
-def truncate_rows(out: Path) -> None:
-    path = out / "rows.jsonl"
-    path.write_bytes(path.read_bytes()[:-40])
-
-
-def test_truncated_last_line_is_asked_again(
-    large_workspace: Path, tmp_path: Path, command_forker: Forker
-) -> None:
-    shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
-    truncate_rows(tmp_path / "out")
-    assert command_forker.run(*make_slow_run_command(tmp_path), folder=tmp_path) == 0
-    assert read_output_files(tmp_path / "out") == read_output_files(large_workspace / "out")
-
-
-@pytest.mark.parametrize(
-    ("stop_signal", "row_count"), [(signal.SIGKILL, 7), (signal.SIGKILL, 27), (signal.SIGINT, 15)]
-)
-def test_interrupted_run_resumes_to_the_same_bytes(
-    large_workspace: Path,
-    workspace: Path,
-    command_forker: Forker,
-    stop_signal: signal.Signals,
-    row_count: int,
-) -> None:
-    out = workspace / "out"
-    process = command_forker.start(*make_slow_run_command(workspace), folder=workspace)
-    wait_for_rows(out, row_count)
-    os.kill(process.pid, stop_signal)
-    code = process.wait()
-    assert code == (130 if stop_signal == signal.SIGINT else -signal.SIGKILL)
-    finished_rows = [
-        line for line in (out / "rows.jsonl").read_bytes().splitlines(True) if line.endswith(b"\n")
-    ]
-    assert row_count <= len(finished_rows) < LARGE_QUESTION_COUNT
-    assert not (out / "predictions.json").exists(), "an incomplete run has no final outputs"
-    manifest = read_manifest(out)
-    if stop_signal == signal.SIGINT:
-        assert manifest["status"] == "interrupted"
-        assert sum(manifest["counts"].values()) == len(finished_rows)
-        last_message = (workspace / "stderr").read_text().splitlines()[-1]
-        assert last_message == "interrupted: what was finished is saved"
-    assert command_forker.run(*make_slow_run_command(workspace), folder=workspace) == 0
-    assert read_output_files(out) == read_output_files(large_workspace / "out")
-    assert read_manifest(out)["resumed"] == 1
-
-
-def test_a_second_run_on_the_folder_is_refused(
-    large_workspace: Path, workspace: Path, command_forker: Forker
-) -> None:
-    process = command_forker.start(*make_slow_run_command(workspace), folder=workspace)
-    wait_for_rows(workspace / "out", 1)
-    os.kill(process.pid, signal.SIGSTOP)
-    try:
-        assert command_forker.run(*make_slow_run_command(workspace), folder=workspace) == 15
-        assert "another run" in (workspace / "stderr").read_text()
-    finally:
-        os.kill(process.pid, signal.SIGCONT)
-    assert process.wait() == 0
-    assert read_output_files(workspace / "out") == read_output_files(large_workspace / "out")
-
-
-def test_full_disk_loses_no_row(
-    large_workspace: Path, workspace: Path, command_forker: Forker
-) -> None:
-    # A limit on the file size simulates the full disk.
-    result = run_process(
-        limit_file_size(command_line(*make_slow_run_command(workspace)), 20_000), workspace
-    )
-    assert "cannot write" in check_error_line(result, 15)
-    rows = workspace / "out" / "rows.jsonl"
-    finished_rows = rows.read_bytes()
-    assert finished_rows.endswith(b"\n")
-    assert 0 < finished_rows.count(b"\n") < LARGE_QUESTION_COUNT
-    assert read_manifest(workspace / "out")["status"] == "failed"
-    assert command_forker.run(*make_slow_run_command(workspace), folder=workspace) == 0
-    assert read_output_files(workspace / "out") == read_output_files(large_workspace / "out")
-
-
-@pytest.mark.parametrize(
-    ("damage", "code", "message"),
-    [
-        (lambda out: (out / "run_manifest.json").unlink(), 12, "is missing"),
-        (lambda out: (out / "run_manifest.json").write_text("{"), 12, "not the manifest"),
-        (lambda out: _append_row(out, b'{"id":1}\n'), 12, "not a row"),
-        (lambda out: _append_row(out, b"\xff\xfe\n"), 12, "not a row"),
-        (
-            lambda out: _append_row(out, _read_first_row(out).replace(b"HIA-01", b"HIA-99")),
-            12,
-            "HIA-99",
-        ),
-        (
-            lambda out: _append_row(out, _read_first_row(out).replace(b'"first"', b'"other"')),
-            12,
-            "other",
-        ),
-        (lambda out: _append_row(out, _read_first_row(out)), 13, "answered twice"),
-    ],
-    ids=["no manifest", "half a manifest", "no row", "no text", "no question", "system", "twice"],
-)
-def test_damaged_folder_is_refused_and_unchanged(
-    large_workspace: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    damage: Callable[[Path], object],
-    code: int,
-    message: str,
-) -> None:
-    shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    damage(tmp_path / "out")
-    before = (tmp_path / "out" / "rows.jsonl").read_bytes()
-    assert message in check_error_line(run_epoche(*make_slow_run_command(tmp_path)), code)
-    assert (tmp_path / "out" / "rows.jsonl").read_bytes() == before
-    assert (tmp_path / "out" / "predictions.json").exists()
-
-
-def _read_first_row(out: Path) -> bytes:
-    return (out / "rows.jsonl").read_bytes().splitlines(keepends=True)[0]
-
-
-def _append_row(out: Path, line: bytes) -> None:
-    path = out / "rows.jsonl"
-    path.write_bytes(path.read_bytes() + line)
-
-
-# --- with a model -----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -342,7 +181,7 @@ def test_run_killed_at_any_moment_resumes_to_the_same_bytes(
                 out.mkdir()
                 shutil.copy(small_workspace / "reference" / "responses.sqlite", out)
             process = forker.start(*make_arguments(out.name))
-            wait_for_rows(out, rng.randrange(1, QUESTION_COUNT))
+            wait_for_replies(out, rng.randrange(1, QUESTION_COUNT))
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
             assert forker.run(*make_arguments(out.name)) == 0

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from stage_calls import check_error_line, command_line, run_epoche, run_process
-from synthlink_run_parts import check_finished, load_predictions, read_manifest, read_output_files
+from stage_calls import check_error_line, run_epoche
+from synthlink_run_parts import check_finished, read_manifest
 
 from eval.synthlink.catalog import read_catalog
 
@@ -41,23 +41,6 @@ def test_offline_agent_gets_scores_and_a_report(tmp_path: Path, system: str) -> 
     assert report["n_questions"] == len(read_catalog().questions), "unanswered questions count too"
     assert (out / "report.html").stat().st_size > 10_000
     assert str(tmp_path) not in (out / "run_manifest.json").read_text()
-
-
-def test_bytes_are_identical_in_another_process(tmp_path: Path) -> None:
-    flags = ("--no-score", "--rounds", 2)
-    check_finished(
-        run_epoche(*make_run_command(tmp_path / "one", "graph_walk", *flags)), tmp_path / "one"
-    )
-    result = run_process(
-        command_line(*make_run_command(tmp_path / "two", "graph_walk", *flags)),
-        tmp_path,
-        PYTHONHASHSEED="11",
-    )
-    assert result.code == 0, result.err
-    assert read_output_files(tmp_path / "one") == read_output_files(tmp_path / "two")
-    assert all(
-        len(prediction["iterations"]) <= 2 for prediction in load_predictions(tmp_path / "one")
-    )
 
 
 @pytest.mark.parametrize(

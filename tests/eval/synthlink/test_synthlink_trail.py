@@ -12,13 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthlink_run_parts import make_question
 
+from eval.harness.system_call import call_system_async
 from eval.model.calls import record_calls
-from eval.synthlink.agent_call import MAX_TRAIL_BYTES, ask_agent, check_reply
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
 from eval.synthlink.prediction_writer import iter_predictions
 from eval.synthlink.predictions import MAX_ITEMS, MAX_TEXT_LENGTH, check_predictions
 from eval.synthlink.question import Question
 from eval.synthlink.row import OUTCOMES, SynthLinkRow
+from eval.synthlink.trail_reader import (
+    MAX_TRAIL_BYTES,
+    check_reply,
+    copy_question_text,
+    read_trail,
+    score_reply,
+)
 from kg.base.errors import ModelAccessError, SearchError, WriteError
 from kg.base.files import to_json_bytes
 
@@ -39,13 +46,11 @@ class ScriptedAgent:
 
     def __init__(self, reply: Any) -> None:
         self._reply = reply
-        self.received: tuple[Any, ...] = ()
 
     def params(self) -> dict[str, Any]:
         return {}
 
-    async def answer(self, *arguments: Any) -> Any:
-        self.received = arguments
+    async def answer(self, _question: str) -> Any:
         if isinstance(self._reply, BaseException):
             raise self._reply
         return self._reply
@@ -53,8 +58,11 @@ class ScriptedAgent:
 
 def answer_row(reply: Any) -> SynthLinkRow:
     """Returns the row of an agent that returns or raises ``reply``."""
+    agent = ScriptedAgent(reply)
     with record_calls():
-        return asyncio.run(ask_agent(ScriptedAgent(reply), QUESTION, "says"))
+        answered = asyncio.run(call_system_async(agent, QUESTION.question, read_trail))
+    answered = msgspec.structs.replace(answered, id=QUESTION.id, system=agent.name)
+    return score_reply(QUESTION, answered)
 
 
 def test_valid_trail_is_stored_exactly() -> None:
@@ -66,14 +74,12 @@ def test_valid_trail_is_stored_exactly() -> None:
 
 
 def test_agent_gets_only_the_question_text() -> None:
-    agent = ScriptedAgent(GOOD_TRAIL)
-    with record_calls():
-        asyncio.run(ask_agent(agent, QUESTION, "says"))
-    assert agent.received == (QUESTION.question,)
+    text = copy_question_text(QUESTION)
+    assert text == QUESTION.question
     # From the very string object, an agent could reach the question with its gold answer by
     # ``gc.get_referrers``, so it gets a copy.
-    assert agent.received[0] is not QUESTION.question
-    assert type(agent.received[0]) is str
+    assert text is not QUESTION.question
+    assert type(text) is str
 
 
 # "A trail that is none" is the note on a ``Trail`` with a value of a wrong type or invalid text.
