@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from cards.audit import audit_cards
     from cards.card import Card, CardView, read_cards, write_cards
     from cards.generator import CardPlan, make_cards
+    from epoche.evaluation import evaluate
+    from epoche.finished_run import Run, compare
+    from eval.harness.reply import Reply, Vote
     from eval.manifest import RunManifest, read_manifest
+    from eval.metrics.comparison import Comparison
     from eval.metrics.observations import read_observations
     from eval.metrics.record import MetricsReport, read_metrics
     from eval.metrics.report import measure
     from eval.registry import make_systems, register
     from eval.result import Answer, Result, read_results
     from eval.runner import run
+    from eval.stats.estimates import Estimate
     from eval.system import ClaimOracle, System, SystemOptions
     from kg.base.errors import EpocheError
     from kg.claims import Claim, Proof, Verdict, Violation
@@ -45,22 +50,29 @@ __all__ = [
     "CardView",
     "Claim",
     "ClaimOracle",
+    "Comparison",
     "Domain",
     "EpocheError",
+    "Estimate",
     "Graph",
     "KnowledgeBase",
     "MetricsReport",
     "NearMissPlan",
     "Oracle",
     "Proof",
+    "Reply",
     "Result",
+    "Run",
     "RunManifest",
     "Shapes",
     "System",
     "SystemOptions",
     "Verdict",
     "Violation",
+    "Vote",
     "audit_cards",
+    "compare",
+    "evaluate",
     "load_domain",
     "make_cards",
     "make_near_misses",
@@ -81,13 +93,18 @@ _NAMES_OF_MODULE = {
     "cards.audit": ("audit_cards",),
     "cards.card": ("Card", "CardView", "read_cards", "write_cards"),
     "cards.generator": ("CardPlan", "make_cards"),
+    "epoche.evaluation": ("evaluate",),
+    "epoche.finished_run": ("Run", "compare"),
+    "eval.harness.reply": ("Reply", "Vote"),
     "eval.manifest": ("RunManifest", "read_manifest"),
+    "eval.metrics.comparison": ("Comparison",),
     "eval.metrics.record": ("MetricsReport", "read_metrics"),
     "eval.metrics.report": ("measure",),
     "eval.metrics.observations": ("read_observations",),
     "eval.registry": ("make_systems", "register"),
     "eval.result": ("Answer", "Result", "read_results"),
     "eval.runner": ("run",),
+    "eval.stats.estimates": ("Estimate",),
     "eval.system": ("ClaimOracle", "System", "SystemOptions"),
     "kg.base.errors": ("EpocheError",),
     "kg.claims": ("Claim", "Proof", "Verdict", "Violation"),

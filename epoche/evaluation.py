@@ -1,0 +1,196 @@
+"""Runs a system on a benchmark from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, Final
+
+from epoche.finished_run import Run
+
+if TYPE_CHECKING:
+    from eval.harness.base_run import RunFlags
+
+_SHIPPED: Final = "shipped"
+
+
+def evaluate(
+    items: Path | str | Iterable[Any],
+    system: Any,
+    *,
+    benchmark: str = "abstention",
+    out: Path | str | None = None,
+    limit: int | None = None,
+    repeats: int = 1,
+    seed: int = 12345,
+    settings: Mapping[str, str] | None = None,
+    concurrency: int = 16,
+    overwrite: bool = False,
+) -> Run:
+    """Asks a system the items of a benchmark, and scores its replies.
+
+    A run in ``out`` is resumed, as by the command line.
+
+    Args:
+        items: a file, ``shipped`` for the data that is part of this package, or the items
+            themselves: cards, or dictionaries with the keys of the file's rows.
+        system: a function of what a system may see of an item, an object with ``name``,
+            ``params()`` and ``answer(view)``, a class that makes one, or what ``--system`` takes.
+        benchmark: ``abstention`` (cards), ``extraction``, ``retrieval``, ``skn`` or ``synthlink``.
+        out: the folder of the run, for cards the results file; None for a temporary one that is
+            deleted with the returned object.
+        limit: ask only the first items.
+        repeats: number of times each item is asked.
+        seed: seed of systems and of the order of questions.
+        settings: what ``--set`` takes.
+        concurrency: maximum number of asynchronous questions asked at once.
+        overwrite: whether to replace a run in ``out``.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        SettingError: there is no such benchmark.
+        SystemNotFoundError: ``system`` is not a system.
+        EpocheError: as the command that runs the benchmark.
+    """
+    from eval.harness.base_run import RunFlags
+    from eval.harness.session import RunLimits
+    from eval.harness.system_registry import register_object
+    from kg.base.errors import SettingError
+
+    start = _STARTERS.get(benchmark)
+    if start is None:
+        raise SettingError(
+            f"there is no benchmark {benchmark!r}",
+            where="benchmark",
+            hint=f"Benchmarks are {', '.join(_STARTERS)}.",
+        )
+    folder = mkdtemp(prefix="epoche-") if out is None else None
+    target = Path(out if out is not None else f"{folder}/run")
+    spec = system if isinstance(system, str) else register_object(system)
+    flags = RunFlags(out=target, overwrite=overwrite, limits=RunLimits(concurrency=concurrency))
+    options = {"limit": limit, "repeats": repeats, "seed": seed, "settings": dict(settings or {})}
+    return Run(start(_write_items(items, target), spec, flags, options), temporary_folder=folder)
+
+
+def _write_items(items: Path | str | Iterable[Any], target: Path) -> Path | str:
+    """Returns the file of the items; items that are objects are written beside the run."""
+    if isinstance(items, str) and items == _SHIPPED:
+        return items
+    if isinstance(items, str | Path):
+        return Path(items)
+    from cards.card import Card, write_cards
+    from kg.base.files import write_jsonl_atomic
+
+    rows = list(items)
+    path = target.with_name(f"{target.stem}.items.jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if rows and isinstance(rows[0], Card):
+        write_cards(path, rows)
+    else:
+        write_jsonl_atomic(path, rows)
+    return path
+
+
+def _run_cards(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
+    from cards.card_origin import find_card_sources, read_card_origin
+    from eval.harness.system_options import SystemOptions
+    from eval.registry import make_systems
+    from eval.runner import run
+    from kg.base.files import require_file
+
+    cards = require_file(items, "card file")
+    origin = read_card_origin(cards)
+    domain, graph, shapes = find_card_sources(origin, cards)
+    system_options = SystemOptions(
+        domain=domain,
+        graph=graph,
+        shapes=shapes,
+        seed=options["seed"],
+        settings=options["settings"],
+    )
+    out = flags.out if flags.out.suffix else flags.out.with_suffix(".jsonl")
+    run(
+        cards,
+        make_systems(spec, system_options),
+        out,
+        system_name=spec,
+        domain=origin.domain or domain,
+        seed=options["seed"],
+        limit=options["limit"],
+        repeats=options["repeats"],
+        overwrite=flags.overwrite,
+        limits=flags.limits,
+    )
+    return out
+
+
+def _run_extraction(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
+    from eval.extraction.config_reader import apply_flags
+    from eval.extraction.outputs import write_outputs
+    from eval.extraction.run_extraction import run
+    from eval.extraction.run_options import RunOptions
+
+    config = apply_flags(
+        None,
+        {
+            "dataset.name": str(items),
+            "dataset.random_seed": options["seed"],
+            "performance.num_workers": flags.limits.concurrency,
+            "performance.batch_size": 1,
+        },
+    )
+    run(
+        RunOptions(
+            config=config,
+            out=flags.out,
+            systems=(spec,),
+            settings=options["settings"],
+            limit=options["limit"],
+            repeats=options["repeats"],
+            overwrite=flags.overwrite,
+        )
+    )
+    write_outputs(flags.out)
+    return flags.out
+
+
+def _run_synthlink(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
+    from eval.synthlink.run_files import PREDICTIONS
+    from eval.synthlink.run_options import RunOptions
+    from eval.synthlink.run_synthlink import run
+    from eval.synthlink.score_options import ScoreOptions
+    from reporting.synthlink_files import write_scores
+
+    catalog = None if items == _SHIPPED else Path(items)
+    run(
+        RunOptions(
+            catalog=catalog,
+            system=spec,
+            out=flags.out,
+            settings=options["settings"],
+            limit=options["limit"],
+            repeats=options["repeats"],
+            seed=options["seed"],
+            overwrite=flags.overwrite,
+            limits=flags.limits,
+        )
+    )
+    write_scores(
+        ScoreOptions(
+            predictions=flags.out / PREDICTIONS,
+            output_dir=flags.out,
+            catalog=catalog,
+            seed=options["seed"],
+        )
+    )
+    return flags.out
+
+
+_STARTERS: Final = {
+    "abstention": _run_cards,
+    "extraction": _run_extraction,
+    "synthlink": _run_synthlink,
+}
