@@ -44,6 +44,7 @@ from reporting.compare_extraction import main as compare_extraction
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
 from reporting.judge_skn import main as judge_skn
+from reporting.judge_skn import main as judge_skn
 from reporting.plot_graph import main as plot_graph
 from reporting.report_extraction import main as report_extraction
 from reporting.run_extraction import main as run_extraction
@@ -150,6 +151,7 @@ for _name, _main, _short_help in _RETRIEVAL_STAGES:
     retrieval_app.command(_name, short_help=_short_help)(wrap_command(_main))
 _SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_skn, "Compare JSON and SKN: search, extract, answer, judge."),
+    ("judge", judge_skn, "Judge a finished run with other judges."),
     ("judge", judge_skn, "Judge a finished run with other judges."),
     ("parse", parse_skn, "Convert an SKN file to typed JSON."),
     ("format", format_skn, "Format SKN or typed JSON, or convert one to the other."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +11,8 @@ from kg.base import options
 from kg.base.console import print_text, print_warning, run_script
 
 if TYPE_CHECKING:
-    from eval.skn.scoring.record import SknReport
-
-CATEGORIES_FILE = "categories.csv"
+    from eval.harness.base_run import RunResult
+    from eval.skn.manifest import SknManifest
 
 
 def main(
@@ -80,6 +78,7 @@ def main(
         typer.Option(help="Search engine for --live; repeatable, tried in order."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N samples.")] = None,
+    shard: options.ShardName = "1/1",
     repeat: options.Repeats = 1,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the question order and of resamples.")
@@ -98,25 +97,21 @@ def main(
     prices: options.PriceFile = None,
     max_cost: options.MaxCost = None,
     max_consecutive_errors: options.MaxConsecutiveErrors = 50,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write the report.")] = True,
 ) -> None:
     """Searches, extracts in every format, answers, judges, and compares the formats.
 
     The same command resumes an interrupted run.
     """
-    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.row_layout import Shard
     from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
-    from eval.skn.outputs import list_output_paths, write_outputs
-    from eval.skn.running.output_files import SUMMARY
-    from eval.skn.running.run import run
-    from eval.skn.running.run_options import RunOptions, setting_of
-    from eval.skn.running.searching import SHIPPED
-    from eval.skn.summary import describe_comparisons, render_table
-    from kg.base.files import write_text_atomic
-    from reporting.benchmark_sections.page import write_page
-    from reporting.benchmark_sections.spoken import say_notes
+    from eval.skn.run_files import METRICS, list_run_files
+    from eval.skn.run_options import RunOptions, build_setting
+    from eval.skn.run_skn import run
+    from eval.skn.search_source import RECORDED, SHIPPED
 
-    setting = setting_of(
+    setting = build_setting(
         published=as_published,
         hide_question=hide_question,
         constrained=constrained,
@@ -136,8 +131,8 @@ def main(
         cache=cache,
         no_cache=no_cache,
         prices=prices,
-        out=out / CATEGORIES_FILE,
-        outputs=[out / CATEGORIES_FILE, *list_output_paths(out)],
+        out=out / METRICS,
+        outputs=[out / RECORDED, *list_run_files(out)],
     )
     finished_run = run(
         RunOptions(
@@ -153,6 +148,7 @@ def main(
             live=live,
             backends=tuple(backend or ()),
             limit=limit,
+            shard=Shard.from_text(shard),
             repeats=repeat,
             seed=seed,
             resume=resume,
@@ -161,37 +157,40 @@ def main(
             limits=limits,
         )
     )
-    _, report = write_outputs(finished_run, resamples=resamples)
-    write_text_atomic(out / CATEGORIES_FILE, _render_categories(report))
-    write_page(out)
+    write_results(finished_run, resamples=resamples, with_report=report)
+
+
+def write_results(
+    finished_run: RunResult[SknManifest], *, resamples: int, with_report: bool
+) -> None:
+    """Writes the outputs and the report of a run, and prints its results.
+
+    Raises:
+        TooManyErrorsError: all rows are ERROR.
+    """
+    from eval.harness.failed_rows import report_failed_rows
+    from eval.skn.outputs import write_outputs
+    from eval.skn.run_files import SUMMARY
+    from eval.skn.summary import describe_comparisons, render_table
+    from reporting.benchmark_sections.spoken import say_notes
+
+    out, manifest = finished_run.folder, finished_run.manifest
+    _, report = write_outputs(out, resamples=resamples)
+    if with_report:
+        from reporting.benchmark_sections.page import write_page
+
+        write_page(out)
     for line in (*render_table(report), *describe_comparisons(report)):
         print_text(line)
     say_notes(report.notes, out / SUMMARY)
-    existing_note = f" ({finished_run.kept} were there already)" if finished_run.kept else ""
-    print_text(f"{finished_run.asked} rows{existing_note} → {out}")
-    if calls := finished_run.manifest.calls:
+    existing = f" ({finished_run.existing} were there already)" if finished_run.existing else ""
+    print_text(f"{finished_run.asked} rows{existing} → {out}")
+    if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
-    counts = finished_run.manifest.counts
-    total = sum(counts.values())
-    if unjudged := counts["unjudged"]:
+    total = sum(manifest.counts.values())
+    if unjudged := manifest.counts["unjudged"]:
         print_warning(f"{unjudged} of {total} rows lack a judge's vote; --retry-errors asks again")
-    report_failed_rows(counts["ERROR"], total, field="error", where=out)
-
-
-def _render_categories(report: SknReport) -> str:
-    """Renders every metric by category and pipeline as CSV."""
-    from kg.base.csv_text import to_csv
-
-    head = ("category", "pipeline", "metric", "value", "low", "high", "method", "n", "missing")
-
-    def iter_rows() -> Iterator[tuple[object, ...]]:
-        for category in report.categories:
-            for name, pipeline in report.pipelines.items():
-                for metric, value in pipeline.per_category.get(category, {}).items():
-                    cells = (value.value, value.low, value.high, value.method)
-                    yield (category, name, metric, *cells, value.n, value.missing)
-
-    return to_csv(head, iter_rows())
+    report_failed_rows(manifest.counts["ERROR"], total, field="error", where=out)
 
 
 if __name__ == "__main__":

@@ -139,9 +139,10 @@ def _load_documents(skn: Path | None, gold: Path | None) -> ScoringInput:
         predictions_from_rules,
         predictions_from_run,
     )
+    from eval.skn.manifest import read_manifest
     from eval.skn.pipelines import FAIR_ABLATION_PIPELINES
-    from eval.skn.running.manifest import NAME, read_manifest
-    from eval.skn.running.row import read_rows
+    from eval.skn.row import read_rows
+    from eval.skn.run_files import MANIFEST
 
     samples = load_samples(gold or GOLD_FILE, strict=True).samples
     dataset = "skn_gold (shipped)" if gold is None else gold.name
@@ -156,7 +157,7 @@ def _load_documents(skn: Path | None, gold: Path | None) -> ScoringInput:
             list(predictions_from_rules(samples, FAIR_ABLATION_PIPELINES)),
             ScoredRunInfo(dataset=dataset, extractors={}, offline=True, notes=notes),
         )
-    manifest = read_manifest(skn / NAME)
+    manifest = read_manifest(skn / MANIFEST)
     predictions = list(predictions_from_run(read_rows(skn / manifest.rows), samples))
     n_without_gold = manifest.sample_count - len({prediction.id for prediction in predictions})
     if n_without_gold > 0:

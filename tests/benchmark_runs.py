@@ -13,6 +13,7 @@ from eval.benchmarks import find_benchmark
 
 COMMANDS: dict[str, list[object]] = {
     "extraction": ["extract", "run", "--offline", "--resamples", 100, "--no-report"],
+    "skn": ["skn", "run", "--offline", "--no-report", "--concurrency", 1],
     "synthlink": [
         *("synthlink", "run", "--system", "graph_walk"),
         "--no-score",
@@ -22,8 +23,9 @@ COMMANDS: dict[str, list[object]] = {
 }
 """How each benchmark is run without a model."""
 LIMIT = 5
-CHANGING_KEYS = ("started", "ended", "resumed")
-"""Keys of a manifest that differ between two runs of the same kind."""
+CHANGING_KEYS = ("started", "ended", "resumed", "dataset", "search_file")
+"""Keys of a manifest that differ between two runs of the same kind: times, and paths relative to
+the folder."""
 
 _SLOW_JOURNAL = """
 import sys, time

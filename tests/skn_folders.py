@@ -10,13 +10,12 @@ from eval.result import Usage
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Hallucination, Verdicts
+from eval.skn.manifest import SknManifest
 from eval.skn.outputs import write_outputs
-from eval.skn.running.anchoring import ANCHORS
-from eval.skn.running.manifest import NAME, SknManifest
-from eval.skn.running.row import ROWS, SknRow
-from eval.skn.running.run import Done
-from eval.skn.running.samples import Sample
-from eval.skn.running.searching import Found
+from eval.skn.row import SknRow
+from eval.skn.run_files import MANIFEST, ROWS, SAMPLES, SOURCES
+from eval.skn.sample import Sample, sample_to_json
+from eval.skn.search_source import Source
 from kg.base.files import write_json_atomic, write_jsonl_atomic
 from retrieval.web_results import WebResult
 
@@ -141,28 +140,15 @@ def write_run_folder(
     }
     run_manifest = SknManifest(**(fields | manifest))
     folder.mkdir(parents=True, exist_ok=True)
-    write_json_atomic(folder / NAME, run_manifest)
+    write_json_atomic(folder / MANIFEST, run_manifest)
     write_jsonl_atomic(folder / ROWS, rows)
-    write_jsonl_atomic(folder / ANCHORS, [])
-    searches = tuple(
-        Found(
-            id=sample.id,
-            question=sample.question,
-            results=(WebResult("Notes", "https://example.org/1", search_text),)
-            if search_text
-            else (),
-        )
-        for sample in samples
+    write_jsonl_atomic(folder / SAMPLES, map(sample_to_json, samples))
+    results = (WebResult("Notes", "https://example.org/1", search_text),) if search_text else ()
+    write_jsonl_atomic(
+        folder / SOURCES,
+        [Source(id=sample.id, question=sample.question, results=results) for sample in samples],
     )
-    finished_run = Done(
-        folder=folder,
-        manifest=run_manifest,
-        samples=tuple(samples),
-        found=searches,
-        asked=len(rows),
-        kept=0,
-    )
-    write_outputs(finished_run, resamples=resamples)
+    write_outputs(folder, resamples=resamples)
     return folder
 
 

@@ -59,6 +59,7 @@ SCRIPTS = {
     "retrieval search": "retrieval/search_run.py",
     "retrieval web": "retrieval/search_web.py",
     "skn format": "eval/skn/commands/format_skn.py",
+    "skn judge": "reporting/judge_skn.py",
     "skn parse": "eval/skn/commands/parse_skn.py",
     "skn run": "reporting/run_skn.py",
     "skn validate": "eval/skn/commands/validate_skn.py",

@@ -48,7 +48,8 @@ class RunDescription(Generic[Item, Row, Manifest]):
         benchmark: the benchmark.
         title: the systems, for the progress display.
         items: all items, asked or not.
-        systems: the systems, in the order of ``manifest.system_names``.
+        systems: the systems, in the order of ``manifest.system_names``; empty if all replies exist
+            and only the judge is asked.
         view: returns what the systems may see of an item.
         manifest: the manifest that a new run would have.
         judge: judges the replies; None for a benchmark without judges.
@@ -169,7 +170,7 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
                 description.items, self._grid, replies, judge, on_row=self._meter.add_row
             )
         self.load_rows(replies, self._grid, self._resume_run)
-        loaded = [(replies, _ERROR)]
+        loaded = [(replies, _ERROR)] if description.systems else []
         if votes is not None and self._vote_plan:
             if votes.path.stat().st_size:
                 votes.load_rows(self._vote_plan)
@@ -202,19 +203,21 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
             n_missing=len(order),
             error_outcome=_ERROR,
             has_async=any(async_flags),
-            on_close=description.on_close,
+            on_close=self._list_close_functions(),
             is_last=self._votes is None,
         )
-        if self._votes is not None and description.judge is not None and self._vote_plan:
+        judge = description.judge
+        if self._votes is not None and judge is not None and self._vote_plan:
             plan = self._vote_plan
             tasks = self._find_missing(plan.list_positions(), self._votes)
             self.ask_questions(
-                f"judge {description.judge.name}",
+                f"judge {judge.name}",
                 self._votes,
                 (plan.build_question(task, self._warm_up.ensure_warm) for task in tasks),
                 n_missing=len(tasks),
                 error_outcome=VOTE_FAILED,
                 has_async=bool(tasks),
+                on_close=[judge.aclose],
             )
         benchmark = self._benchmark
         return RunResult(
@@ -225,6 +228,16 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
             asked=len(order),
             existing=self._n_existing,
         )
+
+    def _list_close_functions(self) -> list[Callable[[], Awaitable[object]]]:
+        """Returns what is awaited when no system is asked any more."""
+        functions = [*self._description.on_close]
+        if functions and self._votes is not None:
+            from eval.model.caller import close_sockets
+
+            # Judges are asked in another event loop, but may share connections with the systems.
+            functions.append(close_sockets)
+        return functions
 
     def _find_missing(self, positions: Sequence[int], journal: Journal) -> list[int]:
         """Returns the positions without a row, in the order in which they are asked."""

@@ -48,7 +48,7 @@ class Judge(Protocol[JudgedItem]):
         ...
 
     async def aclose(self) -> None:
-        """Closes the connections to models."""
+        """Closes the connections to models; may be called twice."""
         ...
 
 

@@ -159,6 +159,10 @@ class Caller:
         if self._cache is not None:
             self._cache.close()
 
+    async def close_sockets(self) -> None:
+        """Closes the sockets of the running event loop; a later request opens new ones."""
+        await self._connection.aclose()
+
     async def _send_request(
         self, body: bytes, log: CallLog, max_tokens: int, streamed: bool
     ) -> ReceivedReply:
@@ -321,6 +325,16 @@ def get_shared_caller(endpoint: Endpoint, options: ClientOptions, variables: Var
         _callers[key] = Caller(endpoint, options, variables)
     _callers[key].user_count += 1
     return _callers[key]
+
+
+async def close_sockets() -> None:
+    """Closes the sockets of all callers at the end of an event loop; the callers stay usable.
+
+    A client that is used in two event loops, one after the other, cannot close the sockets of the
+    first loop in the second one.
+    """
+    for caller in list(_callers.values()):
+        await caller.close_sockets()
 
 
 async def release_caller(caller: Caller) -> None:

@@ -128,9 +128,10 @@ class Connection:
         self._get_state().limits.pause_requests(seconds)
 
     async def aclose(self) -> None:
-        """Closes all sockets; a later request opens new ones."""
-        state, self._state = self._state, None
+        """Closes the sockets of the running event loop; a later request opens new ones."""
+        state = self._state
         if state is not None and state.loop is asyncio.get_running_loop():
+            self._state = None
             await state.client.close()
 
     @staticmethod

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from eval.skn.description import SKN as SKN
+
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
@@ -42,14 +44,14 @@ def run_benchmark(
         ``report``.
 
     Raises:
-        EpocheError: see ``eval.skn.running.run.run`` and ``eval.skn.outputs.write_outputs``.
+        EpocheError: see ``eval.skn.run_skn.run`` and ``eval.skn.outputs.write_outputs``.
         TypeError: ``run_fields`` has a name that is not a field of ``RunOptions``.
     """
     from eval.model.options import CACHE_NAME, ClientOptions
     from eval.skn.outputs import write_outputs
+    from eval.skn.run_options import RunOptions
     from eval.skn.run_settings import Setting
-    from eval.skn.running.run import run
-    from eval.skn.running.run_options import RunOptions
+    from eval.skn.run_skn import run
 
     out = Path(output_dir)
     client_options = client or ClientOptions(cache=out / CACHE_NAME)
@@ -60,4 +62,4 @@ def run_benchmark(
     options = RunOptions(
         dataset=Path(dataset_path), out=out, client=client_options, ablation=ablation, **run_fields
     )
-    return write_outputs(run(options), resamples=resamples)[0]
+    return write_outputs(run(options).folder, resamples=resamples)[0]

@@ -26,10 +26,10 @@ from eval.metrics.run_set import (
     require_distinct_folders,
     select_shared_items,
 )
+from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.metrics import group_by_pipeline
-from eval.skn.running.manifest import NAME as MANIFEST
-from eval.skn.running.manifest import SknManifest, read_manifest
-from eval.skn.running.row import read_rows
+from eval.skn.row import read_rows
+from eval.skn.run_files import MANIFEST
 from eval.skn.scoring.differences import OVERALL_METRICS, PER_SAMPLE_METRICS, compare_pipelines
 from eval.skn.scoring.metric_definitions import METRICS
 from eval.skn.scoring.observation import Observation, build_observation
@@ -141,10 +141,10 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
         if row.sample in shared and row.repeat < repeats
     ]
     rows_by_pipeline = group_by_pipeline(shared_rows, [system.name for system in systems])
-    offline = all(manifest.offline for manifest in manifests)
+    by_rules = all(manifest.is_judged_by_rules for manifest in manifests)
     same_judge = any(manifest.same_judge for manifest in manifests)
     skn_plan = MeasurementPlan(
-        plan.resamples, plan.seed, plan.confidence, same_judge=same_judge, by_rules=offline
+        plan.resamples, plan.seed, plan.confidence, same_judge=same_judge, by_rules=by_rules
     )
     runs = MeasuredRuns(
         benchmark="skn",

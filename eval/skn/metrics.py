@@ -26,7 +26,7 @@ from kg.base.files import sha256_bytes
 from kg.base.provenance import package_version
 
 if TYPE_CHECKING:
-    from eval.skn.running.row import SknRow
+    from eval.skn.row import SknRow
 
 __all__ = [
     "MeasurementPlan",

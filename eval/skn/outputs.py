@@ -1,4 +1,4 @@
-"""Writes the output files of a finished run: the six files of the published benchmark.
+"""Writes the output files of a finished run: those of the published benchmark, and a table.
 
 They are computed from the rows, samples and searches alone, in a fixed order and without clock
 times, so that a resumed run writes the same bytes as an uninterrupted one. All are written to
@@ -13,63 +13,69 @@ from typing import Any
 
 import msgspec
 
+from eval.harness.reply import VOTES
+from eval.harness.resume import round_trip_json
+from eval.skn.judge import read_anchors
 from eval.skn.judges.agreement import measure_agreement
+from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.metrics import MeasurementPlan, calculate_metrics, compute_efficiency, measure_run
 from eval.skn.published.wide_rows import WideRows
-from eval.skn.running.anchoring import ANCHORS, read_anchors
-from eval.skn.running.manifest import NAME as MANIFEST
-from eval.skn.running.manifest import SknManifest, round_trip_json
-from eval.skn.running.output_files import (
+from eval.skn.row import read_rows
+from eval.skn.run_files import (
+    CATEGORIES,
     DETAILS,
     EXTRACTIONS,
+    MANIFEST,
     METRICS,
-    OUTPUTS,
     RESPONSES,
+    SAMPLES,
     SEARCHES,
+    SOURCES,
     SUMMARY,
 )
-from eval.skn.running.row import ROWS, read_rows
-from eval.skn.running.run import Done
-from eval.skn.running.searching import RECORDED
+from eval.skn.sample import read_samples
 from eval.skn.scoring.record import Mode, SknReport
+from eval.skn.search_source import read_sources
 from eval.skn.summary import render_summary
+from kg.base.csv_text import to_csv
 from kg.base.files import to_json_bytes, write_files_atomic
 
 
-def list_output_paths(folder: Path) -> list[Path]:
-    """Returns the paths of all files that a run in ``folder`` writes, except cache and report."""
-    return [folder / name for name in (ROWS, ANCHORS, MANIFEST, RECORDED, *OUTPUTS)]
-
-
-def write_outputs(finished_run: Done, *, resamples: int = 2000) -> tuple[dict[str, Any], SknReport]:
+def write_outputs(folder: Path, *, resamples: int = 2000) -> tuple[dict[str, Any], SknReport]:
     """Computes the metrics of a finished run and writes its output files.
 
     Args:
-        finished_run: what the run returned.
+        folder: folder of the run.
         resamples: bootstrap resamples of the intervals.
 
     Returns:
         The content of ``metrics.json`` as JSON values, and its report as a typed record.
 
     Raises:
+        MissingFileError, RecordError: a file of the run is missing or damaged.
         WriteError: a file cannot be written; all files are then left unchanged.
     """
-    manifest = finished_run.manifest
-    rows = list(read_rows(finished_run.folder / ROWS))
+    manifest = read_manifest(folder / MANIFEST)
+    rows = list(read_rows(folder / manifest.rows))
     plan = MeasurementPlan(
         resamples=resamples,
         seed=manifest.seed,
         same_judge=manifest.same_judge,
-        by_rules=manifest.offline,
+        by_rules=manifest.is_judged_by_rules,
     )
     row_verdicts = (row.verdicts for row in rows if row.verdicts is not None)
-    judge_agreement = measure_agreement(row_verdicts, read_anchors(finished_run.folder / ANCHORS))
+    judge_agreement = measure_agreement(row_verdicts, read_anchors(folder / VOTES))
     mode: Mode = "published" if manifest.mode == "as-published" else "corrected"
     measured_report = measure_run(rows, plan, agreement=judge_agreement, mode=mode)
     report = msgspec.structs.replace(
         measured_report, notes=(*_list_run_notes(manifest), *measured_report.notes)
     )
-    wide_rows = WideRows(finished_run.samples, finished_run.found, rows, manifest.pipelines)
+    wide_rows = WideRows(
+        read_samples(folder / SAMPLES),
+        list(read_sources(folder / SOURCES)),
+        rows,
+        manifest.pipelines,
+    )
     details = wide_rows.build_details()
     seed_keys = calculate_metrics(details, list(manifest.pipelines), mode=mode)
     costs = compute_efficiency(rows, mode=mode)
@@ -86,18 +92,35 @@ def write_outputs(finished_run: Done, *, resamples: int = 2000) -> tuple[dict[st
         METRICS: metrics,
     }
     contents = {
-        finished_run.folder / name: to_json_bytes(value, indent=2) + b"\n"
-        for name, value in json_files.items()
+        folder / name: to_json_bytes(value, indent=2) + b"\n" for name, value in json_files.items()
     }
-    contents[finished_run.folder / SUMMARY] = render_summary(
-        manifest, report, metrics, rows
-    ).encode()
+    contents[folder / SUMMARY] = render_summary(manifest, report, metrics, rows).encode()
+    contents[folder / CATEGORIES] = _render_categories(report).encode()
     write_files_atomic(contents)
     return round_trip_json(metrics), report
 
 
+def _render_categories(report: SknReport) -> str:
+    """Renders every metric by category and pipeline as CSV."""
+    head = ("category", "pipeline", "metric", "value", "low", "high", "method", "n", "missing")
+
+    def iter_rows() -> Iterator[tuple[object, ...]]:
+        for category in report.categories:
+            for name, pipeline in report.pipelines.items():
+                for metric, value in pipeline.per_category.get(category, {}).items():
+                    cells = (value.value, value.low, value.high, value.method)
+                    yield (category, name, metric, *cells, value.n, value.missing)
+
+    return to_csv(head, iter_rows())
+
+
 def _list_run_notes(manifest: SknManifest) -> Iterator[str]:
     """Yields the notes on how the run was made that belong next to its numbers."""
+    if isinstance(manifest.replies_of, str):
+        yield (
+            f"The replies are those of {manifest.replies_of}; "
+            f"{manifest.judge_model or 'rules'} judged them again, and no pipeline was asked."
+        )
     if manifest.offline:
         yield (
             "No model was called: rules extracted, answered and judged. The run measures which "
@@ -107,7 +130,8 @@ def _list_run_notes(manifest: SknManifest) -> Iterator[str]:
         yield (
             "As published, the formats differ in more than notation: only SKN has a length limit "
             "and an order of importance, JSON must not infer anything, is passed on "
-            "pretty-printed and is requested in JSON mode, and the model judges its own answers."
+            "pretty-printed and is requested in JSON mode"
+            + (", and the model judges its own answers." if manifest.same_judge else ".")
         )
     elif manifest.setting.get("constrained"):
         yield (

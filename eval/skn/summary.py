@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eval.metrics.comparison import Comparison
-from eval.skn.running.manifest import SknManifest
-from eval.skn.running.row import SknRow
+from eval.skn.manifest import SknManifest
+from eval.skn.row import SknRow
 from eval.skn.scoring.record import SknReport
 from eval.stats.estimates import Estimate
 from kg.words.plain_text import clean_text
@@ -96,7 +96,8 @@ def _describe_setting(manifest: SknManifest) -> Iterator[str]:
         yield "  information a format keeps or drops, not how well a model works with it."
     elif manifest.mode == "as-published":
         yield "  As published: the formats differ in more than notation (length limit, order of"
-        yield "  importance, inference, JSON mode), and the model judges its own answers."
+        ending = ", and the model judges its own answers" if manifest.same_judge else ""
+        yield f"  importance, inference, JSON mode){ending}."
     else:
         yield "  Fair: the same question, budget, rules, repair and order for every format."
 

@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import msgspec
 
-from eval.skn.running.manifest import NAME, SknManifest, read_manifest
-from eval.skn.running.row import SknRow, read_rows
+from eval.skn.manifest import SknManifest, read_manifest
+from eval.skn.row import SknRow, read_rows
+from eval.skn.run_files import DETAILS, MANIFEST, METRICS
 from eval.skn.scoring.record import SCHEMA, SknReport
 from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import require_file
 
-METRICS, DETAILS = "metrics.json", "detailed_results.json"
 _HINT = "`epoche skn run` writes it at the end of a run; run it again, it goes on where it stopped."
 
 Record = TypeVar("Record")
@@ -67,7 +67,7 @@ def read_run(folder: Path) -> SknRun:
         RecordError: one is not what it should be.
         CardSetMismatchError: rows and metrics are of different samples or pipelines.
     """
-    manifest = read_manifest(folder / NAME)
+    manifest = read_manifest(folder / MANIFEST)
     report = _read_report(folder / METRICS)
     # With repeats a sample stands there once a repeat, and asks the same every time.
     details = _decoded(folder / DETAILS, "detailed results", tuple[Asked, ...])
@@ -89,7 +89,7 @@ def read_run(folder: Path) -> SknRun:
             where=str(folder),
             hint=_HINT,
         )
-    files = tuple(folder / name for name in (NAME, METRICS, DETAILS, manifest.rows))
+    files = tuple(folder / name for name in (MANIFEST, METRICS, DETAILS, manifest.rows))
     return SknRun(manifest, report, samples, rows, files)
 
 

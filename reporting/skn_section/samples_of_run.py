@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from eval.skn.judges.record import Verdicts
-from eval.skn.running.row import SknRow
+from eval.skn.row import SknRow
 from reporting.benchmark_sections.samples import Answer, Detail, ItemTone, Mark, SampleRow, Samples
 from reporting.charts import format_number, format_percent
 from reporting.skn_section.reading import Asked, SknRun

@@ -20,7 +20,7 @@ from skn_folders import (
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
-from eval.skn.running.samples import Sample
+from eval.skn.sample import Sample
 from reporting.benchmark_sections.page import write_page
 from reporting.html_report import main
 from reporting.skn_section.reading import read_run

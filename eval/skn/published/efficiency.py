@@ -18,7 +18,7 @@ from eval.skn.scoring.record import Mode
 from eval.stats.bootstrap import round_significant
 
 if TYPE_CHECKING:
-    from eval.skn.running.row import SknRow
+    from eval.skn.row import SknRow
 
 
 def compute_efficiency(rows: Sequence[SknRow], *, mode: Mode = "corrected") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eval.skn.abstention import is_abstention
-from eval.skn.running.row import OUTCOMES, Outcome
+from eval.skn.row import OUTCOMES, Outcome
 from eval.skn.scoring.observation import Observation
 from kg.base.errors import RecordError
 

@@ -17,9 +17,9 @@ import msgspec
 from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Verdicts
 from eval.skn.pipelines import PIPELINES
-from eval.skn.running.row import SknRow
-from eval.skn.running.samples import Sample
-from eval.skn.running.searching import Found
+from eval.skn.row import SknRow
+from eval.skn.sample import Sample
+from eval.skn.search_source import Source
 
 Wide = dict[str, Any]
 
@@ -45,7 +45,7 @@ class WideRows:
     def __init__(
         self,
         samples: Sequence[Sample],
-        searches: Sequence[Found],
+        searches: Sequence[Source],
         rows: Iterable[SknRow],
         pipelines: Sequence[str],
     ) -> None:

@@ -15,7 +15,7 @@ from eval.result import Usage
 
 if TYPE_CHECKING:
     from eval.skn.judges.record import Verdicts
-    from eval.skn.running.row import SknRow
+    from eval.skn.row import SknRow
 
 READABLE_OUTCOMES = ("ANSWERED", "ABSTAINED")
 """Outcomes of rows whose reply could be parsed; the others are failures."""

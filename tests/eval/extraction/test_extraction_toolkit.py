@@ -45,9 +45,9 @@ from eval.skn.formats.flat_json import FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import parse_content, to_plain_values, write_content
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.pipelines import ALL_SECTIONS, FAIR_ABLATION_PIPELINES, PIPELINES
-from eval.skn.running.row import SknRow
-from eval.skn.running.samples import read_samples
-from eval.skn.running.searching import SHIPPED, SourceFinder
+from eval.skn.row import SknRow
+from eval.skn.sample import read_samples
+from eval.skn.search_source import SHIPPED, SourceFinder
 from kg.base.errors import RecordError, WriteError
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
@@ -126,13 +126,14 @@ def score_own_predictions(
 
 def test_gold_documents_use_words_of_the_shipped_searches(gold: list[Sample]) -> None:
     shipped_samples = {sample.id: sample for sample in read_samples(SHIPPED / "samples.json")}
-    finder = SourceFinder.replaying(SHIPPED / "search.jsonl")
+    finder = SourceFinder.open_replay(SHIPPED / "search.jsonl")
     assert len(gold) == 12
     for sample in gold:
         question = shipped_samples[sample.id].question
         assert sample.meta["question"] == question
         assert (
-            sample.text == question_heading(question) + finder.find(shipped_samples[sample.id]).text
+            sample.text
+            == question_heading(question) + finder.find_source(shipped_samples[sample.id]).text
         )
         source_words = split_words(sample.text)
         for fact in sample.expected["facts"]:

@@ -21,7 +21,7 @@ from stage_calls import (
 )
 
 from eval.benchmarks import find_benchmark
-from eval.harness.reply import REPLIES
+from eval.harness.reply import REPLIES, VOTES
 
 # Exit codes in these tests: 12 invalid record, 13 duplicate id, 14 mismatch with the earlier run,
 # 15 file cannot be written, 130 interrupted by SIGINT, 143 by SIGTERM.
@@ -101,11 +101,48 @@ def test_an_interrupted_run_is_killed_at_every_reply(
         shutil.copytree(whole, out)
         benchmark = find_benchmark(whole)
         (out / REPLIES).write_bytes(b"".join(reversed(lines[-n_lines:])) + b'{"id"')
+        # Judges vote only when all replies are there.
+        for file in (VOTES, benchmark.rows_file, *benchmark.output_files):
+            (out / file).unlink(missing_ok=True)
+        done = run_benchmark(name, out)
+        assert done.code == 0, done.err
+        assert read_folder(out) == read_folder(whole)
+
+
+def test_a_run_is_killed_at_every_vote(whole: Path, name: str, tmp_path: Path) -> None:
+    """Keeps each number of first votes, as ``kill -9`` would leave them while judges vote."""
+    if not (whole / VOTES).exists():
+        pytest.skip("the benchmark has no judges")
+    lines = (whole / VOTES).read_bytes().splitlines(keepends=True)
+    assert lines
+    benchmark = find_benchmark(whole)
+    for n_lines in range(len(lines)):
+        out = tmp_path / str(n_lines) / "whole"
+        shutil.copytree(whole, out)
+        (out / VOTES).write_bytes(b"".join(reversed(lines[len(lines) - n_lines :])) + b'{"id"')
         for file in (benchmark.rows_file, *benchmark.output_files):
             (out / file).unlink(missing_ok=True)
         done = run_benchmark(name, out)
         assert done.code == 0, done.err
         assert read_folder(out) == read_folder(whole)
+
+
+def test_damaged_votes_are_left_unchanged(whole: Path, name: str, tmp_path: Path) -> None:
+    if not (whole / VOTES).exists():
+        pytest.skip("the benchmark has no judges")
+    text = (whole / VOTES).read_text()
+    first = text.splitlines()[0]
+    for damaged, code, message in (
+        ("no json\n" + text, 12, f"{VOTES}:1"),
+        (_rename_item(text), 12, "has no reply in this run"),
+        (text + first + "\n", 13, "answered twice"),
+    ):
+        out = tmp_path / str(len(damaged)) / "whole"
+        shutil.copytree(whole, out)
+        (out / VOTES).write_text(damaged)
+        before = read_folder(out)
+        assert message in check_error_line(run_benchmark(name, out), code)
+        assert read_folder(out) == before
 
 
 def test_a_full_disk_loses_no_reply(whole: Path, name: str, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from scipy.stats import mannwhitneyu
 
-from eval.skn.running.samples import Sample, read_samples
-from eval.skn.running.searching import SHIPPED, SourceFinder
+from eval.skn.sample import Sample, read_samples
+from eval.skn.search_source import SHIPPED, SourceFinder
 from kg.base.files import to_json_bytes
 from kg.text.normaliser import extract_content_words
 from retrieval.web_results import MAX_QUERY_LENGTH, FrozenQuery, WebResult, read_frozen_queries
@@ -45,8 +45,8 @@ def samples() -> list[Sample]:
 @pytest.fixture(scope="module")
 def search_results(samples: list[Sample]) -> dict[str, tuple[WebResult, ...]]:
     """Search results by sample id, found as in a run."""
-    finder = SourceFinder.replaying(SEARCH)
-    searches = {sample.id: finder.find(sample) for sample in samples}
+    finder = SourceFinder.open_replay(SEARCH)
+    searches = {sample.id: finder.find_source(sample) for sample in samples}
     assert not any(search.error for search in searches.values())
     return {name: search.results for name, search in searches.items()}
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from eval.skn.judges.record import Verdicts
 from eval.skn.judges.rule_judges import RuleJudges, is_correct, judge_claims
-from eval.skn.running.samples import read_samples
-from eval.skn.running.searching import SHIPPED
+from eval.skn.sample import read_samples
+from eval.skn.search_source import SHIPPED
 
 QUESTION = "Why does my pod end with exit code 137?"
 TRUTH = "The container exceeded its memory limit and was killed by the OOM killer."

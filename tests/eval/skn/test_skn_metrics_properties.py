@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.skn.metrics import MeasurementPlan, measure_observations
-from eval.skn.running.row import OUTCOMES, Outcome
+from eval.skn.row import OUTCOMES, Outcome
 from eval.skn.scoring.observation import Observation
 from eval.stats.estimates import Estimate
 

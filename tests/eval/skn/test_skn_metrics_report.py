@@ -23,7 +23,7 @@ from eval.skn.metrics import (
     measure_run,
 )
 from eval.skn.pipelines import FAIR_ABLATION_PIPELINES
-from eval.skn.running.row import SknRow
+from eval.skn.row import SknRow
 from eval.skn.scoring.observation import Observation, build_observation
 from eval.skn.scoring.pairs import select_pairs
 from eval.skn.scoring.record import Metric, SknReport

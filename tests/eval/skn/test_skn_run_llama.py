@@ -10,6 +10,7 @@ from servers.llama_server import LlamaServer
 from skn_run_parts import read_rows, write_inputs
 from stage_calls import run_epoche
 
+from eval.harness.reply import VOTES, read_votes
 from eval.skn.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
 
 SKN_PIPELINES = [name for name, pipeline in PIPELINES.items() if pipeline.notation == "skn"]
@@ -51,8 +52,8 @@ def test_random_replies_of_a_real_server_give_metrics_and_a_report(
     }
     assert "strict" in json_validities
     assert "cannot do for SKN" in (folder / "out" / "summary.txt").read_text()
-    (anchor,) = map(json.loads, (folder / "out" / "anchors.jsonl").read_bytes().splitlines())
-    assert (anchor["id"], anchor["asked_wrong"]) == ("q00", True)
+    (anchor,) = [vote for vote in read_votes(folder / "out" / VOTES) if vote.anchor]
+    assert (anchor.id, anchor.verdict["asked_wrong"]) == ("q00", True)
     manifest = json.loads((folder / "out" / "manifest.json").read_bytes())
     assert manifest["calls"]["repairs"] >= len(SKN_PIPELINES)
     assert manifest["setting"]["constrained"] is True

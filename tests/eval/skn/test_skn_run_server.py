@@ -26,6 +26,7 @@ from skn_run_parts import (
 )
 from stage_calls import CommandResult, check_error_line, run_epoche
 
+from eval.harness.reply import VOTES, read_votes
 from eval.skn.pipelines import ABLATION_PIPELINES
 
 # A run with --ablation has eight formats, so it writes eight rows per sample.
@@ -90,12 +91,10 @@ def test_requests_and_their_order(
     assert (manifest["model"], manifest["judge_model"]) == ("custom/scripted-1", JUDGE_MODEL)
     assert manifest["same_judge"] is False
     tokens = sum(count_prompt_tokens(row) for row in rows)
-    anchors = [
-        json.loads(line) for line in (workspace / "out/anchors.jsonl").read_bytes().splitlines()
-    ]
+    anchors = [vote for vote in read_votes(workspace / "out" / VOTES) if vote.anchor]
     # Every third sample has no answer, so it has no anchor.
     assert len(anchors) == sum(1 for number in range(SAMPLE_COUNT) if number % 3 != 2)
-    tokens += sum(anchor["usage"]["prompt_tokens"] for anchor in anchors)
+    tokens += sum(anchor.usage.prompt_tokens for anchor in anchors if anchor.usage)
     assert manifest["calls"]["prompt_tokens"] == tokens, "warm-up calls are not counted"
     assert manifest["calls"]["replies"] == len(scripted_server.requests)
 
@@ -377,15 +376,17 @@ def test_failed_judge_is_asked_again_on_request(
     assert counts["unjudged"] == len(unjudged)
     assert "lack a judge's vote" in result.err
     scripted_server.behave_with(make_scripted_model())
+    scripted_server.clear_log()
     result = run_epoche(*run_arguments("--retry-errors"))
     retried = check_finished(result, workspace / "out")
-    assert f"{len(unjudged)} rows ({len(rows) - len(unjudged)} were there already)" in result.out
+    assert f"0 rows ({len(rows)} were there already)" in result.out
+    assert {find_request_role(request) for request in scripted_server.requests} <= {
+        *("warm-up", "accuracy", "hallucination", "groundedness")
+    }, "only the judges are asked again"
     assert not any((row["verdicts"] or {}).get("failed") for row in retried)
-    anchors = [
-        json.loads(line) for line in (workspace / "out/anchors.jsonl").read_bytes().splitlines()
-    ]
+    anchors = [vote for vote in read_votes(workspace / "out" / VOTES) if vote.anchor]
     assert anchors
-    assert not any(anchor["problems"] for anchor in anchors)
+    assert not any(anchor.verdict["problems"] for anchor in anchors)
 
 
 def test_every_repeat_is_asked_separately(

@@ -1,8 +1,8 @@
-"""The samples: questions with their true answers, or with the knowledge that there is none.
+"""Reads and writes the samples: questions with their right answers, or marked as having none.
 
-The keys are the published benchmark's (``id``, ``category``, ``question``, ``ground_truth``,
-``answerable``); where an answer was looked up, what it concerns and what is worth knowing of it
-may stand beside them. A file is a JSON array of such objects, or one object a line.
+The keys are those of the published benchmark (``id``, ``category``, ``question``, ``ground_truth``,
+``answerable``), with optional keys for the sources of the right answer and for notes. A file is a
+JSON array of such objects, or has one object per line.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kg.base.files import iter_json_lines, require_file
 UNKNOWN_CATEGORY = "unknown"
 """Category of a sample that names none."""
 
-_LONGEST_FILE = 64 * 2**20
-"""Bytes; every sample is held in memory, and each is several calls of a model."""
-_LONGEST_TEXT = 10_000
-"""Characters of a question or a true answer: both go into prompts whole."""
+_MAX_FILE_BYTES = 64 * 2**20
+"""All samples are held in memory, and each needs several calls of a model."""
+_MAX_TEXT_CHARS = 10_000
+"""Maximum length of a question or a right answer; both are part of prompts, uncut."""
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the true answer can be read up."""
+    """Where the right answer can be looked up."""
 
     title: str
     url: str
@@ -38,14 +38,14 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     question: str
     ground_truth: str
-    """The true answer; of an unanswerable question the word that stands for there being none."""
+    """The right answer; for a question without an answer, the word that stands for "none"."""
     category: str = UNKNOWN_CATEGORY
     answerable: bool = True
     sources: tuple[Reference, ...] = ()
     technologies: tuple[str, ...] = ()
     notes: str = ""
     extra: dict[str, Any] = {}
-    """Keys that are not named here, kept as they are."""
+    """Unknown keys, kept as they are."""
 
 
 _FIELDS = frozenset(Sample.__struct_fields__) - {"extra"}
@@ -56,7 +56,7 @@ def sample_from_json(row: dict[str, Any]) -> Sample:
 
     Raises:
         msgspec.ValidationError: a field is missing or has the wrong type.
-        ValueError: a text that is needed is empty, or one is too long.
+        ValueError: a required text is empty, or one is too long.
     """
     known = {key: value for key, value in row.items() if key in _FIELDS}
     others = {key: row[key] for key in row if key not in _FIELDS}
@@ -65,29 +65,36 @@ def sample_from_json(row: dict[str, Any]) -> Sample:
         text: str = getattr(sample, name)
         if not text.strip():
             raise ValueError(f"its {name} is empty")
-        if len(text) > _LONGEST_TEXT:
-            raise ValueError(f"its {name} is longer than {_LONGEST_TEXT:,} characters")
+        if len(text) > _MAX_TEXT_CHARS:
+            raise ValueError(f"its {name} is longer than {_MAX_TEXT_CHARS:,} characters")
     return sample
+
+
+def sample_to_json(sample: Sample) -> dict[str, Any]:
+    """Returns the JSON object from which ``sample_from_json`` reads the same sample."""
+    row: dict[str, Any] = msgspec.to_builtins(sample)
+    extra = row.pop("extra")
+    return {**row, **extra}
 
 
 def read_samples(path: Path | str) -> list[Sample]:
     """Reads the samples of a file.
 
     Args:
-        path: a JSON array of objects, or one object a line.
+        path: a JSON array of objects, or one object per line.
 
     Returns:
         At least one sample, in the order of the file.
 
     Raises:
         MissingFileError: no such file.
-        RecordError: it holds none, or something that is none; the place is named.
-        DuplicateIdError: two bear one id.
+        RecordError: the file has no sample, or something that is not a sample.
+        DuplicateIdError: two samples have the same id.
     """
     path = require_file(path, "sample file")
     samples: list[Sample] = []
     places: dict[str, str] = {}
-    for where, row in _rows(path):
+    for where, row in _iter_objects(path):
         try:
             sample = sample_from_json(row)
         except (msgspec.ValidationError, ValueError) as error:
@@ -108,21 +115,21 @@ def read_samples(path: Path | str) -> list[Sample]:
 _HINT = "Each needs id, question and ground_truth; docs/skn.md names the other keys."
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file, each with its place in words."""
+def _iter_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the objects of a file, each with its place in words."""
     with path.open("rb") as handle:
         start = handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
-        yield from _of_array(path)
+        yield from _iter_array(path)
     else:
         for number, row in iter_json_lines(path, "sample file"):
             yield f"{path}:{number}", row
 
 
-def _of_array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    if path.stat().st_size > _LONGEST_FILE:
+def _iter_array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if path.stat().st_size > _MAX_FILE_BYTES:
         raise RecordError(
-            f"it is larger than {_LONGEST_FILE} bytes",
+            f"it is larger than {_MAX_FILE_BYTES} bytes",
             where=str(path),
             hint="No set of samples is; check that it is the file you meant.",
         )

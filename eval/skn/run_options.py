@@ -1,4 +1,4 @@
-"""What is asked for: the flags of a run, checked against each other."""
+"""Defines the options of a run, and checks them against each other."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eval.harness.base_run import RunFlags
+from eval.harness.row_layout import ALL_ITEMS, Shard
 from eval.harness.session import RunLimits
 from eval.skn.pipelines import ABLATION_PIPELINES, DEFAULT_PIPELINES, FAIR_ABLATION_PIPELINES
 from eval.skn.run_settings import Setting
@@ -17,27 +19,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What is asked for.
+    """The options of a run.
 
     Attributes:
-        dataset: the samples.
-        out: the run's folder.
+        dataset: file of the samples.
+        out: folder of the run.
         client: the model that answers, and how models are called.
-        ablation: all pipelines, and not only JSON and SKN.
-        offline: rules instead of models.
-        setting: what is the same for all pipelines.
-        judge_models: who judges; ``same`` for the model that answers.
-        judge_repeats: how often each answer is judged by each model; null for the usual number.
-        search: replays these searches; by default those shipped.
-        live: searches the web instead, and records it in the folder.
-        backends: the search engines asked in turn; none named means the usual ones.
-        limit: only the first so many samples.
-        repeats: how often every sample is asked of every pipeline.
-        seed: of the order of questions and of what judges are shown.
-        resume: take up what the folder holds; else it is refused if it holds anything.
-        overwrite: forget what the folder holds.
-        retry_errors: ask again what ended in ``ERROR``, or could not be judged.
-        limits: how many are asked at once, and when to give up.
+        ablation: compare all pipelines, not only JSON and SKN.
+        offline: use rules instead of models.
+        setting: the setting, the same for all pipelines.
+        judge_models: the judges; ``same`` for the model that answers.
+        judge_repeats: votes of each judge on each item; None for the default number.
+        search: file of recorded searches to replay; None for the shipped one.
+        live: search the web instead, and record the searches in the folder.
+        backends: search engines for ``live``, tried in order; the default engines if empty.
+        limit: ask only the first ``limit`` samples.
+        shard: the part of the samples that is asked.
+        repeats: number of times each sample is asked of each pipeline.
+        seed: seed of the order of questions, and of what judges are shown.
+        resume: whether an existing run in the folder is resumed.
+        overwrite: whether it is replaced.
+        retry_errors: whether rows are asked again that are ``ERROR`` or could not be judged.
+        limits: concurrency, and the limits at which the run is aborted.
+
+    Raises:
+        SettingError: two options contradict each other.
     """
 
     dataset: Path
@@ -52,6 +58,7 @@ class RunOptions:
     live: bool = False
     backends: tuple[str, ...] = ()
     limit: int | None = None
+    shard: Shard = ALL_ITEMS
     repeats: int = 1
     seed: int = 12345
     resume: bool = True
@@ -60,6 +67,10 @@ class RunOptions:
     limits: RunLimits = field(default_factory=RunLimits)
 
     def __post_init__(self) -> None:
+        self._check_searches()
+        self._check_models()
+
+    def _check_searches(self) -> None:
         if self.live and self.search is not None:
             raise SettingError(
                 "searches are either replayed or made",
@@ -72,15 +83,24 @@ class RunOptions:
                 where="--backend",
                 hint="Add --live, or leave it out.",
             )
+        if self.live and self.shard != ALL_ITEMS:
+            raise SettingError(
+                "shards replay recorded searches, so that all of them read the same texts",
+                where="--shard, --live",
+                hint="Record the searches with a run without --shard, then give its search.jsonl "
+                "to the shards with --search.",
+            )
+
+    def _check_models(self) -> None:
         if self.offline and self.setting.published:
             raise SettingError(
-                "the published setting is prompts, and rules read none",
+                "the published setting consists of prompts, which rules do not read",
                 where="--offline, --as-published",
                 hint="Leave one of them out.",
             )
         if self.offline and (self.judge_models or (self.client and self.client.model)):
             raise SettingError(
-                "--offline asks no model, but one is named",
+                "--offline calls no model, but a model is named",
                 where="--offline, --model, --judge-model",
                 hint="Leave --offline out, or the models.",
             )
@@ -93,30 +113,41 @@ class RunOptions:
             raise SettingError(
                 "rules are neither constrained nor counted in tokens, and vote once",
                 where="--offline, --constrained, --max-tokens, --judge-repeats",
-                hint="Leave --offline out, or what is for models.",
+                hint="Leave --offline out, or the flags for models.",
             )
         if self.setting.published and (self.judge_models or self.judge_repeats is not None):
             raise SettingError(
-                "as published the model that answers judges, once",
+                "in the published setting the model that answers judges, once",
                 where="--as-published, --judge-model, --judge-repeats",
-                hint="Leave out --as-published, or the judges' flags.",
+                hint="Leave out --as-published, or the flags for judges.",
             )
 
-    def model_options(self) -> ClientOptions:
-        """How models are called; unless told otherwise, with a cache in the folder."""
+    def client_options(self) -> ClientOptions:
+        """Returns how models are called; by default with a cache in the folder."""
         from eval.model.options import CACHE_NAME, ClientOptions
 
         return self.client or ClientOptions(cache=self.out / CACHE_NAME)
 
     @property
+    def flags(self) -> RunFlags:
+        """The flags that every run command has."""
+        return RunFlags(
+            out=self.out,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            retry_errors=self.retry_errors,
+            limits=self.limits,
+        )
+
+    @property
     def pipelines(self) -> tuple[str, ...]:
-        """The pipelines that are compared."""
+        """Names of the pipelines that are compared."""
         if not self.ablation:
             return DEFAULT_PIPELINES
         return ABLATION_PIPELINES if self.setting.published else FAIR_ABLATION_PIPELINES
 
 
-def setting_of(
+def build_setting(
     *,
     published: bool,
     hide_question: bool,
@@ -124,10 +155,10 @@ def setting_of(
     words: int | None,
     max_tokens: int | None,
 ) -> Setting:
-    """The setting that flags ask for; null leaves a number as it is.
+    """Returns the setting that flags ask for; None keeps the default of a number.
 
     Raises:
-        SettingError: the published setting is asked for together with another.
+        SettingError: the published setting is combined with other flags.
     """
     if not published:
         usual = Setting()

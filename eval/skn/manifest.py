@@ -1,0 +1,78 @@
+"""Defines the manifest of an SKN run: samples, searches, pipelines, judges and settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, UnsetType
+
+from eval.harness.folder_manifest import FolderManifest
+from eval.harness.resume import read_run_manifest
+
+
+class SknManifest(FolderManifest, frozen=True, kw_only=True):
+    """Everything needed to identify, repeat or resume a run.
+
+    ``counts`` has the number of rows by outcome; rows whose judge could not be called are counted
+    under ``unjudged`` instead.
+    """
+
+    kind: Literal["skn"] = "skn"
+    pipelines: tuple[str, ...]
+    mode: Literal["fair", "as-published"]
+    search: dict[str, Any]
+    """How was searched: the engines, or the replayed file with its hash."""
+    search_file: str | None = None
+    """The replayed file, relative to the manifest's folder; null for a live search."""
+    setting: dict[str, Any]
+    """The setting, the same for every pipeline."""
+    extractors: dict[str, Any]
+    """Parameters of the extractor of each pipeline."""
+    agent: dict[str, Any]
+    judges: dict[str, Any]
+    model: str | None = None
+    judge_model: str | None = None
+    same_judge: bool
+    """Whether a model judged its own answers."""
+    replies_of: str | UnsetType = UNSET
+    """The run whose replies were judged again, relative to the manifest's folder; missing if the
+    pipelines of this run were asked."""
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """The pipelines, in the order of the rows of a sample."""
+        return self.pipelines
+
+    @property
+    def is_judged_by_rules(self) -> bool:
+        """Whether rules judged, not models."""
+        return self.offline or self.judges.get("by") == "rules"
+
+
+FIXED_FIELDS: Final = (
+    "pipelines",
+    "mode",
+    "offline",
+    "search",
+    "setting",
+    "extractors",
+    "agent",
+    "judges",
+    "model",
+    "judge_model",
+    "seed",
+)
+"""Fields that must be the same in all sessions and shards of a run."""
+
+COMMAND: Final = "epoche skn run"
+
+
+def read_manifest(path: Path | str) -> SknManifest:
+    """Reads a manifest.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: the file is not the manifest of an SKN run.
+    """
+    return read_run_manifest(path, SknManifest, COMMAND)

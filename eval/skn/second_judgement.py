@@ -1,0 +1,166 @@
+"""Judges a finished run again with other judges, without asking any pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from eval.harness import second_judgement
+from eval.harness.base_run import RunFlags, RunResult
+from eval.harness.folder_run import RunDescription, close_clients
+from eval.harness.resume import round_trip_json
+from eval.harness.session import RunLimits
+from eval.manifest import library_versions, utc_now
+from eval.skn.description import SKN
+from eval.skn.judge import SknJudge
+from eval.skn.judge_set import JudgeSet, open_model_judges, open_rule_judges
+from eval.skn.manifest import SknManifest, read_manifest
+from eval.skn.run_files import MANIFEST, SAMPLES, SOURCES, list_run_files
+from eval.skn.sample import read_samples
+from eval.skn.search_source import read_sources
+from kg.base.errors import SettingError
+from kg.base.files import check_output
+from kg.base.provenance import make_relative_name
+
+if TYPE_CHECKING:
+    from eval.model.options import ClientOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """The options of a second judgement.
+
+    Attributes:
+        run: folder of the finished run.
+        out: folder of the new run.
+        client: how models are called; its ``model`` is ignored.
+        judge_models: the judges; ``same`` for the model that answered.
+        judge_repeats: votes of each judge on each item; None for the default number.
+        offline: judge by rules instead of models.
+        resume: whether an existing judgement in ``out`` is resumed.
+        overwrite: whether it is replaced.
+        retry_errors: whether replies and anchors are judged again whose judge could not be called.
+        limits: concurrency, and the limits at which the judgement is aborted.
+
+    Raises:
+        SettingError: two options contradict each other.
+    """
+
+    run: Path
+    out: Path
+    client: ClientOptions
+    judge_models: tuple[str, ...] = ()
+    judge_repeats: int | None = None
+    offline: bool = False
+    resume: bool = True
+    overwrite: bool = False
+    retry_errors: bool = False
+    limits: RunLimits = field(default_factory=RunLimits)
+
+    def __post_init__(self) -> None:
+        if self.offline and (self.judge_models or self.judge_repeats is not None):
+            raise SettingError(
+                "with --offline, rules judge, each item once",
+                where="--offline, --judge-model, --judge-repeats",
+                hint="Leave --offline out, or the other flags.",
+            )
+
+
+def judge_run(options: JudgeOptions) -> RunResult[SknManifest]:
+    """Judges the replies of a run again and computes its rows anew.
+
+    Anchors are judged too, even if the run was made in the published setting, which has none.
+
+    Raises:
+        MissingFileError, RecordError: the folder contains no finished SKN run.
+        SettingError: no judge is named, or the run is only one shard.
+        EpocheError: as ``judge_again`` of the harness.
+    """
+    run = options.run
+    manifest = read_manifest(run / MANIFEST)
+    if manifest.shard is not None:
+        raise SettingError(
+            f"the run is shard {manifest.shard} only",
+            where=str(run),
+            hint="Merge the shards with `epoche merge`, then judge the merged run.",
+        )
+    for path in list_run_files(options.out):
+        check_output(path, list_run_files(run))
+    samples = read_samples(run / SAMPLES)
+    sources = {source.id: source for source in read_sources(run / SOURCES)}
+    judge_set = _open_judges(options, manifest)
+    judge = SknJudge(
+        judge_set,
+        samples,
+        sources,
+        published=manifest.mode == "as-published",
+        has_anchors=True,
+        seed=manifest.seed,
+    )
+    description = RunDescription(
+        benchmark=SKN,
+        title="replies of the run",
+        items=samples,
+        systems=(),
+        view=lambda _sample: None,
+        manifest=_build_manifest(options, manifest, judge_set),
+        judge=judge,
+        observed=lambda: {"judges": judge_set.observed()} if judge_set.models else {},
+        warmup_clients=judge_set.warmup_clients,
+    )
+    flags = RunFlags(
+        out=options.out,
+        resume=options.resume,
+        overwrite=options.overwrite,
+        retry_errors=options.retry_errors,
+        limits=options.limits,
+    )
+    try:
+        return second_judgement.judge_again(run, flags, description)
+    except BaseException:
+        if judge_set.on_close:
+            close_clients(judge_set.on_close)
+        raise
+
+
+def _open_judges(options: JudgeOptions, manifest: SknManifest) -> JudgeSet:
+    if options.offline:
+        return open_rule_judges()
+    return open_model_judges(
+        options.client,
+        manifest.model,
+        options.judge_models,
+        repeats=options.judge_repeats,
+        seed=manifest.seed,
+    )
+
+
+def _build_manifest(
+    options: JudgeOptions, manifest: SknManifest, judge_set: JudgeSet
+) -> SknManifest:
+    """Returns the manifest of the new run, which differs in judges, paths, times and counts."""
+    run, out = options.run, options.out
+    answers = {key: value for key, value in manifest.observed.items() if key != "judges"}
+    return msgspec.structs.replace(
+        manifest,
+        dataset=make_relative_name(run / manifest.dataset, out),
+        search_file=None
+        if manifest.search_file is None
+        else make_relative_name(run / manifest.search_file, out),
+        offline=manifest.offline and options.offline,
+        judges=round_trip_json(judge_set.judges.params()),
+        judge_model=judge_set.model,
+        same_judge=judge_set.same,
+        replies_of=make_relative_name(run, out),
+        versions=library_versions(),
+        started=utc_now(),
+        ended=None,
+        resumed=0,
+        status="running",
+        counts={},
+        calls=None,
+        observed=answers,
+    )
