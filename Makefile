@@ -151,7 +151,7 @@ kg-build: setup-dense ## A concept graph and a section tree from documents   [DO
 	@$(EPOCHE) kg build $(DOCS) --embedder '$(EMBEDDER)' --out '$(text_run)'
 
 retrieval-eval: setup-dense ## Retrievers measured on labelled questions, with paired intervals   [QUESTIONS=]
-	@$(EPOCHE) retrieval eval --run '$(text_run)' --questions '$(QUESTIONS)' --retriever ensemble --ablate --seed $(SEED) --out '$(TEXT)/retrieval'
+	@$(EPOCHE) retrieval eval --run '$(text_run)' --questions '$(QUESTIONS)' --retriever ensemble --ablate --seed $(SEED) --overwrite --out '$(TEXT)/retrieval'
 
 text-cards: setup-dense ## Cards from the graph of the documents, answered from the documents by rag   [NUM=]
 	@$(EPOCHE) kg export --run '$(text_run)' --ttl '$(TEXT)/graph/concepts.ttl'

@@ -30,6 +30,7 @@ from eval.power_analysis import main as power
 from eval.ranking.measure_retrieval import main as measure_retrieval
 from eval.redaction import hide_secrets
 from eval.run_epistemic_tests import main as evaluate
+from eval.score_cards import main as score_cards
 from eval.skn.commands.format_skn import main as format_skn
 from eval.skn.commands.parse_skn import main as parse_skn
 from eval.skn.commands.validate_skn import main as validate_skn
@@ -43,7 +44,6 @@ from kg.inspect_graph import inspect_command
 from reporting.compare_extraction import main as compare_extraction
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
-from reporting.judge_skn import main as judge_skn
 from reporting.judge_skn import main as judge_skn
 from reporting.plot_graph import main as plot_graph
 from reporting.report_extraction import main as report_extraction
@@ -118,6 +118,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("near-miss", near_miss, "Make near-misses, each proved false or unknown."),
     ("join", join, "Join card files of one graph into one set."),
     ("eval", evaluate, "Run a system on cards."),
+    ("score", score_cards, "Score predictions on cards that were made elsewhere."),
     ("merge", merge, "Merge the shards of one run."),
     ("verify", verify, "Check that rows follow from replies, and labels from the graph."),
     ("metrics", metrics, "Compute the metrics of cards or of run folders, with intervals."),
@@ -151,7 +152,6 @@ for _name, _main, _short_help in _RETRIEVAL_STAGES:
     retrieval_app.command(_name, short_help=_short_help)(wrap_command(_main))
 _SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_skn, "Compare JSON and SKN: search, extract, answer, judge."),
-    ("judge", judge_skn, "Judge a finished run with other judges."),
     ("judge", judge_skn, "Judge a finished run with other judges."),
     ("parse", parse_skn, "Convert an SKN file to typed JSON."),
     ("format", format_skn, "Format SKN or typed JSON, or convert one to the other."),

@@ -135,7 +135,7 @@ class _CardRequest:
         return self._build_row(Answer(pred="ERROR", error=describe_error(error)), "", seconds)
 
     def _build_row(self, answer: Answer, note: str, seconds: float) -> Result:
-        card, calls = self._card, current_calls()
+        calls = current_calls()
         extra: dict[str, Any] = {"note": note} if note else {}
         if calls.repairs:
             extra["calls"] = {"repairs": calls.repairs}
@@ -147,25 +147,60 @@ class _CardRequest:
             latency = calls.latency_s
         elif getattr(self._system, "remote", False) is True:
             latency = seconds
-        return Result(
-            id=card.id,
-            system=self._name,
-            gold=card.gold,
-            label=card.label,
-            pred=answer.pred,
-            passed=answer.pred == card.gold,
-            confidence=answer.confidence,
-            raw=answer.raw,
+        return build_result(
+            self._card,
+            answer,
+            name=self._name,
+            card_set=self._card_set,
             latency_s=None if latency is None else round(latency, 4),
             usage=round_cost(calls.sum_usage()) if calls.calls else answer.usage,
-            error=answer.error,
-            kind=card.kind,
-            cluster=card.cluster,
-            difficulty=card.difficulty,
-            cards=self._card_set[:12],
             repeat=calls.repeat,
             extra=extra,
         )
+
+
+def build_result(
+    card: Card,
+    answer: Answer,
+    *,
+    name: str,
+    card_set: str,
+    latency_s: float | None,
+    usage: Usage | None,
+    repeat: int,
+    extra: dict[str, Any],
+) -> Result:
+    """Builds the row of an answer to a card.
+
+    Args:
+        card: the card.
+        answer: the answer, as ``read_answer`` returns it.
+        name: name of the system.
+        card_set: hex hash of the card set; its first 12 digits go into the row.
+        latency_s: seconds of its model calls.
+        usage: usage of its model calls.
+        repeat: number of the repeat, from 0.
+        extra: further fields of the row, such as a note.
+    """
+    return Result(
+        id=card.id,
+        system=name,
+        gold=card.gold,
+        label=card.label,
+        pred=answer.pred,
+        passed=answer.pred == card.gold,
+        confidence=answer.confidence,
+        raw=answer.raw,
+        latency_s=latency_s,
+        usage=usage,
+        error=answer.error,
+        kind=card.kind,
+        cluster=card.cluster,
+        difficulty=card.difficulty,
+        cards=card_set[:12],
+        repeat=repeat,
+        extra=extra,
+    )
 
 
 def read_answer(reply: object) -> tuple[Answer, str]:

@@ -16,6 +16,7 @@ ENTRY_POINT_GROUP = "epoche.benchmarks"
 
 _BUILT_IN = {
     "extraction": "eval.extraction.benchmark:EXTRACTION",
+    "retrieval": "eval.ranking.benchmark:RETRIEVAL",
     "skn": "eval.skn.description:SKN",
     "synthlink": "eval.synthlink.benchmark:SYNTHLINK",
 }

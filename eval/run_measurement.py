@@ -34,11 +34,8 @@ def is_run_folder(path: Path) -> bool:
     A folder whose manifest is damaged counts as a run folder, so that ``measure_folders`` says what
     is wrong with it.
     """
-    from eval.ranking.measurement import is_retrieval_folder
-
-    return path.is_dir() and (
-        any((path / benchmark.manifest_file).is_file() for benchmark in list_benchmarks())
-        or is_retrieval_folder(path)
+    return path.is_dir() and any(
+        (path / benchmark.manifest_file).is_file() for benchmark in list_benchmarks()
     )
 
 
@@ -113,12 +110,6 @@ def _find_measure_function(folder: Path) -> tuple[str, MeasureFunction]:
         RecordError: the folder contains no readable manifest of a known benchmark, or the benchmark
             has no metrics.
     """
-    from eval.ranking.measurement import is_retrieval_folder
-
-    if is_retrieval_folder(folder):
-        from eval.ranking.measurement import measure_runs as measure_retrieval
-
-        return "retrieval", measure_retrieval
     kind = _read_kind(folder / _MANIFEST)
     if kind in _MODULES:
         return kind, importlib.import_module(_MODULES[kind]).measure_runs

@@ -31,6 +31,7 @@ def main(
         str,
         typer.Option(help="graph_walk, extractive, agent, raw, or your own as mypkg.mod:Class."),
     ] = "graph_walk",
+    settings: options.SystemSettings = None,
     out: Annotated[
         Path, typer.Option(help="Folder of the run: rows, predictions, scores, report.")
     ] = Path("results/synthlink"),
@@ -114,6 +115,7 @@ def main(
     from eval.harness.row_layout import Shard
     from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
+    from eval.settings import parse_settings
     from eval.synthlink.answer_source import find_source, get_system_source
     from eval.synthlink.predictions import read_predictions
     from eval.synthlink.run_files import PREDICTIONS, ROWS, list_run_files
@@ -168,6 +170,7 @@ def main(
     done = run(
         RunOptions(
             system=system,
+            settings=parse_settings(settings or ()),
             out=out,
             catalog=catalog,
             pages=pages,

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kg.base import options
 from kg.base.console import print_text, run_script, track_progress
-from kg.base.options import Confidence, Resamples, ResampleSeed, RunFolder
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eval.ranking.collector import RankingCollector
-    from eval.ranking.questions import Question
-    from eval.ranking.rankings import Rankings
-    from eval.ranking.record import Ablation, Tuning
-    from retrieval.ensemble import Method
+    from eval.harness.base_run import RunResult
+    from eval.ranking.manifest import RetrievalManifest
+    from eval.ranking.tuner import FusionSetting
 
 DEFAULT_BASELINES = ("bm25", "dense", "hybrid")
 DEFAULT_RETRIEVERS = ("kg", "section_tree", "ensemble")
@@ -37,15 +35,26 @@ class SplitChoice(StrEnum):
 
 
 def main(
-    run: RunFolder,
+    run: options.RunFolder,
     questions: Annotated[
         Path, typer.Option(help="Labelled questions (JSONL) about the run's chunks.")
     ],
     retriever: Annotated[
         list[str] | None,
         typer.Option(
-            help="Retriever to evaluate; repeatable. Default: kg, section_tree and ensemble.",
+            help="Retriever to evaluate; repeatable. Default: kg, section_tree and ensemble, or "
+            "none with --system.",
         ),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Your own retriever: mypkg.mod:Class or callable:mypkg.mod:function; repeatable.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of --system; repeatable."),
     ] = None,
     baseline: Annotated[
         list[str] | None,
@@ -71,168 +80,104 @@ def main(
         str,
         typer.Option(help="Model of the retriever dense: a folder or hub name; default MiniLM."),
     ] = "",
-    resamples: Resamples = 2000,
-    seed: ResampleSeed = 12345,
-    confidence: Confidence = 0.95,
+    resamples: options.Resamples = 2000,
+    seed: options.ResampleSeed = 12345,
+    confidence: options.Confidence = 0.95,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Use only the first N questions.")
+    ] = None,
+    shard: options.ShardName = "1/1",
+    repeat: options.Repeats = 1,
+    overwrite: options.Overwrite = False,
+    resume: options.Resume = True,
+    retry_errors: options.RetryErrors = False,
+    concurrency: options.Concurrency = 16,
+    max_cost: options.MaxCost = None,
+    max_consecutive_errors: options.MaxConsecutiveErrors = 50,
 ) -> None:
     """Evaluates retrievers on labelled questions, with significance tests.
 
     Computes recall, nDCG, reciprocal rank and all-gold-found with ir_measures, with intervals;
     paired differences from each baseline with Holm-adjusted p-values; and how well the best score
     separates questions with and without an answer. docs/retrieval.md defines each number.
+
+    The same command resumes an interrupted run.
     """
-    from eval.metrics.measurement import ResamplingPlan
-    from eval.ranking.ablation import ENSEMBLE, TUNED_ENSEMBLE, TUNED_HYBRID
-    from eval.ranking.collector import RankingCollector
-    from eval.ranking.outputs import OUTPUT_FILES, render_outputs
-    from eval.ranking.questions import read_questions, select_split
-    from eval.ranking.record import Ablation, Corpus
-    from eval.ranking.report_builder import build_report, describe_questions
+    from eval.harness.base_run import RunFlags
+    from eval.harness.row_layout import Shard
+    from eval.harness.session import RunLimits
+    from eval.ranking.outputs import write_outputs
+    from eval.ranking.run_retrieval import RunOptions
+    from eval.ranking.run_retrieval import run as run_retrievers
     from eval.ranking.text import build_table, describe_report
-    from kg.base.files import check_output, sha256_file, write_files_atomic
-    from kg.text.run.folder import open_run
+    from eval.settings import parse_settings
     from retrieval.factory import RUN_RETRIEVERS
 
+    if pairs and not system:
+        raise typer.BadParameter("--set needs --system")
     if tune and split is not SplitChoice.test:
         raise typer.BadParameter("--tune uses the dev questions, so it needs --split test")
     if other_run is not None and not ablate:
         raise typer.BadParameter("--other-run needs --ablate")
     baselines = list(dict.fromkeys(baseline or DEFAULT_BASELINES))
-    names = [*baselines, *(retriever or DEFAULT_RETRIEVERS)]
+    names = [*baselines, *(retriever or (() if system else DEFAULT_RETRIEVERS))]
     for name in names:
         if name not in RUN_RETRIEVERS:
             raise typer.BadParameter(
                 f"unknown retriever {name!r}; known: {', '.join(RUN_RETRIEVERS)}"
             )
-    for name in OUTPUT_FILES:
-        check_output(out / name, [questions])
-    collector = RankingCollector(open_run(run), embedder, _show_progress)
-    other_collector = (
-        None
-        if other_run is None
-        else RankingCollector(open_run(other_run), embedder, _show_progress)
-    )
-    all_questions = read_questions(questions, collector.ids)
-    selected = select_split(all_questions, split.value, questions)
-    if ablate or tune:
-        names += [*collector.list_components(ENSEMBLE), ENSEMBLE]
-    rankings = collector.collect_rankings(names, selected)
-    ablations: list[tuple[Ablation, Rankings]] = []
-    tuning: dict[str, Tuning] = {}
-    if tune:
-        dev = select_split(all_questions, "dev", questions)
-        tuning, tuned_rankings = _tune_fusions(collector, dev, selected, rankings)
-        rankings |= tuned_rankings
-        tuned_pair = Ablation(
-            TUNED_ENSEMBLE, TUNED_HYBRID, "What does the graph add where both are tuned?"
+    done = run_retrievers(
+        RunOptions(
+            flags=RunFlags(
+                out=out,
+                resume=resume,
+                overwrite=overwrite,
+                retry_errors=retry_errors,
+                limits=RunLimits(
+                    concurrency=concurrency,
+                    max_cost=max_cost,
+                    max_consecutive_errors=max_consecutive_errors,
+                ),
+            ),
+            run=run,
+            questions=questions,
+            retrievers=names,
+            foreign=tuple(dict.fromkeys(system or ())),
+            settings=parse_settings(pairs or ()),
+            baselines=baselines,
+            split=split.value,
+            ablate=ablate,
+            tune=tune,
+            other_run=other_run,
+            embedder=embedder,
+            limit=limit,
+            shard=Shard.from_text(shard),
+            repeats=repeat,
+            resamples=resamples,
+            seed=seed,
+            confidence=confidence,
+            progress=_show_settings,
         )
-        ablations.append((tuned_pair, tuned_rankings[TUNED_HYBRID]))
-    if ablate:
-        ablations += _rank_ablations(collector, other_collector, selected, rankings)
-    report = build_report(
-        selected,
-        rankings,
-        baselines=baselines,
-        corpus=Corpus(
-            run=collector.run.sha256, n_chunks=len(collector.ids), config=collector.run.config
-        ),
-        questions_record=describe_questions(
-            selected, collector.passages, sha256_file(questions), split.value
-        ),
-        plan=ResamplingPlan(resamples=resamples, seed=seed, confidence=confidence),
-        ablations=ablations,
-        tuning=tuning,
     )
-    variants = {variant.name: variant for _, variant in ablations if variant.name not in rankings}
-    write_files_atomic(render_outputs(out, report, selected, rankings, variants))
+    report = write_outputs(out)
     _print_table(build_table(report))
     for line in describe_report(report):
         print_text(line)
     print_text(report.signature)
-    print_text(f"{len(rankings)} retrievers on {len(selected)} questions → {out}")
+    _print_counts(done, len(report.retrievers), report.questions.n)
 
 
-def _tune_fusions(
-    collector: RankingCollector,
-    dev: Sequence[Question],
-    questions: Sequence[Question],
-    rankings: Mapping[str, Rankings],
-) -> tuple[dict[str, Tuning], dict[str, Rankings]]:
-    """Tunes ``ensemble`` and ``hybrid`` on the dev questions, and ranks the test questions.
+def _print_counts(done: RunResult[RetrievalManifest], n_retrievers: int, n_questions: int) -> None:
+    from eval.harness.failed_rows import report_failed_rows
 
-    Args:
-        collector: ranks questions.
-        dev: the dev questions.
-        questions: the test questions.
-        rankings: the components' rankings of the test questions, by name.
-
-    Returns:
-        The chosen settings and the rankings of the tuned retrievers, by their names.
-
-    Raises:
-        RecordError: no dev question has gold.
-    """
-    from eval.ranking.ablation import ENSEMBLE, TUNED_ENSEMBLE, TUNED_HYBRID, RankingFuser
-    from eval.ranking.tuner import tune_fusion
-
-    ensemble_components = collector.list_components(ENSEMBLE)
-    dev_rankings = collector.collect_rankings(ensemble_components, dev)
-    fuser = RankingFuser(collector.passages, questions)
-    tuning: dict[str, Tuning] = {}
-    tuned_rankings: dict[str, Rankings] = {}
-    for name, tries_pagerank, names in (
-        (TUNED_HYBRID, False, collector.list_components("hybrid")),
-        (TUNED_ENSEMBLE, True, ensemble_components),
-    ):
-        # The sets of components to choose from, with their rankings of the dev and test questions.
-        dev_component_sets = [{component: dev_rankings[component] for component in names}]
-        test_component_sets = [{component: rankings[component] for component in names}]
-        if tries_pagerank:
-            dev_component_sets.append(collector.use_pagerank(dev_component_sets[0], dev))
-            test_component_sets.append(collector.use_pagerank(test_component_sets[0], questions))
-        best_tuning = tune_fusion(
-            RankingFuser(collector.passages, dev),
-            dev_component_sets,
-            lambda settings: track_progress(settings, what="settings", total=len(settings)),
-        )
-        chosen_rankings = next(
-            list(components.values())
-            for components in test_component_sets
-            if tuple(components) == best_tuning.components
-        )
-        method: Method = "linear" if best_tuning.fusion == "linear" else "rrf"
-        tuning[name] = best_tuning
-        tuned_rankings[name] = fuser.fuse_rankings(
-            chosen_rankings, name, best_tuning.weights, method
-        )
-    return tuning, tuned_rankings
+    existing = f" ({done.existing} rankings were there already)" if done.existing else ""
+    print_text(f"{n_retrievers} retrievers on {n_questions} questions{existing} → {done.folder}")
+    counts = done.manifest.counts
+    report_failed_rows(counts["ERROR"], sum(counts.values()), field="problem", where=done.folder)
 
 
-def _rank_ablations(
-    collector: RankingCollector,
-    other_collector: RankingCollector | None,
-    questions: Sequence[Question],
-    rankings: Mapping[str, Rankings],
-) -> list[tuple[Ablation, Rankings]]:
-    """Makes the variants of the ensemble and of its components."""
-    from eval.ranking.ablation import ENSEMBLE, RankingFuser, iter_ablations
-
-    component_variants = collector.rank_variants(questions)
-    if other_collector is not None:
-        component_variants += collector.rank_other_run(other_collector, questions)
-    components = {name: rankings[name] for name in collector.list_components(ENSEMBLE)}
-    fuser = RankingFuser(collector.passages, questions)
-    # As many as ``iter_ablations`` yields at most; needed only for the progress display.
-    total = len(components) + 2 + 2 * len(component_variants)
-    return list(
-        track_progress(
-            iter_ablations(fuser, components, component_variants), what="ablations", total=total
-        )
-    )
-
-
-def _show_progress(questions: Sequence[Question], name: str) -> Iterable[Question]:
-    return track_progress(questions, what=name, total=len(questions))
+def _show_settings(settings: Sequence[FusionSetting]) -> Iterable[FusionSetting]:
+    return track_progress(settings, what="settings", total=len(settings))
 
 
 def _print_table(table: Table) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 import numpy as np
 
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
+    FAILURE_METRIC,
     MeasuredRuns,
     Measurement,
     MetricInfo,
@@ -25,31 +26,44 @@ from eval.metrics.run_set import (
     require_distinct_folders,
     select_shared_items,
 )
-from eval.ranking.answerability import ANSWERABILITY_MEASURES, COMPARABLE_RETRIEVERS
+from eval.ranking.answerability import ANSWERABILITY_MEASURES, FALSE_POSITIVES
 from eval.ranking.differences import compare_retrievers
-from eval.ranking.metrics import METRIC_NAMES, score_questions
-from eval.ranking.outputs import METRICS_FILE, QUESTIONS_FILE, QuestionRow
+from eval.ranking.item import RetrievalItem, read_items
+from eval.ranking.manifest import RetrievalManifest, read_manifest
+from eval.ranking.metrics import METRIC_NAMES
 from eval.ranking.question_scores import QuestionScores, RetrieverScores
-from eval.ranking.questions import UNANSWERABLE, Kind, Question
-from eval.ranking.rankings import Rankings
-from eval.ranking.record import ALL_QUESTIONS, SCHEMA, RetrievalReport
-from eval.stats.bootstrap import ClusterResamples
+from eval.ranking.questions import Kind
+from eval.ranking.record import ALL_QUESTIONS
+from eval.ranking.row import RetrievalRow, read_rows
+from eval.ranking.run_files import MANIFEST
+from eval.stats.bootstrap import ClusterResamples, round_significant
 from eval.stats.estimates import Estimate
-from kg.base.errors import CardSetMismatchError, RecordError
-from kg.base.files import iter_decoded_lines, require_file
+from kg.base.errors import RecordError
+from kg.base.proportions import wilson_interval
 
 _NOUN: Final = "question"
-_LOWER_IS_BETTER: Final = "FPR@TPR.90"
 _METRICS: Final = {
-    name: MetricInfo(higher_is_better=name != _LOWER_IS_BETTER)
-    for name in (*METRIC_NAMES, *ANSWERABILITY_MEASURES)
+    **{
+        name: MetricInfo(higher_is_better=name != FALSE_POSITIVES)
+        for name in (*METRIC_NAMES, *ANSWERABILITY_MEASURES)
+    },
+    FAILURE_METRIC: MetricInfo(higher_is_better=False, is_compared=False),
 }
 
 
-class _Schema(msgspec.Struct):
-    """The field that says what a metrics file contains."""
+@dataclass(frozen=True)
+class _Run:
+    """A run folder that was read.
 
-    schema: Any = None
+    Attributes:
+        manifest: its manifest.
+        items: id → question, in the order of the run.
+        rows: system → its rows.
+    """
+
+    manifest: RetrievalManifest
+    items: Mapping[str, RetrievalItem]
+    rows: Mapping[str, Sequence[RetrievalRow]]
 
 
 class RetrievalMeasurement(Measurement):
@@ -57,19 +71,27 @@ class RetrievalMeasurement(Measurement):
 
     Args:
         scores: the scores of all retrievers.
+        failures: name of a retriever → number of rows without a usable ranking, and of all rows.
         runs: what is measured.
         plan: how questions are resampled.
     """
 
-    def __init__(self, scores: QuestionScores, runs: MeasuredRuns, plan: ResamplingPlan) -> None:
+    def __init__(
+        self,
+        scores: QuestionScores,
+        failures: Mapping[str, tuple[int, int]],
+        runs: MeasuredRuns,
+        plan: ResamplingPlan,
+    ) -> None:
         super().__init__(runs, plan)
         self._scores = scores
+        self._failures = failures
 
     def estimates(self, system: str) -> Mapping[str, Estimate]:
         """See ``Measurement``."""
         deviations = self._scores.get_distribution(system, ALL_QUESTIONS).compute_standard_errors()
         estimates = self._scores.estimate_metrics(system, ALL_QUESTIONS)
-        return {
+        ranking_estimates = {
             name: Estimate(
                 value=estimate.value,
                 low=estimate.low,
@@ -82,6 +104,21 @@ class RetrievalMeasurement(Measurement):
             )
             for (name, estimate), deviation in zip(estimates.items(), deviations, strict=True)
         }
+        return {**ranking_estimates, FAILURE_METRIC: self._estimate_failures(system)}
+
+    def _estimate_failures(self, system: str) -> Estimate:
+        n_failed, n_rows = self._failures[system]
+        low, high = wilson_interval(n_failed, n_rows, self.plan.confidence)
+        return Estimate(
+            value=round_significant(n_failed / n_rows),
+            low=round_significant(low),
+            high=round_significant(high),
+            method="wilson",
+            n=n_rows,
+            numerator=float(n_failed),
+            denominator=float(n_rows),
+            higher_is_better=False,
+        )
 
     def compare(
         self, pairs: Sequence[SystemPair], metric_names: Sequence[str]
@@ -96,52 +133,39 @@ class RetrievalMeasurement(Measurement):
         )
 
 
-def is_retrieval_folder(folder: Path) -> bool:
-    """Returns whether ``epoche retrieval eval`` wrote a folder."""
-    try:
-        content = (folder / METRICS_FILE).read_bytes()
-        return bool(msgspec.json.decode(content, type=_Schema).schema == SCHEMA)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-
-
 def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> RetrievalMeasurement:
-    """Measures retrieval evaluations on the questions that all of them have.
+    """Measures retrieval runs on the questions that all of them asked.
 
-    A question that has no row of a retriever counts as one for which it found nothing.
+    A question without a usable ranking of a retriever counts as one for which it found nothing.
 
     Raises:
         SettingError: a folder is given twice.
         MissingFileError, RecordError: a file is missing or damaged.
-        CardSetMismatchError: the evaluations are of different questions.
+        CardSetMismatchError: the runs have no question in common.
     """
     require_distinct_folders(folders)
-    reports = [_read_report(folder / METRICS_FILE) for folder in folders]
-    for folder, report in zip(folders, reports, strict=True):
-        if report.questions.sha256 != reports[0].questions.sha256:
-            raise CardSetMismatchError(
-                "the evaluations are of different question files",
-                where=f"{folders[0]} and {folder}",
-                hint="Evaluate both with the same --questions.",
-            )
-    rows = [
-        list(_iter_rows(folder / QUESTIONS_FILE, report))
-        for folder, report in zip(folders, reports, strict=True)
+    read = [_read_run(folder) for folder in folders]
+    contents = [
+        {id_: (item.question, item.kind, item.gold) for id_, item in run.items.items()}
+        for run in read
     ]
-    kinds: list[dict[str, Kind]] = [{row.id: row.kind for row in run_rows} for run_rows in rows]
-    shared, n_left_out = select_shared_items(folders, kinds, noun=_NOUN)
-    names = name_systems(folders, [_list_retrievers(report) for report in reports])
-    retrievers = {
-        name: _build_scores(own_name, run_rows, shared)
-        for run_rows, run_names in zip(rows, names, strict=True)
-        for own_name, name in run_names.items()
-    }
+    shared, n_left_out = select_shared_items(folders, contents, noun=_NOUN)
+    kinds = {id_: kind for id_, (_, kind, _) in shared.items()}
+    names = name_systems(folders, [run.manifest.systems for run in read])
+    retrievers: dict[str, RetrieverScores] = {}
+    failures: dict[str, tuple[int, int]] = {}
+    for run, run_names in zip(read, names, strict=True):
+        for own_name, name in run_names.items():
+            rows = run.rows.get(own_name, ())
+            retrievers[name] = RetrieverScores.from_rows(own_name, rows, kinds)
+            failures[name] = _count_failures(rows, kinds, run.manifest.repeats)
     scores = QuestionScores(
-        list(shared.values()),
+        list(kinds.values()),
         retrievers,
-        ClusterResamples(len(shared), plan.resamples, plan.seed),
+        ClusterResamples(len(kinds), plan.resamples, plan.seed),
         plan.confidence,
     )
+    manifests = [run.manifest for run in read]
     runs = MeasuredRuns(
         benchmark="retrieval",
         noun=_NOUN,
@@ -151,95 +175,45 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> RetrievalMeas
         metrics=_METRICS,
         headline=METRIC_NAMES,
         items=hash_items(shared),
-        details={"questions": reports[0].questions.sha256[:12], "run": reports[0].corpus.run[:12]},
+        details={
+            "questions": manifests[0].questions_sha256[:12],
+            "run": manifests[0].corpus.run[:12],
+        },
         notes=(
             *describe_left_out(len(shared), n_left_out, noun=_NOUN),
-            *_list_notes(reports),
+            *_list_notes(manifests),
         ),
     )
-    return RetrievalMeasurement(scores, runs, plan)
+    return RetrievalMeasurement(scores, failures, runs, plan)
 
 
-def _read_report(path: Path) -> RetrievalReport:
-    require_file(path, "metrics file")
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=RetrievalReport)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordError(
-            f"not the metrics of retrievers: {error}",
-            where=str(path),
-            hint="Run `epoche retrieval eval` again to replace it.",
-        ) from error
-
-
-def _list_retrievers(report: RetrievalReport) -> list[str]:
-    return [*report.retrievers, *report.variants]
-
-
-def _iter_rows(path: Path, report: RetrievalReport) -> Iterator[QuestionRow]:
-    """Yields the rows of all retrievers.
-
-    Raises:
-        MissingFileError, RecordError: the file is missing, a line is damaged or of an unknown
-            retriever, or questions have no row at all.
-    """
-    names = frozenset(_list_retrievers(report))
-    decode = msgspec.json.Decoder(QuestionRow).decode
-    questions = set()
-    for number, row in iter_decoded_lines(path, "retrieval-question", decode):
-        if row.retriever not in names or (row.measures is None) != (row.kind == UNANSWERABLE):
+def _read_run(folder: Path) -> _Run:
+    manifest = read_manifest(folder / MANIFEST)
+    items = {item.id: item for item in read_items(folder / manifest.items)}
+    rows: dict[str, list[RetrievalRow]] = {name: [] for name in manifest.systems}
+    path = folder / manifest.rows
+    for row in read_rows(path):
+        if row.system not in rows or row.id not in items:
             raise RecordError(
-                "not a row of this evaluation: its retriever or its kind is wrong",
-                where=f"{path}:{number}",
-                hint="Run `epoche retrieval eval` again to replace the folder.",
+                f"a row of {row.system!r} on {row.id!r}, which are not in this run",
+                where=str(path),
+                hint="Run `epoche retrieval eval` again to replace it.",
             )
-        questions.add(row.id)
-        yield row
-    if len(questions) != report.questions.n:
-        raise RecordError(
-            f"the file has rows of {len(questions)} of {report.questions.n} questions",
-            where=str(path),
-            hint="Run `epoche retrieval eval` again to replace the folder.",
-        )
+        rows[row.system].append(row)
+    return _Run(manifest, items, rows)
 
 
-def _build_scores(
-    name: str, rows: Sequence[QuestionRow], questions: Mapping[str, Kind]
-) -> RetrieverScores:
-    """Computes the scores of one retriever, in the order of the questions.
-
-    The metrics are computed again from the ranks, since those in the rows are rounded.
-    """
-    row_by_id = {row.id: row for row in rows if row.retriever == name}
-    gold = {row.id: row.gold for row in rows}
-    values = score_questions(
-        Rankings(name, None, {id_: _rebuild_ranking(row_by_id.get(id_)) for id_ in questions}),
-        [
-            Question(id=id_, question="", kind=kind, split="test", gold=gold[id_])
-            for id_, kind in questions.items()
-        ],
-    )
-    best_scores = np.full(len(questions), -np.inf)
-    for index, id_ in enumerate(questions):
-        row = row_by_id.get(id_)
-        if row is not None and row.best_score is not None:
-            best_scores[index] = row.best_score
-    return RetrieverScores(values, best_scores, name in COMPARABLE_RETRIEVERS)
+def _count_failures(
+    rows: Sequence[RetrievalRow], kinds: Mapping[str, Kind], repeats: int
+) -> tuple[int, int]:
+    """Returns the number of rows on some questions without a usable ranking, and of all rows."""
+    n_rows = len(kinds) * repeats
+    n_usable = sum(row.outcome == "OK" and row.id in kinds for row in rows)
+    return n_rows - n_usable, n_rows
 
 
-def _rebuild_ranking(row: QuestionRow | None) -> dict[str, float]:
-    """Returns a ranking with each gold chunk at its rank, and others, called " 1" etc., between."""
-    if row is None:
-        return {}
-    chunk_at = {rank: chunk_id for chunk_id, rank in row.ranks.items() if rank is not None}
-    return {
-        chunk_at.get(rank, f" {rank}"): -float(rank)
-        for rank in range(1, max(chunk_at, default=0) + 1)
-    }
-
-
-def _list_notes(reports: Sequence[RetrievalReport]) -> Iterator[str]:
-    if any(report.corpus.run != reports[0].corpus.run for report in reports):
+def _list_notes(manifests: Sequence[RetrievalManifest]) -> Iterator[str]:
+    if any(manifest.corpus.run != manifests[0].corpus.run for manifest in manifests):
         yield "The evaluations searched different runs of the text."
-    if any(report.questions.split != "test" for report in reports):
+    if any(manifest.split != "test" for manifest in manifests):
         yield "Numbers include dev questions: settings chosen on these look better than they are."

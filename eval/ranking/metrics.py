@@ -13,12 +13,11 @@ S. MacAvaney, C. Macdonald, I. Ounis, Streamlining Evaluation with ir-measures, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from eval.ranking.questions import Question
-from eval.ranking.rankings import Rankings
 from eval.stats.bootstrap import Floats
 
 ALL_GOLD = "AllGold@10"
@@ -29,11 +28,15 @@ METRIC_NAMES = (*_IR_MEASURES_NAMES, ALL_GOLD)
 """The columns of the scores. All are in [0, 1], and higher is better."""
 
 
-def score_questions(rankings: Rankings, questions: Sequence[Question]) -> Floats:
+def score_questions(rankings: Mapping[str, Sequence[str]], questions: Sequence[Question]) -> Floats:
     """Computes every metric of every question.
 
     A question for which nothing was found has 0, because all of its gold was missed. The metrics
     are undefined for unanswerable questions, which have no gold.
+
+    Args:
+        rankings: id of a question → ids of the chunks found, best first.
+        questions: the questions.
 
     Returns:
         Shape (questions, len(METRIC_NAMES)); nan for unanswerable questions.
@@ -50,7 +53,7 @@ def score_questions(rankings: Rankings, questions: Sequence[Question]) -> Floats
     qrels = {str(i): dict.fromkeys(questions[i].gold, 1) for i in answerable}
     run: dict[str, dict[str, float]] = {}
     for i in answerable:
-        ranking = rankings.by_question[questions[i].id]
+        ranking = rankings[questions[i].id]
         if ranking:
             run[str(i)] = {chunk_id: float(-rank) for rank, chunk_id in enumerate(ranking)}
     values[answerable] = 0.0

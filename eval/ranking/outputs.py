@@ -1,35 +1,43 @@
-"""Renders the output files of an evaluation: metrics, page, rows per question, TREC files."""
+"""Writes the output files of a run from its rows, replies, items and manifest.
+
+They are the metrics, a page, a row for each retriever and question, and TREC files. They depend on
+nothing else, so an interrupted and resumed run writes the same bytes as an uninterrupted one.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from eval.ranking.metrics import METRIC_NAMES, score_questions
-from eval.ranking.questions import Kind, Question
-from eval.ranking.rankings import Rankings
+from eval.harness.reply import REPLIES, read_replies
+from eval.ranking.item import RetrievalItem, read_items
+from eval.ranking.manifest import RetrievalManifest, read_manifest
+from eval.ranking.questions import Kind
 from eval.ranking.record import RetrievalReport
+from eval.ranking.report_builder import build_report
+from eval.ranking.row import RetrievalRow, read_rows
+from eval.ranking.row_builder import check_value, get_ranking
+from eval.ranking.run_files import (
+    MANIFEST,
+    METRICS,
+    PAGE,
+    QRELS,
+    QUESTIONS,
+    list_trec_files,
+)
 from eval.ranking.text import render_markdown
 from eval.ranking.trec import render_qrels, render_run
 from eval.stats.bootstrap import round_significant
-from kg.base.files import to_json_bytes
-
-METRICS_FILE = "metrics.json"
-PAGE_FILE = "retrieval.md"
-QUESTIONS_FILE = "questions.jsonl"
-QRELS_FILE = "qrels.trec"
-OUTPUT_FILES = (METRICS_FILE, PAGE_FILE, QUESTIONS_FILE, QRELS_FILE)
-RUNS_FOLDER = "runs"
-
-_MAX_LISTED_CHUNKS = 10
-"""Maximum number of chunks listed per question and retriever; TREC run files have all of them."""
+from kg.base.files import to_json_bytes, write_files_atomic
 
 
-class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one retriever for one question."""
+class QuestionRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of one retriever for one question, to be read by people and other tools.
+
+    Scores and metrics are rounded; ``rows.jsonl`` has them in full.
+    """
 
     id: str
     retriever: str
@@ -43,73 +51,67 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Rank of each gold chunk, from 1; null if it was not found."""
     found: tuple[tuple[str, float], ...]
     """The first chunks and their scores."""
+    repeat: int = 0
 
 
-def build_question_rows(
-    questions: Sequence[Question], retrievers: Mapping[str, Rankings]
-) -> Iterator[QuestionRow]:
-    """Yields a row for each retriever and question."""
-    for name, rankings in retrievers.items():
-        values = score_questions(rankings, questions)
-        for question, question_values in zip(questions, values, strict=True):
-            ranking = rankings.by_question[question.id]
-            ranks = {chunk_id: rank for rank, chunk_id in enumerate(ranking, start=1)}
-            scored_chunks = list(ranking.items())
-            yield QuestionRow(
-                id=question.id,
-                retriever=name,
-                kind=question.kind,
-                gold=question.gold,
-                measures=dict(
-                    zip(METRIC_NAMES, map(round_significant, question_values.tolist()), strict=True)
-                )
-                if question.answerable
-                else None,
-                best_score=round_significant(scored_chunks[0][1]) if scored_chunks else None,
-                ranks={chunk_id: ranks.get(chunk_id) for chunk_id in question.gold},
-                found=tuple(
-                    (chunk_id, round_significant(score))
-                    for chunk_id, score in scored_chunks[:_MAX_LISTED_CHUNKS]
-                ),
-            )
-
-
-def render_outputs(
-    folder: Path,
-    report: RetrievalReport,
-    questions: Sequence[Question],
-    retrievers: Mapping[str, Rankings],
-    variants: Mapping[str, Rankings],
-) -> dict[Path, bytes]:
-    """Renders all output files, to be written together.
+def write_outputs(folder: Path) -> RetrievalReport:
+    """Measures a run and writes its output files, either all or none.
 
     Args:
-        folder: the output folder.
-        report: the report.
-        questions: the questions that were evaluated.
-        retrievers: name of a retriever → its rankings.
-        variants: name of an ablation variant → its rankings.
+        folder: folder of the run. If the run was interrupted, the rows so far are measured.
 
-    Returns:
-        Path → content.
+    Raises:
+        MissingFileError, RecordError: the folder has no run.
+        WriteError: a file cannot be written.
     """
-    rows = build_question_rows(questions, {**retrievers, **variants})
-    files = {
-        METRICS_FILE: to_json_bytes(report, indent=2) + b"\n",
-        PAGE_FILE: render_markdown(report).encode(),
-        QUESTIONS_FILE: b"".join(to_json_bytes(row) + b"\n" for row in rows),
-        QRELS_FILE: render_qrels(questions).encode(),
+    manifest = read_manifest(folder / MANIFEST)
+    items = read_items(folder / manifest.items)
+    rows = list(read_rows(folder / manifest.rows))
+    report = build_report(manifest, items, rows)
+    contents = {
+        METRICS: to_json_bytes(report, indent=2) + b"\n",
+        PAGE: render_markdown(report).encode(),
+        QUESTIONS: b"".join(
+            to_json_bytes(row) + b"\n" for row in _iter_question_rows(manifest, rows)
+        ),
+        QRELS: render_qrels(items).encode(),
+        **_render_runs(folder, manifest, items),
     }
-    for name, rankings in {**retrievers, **variants}.items():
-        files[f"{RUNS_FOLDER}/{make_file_name(name)}.trec"] = render_run(
-            rankings, questions
-        ).encode()
-    return {folder / name: content for name, content in files.items()}
+    write_files_atomic({folder / name: content for name, content in contents.items()})
+    return report
 
 
-def make_file_name(name: str) -> str:
-    """Returns a safe file name: ``ensemble without kg`` → ``ensemble-without-kg``.
+def _iter_question_rows(
+    manifest: RetrievalManifest, rows: Sequence[RetrievalRow]
+) -> Iterator[QuestionRow]:
+    """Yields the rows retriever by retriever, rounded."""
+    order = {name: number for number, name in enumerate(manifest.systems)}
+    for row in sorted(rows, key=lambda row: order[row.system]):
+        yield QuestionRow(
+            id=row.id,
+            retriever=row.system,
+            repeat=row.repeat,
+            kind=row.kind,
+            gold=row.gold,
+            measures=None
+            if row.measures is None
+            else {name: round_significant(value) for name, value in row.measures.items()},
+            best_score=None if row.best_score is None else round_significant(row.best_score),
+            ranks=row.ranks,
+            found=tuple((chunk_id, round_significant(score)) for chunk_id, score in row.found),
+        )
 
-    The result has no path separators, so the file stays in its folder.
-    """
-    return re.sub(r"[^a-z0-9_+]+", "-", name.casefold()).strip("-") or "retriever"
+
+def _render_runs(
+    folder: Path, manifest: RetrievalManifest, items: Sequence[RetrievalItem]
+) -> dict[str, bytes]:
+    """Renders the TREC run file of each retriever, from its first reply to each question."""
+    rankings: dict[str, dict[str, list[str]]] = {name: {} for name in manifest.systems}
+    for reply in read_replies(folder / REPLIES):
+        if reply.repeat == 0:
+            ranking = get_ranking(check_value(reply))
+            rankings[reply.system][reply.id] = [chunk_id for chunk_id, _ in ranking]
+    return {
+        file: render_run(name, rankings[name], items).encode()
+        for name, file in zip(manifest.systems, list_trec_files(manifest.systems), strict=True)
+    }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,10 @@ from eval.ranking.answerability import (
     COMPARABLE_RETRIEVERS,
     bootstrap_answerability,
 )
-from eval.ranking.metrics import ALL_GOLD, METRIC_NAMES, score_questions
-from eval.ranking.questions import KINDS, UNANSWERABLE, Kind, Question
-from eval.ranking.rankings import Rankings
+from eval.ranking.metrics import ALL_GOLD, METRIC_NAMES
+from eval.ranking.questions import KINDS, UNANSWERABLE, Kind
 from eval.ranking.record import ALL_QUESTIONS, MetricEstimate, RetrieverMetrics
+from eval.ranking.row import RetrievalRow
 from eval.stats.bootstrap import (
     ClusterResamples,
     Distribution,
@@ -47,6 +48,35 @@ class RetrieverScores:
     best_scores: Floats
     is_comparable: bool
 
+    @classmethod
+    def from_rows(cls, name: str, rows: Iterable[RetrievalRow], kinds: Mapping[str, Kind]) -> Self:
+        """Collects the scores of one retriever; those of several repeats are averaged.
+
+        Args:
+            name: name of the retriever in its own run.
+            rows: its rows; those of other questions are ignored. A question without a row counts
+                as one for which nothing was found.
+            kinds: id of a question → its kind, in the order of the scores.
+        """
+        rows_by_id: dict[str, list[RetrievalRow]] = {id_: [] for id_ in kinds}
+        for row in rows:
+            if row.id in rows_by_id:
+                rows_by_id[row.id].append(row)
+        values = np.full((len(kinds), len(METRIC_NAMES)), np.nan)
+        best_scores = np.full(len(kinds), -np.inf)
+        for index, (id_, kind) in enumerate(kinds.items()):
+            repeats = rows_by_id[id_]
+            if kind != UNANSWERABLE:
+                measured = [row.measures for row in repeats if row.measures is not None]
+                values[index] = [
+                    sum(measures[metric] for measures in measured) / max(len(measured), 1)
+                    for metric in METRIC_NAMES
+                ]
+            found = [row.best_score for row in repeats if row.best_score is not None]
+            if found:
+                best_scores[index] = sum(found) / len(found)
+        return cls(values, best_scores, name in COMPARABLE_RETRIEVERS)
+
 
 class QuestionScores:
     """The scores of several retrievers on the same questions.
@@ -72,26 +102,6 @@ class QuestionScores:
         self.resamples = resamples
         self.confidence = confidence
         self._distribution_cache: dict[tuple[str, str], Distribution] = {}
-
-    @classmethod
-    def from_rankings(
-        cls,
-        questions: Sequence[Question],
-        rankings: Mapping[str, Rankings],
-        resamples: ClusterResamples,
-        confidence: float,
-    ) -> QuestionScores:
-        """Scores the rankings of retrievers, given by name."""
-        retrievers = {
-            name: RetrieverScores(
-                score_questions(ranking, questions),
-                np.array(ranking.get_best_scores(questions)),
-                name in COMPARABLE_RETRIEVERS,
-            )
-            for name, ranking in rankings.items()
-        }
-        kinds = [question.kind for question in questions]
-        return cls(kinds, retrievers, resamples, confidence)
 
     @cached_property
     def answerable(self) -> NDArray[np.bool_]:

@@ -3,131 +3,118 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from eval.metrics.measurement import ResamplingPlan
 from eval.ranking.differences import Pair, compare_retrievers
+from eval.ranking.item import RetrievalItem
+from eval.ranking.manifest import RetrievalManifest
 from eval.ranking.metrics import HEADLINE_METRIC, METRIC_NAMES
-from eval.ranking.question_scores import QuestionScores
-from eval.ranking.questions import KINDS, Question
-from eval.ranking.rankings import RANKING_DEPTH, Rankings
+from eval.ranking.question_scores import QuestionScores, RetrieverScores
+from eval.ranking.questions import KINDS
 from eval.ranking.record import (
     ALL_QUESTIONS,
-    Ablation,
-    Corpus,
     QuestionSet,
     RetrievalReport,
     RetrieverComparison,
-    Tuning,
 )
+from eval.ranking.row import RetrievalRow
 from eval.stats.bootstrap import RESAMPLES, ClusterResamples, round_significant
 from kg.base.provenance import package_version
-from kg.text.normaliser import extract_content_words
-from retrieval.protocol import Passage
 
 MIN_QUESTIONS_PER_KIND = 30
 """Minimum number of questions of a kind; with fewer, differences by kind are unreliable."""
 
 
 def build_report(
-    questions: Sequence[Question],
-    retrievers: Mapping[str, Rankings],
-    *,
-    baselines: Sequence[str],
-    corpus: Corpus,
-    questions_record: QuestionSet,
-    plan: ResamplingPlan,
-    ablations: Sequence[tuple[Ablation, Rankings]] = (),
-    tuning: Mapping[str, Tuning] | None = None,
-    depth: int = RANKING_DEPTH,
+    manifest: RetrievalManifest, items: Sequence[RetrievalItem], rows: Iterable[RetrievalRow]
 ) -> RetrievalReport:
-    """Evaluates retrievers and compares each with every baseline.
+    """Evaluates the retrievers of a run and compares each with every baseline.
 
     Args:
-        questions: the questions.
-        retrievers: name → rankings, including those of the baselines.
-        baselines: names; each is also compared with the baselines before it.
-        corpus: description of what was searched, for the report.
-        questions_record: description of the questions, for the report.
-        plan: resamples, seed, confidence.
-        ablations: each comparison, with the rankings of its ``baseline`` side.
-        tuning: name → how it was tuned, for the report.
-        depth: chunks used of each ranking, for the report.
+        manifest: the manifest of the run.
+        items: the questions that were asked; at least one.
+        rows: the rows of the run.
     """
-    variants = {ranking.name: ranking for _, ranking in ablations if ranking.name not in retrievers}
-    resamples = ClusterResamples(len(questions), plan.resamples, plan.seed)
-    scores = QuestionScores.from_rankings(
-        questions, {**retrievers, **variants}, resamples, plan.confidence
+    rows_by_system: dict[str, list[RetrievalRow]] = {name: [] for name in manifest.systems}
+    for row in rows:
+        rows_by_system[row.system].append(row)
+    retrievers = [name for name in manifest.systems if name not in manifest.variants]
+    kinds = {item.id: item.kind for item in items}
+    plan = manifest.resampling
+    scores = QuestionScores(
+        list(kinds.values()),
+        {
+            name: RetrieverScores.from_rows(name, system_rows, kinds)
+            for name, system_rows in rows_by_system.items()
+        },
+        ClusterResamples(len(items), plan.resamples, plan.seed),
+        plan.confidence,
     )
+    baselines = manifest.measuring.baselines
     comparisons = compare_retrievers(scores, list(_pair_with_baselines(retrievers, baselines)))
     ablation_comparisons = compare_retrievers(
-        scores, [(ablation.candidate, ablation.baseline) for ablation, _ in ablations]
+        scores, [(ablation.candidate, ablation.baseline) for ablation in manifest.ablations]
     )
-    version = package_version()
+    questions = describe_questions(manifest, items)
     return RetrievalReport(
-        version=version,
-        signature=(
-            f"{HEADLINE_METRIC}|questions:{questions_record.sha256[:12]}|split:{questions_record.split}|"
-            f"run:{corpus.run[:12]}|depth:{depth}|boot:{plan.resamples}|seed:{plan.seed}|"
-            f"conf:{plan.confidence:g}|v:{version}"
-        ),
-        corpus=corpus,
-        questions=questions_record,
-        depth=depth,
+        version=package_version(),
+        signature=_build_signature(manifest),
+        corpus=manifest.corpus,
+        questions=questions,
+        depth=manifest.depth,
         confidence=plan.confidence,
         resamples=plan.resamples,
         seed=plan.seed,
         measures=METRIC_NAMES,
-        baselines=tuple(baselines),
+        baselines=baselines,
         retrievers={
-            name: scores.build_record(name, rankings.params)
-            for name, rankings in retrievers.items()
+            name: scores.build_record(name, manifest.retrievers[name]) for name in retrievers
         },
         comparisons=comparisons,
         variants={
-            name: scores.build_record(name, rankings.params) for name, rankings in variants.items()
+            name: scores.build_record(name, manifest.retrievers[name]) for name in manifest.variants
         },
-        ablations=tuple(ablation for ablation, _ in ablations),
+        ablations=manifest.ablations,
         ablation_comparisons=ablation_comparisons,
-        tuning=dict(tuning or {}),
-        notes=tuple(_write_notes(questions_record, comparisons, plan)),
+        tuning=manifest.tuning,
+        notes=(
+            *_write_run_notes(manifest, rows_by_system),
+            *_write_notes(questions, comparisons, plan.resamples),
+        ),
     )
 
 
-def _pair_with_baselines(
-    retrievers: Mapping[str, Rankings], baselines: Sequence[str]
-) -> Iterator[Pair]:
+def _build_signature(manifest: RetrievalManifest) -> str:
+    """Returns what a number of the report depends on, in one line."""
+    limit = "" if manifest.limit is None else f"limit:{manifest.limit}|"
+    shard = "" if manifest.shard is None else f"shard:{manifest.shard}|"
+    repeats = "" if manifest.repeats == 1 else f"repeats:{manifest.repeats}|"
+    return (
+        f"{HEADLINE_METRIC}|questions:{manifest.questions_sha256[:12]}|split:{manifest.split}|"
+        f"{limit}{shard}{repeats}run:{manifest.corpus.run[:12]}|depth:{manifest.depth}|"
+        f"boot:{manifest.measuring.resamples}|seed:{manifest.seed}|"
+        f"conf:{manifest.measuring.confidence:g}|v:{package_version()}"
+    )
+
+
+def _pair_with_baselines(retrievers: Sequence[str], baselines: Sequence[str]) -> Iterator[Pair]:
     """Yields each retriever with each baseline, and each baseline with those before it."""
     for name in retrievers:
         earlier = baselines[: baselines.index(name)] if name in baselines else baselines
         yield from ((name, baseline) for baseline in earlier)
 
 
-def describe_questions(
-    questions: Sequence[Question], passages: Sequence[Passage], sha256: str, split: str
-) -> QuestionSet:
-    """Describes the questions, with the share of their words that occur in their gold chunks.
-
-    Args:
-        questions: the questions evaluated.
-        passages: the corpus; contains every gold chunk.
-        sha256: hash of the question file.
-        split: ``dev``, ``test`` or ``all``.
-    """
-    counts = Counter(question.kind for question in questions)
-    texts = {passage.id: passage.text for passage in passages}
+def describe_questions(manifest: RetrievalManifest, items: Sequence[RetrievalItem]) -> QuestionSet:
+    """Describes the questions, with the share of their words that occur in their gold chunks."""
+    counts = Counter(item.kind for item in items)
     shares: dict[str, list[float]] = {}
-    for question in questions:
-        words = set(extract_content_words(question.question))
-        if question.gold and words:
-            gold_words = {
-                word for gold_id in question.gold for word in extract_content_words(texts[gold_id])
-            }
-            shares.setdefault(question.kind, []).append(len(words & gold_words) / len(words))
+    for item in items:
+        if item.overlap is not None:
+            shares.setdefault(item.kind, []).append(item.overlap)
     return QuestionSet(
-        sha256=sha256,
-        split=split,
-        n=len(questions),
+        sha256=manifest.questions_sha256,
+        split=manifest.split,
+        n=len(items),
         kinds={kind: counts[kind] for kind in KINDS if counts[kind]},
         overlap={
             kind: round_significant(sum(shares[kind]) / len(shares[kind]))
@@ -137,8 +124,28 @@ def describe_questions(
     )
 
 
+def _write_run_notes(
+    manifest: RetrievalManifest, rows_by_system: dict[str, list[RetrievalRow]]
+) -> Iterator[str]:
+    """Yields what is missing or special in the run."""
+    if manifest.status != "complete":
+        yield "The run was interrupted: a question without a ranking counts as nothing found."
+    for name, rows in rows_by_system.items():
+        failed = Counter(row.outcome for row in rows if row.outcome != "OK")
+        if failed:
+            counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(failed.items()))
+            yield (
+                f"{name} gave no ranking for some questions ({counts}); they count as nothing "
+                "found."
+            )
+    if manifest.repeats > 1:
+        yield (
+            f"Each question was asked {manifest.repeats} times; its values are means over these."
+        )
+
+
 def _write_notes(
-    questions_record: QuestionSet, comparisons: Sequence[RetrieverComparison], plan: ResamplingPlan
+    questions_record: QuestionSet, comparisons: Sequence[RetrieverComparison], n_resamples: int
 ) -> Iterator[str]:
     """Yields caveats that a reader must know before quoting a number."""
     rare_kinds = [
@@ -168,5 +175,5 @@ def _write_notes(
             "At least one comparison has less than 80 % power for true differences in "
             f"{HEADLINE_METRIC} below {largest_effect:.3f}."
         )
-    if plan.resamples < RESAMPLES:
-        yield f"Only {plan.resamples} resamples: the limits of intervals are imprecise."
+    if n_resamples < RESAMPLES:
+        yield f"Only {n_resamples} resamples: the limits of intervals are imprecise."

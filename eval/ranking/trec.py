@@ -8,10 +8,9 @@ ties and gives other tools the same order.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eval.ranking.questions import Question
-from eval.ranking.rankings import Rankings
 
 _UNSAFE_CHAR = re.compile(r"[\s%]|[^\x20-\x7e\u00a0-\U0010ffff]")
 
@@ -25,15 +24,24 @@ def render_qrels(questions: Sequence[Question]) -> str:
     )
 
 
-def render_run(rankings: Rankings, questions: Sequence[Question]) -> str:
-    """Renders ``question Q0 chunk rank score name``; the score is the rank from the end."""
+def render_run(
+    name: str, rankings: Mapping[str, Sequence[str]], questions: Sequence[Question]
+) -> str:
+    """Renders ``question Q0 chunk rank score name``; the score is the rank from the end.
+
+    Args:
+        name: name of the retriever.
+        rankings: id of a question → ids of the chunks found, best first; questions for which
+            nothing was found may be absent.
+        questions: the questions.
+    """
     lines: list[str] = []
     for question in questions:
-        ranking = rankings.by_question[question.id]
+        ranking = rankings.get(question.id, ())
         for rank, chunk_id in enumerate(ranking, start=1):
             lines.append(
                 f"{_escape_field(question.id)} Q0 {_escape_field(chunk_id)} {rank} "
-                f"{len(ranking) + 1 - rank} {_escape_field(rankings.name)}\n"
+                f"{len(ranking) + 1 - rank} {_escape_field(name)}\n"
             )
     return "".join(lines)
 

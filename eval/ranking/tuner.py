@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, get_args
 
-from eval.ranking.ablation import RankingFuser
 from eval.ranking.metrics import HEADLINE_METRIC, METRIC_NAMES, score_questions
-from eval.ranking.rankings import Rankings
+from eval.ranking.questions import Question
 from eval.ranking.record import Tuning
+from eval.ranking.view import RANKING_DEPTH
 from kg.base.errors import RecordError
-from retrieval.ensemble import Method
+from retrieval.ensemble import EnsembleRanker, Method
+from retrieval.protocol import Passage, Retriever
 
 WEIGHT_STEPS = 5
 """Number of equal steps into which the total weight is split."""
@@ -35,8 +36,9 @@ class FusionSetting(NamedTuple):
 
 
 def tune_fusion(
-    fuser: RankingFuser,
-    component_sets: Sequence[Mapping[str, Rankings]],
+    passages: Sequence[Passage],
+    questions: Sequence[Question],
+    component_sets: Sequence[Mapping[str, Retriever]],
     progress: Callable[[Sequence[FusionSetting]], Iterable[FusionSetting]] = iter,
 ) -> Tuning:
     """Finds the setting with the greatest mean ``nDCG@10``.
@@ -45,19 +47,19 @@ def tune_fusion(
     components.
 
     Args:
-        fuser: fuses rankings of the dev questions.
-        component_sets: at least one set of components: name of the component → its rankings. All
-            sets have the same number of components.
+        passages: the corpus; its order breaks ties.
+        questions: the dev questions.
+        component_sets: at least one set of components: name of the component → the component. All
+            sets have the same number of components. Each component is asked every question once for
+            each setting, so it should keep its results.
         progress: wraps the settings to show progress.
 
     Raises:
         RecordError: no question has gold.
     """
-    # Unanswerable questions have no metric, so they need not be fused.
-    answerable = [question for question in fuser.questions if question.answerable]
-    fuser = RankingFuser(fuser.passages, answerable, fuser.depth)
-
-    if not fuser.questions:
+    # Unanswerable questions have no metric, so they need not be asked.
+    answerable = [question for question in questions if question.answerable]
+    if not answerable:
         raise RecordError(
             "no dev question has gold",
             where="--tune",
@@ -65,11 +67,17 @@ def tune_fusion(
         )
 
     def score_setting(setting: FusionSetting) -> float:
-        components = list(component_sets[setting.component_set].values())
-        ranking = fuser.fuse_rankings(
-            components, "tuned", _compute_weights(setting), setting.method
+        ranker = EnsembleRanker(
+            passages,
+            list(component_sets[setting.component_set].values()),
+            _compute_weights(setting),
+            method=setting.method,
         )
-        scores = score_questions(ranking, fuser.questions)
+        rankings = {
+            question.id: list(ranker.get_scores(question.question, RANKING_DEPTH))
+            for question in answerable
+        }
+        scores = score_questions(rankings, answerable)
         return float(scores[:, METRIC_NAMES.index(HEADLINE_METRIC)].mean())
 
     settings = list(iter_settings(len(component_sets[0]), len(component_sets)))
@@ -82,7 +90,7 @@ def tune_fusion(
     untuned = FusionSetting((1,) * len(component_sets[0]), "rrf", 0)
     return Tuning(
         measure=HEADLINE_METRIC,
-        n=len(fuser.questions),
+        n=len(answerable),
         tried=len(settings),
         components=tuple(component_sets[best_setting.component_set]),
         weights=_compute_weights(best_setting),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,8 @@ class RunOptions:
     """The options of a run.
 
     Attributes:
-        system: one of ``SYSTEMS``, or ``module:Class``.
+        system: one of ``SYSTEMS``, or another system, as in ``eval.harness.system_registry``.
+        settings: ``--set key=value`` pairs.
         out: folder of the run.
         catalog: the questions; None for the shipped ones.
         pages: the corpus that is searched; None for the shipped one.
@@ -47,6 +49,7 @@ class RunOptions:
 
     system: str
     out: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
     catalog: Path | None = None
     pages: Path | None = None
     retriever: str | None = None

@@ -32,7 +32,7 @@ from eval.synthlink.run_manifest import (
 )
 from eval.synthlink.run_options import RunOptions
 from eval.synthlink.trail_reader import copy_question_text
-from eval.system_description import collect_params
+from eval.system_description import read_params
 from kg.base.errors import WriteError
 from kg.base.files import check_output, sha256_file
 from kg.base.provenance import make_relative_name
@@ -115,10 +115,12 @@ def _open_system(options: RunOptions) -> _System:
             client=options.get_client_options(),
             rounds=options.rounds,
             max_tokens=options.max_tokens,
+            seed=options.seed,
+            settings=options.settings,
         ),
     )
     agent: Any = opened.agent
-    return _System(opened=opened, library=params, params=collect_params([agent], [opened.name]))
+    return _System(opened=opened, library=params, params=read_params(agent, opened.name))
 
 
 def _describe_run(

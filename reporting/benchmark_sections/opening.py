@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from eval.benchmarks import find_benchmark
-from eval.ranking.measurement import is_retrieval_folder
 from kg.base.errors import MissingFileError, RecordError, SettingError
 from kg.base.files import require_file
 from kg.words.plain_text import join_list
@@ -94,8 +93,6 @@ def kind_of(folder: Path | str) -> str:
             where=str(folder),
             hint=f"Give the folder of a finished run of {join_list(sorted(KINDS))}.",
         )
-    if is_retrieval_folder(folder):
-        return "retrieval"
     path = require_file(folder / MANIFEST, "run manifest")
     hint = f"Give the folder of a finished run of {join_list(sorted(KINDS))}."
     try:

@@ -7,9 +7,6 @@ run does not fit.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +15,12 @@ import pytest
 from stage_calls import CommandResult, check_error_line, run_epoche
 
 import retrieval
-from eval.ranking.collector import RankingCollector
-from eval.ranking.outputs import make_file_name
+from eval.metrics.measurement import ResamplingPlan
+from eval.ranking.measurement import measure_runs
 from eval.ranking.questions import read_questions
-from eval.ranking.rankings import rank_questions
+from eval.ranking.retriever_set import RetrieverSet
+from eval.ranking.run_files import make_file_name
+from eval.ranking.view import RANKING_DEPTH
 from kg.text.run.folder import open_run
 from retrieval.factory import open_retriever
 
@@ -137,18 +136,15 @@ def test_rows_and_trec_files_give_the_same_means(measured_run: tuple[CommandResu
 
 def test_fused_rankings_match_the_fused_retrievers(folder: Path) -> None:
     run = open_run(folder / "runs" / "run")
-    collector = RankingCollector(run, "lexical", lambda questions, _name: questions)
-    questions = read_questions(folder / "questions.jsonl", collector.ids)[:12]
-    names = ("hybrid", "ensemble", "kg")
-    rankings = collector.collect_rankings(names, questions)
-    assert list(rankings) == list(names)
-    for name in names:
-        retriever_rankings = rank_questions(
-            open_retriever(name, run, embedder="lexical"), questions, collector.ids
-        )
+    retrievers = RetrieverSet(run, "lexical")
+    questions = read_questions(folder / "questions.jsonl", retrievers.ids)[:12]
+    for name in ("hybrid", "ensemble", "kg"):
+        opened = retrievers.open(name)
+        reference = open_retriever(name, run, embedder="lexical")
         for question in questions:
-            scores = rankings[name].by_question[question.id]
-            assert list(scores.items()) == list(retriever_rankings.by_question[question.id].items())
+            assert opened.search(question.question, RANKING_DEPTH) == reference.search(
+                question.question, RANKING_DEPTH
+            )
 
 
 def test_test_questions_do_not_influence_tuning(folder: Path, tmp_path: Path) -> None:
@@ -165,29 +161,6 @@ def test_test_questions_do_not_influence_tuning(folder: Path, tmp_path: Path) ->
         assert result.code == 0, result.err
         tunings.append(load_report(out)["tuning"])
     assert tunings[0] == tunings[1]
-
-
-def test_bytes_do_not_depend_on_the_hash_seed(folder: Path, tmp_path: Path) -> None:
-    # ``--run`` gets the folder of runs, of which the command opens the latest.
-    outputs = []
-    for seed in ("1", "2"):
-        out = tmp_path / seed
-        subprocess.run(
-            [
-                *(sys.executable, "-m", "epoche", "retrieval", "eval"),
-                *("--run", str(folder / "runs"), "--retriever", "kg", "--baseline", "bm25"),
-                *("--questions", str(folder / "questions.jsonl"), "--resamples", "200"),
-                *("--out", str(out)),
-            ],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-        )
-        files = sorted(path for path in out.rglob("*") if path.is_file())
-        outputs.append([(path.relative_to(out), path.read_bytes()) for path in files])
-    assert outputs[0] == outputs[1]
-    # Four files, and one TREC file for each of the two retrievers.
-    assert len(outputs[0]) == 6
 
 
 def test_run_without_sections_has_no_section_tree(folder: Path, tmp_path: Path) -> None:
@@ -209,6 +182,7 @@ def test_run_without_sections_has_no_section_tree(folder: Path, tmp_path: Path) 
         (("--tune", "--split", "dev"), 2, "--tune uses the dev questions"),
         (("--other-run", "nowhere"), 2, "--other-run needs --ablate"),
         (("--split", "train"), 2, "train"),
+        (("--set", "word=x"), 2, "--set needs --system"),
         (("--run", "nowhere"), 3, "does not exist"),
         (("--questions", "nowhere.jsonl"), 3, "does not exist"),
     ],
@@ -238,15 +212,162 @@ def test_other_run_must_have_the_same_chunks(folder: Path, tmp_path: Path) -> No
     assert "differ from those of --run" in result.err
 
 
-def test_previous_files_are_kept_if_writing_fails(folder: Path, tmp_path: Path) -> None:
+def test_outputs_can_be_written_later_if_writing_fails(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert run_measure(folder, out, "--retriever", "kg").code == 0
-    before = (out / "metrics.json").read_bytes()
     # A folder that has the name of an output file, so that this file cannot be written.
-    (out / "runs" / "section_tree.trec").mkdir()
-    result = run_measure(folder, out, "--retriever", "section_tree")
-    assert result.code == 15
-    assert (out / "metrics.json").read_bytes() == before
+    (out / "runs" / "section_tree.trec").mkdir(parents=True)
+    assert run_measure(folder, out, "--retriever", "section_tree").code == 15
+    assert not list(out.glob("*.json*"))
+    (out / "runs" / "section_tree.trec").rmdir()
+    assert run_measure(folder, out, "--retriever", "section_tree").code == 0
+
+
+def test_resamples_and_baselines_can_be_changed_without_a_search(
+    folder: Path, tmp_path: Path
+) -> None:
+    assert run_measure(folder, tmp_path, "--retriever", "kg", "--baseline", "bm25").code == 0
+    # bm25 is a baseline no longer; the retrievers are the same, in the same order.
+    n_replies = len((tmp_path / "replies.jsonl").read_bytes().splitlines())
+    flags = ("--baseline", "bm25", "--baseline", "kg", "--retriever", "bm25", "--seed", 7)
+    again = run_measure(folder, tmp_path, *flags)
+    assert again.code == 0, again.err
+    assert f"({n_replies} rankings were there already)" in again.out
+    report = load_report(tmp_path)
+    assert report["seed"] == 7
+    assert report["baselines"] == ["bm25", "kg"]
+    other = run_measure(folder, tmp_path, "--retriever", "section_tree", "--baseline", "bm25")
+    assert "another systems" in check_error_line(other, 14)
+
+
+def test_numbers_of_a_part_of_the_questions_are_signed(folder: Path, tmp_path: Path) -> None:
+    flags = ("--retriever", "kg", "--limit", 6, "--shard", "2/3", "--repeat", 2)
+    assert run_measure(folder, tmp_path, *flags).code == 0
+    report = load_report(tmp_path)
+    assert report["questions"]["n"] == 2
+    assert "|split:test|limit:6|shard:2/3|repeats:2|run:" in report["signature"]
+    whole = tmp_path / "whole"
+    assert run_measure(folder, whole, "--retriever", "kg", "--limit", 6, "--shard", "2/3").code == 0
+    # A retriever that does not change its mind has the same values however often it is asked.
+    for name, retriever in load_report(whole)["retrievers"].items():
+        assert report["retrievers"][name]["measures"] == retriever["measures"]
+
+
+FOREIGN = """
+class Reader:
+    def __init__(self, options):
+        self.texts, self.word = options.passages, options.settings.get("word", "lock")
+    name = "reader"
+    def params(self):
+        return {"word": self.word}
+    def answer(self, view):
+        assert set(view.__struct_fields__) == {"query", "k"}
+        return [id_ for id_, text in self.texts.items() if self.word in text]
+
+class Hub:
+    name = "hub"
+    def params(self):
+        return {}
+    def get_scores(self, query, pool_size, chunks=None):
+        return {"12-locking#12.2": 0.5}
+
+async def guess(view):
+    return [("12-locking#12.2", 2.0), ("moon", 1.0)]
+
+def broken(view):
+    raise ValueError("no index")
+"""
+
+
+def test_foreign_retrievers_are_measured(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "foreign_retrievers.py").write_text(FOREIGN, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = "foreign_retrievers"
+    out = tmp_path / "out"
+    result = run_measure(
+        folder,
+        out,
+        *("--system", f"{module}:Reader", "--set", "word=lock", "--system", f"{module}:Hub"),
+        *("--baseline", "bm25", "--limit", 8, "--split", "all"),
+    )
+    assert result.code == 0, result.err
+    report = load_report(out)
+    assert list(report["retrievers"]) == ["bm25", "reader", "hub"]
+    assert report["retrievers"]["reader"]["params"] == {"word": "lock"}
+    auroc = report["retrievers"]["hub"]["measures"]["all"]["AUROC"]
+    assert "not comparable" in auroc["why"] or "no unanswerable" in auroc["why"]
+    rows = [json.loads(line) for line in (out / "rows.jsonl").read_bytes().splitlines()]
+    assert {row["outcome"] for row in rows} == {"OK"}
+    assert {len(row["found"]) for row in rows if row["system"] == "hub"} == {1}
+
+
+def test_the_documented_retriever_works(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "retrieval.md").read_text("utf-8")
+    (source,) = (block for block in page.split("```") if "class Longest" in block)
+    (tmp_path / "my_retriever.py").write_text(source.removeprefix("python\n"), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    flags = ("--system", "my_retriever:Longest", "--baseline", "bm25", "--limit", 4)
+    result = run_measure(folder, tmp_path / "out", *flags)
+    assert result.code == 0, result.err
+    lines = (tmp_path / "out" / "rows.jsonl").read_bytes().splitlines()
+    found = [row for row in map(json.loads, lines) if row["system"] == "longest"]
+    assert {row["outcome"] for row in found} == {"OK"}
+    assert all(row["found"] for row in found)
+
+
+def test_failures_of_foreign_retrievers_find_nothing_and_are_named(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_retrievers.py").write_text(FOREIGN, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    systems = [f"callable:failing_retrievers:{name}" for name in ("guess", "broken")]
+    flags = ("--baseline", "bm25", "--limit", 3)
+    result = run_measure(
+        folder, tmp_path / "out", "--system", systems[0], "--system", systems[1], *flags
+    )
+    assert result.code == 0, result.err
+    assert "3 of 9 rows are ERROR" in result.err
+    rows = [
+        json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_bytes().splitlines()
+    ]
+    problems = {(row["system"], row["outcome"]): row["problem"] for row in rows}
+    assert problems["guess", "INVALID"] == "'moon' at rank 2 is not a passage of the corpus"
+    assert "no index" in problems["broken", "ERROR"]
+    report = load_report(tmp_path / "out")
+    assert any("guess gave no ranking" in note for note in report["notes"])
+    assert report["retrievers"]["broken"]["measures"]["all"]["R@10"]["value"] == 0.0
+    measurement = measure_runs([tmp_path / "out"], ResamplingPlan(resamples=100))
+    rates = {name: measurement.estimates(name)["error_rate"] for name in ("bm25", "broken")}
+    assert {name: rate.value for name, rate in rates.items()} == {"bm25": 0.0, "broken": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("systems", "message"),
+    [
+        (("callable:named_retrievers:guess",) * 2, ""),
+        (("callable:named_retrievers:bm25",), "another retriever is called 'bm25'"),
+        (("named_retrievers:Empty",), "not a retriever: it lacks answer(view), params()"),
+    ],
+)
+def test_foreign_retrievers_need_a_name_of_their_own(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    systems: tuple[str, ...],
+    message: str,
+) -> None:
+    source = f"{FOREIGN}\nbm25 = lambda view: []\nbm25.__name__ = 'bm25'\n"
+    source += "class Empty:\n    name = 'empty'\n"
+    (tmp_path / "named_retrievers.py").write_text(source, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    flags = [flag for system in systems for flag in ("--system", system)]
+    result = run_measure(folder, tmp_path / "out", *flags, "--baseline", "bm25", "--limit", 1)
+    assert (result.code == 0) == (not message), result.err
+    assert message in result.err
+    assert (tmp_path / "out").exists() == (not message)
 
 
 def test_single_question_has_no_minimum_detectable_effect(folder: Path, tmp_path: Path) -> None:

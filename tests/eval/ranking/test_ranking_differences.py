@@ -10,10 +10,12 @@ import pytest
 
 from eval.ranking.answerability import AUROC, FALSE_POSITIVES
 from eval.ranking.differences import compare_retrievers
-from eval.ranking.question_scores import QuestionScores
+from eval.ranking.question_scores import QuestionScores, RetrieverScores
 from eval.ranking.questions import KINDS, UNANSWERABLE, Question
-from eval.ranking.rankings import Rankings
 from eval.ranking.record import ALL_QUESTIONS, RetrieverComparison
+from eval.ranking.row import RetrievalRow
+from eval.ranking.row_builder import build_row
+from eval.ranking.view import read_ranking
 from eval.stats.bootstrap import ClusterResamples
 
 QUESTIONS_PER_KIND = 12
@@ -36,10 +38,10 @@ def make_questions() -> list[Question]:
     ]
 
 
-def make_rankings(name: str, questions: list[Question]) -> Rankings:
-    """Returns random rankings; bm25's best scores mostly reveal which questions have gold."""
+def make_rows(name: str, questions: list[Question]) -> list[RetrievalRow]:
+    """Returns rows of random rankings; bm25's best scores mostly tell which questions have gold."""
     rng = np.random.default_rng(len(name) + ord(name[0]))  # another seed for each retriever
-    by_question: dict[str, dict[str, float]] = {}
+    rows: list[RetrievalRow] = []
     for question in questions:
         ids = [f"other {n}" for n in range(20)]
         for gold in question.gold:
@@ -48,20 +50,22 @@ def make_rankings(name: str, questions: list[Question]) -> Rankings:
         top_score = float(rng.random()) + (
             200.0 if is_informative == question.answerable else 100.0
         )
-        by_question[question.id] = {
-            chunk: top_score - position for position, chunk in enumerate(ids)
-        }
-    return Rankings(name, {}, by_question)
+        ranking = {chunk: top_score - position for position, chunk in enumerate(ids)}
+        rows.append(build_row(question, read_ranking(ranking)))
+    return rows
 
 
 @cache
 def compare_rankings() -> tuple[RetrieverComparison, ...]:
     questions = make_questions()
-    rankings = {name: make_rankings(name, questions) for name in MEAN_GOLD_RANK}
-    samples = QuestionScores.from_rankings(
-        questions, rankings, ClusterResamples(len(questions), 500, 1), 0.95
-    )
-    return compare_retrievers(samples, list(itertools.combinations(MEAN_GOLD_RANK, 2)))
+    kinds = {question.id: question.kind for question in questions}
+    retrievers = {
+        name: RetrieverScores.from_rows(name, make_rows(name, questions), kinds)
+        for name in MEAN_GOLD_RANK
+    }
+    resamples = ClusterResamples(len(questions), 500, 1)
+    scores = QuestionScores(list(kinds.values()), retrievers, resamples, 0.95)
+    return compare_retrievers(scores, list(itertools.combinations(MEAN_GOLD_RANK, 2)))
 
 
 def adjust_by_holm(p: list[float]) -> list[float]:

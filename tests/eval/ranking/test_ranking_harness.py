@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from eval.metrics.measurement import ResamplingPlan
-from eval.ranking.ablation import ComponentVariant, RankingFuser, iter_ablations
+from eval.ranking.ablation import ENSEMBLE, ComponentVariant, iter_ablations
+from eval.ranking.cached_retriever import CachedRetriever
 from eval.ranking.differences import compare_retrievers
+from eval.ranking.item import RetrievalItem, iter_items
+from eval.ranking.manifest import ReportSettings, RetrievalManifest
 from eval.ranking.metrics import HEADLINE_METRIC
-from eval.ranking.question_scores import QuestionScores
+from eval.ranking.question_scores import QuestionScores, RetrieverScores
 from eval.ranking.questions import Question
-from eval.ranking.rankings import Rankings, rank_questions
 from eval.ranking.record import ALL_QUESTIONS, Corpus, RetrievalReport, RetrieverComparison
-from eval.ranking.report_builder import build_report, describe_questions
+from eval.ranking.report_builder import build_report
+from eval.ranking.row import RetrievalRow
+from eval.ranking.row_builder import build_row
+from eval.ranking.system_set import RetrieverSystem, SystemSet
 from eval.ranking.text import build_table, describe_difference, describe_report, render_markdown
 from eval.ranking.tuner import iter_shares, tune_fusion
+from eval.ranking.view import RetrievalView, read_ranking
 from eval.stats.bootstrap import ClusterResamples
 from kg.text.concepts.linker import link_concepts
 from kg.text.keywords.protocol import ChunkKeywords
+from retrieval.base import BaseRetriever
 from retrieval.bm25 import BM25
 from retrieval.concepts import ConceptRetriever
-from retrieval.protocol import Passage
+from retrieval.ensemble import EnsembleRanker
+from retrieval.protocol import Passage, Retriever
 
 TOPICS = 30
-PLAN = ResamplingPlan(resamples=400, seed=3)
 
 Keywords = dict[str, tuple[str, ...]]
 
@@ -71,34 +78,94 @@ def make_bridge_corpus() -> tuple[list[Passage], Keywords]:
     return passages, keywords
 
 
-def rank_all(
-    passages: Sequence[Passage], keywords: Keywords, questions: Sequence[Question]
-) -> dict[str, Rankings]:
-    """Returns the rankings of BM25 and of the concept graph for all questions."""
+class ScriptedRetriever(BaseRetriever):
+    """A retriever that returns scripted scores.
+
+    Args:
+        name: its name.
+        scores: text of a question → passage id → score, best first.
+    """
+
+    def __init__(self, name: str, scores: Mapping[str, dict[str, float]]) -> None:
+        self.name = name
+        self.scores = scores
+
+    def get_scores(
+        self, query: str, pool_size: int, chunks: Collection[str] | None = None
+    ) -> dict[str, float]:
+        return self.scores[query]
+
+
+def open_all(passages: Sequence[Passage], keywords: Keywords) -> dict[str, Retriever]:
+    """Returns BM25 and the retriever by the concept graph."""
     rows = [ChunkKeywords(passage.id, keywords.get(passage.id, ())) for passage in passages]
     kg = ConceptRetriever(passages, link_concepts(rows))
-    bm25 = BM25(passages)
-    return {
-        retriever.name: rank_questions(retriever, questions, bm25.ids) for retriever in (bm25, kg)
+    return {retriever.name: CachedRetriever(retriever) for retriever in (BM25(passages), kg)}
+
+
+def make_rows(retriever: Retriever, questions: Sequence[Question]) -> list[RetrievalRow]:
+    """Asks a retriever all questions; returns the rows of its replies."""
+    system = RetrieverSystem(retriever)
+    replies = [read_ranking(system.answer(RetrievalView(item.question))) for item in questions]
+    return [
+        build_row(item, replace(reply, system=system.name))
+        for item, reply in zip(questions, replies, strict=True)
+    ]
+
+
+def make_scores(
+    questions: Sequence[Question], retrievers: Mapping[str, Retriever], seed: int
+) -> QuestionScores:
+    kinds = {question.id: question.kind for question in questions}
+    scores = {
+        name: RetrieverScores.from_rows(name, make_rows(retriever, questions), kinds)
+        for name, retriever in retrievers.items()
     }
+    resamples = ClusterResamples(len(questions), 200, seed)
+    return QuestionScores(list(kinds.values()), scores, resamples, 0.95)
 
 
 def make_report(
     questions: Sequence[Question],
     passages: Sequence[Passage],
-    rankings: dict[str, Rankings],
+    retrievers: Mapping[str, Retriever],
     alternatives: Sequence[ComponentVariant] = (),
 ) -> RetrievalReport:
-    fuser = RankingFuser(passages, questions)
-    ensemble = fuser.fuse_rankings(list(rankings.values()), "ensemble")
-    return build_report(
-        questions,
-        {**rankings, "ensemble": ensemble},
-        baselines=["bm25"],
-        corpus=Corpus(run="0" * 64, n_chunks=len(passages)),
-        questions_record=describe_questions(questions, passages, "1" * 64, "all"),
-        plan=PLAN,
-        ablations=list(iter_ablations(fuser, rankings, alternatives)),
+    team = SystemSet()
+    for retriever in retrievers.values():
+        team.add_retriever(retriever)
+    team.add_retriever(EnsembleRanker(passages, list(retrievers.values()), name=ENSEMBLE))
+    team.add_ablations(iter_ablations(passages, retrievers, alternatives))
+    items = list(iter_items(questions, passages))
+    rows: list[RetrievalRow] = []
+    for system in team.systems.values():
+        assert isinstance(system, RetrieverSystem)
+        rows += make_rows(system.retriever, items)
+    return build_report(make_manifest(team, items, len(passages)), items, rows)
+
+
+def make_manifest(
+    team: SystemSet, items: Sequence[RetrievalItem], n_passages: int
+) -> RetrievalManifest:
+    return RetrievalManifest(
+        rows="rows.jsonl",
+        items="items.jsonl",
+        dataset="questions.jsonl",
+        dataset_sha256="2" * 64,
+        questions_sha256="1" * 64,
+        sample_count=len(items),
+        split="all",
+        corpus=Corpus(run="0" * 64, n_chunks=n_passages),
+        depth=100,
+        systems=tuple(team.systems),
+        retrievers={name: system.params() for name, system in team.systems.items()},
+        variants=tuple(team.variants),
+        ablations=tuple(team.ablations),
+        measuring=ReportSettings(resamples=400, confidence=0.95, baselines=("bm25",)),
+        offline=True,
+        seed=3,
+        started="",
+        status="complete",
     )
 
 
@@ -115,7 +182,7 @@ def find_difference(report: RetrievalReport, first: str, second: str) -> Retriev
 def test_helpful_graph_is_found_better() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    report = make_report(questions, passages, rank_all(passages, keywords, questions))
+    report = make_report(questions, passages, open_all(passages, keywords))
     bm25 = report.retrievers["bm25"].measures[ALL_QUESTIONS]
     assert bm25["R@10"].value == 0.0  # no word in common with any gold chunk
     assert report.retrievers["kg"].measures[ALL_QUESTIONS]["AllGold@10"].value == 1.0
@@ -140,7 +207,7 @@ def test_misleading_graph_is_found_worse() -> None:
         f"far{n}": (f"zorb{(n + 7) % TOPICS}x", f"quux{n}y") for n in range(TOPICS)
     }
     questions = make_questions("bridge")
-    report = make_report(questions, passages, rank_all(passages, misleading_keywords, questions))
+    report = make_report(questions, passages, open_all(passages, misleading_keywords))
     assert report.retrievers["bm25"].measures[ALL_QUESTIONS]["R@1"].value == 1.0
     comparison = find_difference(report, "kg", "bm25")
     assert comparison.better == "bm25"
@@ -155,7 +222,7 @@ def test_redundant_graph_gives_no_winner() -> None:
     passages, _ = make_bridge_corpus()
     redundant_keywords = {f"bridge{n}": (f"zorb{n}x",) for n in range(TOPICS)}
     questions = make_questions("bridge")
-    report = make_report(questions, passages, rank_all(passages, redundant_keywords, questions))
+    report = make_report(questions, passages, open_all(passages, redundant_keywords))
     comparison = find_difference(report, "ensemble", "bm25")
     assert comparison.difference == 0
     assert comparison.better is None
@@ -176,19 +243,16 @@ def test_random_rankers_rarely_differ() -> None:
     false_alarms = 0
     for seed in range(120):
         pair = {
-            name: Rankings(
+            name: ScriptedRetriever(
                 name,
-                {},
                 {
-                    question.id: dict.fromkeys(rng.permutation(ids).tolist(), 1.0)
+                    question.question: dict.fromkeys(rng.permutation(ids).tolist(), 1.0)
                     for question in questions
                 },
             )
             for name in ("a", "b")
         }
-        question_scores = QuestionScores.from_rankings(
-            questions, pair, ClusterResamples(len(questions), 200, seed), 0.95
-        )
+        question_scores = make_scores(questions, pair, seed)
         comparisons = compare_retrievers(question_scores, [("a", "b")])
         false_alarms += any(
             comparison.better is not None
@@ -202,12 +266,7 @@ def test_random_rankers_rarely_differ() -> None:
 def test_swapping_a_pair_only_flips_the_sign() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    question_scores = QuestionScores.from_rankings(
-        questions,
-        rank_all(passages, keywords, questions),
-        ClusterResamples(len(questions), 200, 1),
-        0.95,
-    )
+    question_scores = make_scores(questions, open_all(passages, keywords), 1)
     forward, backward = (
         compare_retrievers(question_scores, [("kg", "bm25")]),
         compare_retrievers(question_scores, [("bm25", "kg")]),
@@ -226,9 +285,9 @@ def test_swapping_a_pair_only_flips_the_sign() -> None:
 def test_question_order_does_not_matter() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    rankings = rank_all(passages, keywords, questions)
-    report = make_report(questions, passages, rankings)
-    reversed_report = make_report(list(reversed(questions)), passages, rankings)
+    retrievers = open_all(passages, keywords)
+    report = make_report(questions, passages, retrievers)
+    reversed_report = make_report(list(reversed(questions)), passages, retrievers)
     for comparison, reversed_comparison in zip(
         report.comparisons, reversed_report.comparisons, strict=True
     ):
@@ -240,7 +299,7 @@ def test_question_order_does_not_matter() -> None:
 def test_holm_adjusts_over_the_pairs_of_one_metric() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    report = make_report(questions, passages, rank_all(passages, keywords, questions))
+    report = make_report(questions, passages, open_all(passages, keywords))
     family = [
         comparison
         for comparison in report.comparisons
@@ -254,23 +313,19 @@ def test_holm_adjusts_over_the_pairs_of_one_metric() -> None:
 def test_unmeasurable_value_is_null_with_a_reason() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    report = make_report(questions, passages, rank_all(passages, keywords, questions))
+    report = make_report(questions, passages, open_all(passages, keywords))
     kg = report.retrievers["kg"].measures[ALL_QUESTIONS]["AUROC"]
     assert (kg.value, kg.low) == (None, None)
     assert "not comparable" in kg.why
     assert report.retrievers["bm25"].measures[ALL_QUESTIONS]["AUROC"].value == 1.0
-    answerable_report = make_report(
-        questions[:TOPICS], passages, rank_all(passages, keywords, questions)
-    )
+    answerable_report = make_report(questions[:TOPICS], passages, open_all(passages, keywords))
     bm25 = answerable_report.retrievers["bm25"].measures[ALL_QUESTIONS]["FPR@TPR.90"]
     assert bm25.value is None
     assert "no unanswerable" in bm25.why
     for page in (render_markdown(report), render_markdown(answerable_report)):
         assert "nan" not in page.lower().split()
     unanswerable = questions[TOPICS:]
-    unanswerable_report = make_report(
-        unanswerable, passages, rank_all(passages, keywords, unanswerable)
-    )
+    unanswerable_report = make_report(unanswerable, passages, open_all(passages, keywords))
     assert unanswerable_report.retrievers["bm25"].measures[ALL_QUESTIONS]["R@10"].value is None
     assert all(comparison.difference is None for comparison in unanswerable_report.comparisons)
     assert all(
@@ -282,13 +337,13 @@ def test_unmeasurable_value_is_null_with_a_reason() -> None:
 def test_alternative_is_compared_alone_and_in_the_ensemble() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    rankings = rank_all(passages, keywords, questions)
-    rankings_without_edges = Rankings("kg without edges", {"hops": 0}, rankings["bm25"].by_question)
+    retrievers = open_all(passages, keywords)
+    without_edges = CachedRetriever(retrievers["bm25"], "kg without edges")
     report = make_report(
         questions,
         passages,
-        rankings,
-        [ComponentVariant("kg", rankings_without_edges, "What do edges add?")],
+        retrievers,
+        [ComponentVariant("kg", without_edges, "What do edges add?")],
     )
     assert find_difference(report, "kg", "kg without edges").better == "kg"
     assert (
@@ -307,14 +362,16 @@ def test_alternative_is_compared_alone_and_in_the_ensemble() -> None:
 def test_best_component_gets_the_weight() -> None:
     passages, keywords = make_bridge_corpus()
     dev = [question for question in make_questions("far") if question.split == "dev"]
-    kg = rank_all(passages, keywords, dev)["kg"]
+    kg = open_all(passages, keywords)["kg"]
     noise_scores = {
-        question.id: {f"far{(n + k) % TOPICS}": 1.0 / k for k in range(1, 9)}
+        question.question: {f"far{(n + k) % TOPICS}": 1.0 / k for k in range(1, 9)}
         for n, question in enumerate(dev)
     }
-    tuning = tune_fusion(
-        RankingFuser(passages, dev), [{"noise": Rankings("noise", {}, noise_scores), "kg": kg}]
-    )
+    components: dict[str, Retriever] = {
+        "noise": ScriptedRetriever("noise", noise_scores),
+        "kg": kg,
+    }
+    tuning = tune_fusion(passages, dev, [components])
     assert tuning.n == len(dev) == TOPICS // 3
     # Two components can share five fifths in 6 ways, each with 2 fusion methods.
     assert tuning.tried == 6 * 2
@@ -326,14 +383,14 @@ def test_best_component_gets_the_weight() -> None:
 def test_better_component_set_is_chosen() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    kg_rankings = rank_all(passages, keywords, questions)["kg"]
-    bm25_rankings = rank_all(passages, {}, questions)["bm25"]
+    kg = open_all(passages, keywords)["kg"]
+    bm25 = open_all(passages, {})["bm25"]
     component_sets = [
         # A useless second component: it ranks like the first.
-        {"bm25": bm25_rankings, "kg": bm25_rankings},
-        {"bm25": bm25_rankings, "kg by PageRank": kg_rankings},
+        {"bm25": bm25, "kg": bm25},
+        {"bm25": bm25, "kg by PageRank": kg},
     ]
-    tuning = tune_fusion(RankingFuser(passages, questions), component_sets)
+    tuning = tune_fusion(passages, questions, component_sets)
     assert tuning.components == ("bm25", "kg by PageRank")
     assert tuning.value > tuning.value_untuned == 0.0
 
@@ -341,9 +398,9 @@ def test_better_component_set_is_chosen() -> None:
 def test_ties_keep_the_default_settings() -> None:
     passages, _ = make_bridge_corpus()
     questions = make_questions("bridge")
-    bm25 = rank_all(passages, {}, questions)["bm25"]
+    bm25 = open_all(passages, {})["bm25"]
     components = dict.fromkeys(("a", "b", "c", "d", "e"), bm25)
-    tuning = tune_fusion(RankingFuser(passages, questions), [components, components])
+    tuning = tune_fusion(passages, questions, [components, components])
     assert tuning.weights == (0.2,) * 5
     assert tuning.fusion == "rrf"
     assert tuning.value == tuning.value_untuned == 1.0
@@ -359,7 +416,7 @@ def test_every_weight_distribution_is_tried_once() -> None:
 def test_page_table_and_sentences_agree() -> None:
     passages, keywords = make_bridge_corpus()
     questions = make_questions("far")
-    report = make_report(questions, passages, rank_all(passages, keywords, questions))
+    report = make_report(questions, passages, open_all(passages, keywords))
     page = render_markdown(report)
     lines = list(describe_report(report))
     assert any(line.startswith(f"{HEADLINE_METRIC}: ensemble is better") for line in lines)

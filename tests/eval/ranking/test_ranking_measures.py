@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import ir_measures
 import numpy as np
@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eval.ranking.cached_retriever import CachedRetriever
 from eval.ranking.metrics import METRIC_NAMES, score_questions
 from eval.ranking.questions import Question
-from eval.ranking.rankings import RANKING_DEPTH, Rankings, RecordedRetriever, rank_questions
 from eval.ranking.trec import render_qrels, render_run
+from eval.ranking.view import RANKING_DEPTH
 from retrieval.bm25 import BM25
 from retrieval.protocol import Passage
 
@@ -30,11 +31,6 @@ def make_question(name: str, gold: Sequence[str]) -> Question:
     )
 
 
-def make_rankings(**orders: Sequence[str]) -> Rankings:
-    """Returns rankings in which all chunks of a question have equal scores."""
-    return Rankings("r", {}, {name: dict.fromkeys(order, 1.0) for name, order in orders.items()})
-
-
 def compute_metrics_by_definition(order: Sequence[str], gold: Sequence[str]) -> list[float]:
     """Returns the metrics by their definitions, in the order of ``METRIC_NAMES``."""
     hits = [chunk in gold for chunk in order]
@@ -47,7 +43,7 @@ def compute_metrics_by_definition(order: Sequence[str], gold: Sequence[str]) -> 
 
 def test_metrics_of_one_ranking_match_manual_values() -> None:
     order = ["x", "g1", "y", "z", "w", "g2"]
-    values = score_questions(make_rankings(q=order), [make_question("q", ["g1", "g2"])])[0]
+    values = score_questions({"q": order}, [make_question("q", ["g1", "g2"])])[0]
     metrics = dict(zip(METRIC_NAMES, values.tolist(), strict=True))
     gain = 1 / math.log2(3) + 1 / math.log2(7)
     assert metrics == pytest.approx(
@@ -67,7 +63,7 @@ CHUNKS = [f"c{n}" for n in range(15)]
 
 @given(st.permutations(CHUNKS), st.integers(0, 15), st.sets(st.sampled_from(CHUNKS), min_size=1))
 def test_metrics_match_their_definitions(order: list[str], length: int, gold: set[str]) -> None:
-    values = score_questions(make_rankings(q=order[:length]), [make_question("q", sorted(gold))])[0]
+    values = score_questions({"q": order[:length]}, [make_question("q", sorted(gold))])[0]
     assert values.tolist() == pytest.approx(
         compute_metrics_by_definition(order[:length], sorted(gold))
     )
@@ -76,8 +72,8 @@ def test_metrics_match_their_definitions(order: list[str], length: int, gold: se
 
 def test_ties_keep_the_order_of_the_retriever() -> None:
     # trec_eval would put equal scores in descending order of their ids: "z" before "a".
-    gold_first = score_questions(make_rankings(q=["a", "z"]), [make_question("q", ["a"])])[0]
-    gold_last = score_questions(make_rankings(q=["z", "a"]), [make_question("q", ["a"])])[0]
+    gold_first = score_questions({"q": ["a", "z"]}, [make_question("q", ["a"])])[0]
+    gold_last = score_questions({"q": ["z", "a"]}, [make_question("q", ["a"])])[0]
     assert gold_first[0] == 1.0
     assert gold_last[0] == 0.0
 
@@ -88,26 +84,24 @@ def test_missing_gold_scores_zero_and_no_gold_is_undefined() -> None:
         make_question("missed", ["g"]),
         make_question("found", ["g"]),
     ]
-    values = score_questions(make_rankings(none=["g"], missed=[], found=["g"]), questions)
+    values = score_questions({"none": ["g"], "missed": [], "found": ["g"]}, questions)
     assert np.isnan(values[0]).all()
     assert (values[1] == 0).all()
     assert (values[2] == 1).all()
-    assert np.isnan(score_questions(make_rankings(none=["g"]), questions[:1])).all()
+    assert np.isnan(score_questions({"none": ["g"]}, questions[:1])).all()
 
 
 @given(st.lists(st.permutations(CHUNKS), min_size=1, max_size=4))
 def test_trec_files_give_the_same_values_in_other_tools(orders: list[list[str]]) -> None:
     questions = [make_question(f"q {n} %", [order[0], order[-1]]) for n, order in enumerate(orders)]
-    rankings = Rankings(
-        "with space",
-        {},
-        {
-            question.id: dict(zip(reversed(order[:11]), [3.0] * 11, strict=True))
-            for question, order in zip(questions, orders, strict=True)
-        },
-    )
+    rankings = {
+        question.id: list(reversed(order[:11]))
+        for question, order in zip(questions, orders, strict=True)
+    }
     qrels = list(ir_measures.read_trec_qrels(io.StringIO(render_qrels(questions))))
-    run = list(ir_measures.read_trec_run(io.StringIO(render_run(rankings, questions))))
+    run = list(
+        ir_measures.read_trec_run(io.StringIO(render_run("with space", rankings, questions)))
+    )
     scores = score_questions(rankings, questions)
     for column, name in enumerate(METRIC_NAMES[:-1]):
         reference = ir_measures.calc_aggregate([ir_measures.parse_measure(name)], qrels, run)
@@ -116,59 +110,35 @@ def test_trec_files_give_the_same_values_in_other_tools(orders: list[list[str]])
 
 def test_trec_fields_contain_no_spaces() -> None:
     question = make_question("a b\n\u2028c\x1b", ["d\te%"])
-    rankings = Rankings("n\x00 m", {}, {question.id: {"d\te%": 1.0}})
-    (line,) = render_run(rankings, [question]).splitlines()
+    (line,) = render_run("n\x00 m", {question.id: ["d\te%"]}, [question]).splitlines()
     assert len(line.split()) == 6
     assert line.isprintable()
     assert render_qrels([question]).split()[2] == line.split()[2] == "d%09e%25"
 
 
-class ScriptedRetriever:
-    """A retriever that returns scripted scores."""
+class CountingRetriever(BM25):
+    """A retriever that counts its searches."""
 
-    name = "scripted"
+    n_searches = 0
 
-    def __init__(self, scores: Mapping[str, float]) -> None:
-        self.scores = dict(scores)
-
-    def get_scores(self, query: str, pool_size: int, chunks: object = None) -> dict[str, float]:
-        return self.scores
-
-    def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        return list(self.scores.items())
+    def get_scores(
+        self, query: str, pool_size: int, chunks: Collection[str] | None = None
+    ) -> dict[str, float]:
+        self.n_searches += 1
+        return super().get_scores(query, pool_size, chunks)
 
 
-@pytest.mark.parametrize(
-    ("scores", "message"),
-    [
-        ({"a": 1.0, "b": 2.0}, "not in descending order"),
-        ({"a": math.nan}, "a score is not finite"),
-        ({"a": math.inf}, "a score is not finite"),
-        ({"z": 1.0}, "'z' is not a chunk"),
-        ({"a": 3.0, "b": 2.0, "c": 1.0}, "3 chunks where 2"),
-    ],
-)
-def test_invalid_ranking_is_refused(scores: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        rank_questions(
-            ScriptedRetriever(scores), [make_question("q", ["a"])], ["a", "b", "c"], depth=2
-        )
-
-
-def test_recorded_retriever_repeats_its_results() -> None:
+def test_cached_retriever_searches_once_and_repeats_its_results() -> None:
     passages = [Passage(f"p{n}", f"pages and buffers {'index ' * n}") for n in range(6)]
-    questions = [make_question("index pages", ["p1"]), make_question("nothing known", ["p2"])]
-    bm25 = BM25(passages)
-    recorded = RecordedRetriever(rank_questions(bm25, questions, bm25.ids), questions)
-    assert recorded.params() == bm25.params()
-    for question in questions:
-        for size in (1, 3, RANKING_DEPTH):
-            assert recorded.get_scores(question.question, size) == bm25.get_scores(
-                question.question, size
-            )
-        chunk_subset = {"p1", "p4"}
-        assert recorded.get_scores(question.question, 2, chunk_subset) == bm25.get_scores(
-            question.question, 2, chunk_subset
-        )
-    with pytest.raises(KeyError):
-        recorded.get_scores("never asked", 1)
+    bm25, counting = BM25(passages), CountingRetriever(passages)
+    cached = CachedRetriever(counting)
+    assert cached.params() == bm25.params()
+    for query in ("index pages", "nothing known"):
+        counting.n_searches = 0
+        for size in (0, 1, 3, RANKING_DEPTH):
+            assert cached.get_scores(query, size) == bm25.get_scores(query, size)
+        assert counting.n_searches == 1
+        deeper = RANKING_DEPTH + 1
+        assert cached.get_scores(query, deeper) == bm25.get_scores(query, deeper)
+        subset = {"p1", "p4"}
+        assert cached.get_scores(query, 2, subset) == bm25.get_scores(query, 2, subset)

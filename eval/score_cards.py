@@ -1,0 +1,60 @@
+"""Scores predictions on cards that were made elsewhere: ``epoche score``, or this as a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg.base import options
+from kg.base.console import print_text, print_warning, run_script
+
+
+def main(
+    cards: Annotated[Path, typer.Option(help="Card file (JSONL) that was answered.")],
+    predictions: options.PredictionFiles,
+    out: Annotated[
+        Path, typer.Option(help="Result file (JSONL); its manifest is written next to it.")
+    ] = Path("results/predictions.jsonl"),
+    field_map: options.FieldMap = None,
+    overwrite: options.Overwrite = False,
+    resamples: options.Resamples = 2000,
+    seed: options.ResampleSeed = 12345,
+    confidence: options.Confidence = 0.95,
+) -> None:
+    """Scores predictions on cards that were made elsewhere, and prints their metrics.
+
+    A file has one row per card: JSON lines, a JSON array, or CSV. Its fields are id, pred (YES, NO,
+    UNKNOWN or a reply in words) and, if known, confidence, raw, error and repeat. A card without a
+    prediction counts as ERROR. The result file is one as `epoche eval` writes.
+    """
+    from eval.card_check import read_checked_results
+    from eval.card_predictions import write_card_predictions
+    from eval.harness.prediction_reader import parse_field_map, parse_prediction_files
+    from eval.metrics.console import render_summary
+    from eval.metrics.report import measure
+    from eval.metrics.samples import Plan
+
+    manifest, read = write_card_predictions(
+        cards,
+        parse_prediction_files(predictions),
+        out,
+        field_map=parse_field_map(field_map or ()),
+        overwrite=overwrite,
+    )
+    for name, found in read.items():
+        for warning in found.list_warnings(manifest.card_count, manifest.repeats, "card"):
+            print_warning(f"{name}: {warning}")
+    report = measure(
+        read_checked_results([out], [cards]),
+        Plan(resamples=resamples, seed=seed, confidence=confidence),
+    )
+    for line in render_summary(report):
+        print_text(line)
+    counts = ", ".join(f"{pred} {count}" for pred, count in manifest.counts.items() if count)
+    print_text(f"{len(read)} systems on {manifest.card_count} cards → {out}   [{counts}]")
+
+
+if __name__ == "__main__":
+    run_script(main)
