@@ -50,6 +50,7 @@ from reporting.report_extraction import main as report_extraction
 from reporting.run_extraction import main as run_extraction
 from reporting.run_skn import main as run_skn
 from reporting.run_synthlink import main as run_synthlink
+from reporting.score_extraction import main as score_extraction
 from reporting.score_own import main as score_own
 from reporting.score_synthlink import main as score_synthlink
 from retrieval.search_run import main as search_run
@@ -162,6 +163,7 @@ for _name, _main, _short_help in _SKN_STAGES:
 
 _EXTRACTION_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_extraction, "Extract with models or rules, score, report."),
+    ("score", score_extraction, "Score extractions that were made elsewhere."),
     ("report", report_extraction, "Score the rows of a run again and write its report."),
     ("compare", compare_extraction, "Compare runs on the same samples with paired tests."),
     ("score-own", score_own, "Score Epoché's own SKN, JSON and triples against gold."),

@@ -18,7 +18,7 @@ from eval.harness.prediction_reader import (
 from eval.harness.reply import Reply
 from eval.harness.scored_run import NO_PREDICTION
 from eval.manifest import RunManifest, library_versions, utc_now, write_manifest
-from eval.result import PREDS, Answer, Result, result_to_json
+from eval.result import PREDS, Answer, Pred, Result, result_to_json
 from kg.base.errors import WriteError
 from kg.base.files import check_output, write_jsonl_atomic
 from kg.base.provenance import make_relative_name, manifest_path
@@ -70,7 +70,7 @@ def write_card_predictions(
             for reply in read.replies
         }
         params = describe_files(files, field_map)
-        counts = dict.fromkeys(PREDS, 0)
+        counts: dict[str, int] = dict.fromkeys(PREDS, 0)
         manifest = RunManifest(
             results=out.name,
             cards_file=make_relative_name(cards_file, out.parent),
@@ -141,6 +141,6 @@ def _make_answer(reply: Reply | None) -> tuple[Answer, dict[str, Any]]:
     if reply.status == "error":
         return Answer(pred="ERROR", raw=reply.raw, error=reply.problem), {}
     note = "; ".join(filter(None, (reply.problem, *reply.notes)))
-    pred = reply.value if reply.status == "ok" else "INVALID"
+    pred: Pred = reply.value if reply.status == "ok" else "INVALID"
     answer = Answer(pred=pred, confidence=reply.confidence, raw=reply.raw)
     return answer, {"note": note} if note else {}

@@ -15,7 +15,7 @@ from eval.extraction.row import ROWS
 from eval.extraction.run_files import SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
-from eval.extraction.settings import DEFAULT_MATCHING
+from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.harness.reply import Reply
 from eval.harness.scored_run import write_scored_run as write_folder
 from eval.manifest import library_versions, utc_now
@@ -36,6 +36,8 @@ class ScoredRunInfo:
         seed: seed of the resamples.
         resamples: number of bootstrap resamples.
         overwrite: whether to replace an existing run in the folder.
+        all_samples: whether samples without any prediction belong to the run, as failures.
+        matching: how fields are compared.
     """
 
     dataset: str
@@ -45,6 +47,8 @@ class ScoredRunInfo:
     seed: int = 42
     resamples: int = RESAMPLES
     overwrite: bool = False
+    all_samples: bool = False
+    matching: Matching = DEFAULT_MATCHING
 
 
 def write_scored_run(
@@ -69,7 +73,7 @@ def write_scored_run(
             hint="Extractions and gold samples are matched by id.",
         )
     scored_ids = {reply.id for reply in replies}
-    scored_samples = [sample for sample in samples if sample.id in scored_ids]
+    scored_samples = [sample for sample in samples if info.all_samples or sample.id in scored_ids]
     texts = {sample.id: len(sample.text) for sample in scored_samples}
     return write_folder(
         out,
@@ -98,7 +102,7 @@ def _build_manifest(
         offline=info.offline,
         extractors={name: info.extractors.get(name, {}) for name in systems},
         prompts={},
-        matching=DEFAULT_MATCHING,
+        matching=info.matching,
         seed=info.seed,
         measuring=ReportSettings(resamples=info.resamples),
         versions=library_versions(),
