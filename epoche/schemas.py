@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # The names in the order of _list_record_types; the two lists must match line by line.
 RECORDS = (
-    *("card", "result", "manifest", "metrics", "question", "chunk"),
+    *("card", "result", "manifest", "metrics", "question", "retrieval-row", "chunk"),
     *("skn", "skn-row", "sample"),
     *("extract-config", "extraction-row", "extraction-sample"),
     *("prediction", "synthlink-question", "synthlink-row", "synthlink-answer", "synthlink-scores"),
@@ -51,6 +51,7 @@ def _list_record_types() -> tuple[type, ...]:
     from eval.metrics.record import MetricsReport
     from eval.metrics.run_report import RunComparison, RunMetrics
     from eval.ranking.questions import Question
+    from eval.ranking.row import RetrievalRow
     from eval.result import Result
     from eval.skn.grammar.document import Document
     from eval.skn.row import SknRow
@@ -64,7 +65,7 @@ def _list_record_types() -> tuple[type, ...]:
     from retrieval.corpus import CorpusPage
 
     return (
-        *(Card, Result, RunManifest, MetricsReport, Question, Chunk),
+        *(Card, Result, RunManifest, MetricsReport, Question, RetrievalRow, Chunk),
         *(Document, SknRow, Sample),
         *(Config, ExtractionRow, ExtractionSample),
         *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, ScoredPredictions),
