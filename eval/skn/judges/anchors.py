@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from eval.judges.rng import rng_for
+from eval.judges.anchors import iter_ring
 from eval.skn.judges.record import Failure, Judges
 from kg.text.normaliser import normalise_phrase
 
@@ -41,9 +41,8 @@ class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):
 def assign_wrong_answers(truths: Mapping[str, str], seed: int) -> dict[str, str]:
     """Assigns to each sample another sample's right answer, to be judged as a wrong answer.
 
-    The samples form a ring in random order, and each gets the answer of the next sample whose
-    answer differs in words. Every answer is therefore used about once, and never for its own
-    sample.
+    Each sample gets the answer of the next sample in a ring (``iter_ring``) whose answer differs
+    in words.
 
     Args:
         truths: right answers by sample id, of the answerable samples only.
@@ -52,16 +51,12 @@ def assign_wrong_answers(truths: Mapping[str, str], seed: int) -> dict[str, str]
     Returns:
         The wrong answer by sample id; a sample is left out if all samples have the same answer.
     """
-    ring = sorted(truths)
-    rng_for(f"{seed}|anchors").shuffle(ring)
-    answers = [normalise_phrase(truths[name]) for name in ring]
+    words = {name: normalise_phrase(truth) for name, truth in truths.items()}
     wrong_answers: dict[str, str] = {}
-    for index, name in enumerate(ring):
-        for step in range(1, len(ring)):
-            following = (index + step) % len(ring)
-            if answers[following] != answers[index]:
-                wrong_answers[name] = truths[ring[following]]
-                break
+    for name, others in iter_ring(truths, str(seed)):
+        other = next((other for other in others if words[other] != words[name]), None)
+        if other is not None:
+            wrong_answers[name] = truths[other]
     return wrong_answers
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eval.judges.rng import rng_for
+from eval.judges.anchors import iter_ring
 from eval.synthlink.corrected.prose import is_prose, least, signs
 from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
 from eval.synthlink.verdicts.record import ItemKind
@@ -134,9 +134,9 @@ def _iter_anchors(
 def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None) -> dict[str, str]:
     """Assigns to each question a fact of another question that its own evidence does not state.
 
-    The questions are shuffled with a fixed seed and arranged in a ring. Each gets a fact of the
-    next question in the ring that meets two conditions: it has no source in common with this
-    question, and less than half of the fact's words occur in this question's evidence.
+    Each question gets a fact of the next question in a ring (``iter_ring``) that meets two
+    conditions: it has no source in common with this question, and less than half of the fact's
+    words occur in this question's evidence.
 
     Args:
         questions: the whole catalogue, so that the facts do not depend on which questions have
@@ -146,13 +146,10 @@ def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None)
     Returns:
         Question id → fact; questions for which there is no such fact are left out.
     """
-    ring = sorted(
-        (question for question in questions if _list_facts(question)),
-        key=lambda question: question.id,
-    )
-    rng_for("synthlink|anchors").shuffle(ring)
+    questions_by_id = {question.id: question for question in questions if _list_facts(question)}
     facts_by_question: dict[str, str] = {}
-    for index, question in enumerate(ring):
+    for index, (name, others) in enumerate(iter_ring(questions_by_id, "synthlink")):
+        question = questions_by_id[name]
         evidence_words = {
             word
             for text in collect_evidence(question, pages)
@@ -160,8 +157,7 @@ def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None)
         }
         evidence_words.update(extract_content_words(question.question))
         sources = {source.url or source.title for source in question.sources}
-        for offset in range(1, len(ring)):
-            other = ring[(index + offset) % len(ring)]
+        for other in map(questions_by_id.__getitem__, others):
             if sources & {source.url or source.title for source in other.sources}:
                 continue
             facts = _list_facts(other)
