@@ -78,6 +78,7 @@ def main(
             client=client,
             judge_models=tuple(judge_model or ()),
             judge_repeats=judge_repeats,
+            resamples=resamples,
             offline=offline,
             resume=resume,
             overwrite=overwrite,
@@ -85,7 +86,7 @@ def main(
             limits=limits,
         )
     )
-    write_results(finished_run, resamples=resamples, with_report=report)
+    write_results(finished_run, with_report=report)
 
 
 if __name__ == "__main__":

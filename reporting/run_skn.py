@@ -151,18 +151,17 @@ def main(
             shard=Shard.from_text(shard),
             repeats=repeat,
             seed=seed,
+            resamples=resamples,
             resume=resume,
             overwrite=overwrite,
             retry_errors=retry_errors,
             limits=limits,
         )
     )
-    write_results(finished_run, resamples=resamples, with_report=report)
+    write_results(finished_run, with_report=report)
 
 
-def write_results(
-    finished_run: RunResult[SknManifest], *, resamples: int, with_report: bool
-) -> None:
+def write_results(finished_run: RunResult[SknManifest], *, with_report: bool) -> None:
     """Writes the outputs and the report of a run, and prints its results.
 
     Raises:
@@ -175,7 +174,7 @@ def write_results(
     from reporting.benchmark_sections.spoken import say_notes
 
     out, manifest = finished_run.folder, finished_run.manifest
-    _, report = write_outputs(out, resamples=resamples)
+    _, report = write_outputs(out)
     if with_report:
         from reporting.benchmark_sections.page import write_page
 

@@ -54,7 +54,12 @@ COMMANDS: dict[str, list[object]] = {
         *("--questions", TextRunPath("questions.jsonl"), "--split", "all"),
         *("--baseline", "bm25", "--retriever", "kg", "--resamples", 100),
     ],
-    "skn": ["skn", "run", "--offline", "--no-report", "--concurrency", 1],
+    "skn": [
+        *("skn", "run", "--offline", "--resamples", 100),
+        "--no-report",
+        "--concurrency",
+        1,
+    ],
     "synthlink": [
         *("synthlink", "run", "--system", "graph_walk"),
         "--no-score",

@@ -112,7 +112,6 @@ def write_run_folder(
     rows: Sequence[SknRow],
     *,
     search_text: str = "The lock stays.",
-    resamples: int = 100,
     **manifest: Any,
 ) -> Path:
     """Writes a finished run with these rows and the metrics that the product computes from them."""
@@ -135,6 +134,7 @@ def write_run_folder(
         "judge_model": "loop/judge",
         "same_judge": False,
         "seed": 1,
+        "resamples": 100,
         "started": "2026-01-01T00:00:00+00:00",
         "status": "complete",
     }
@@ -148,7 +148,7 @@ def write_run_folder(
         folder / SOURCES,
         [Source(id=sample.id, question=sample.question, results=results) for sample in samples],
     )
-    write_outputs(folder, resamples=resamples)
+    write_outputs(folder)
     return folder
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eval.skn.description import SKN as SKN
+from eval.stats.bootstrap import RESAMPLES
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -21,7 +22,7 @@ def run_benchmark(
     *,
     client: ClientOptions | None = None,
     as_published: bool = False,
-    resamples: int = 2000,
+    resamples: int = RESAMPLES,
     **run_fields: Any,
 ) -> dict[str, Any]:
     """Runs the benchmark, which compares JSON and SKN as formats for extracted search results.
@@ -60,6 +61,11 @@ def run_benchmark(
     if as_published:
         run_fields = {**run_fields, "setting": Setting.as_published()}
     options = RunOptions(
-        dataset=Path(dataset_path), out=out, client=client_options, ablation=ablation, **run_fields
+        dataset=Path(dataset_path),
+        out=out,
+        client=client_options,
+        ablation=ablation,
+        resamples=resamples,
+        **run_fields,
     )
-    return write_outputs(run(options).folder, resamples=resamples)[0]
+    return write_outputs(run(options).folder)[0]

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.resume import read_run_manifest
+from eval.stats.bootstrap import RESAMPLES
 
 
 class SknManifest(FolderManifest, frozen=True, kw_only=True):
@@ -38,11 +39,18 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
     replies_of: str | UnsetType = UNSET
     """The run whose replies were judged again, relative to the manifest's folder; missing if the
     pipelines of this run were asked."""
+    resamples: int | UnsetType = UNSET
+    """Bootstrap resamples of the intervals; missing for the default number. It changes no row."""
 
     @property
     def system_names(self) -> tuple[str, ...]:
         """The pipelines, in the order of the rows of a sample."""
         return self.pipelines
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of bootstrap resamples of the intervals."""
+        return self.resamples if isinstance(self.resamples, int) else RESAMPLES
 
     @property
     def is_judged_by_rules(self) -> bool:

@@ -41,12 +41,11 @@ from kg.base.csv_text import to_csv
 from kg.base.files import to_json_bytes, write_files_atomic
 
 
-def write_outputs(folder: Path, *, resamples: int = 2000) -> tuple[dict[str, Any], SknReport]:
+def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
     """Computes the metrics of a finished run and writes its output files.
 
     Args:
         folder: folder of the run.
-        resamples: bootstrap resamples of the intervals.
 
     Returns:
         The content of ``metrics.json`` as JSON values, and its report as a typed record.
@@ -58,7 +57,7 @@ def write_outputs(folder: Path, *, resamples: int = 2000) -> tuple[dict[str, Any
     manifest = read_manifest(folder / MANIFEST)
     rows = list(read_rows(folder / manifest.rows))
     plan = MeasurementPlan(
-        resamples=resamples,
+        resamples=manifest.n_resamples,
         seed=manifest.seed,
         same_judge=manifest.same_judge,
         by_rules=manifest.is_judged_by_rules,

@@ -11,6 +11,7 @@ from eval.harness.row_layout import ALL_ITEMS, Shard
 from eval.harness.session import RunLimits
 from eval.skn.pipelines import ABLATION_PIPELINES, DEFAULT_PIPELINES, FAIR_ABLATION_PIPELINES
 from eval.skn.run_settings import Setting
+from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class RunOptions:
         shard: the part of the samples that is asked.
         repeats: number of times each sample is asked of each pipeline.
         seed: seed of the order of questions, and of what judges are shown.
+        resamples: bootstrap resamples of the intervals.
         resume: whether an existing run in the folder is resumed.
         overwrite: whether it is replaced.
         retry_errors: whether rows are asked again that are ``ERROR`` or could not be judged.
@@ -61,6 +63,7 @@ class RunOptions:
     shard: Shard = ALL_ITEMS
     repeats: int = 1
     seed: int = 12345
+    resamples: int = RESAMPLES
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import UNSET
+
 from eval.harness.base_run import RunResult
 from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.outputs import require_owned_folder
@@ -26,6 +28,7 @@ from eval.skn.search_source import (
 )
 from eval.skn.system_set import SystemSet, open_systems
 from eval.skn.view import make_view
+from eval.stats.bootstrap import RESAMPLES
 from kg.base.files import (
     check_output,
     convert_write_errors,
@@ -153,6 +156,7 @@ def _build_manifest(
         judge_model=systems.judge_set.model,
         same_judge=systems.judge_set.same,
         seed=options.seed,
+        resamples=UNSET if options.resamples == RESAMPLES else options.resamples,
         versions=library_versions(),
         started=utc_now(),
         status="running",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET
 
 from eval.harness import second_judgement
 from eval.harness.base_run import RunFlags, RunResult
@@ -21,6 +22,7 @@ from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.run_files import MANIFEST, SAMPLES, SOURCES, list_run_files
 from eval.skn.sample import read_samples
 from eval.skn.search_source import read_sources
+from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import SettingError
 from kg.base.files import check_output
 from kg.base.provenance import make_relative_name
@@ -39,6 +41,7 @@ class JudgeOptions:
         client: how models are called; its ``model`` is ignored.
         judge_models: the judges; ``same`` for the model that answered.
         judge_repeats: votes of each judge on each item; None for the default number.
+        resamples: bootstrap resamples of the intervals.
         offline: judge by rules instead of models.
         resume: whether an existing judgement in ``out`` is resumed.
         overwrite: whether it is replaced.
@@ -54,6 +57,7 @@ class JudgeOptions:
     client: ClientOptions
     judge_models: tuple[str, ...] = ()
     judge_repeats: int | None = None
+    resamples: int = RESAMPLES
     offline: bool = False
     resume: bool = True
     overwrite: bool = False
@@ -154,6 +158,7 @@ def _build_manifest(
         judges=round_trip_json(judge_set.judges.params()),
         judge_model=judge_set.model,
         same_judge=judge_set.same,
+        resamples=UNSET if options.resamples == RESAMPLES else options.resamples,
         replies_of=make_relative_name(run, out),
         versions=library_versions(),
         started=utc_now(),
