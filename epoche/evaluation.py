@@ -25,6 +25,7 @@ def evaluate(
     repeats: int = 1,
     seed: int = 12345,
     settings: Mapping[str, str] | None = None,
+    corpus: Path | str | None = None,
     concurrency: int = 16,
     overwrite: bool = False,
 ) -> Run:
@@ -44,6 +45,7 @@ def evaluate(
         repeats: number of times each item is asked.
         seed: seed of systems and of the order of questions.
         settings: what ``--set`` takes.
+        corpus: the text run whose passages are searched; only for ``retrieval``.
         concurrency: maximum number of asynchronous questions asked at once.
         overwrite: whether to replace a run in ``out``.
 
@@ -51,7 +53,7 @@ def evaluate(
         The finished run.
 
     Raises:
-        SettingError: there is no such benchmark.
+        SettingError: there is no such benchmark, or ``corpus`` does not fit it.
         SystemNotFoundError: ``system`` is not a system.
         EpocheError: as the command that runs the benchmark.
     """
@@ -67,11 +69,23 @@ def evaluate(
             where="benchmark",
             hint=f"Benchmarks are {', '.join(_STARTERS)}.",
         )
+    if (benchmark == "retrieval") != (corpus is not None):
+        raise SettingError(
+            "retrieval needs a corpus, and only retrieval has one",
+            where=f"benchmark {benchmark}",
+            hint="Give the folder of a text run as corpus=… with benchmark='retrieval'.",
+        )
     folder = mkdtemp(prefix="epoche-") if out is None else None
     target = Path(out if out is not None else f"{folder}/run")
     spec = system if isinstance(system, str) else register_object(system)
     flags = RunFlags(out=target, overwrite=overwrite, limits=RunLimits(concurrency=concurrency))
-    options = {"limit": limit, "repeats": repeats, "seed": seed, "settings": dict(settings or {})}
+    options = {
+        "limit": limit,
+        "repeats": repeats,
+        "seed": seed,
+        "settings": dict(settings or {}),
+        "corpus": corpus,
+    }
     return Run(start(_write_items(items, target), spec, flags, options), temporary_folder=folder)
 
 
@@ -189,8 +203,35 @@ def _run_synthlink(items: Path | str, spec: str, flags: RunFlags, options: dict[
     return flags.out
 
 
+def _run_retrieval(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
+    from eval.ranking.outputs import write_outputs
+    from eval.ranking.run_retrieval import RunOptions, run
+    from retrieval.factory import RUN_RETRIEVERS
+
+    is_built_in = spec in RUN_RETRIEVERS
+    run(
+        RunOptions(
+            flags=flags,
+            run=Path(options["corpus"]),
+            questions=Path(items),
+            retrievers=(spec,) if is_built_in else (),
+            foreign=() if is_built_in else (spec,),
+            settings=options["settings"],
+            split="all",
+            limit=options["limit"],
+            repeats=options["repeats"],
+            resamples=2000,
+            seed=options["seed"],
+            confidence=0.95,
+        )
+    )
+    write_outputs(flags.out)
+    return flags.out
+
+
 _STARTERS: Final = {
     "abstention": _run_cards,
     "extraction": _run_extraction,
+    "retrieval": _run_retrieval,
     "synthlink": _run_synthlink,
 }

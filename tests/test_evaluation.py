@@ -13,6 +13,7 @@ import pytest
 from stage_calls import run_epoche
 
 import epoche
+import retrieval
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,41 @@ def test_other_benchmarks_are_evaluated() -> None:
     run = epoche.evaluate("shipped", say_the_rhine, benchmark="synthlink", limit=2)
     assert [row["trail"]["answer"] for row in run.rows()] == ["The Rhine."] * 2
     assert 0 <= (run.metrics(resamples=100)["say_the_rhine"]["f1"].value or 0) < 0.1
+
+
+class LongestPassages:
+    """Returns the longest passages, whatever the query is."""
+
+    name = "longest"
+
+    def __init__(self, options: Any) -> None:
+        self._passages = options.passages
+
+    def params(self) -> dict[str, Any]:
+        return {}
+
+    def answer(self, view: Any) -> list[str]:
+        return sorted(self._passages, key=lambda key: -len(self._passages[key]))[: view.k]
+
+
+def test_retrievers_are_evaluated_on_a_text_run(tmp_path: Path) -> None:
+    corpus = Path(retrieval.__file__).parent / "corpora" / "keeping_data"
+    built = run_epoche("kg", "build", corpus / "book" / "12-locking.md", "--out", tmp_path / "text")
+    assert built.code == 0, built.err
+    questions = tmp_path / "questions.jsonl"
+    lines = (corpus / "questions.jsonl").read_text("utf-8").splitlines(keepends=True)
+    golds = [(line, json.loads(line)["gold"]) for line in lines]
+    questions.write_text(
+        "".join(line for line, gold in golds if gold and "12-locking" in str(gold[0])), "utf-8"
+    )
+    values = {}
+    for system in (LongestPassages, "bm25"):
+        run = epoche.evaluate(questions, system, benchmark="retrieval", corpus=tmp_path / "text")
+        ((name, estimates),) = run.metrics(resamples=100).items()
+        values[name] = estimates["nDCG@10"].value
+    assert values["bm25"] > values["longest"]
+    with pytest.raises(epoche.EpocheError, match="corpus"):
+        epoche.evaluate(questions, LongestPassages, benchmark="retrieval")
 
 
 def test_samples_can_be_given_as_dictionaries(tmp_path: Path) -> None:
