@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eval.metrics.measurement import ResamplingPlan
 from kg.base.console import print_text, run_script
 from kg.base.options import (
     CheckedCards,
@@ -23,6 +22,7 @@ from kg.base.options import (
 from kg.words.plain_text import to_one_line
 
 if TYPE_CHECKING:
+    from eval.metrics.measurement import ResamplingPlan
     from eval.metrics.record import PolicyName
 
 
@@ -72,6 +72,7 @@ def main(
     from eval.card_check import read_checked_results
     from eval.metrics.abstention import POLICIES
     from eval.metrics.console import render_summary, render_tables
+    from eval.metrics.measurement import ResamplingPlan
     from eval.metrics.report import measure
     from eval.metrics.samples import Plan
     from eval.run_files import find_result_files

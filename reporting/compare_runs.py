@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eval.metrics.measurement import ResamplingPlan
 from eval.metrics_abstention import PolicyChoice
 from kg.base.console import print_text, run_script
 from kg.base.errors import CardSetMismatchError, SystemNotFoundError
@@ -22,6 +21,9 @@ from kg.base.options import (
     SkipOtherCards,
 )
 from kg.words.plain_text import to_one_line
+
+if TYPE_CHECKING:
+    from eval.metrics.measurement import ResamplingPlan
 
 
 def main(
@@ -65,6 +67,7 @@ def main(
     from eval.comparison.report import compare_runs
     from eval.comparison.text import describe_shared_cards, render_markdown, render_sentences
     from eval.metrics.abstention import POLICIES
+    from eval.metrics.measurement import ResamplingPlan
     from eval.metrics.samples import Plan
     from eval.run_files import find_result_files
     from eval.run_measurement import refuse_card_options, select_run_folders

@@ -44,6 +44,7 @@ SCRIPTS = {
     "merge": "eval/merge_runs.py",
     "power": "eval/power_analysis.py",
     "test-connection": "eval/check_connection.py",
+    "verify": "eval/verify_runs.py",
     "extract compare": "reporting/compare_extraction.py",
     "extract inspect": "eval/extraction/commands/inspect_dataset.py",
     "extract report": "reporting/report_extraction.py",

@@ -64,6 +64,12 @@ def test_importing_epoche_imports_no_package_and_no_library() -> None:
     assert not slow_imports & list_loaded_modules("import epoche")
 
 
+def test_the_command_line_loads_no_numerical_or_graph_library() -> None:
+    # Each takes a tenth of a second and ten megabytes, which most commands never need.
+    slow_imports = {"numpy", "pyoxigraph", "rdflib"}
+    assert not slow_imports & list_loaded_modules("import epoche.cli")
+
+
 def test_metrics_need_no_graph_library() -> None:
     loaded_modules = list_loaded_modules(
         "from epoche import measure, read_metrics, read_observations"

@@ -219,10 +219,11 @@ def first_line(path: Path) -> bytes:
 def test_a_changed_answer_key_is_found_in_the_row(run: Path) -> None:
     changes: dict[str, Callable[[Any], object]] = {
         "extraction": lambda sample: sample["expected_output"].update(aktenzeichen="0"),
+        "retrieval": lambda question: question.update(gold=question["gold"][1:] or ["other"]),
         "skn": lambda sample: sample.update(answerable=not sample["answerable"]),
     }
     benchmark = find_benchmark(run)
-    if benchmark.name not in changes:
+    if benchmark.name == "synthlink":
         pytest.skip("its rows do not depend on the answer key, which may be corrected later")
     change_line(run / benchmark.item_files[0], 1, changes[benchmark.name])
     lines = {item.line for item in verify(run).differences if "rows" in item.file}
