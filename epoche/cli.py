@@ -28,6 +28,7 @@ from eval.merge_runs import main as merge
 from eval.metrics_abstention import main as metrics
 from eval.power_analysis import main as power
 from eval.ranking.measure_retrieval import main as measure_retrieval
+from eval.ranking.score_rankings import main as score_rankings
 from eval.redaction import hide_secrets
 from eval.run_epistemic_tests import main as evaluate
 from eval.score_cards import main as score_cards
@@ -52,6 +53,7 @@ from reporting.run_skn import main as run_skn
 from reporting.run_synthlink import main as run_synthlink
 from reporting.score_extraction import main as score_extraction
 from reporting.score_own import main as score_own
+from reporting.score_skn import main as score_skn
 from reporting.score_synthlink import main as score_synthlink
 from retrieval.search_run import main as search_run
 from retrieval.search_web import main as search_web
@@ -148,11 +150,13 @@ _RETRIEVAL_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("search", search_run, "Search the chunks of a run."),
     ("web", search_web, "Search the web, and record or replay searches."),
     ("eval", measure_retrieval, "Evaluate and compare retrievers on labelled questions."),
+    ("score", score_rankings, "Score rankings that were made elsewhere."),
 )
 for _name, _main, _short_help in _RETRIEVAL_STAGES:
     retrieval_app.command(_name, short_help=_short_help)(wrap_command(_main))
 _SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_skn, "Compare JSON and SKN: search, extract, answer, judge."),
+    ("score", score_skn, "Judge and score answers that were made elsewhere."),
     ("judge", judge_skn, "Judge a finished run with other judges."),
     ("parse", parse_skn, "Convert an SKN file to typed JSON."),
     ("format", format_skn, "Format SKN or typed JSON, or convert one to the other."),

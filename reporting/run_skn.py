@@ -33,6 +33,8 @@ def main(
             help="Use rules instead of models; measures only what a format retains of a text.",
         ),
     ] = False,
+    system: options.SystemSpecs = None,
+    set_values: options.SystemSettings = None,
     as_published: Annotated[
         bool,
         typer.Option(
@@ -106,6 +108,7 @@ def main(
     from eval.harness.row_layout import Shard
     from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
+    from eval.settings import parse_settings
     from eval.skn.run_files import METRICS, list_run_files
     from eval.skn.run_options import RunOptions, build_setting
     from eval.skn.run_skn import run
@@ -139,6 +142,8 @@ def main(
             dataset=dataset or SHIPPED / "samples.json",
             out=out,
             client=client,
+            systems=tuple(dict.fromkeys(system or ())),
+            settings=parse_settings(set_values or ()),
             ablation=ablation,
             offline=offline,
             setting=setting,

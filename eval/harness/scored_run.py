@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -16,6 +18,27 @@ from kg.base.errors import WriteError
 from kg.base.files import convert_write_errors, write_json_atomic, write_jsonl_atomic
 
 NO_PREDICTION = "there is no prediction for it"
+
+
+@dataclass(frozen=True)
+class PredictedSystem:
+    """A system whose answers are read from a file, for the description of a run.
+
+    Attributes:
+        name: its name.
+        source: what the manifest says about the file.
+    """
+
+    name: str
+    source: Mapping[str, Any]
+
+    def params(self) -> dict[str, Any]:
+        """Returns what the manifest says about the file."""
+        return dict(self.source)
+
+    def answer(self, view: object, /) -> NoReturn:
+        """Is never called: a run whose replies exist asks no system."""
+        raise NotImplementedError(view)
 
 
 def write_scored_run(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from eval.harness.base_run import RunResult
     from eval.ranking.manifest import RetrievalManifest
+    from eval.ranking.record import RetrievalReport
     from eval.ranking.tuner import FusionSetting
 
 DEFAULT_BASELINES = ("bm25", "dense", "hybrid")
@@ -106,10 +107,8 @@ def main(
     from eval.harness.base_run import RunFlags
     from eval.harness.row_layout import Shard
     from eval.harness.session import RunLimits
-    from eval.ranking.outputs import write_outputs
     from eval.ranking.run_retrieval import RunOptions
     from eval.ranking.run_retrieval import run as run_retrievers
-    from eval.ranking.text import build_table, describe_report
     from eval.settings import parse_settings
     from retrieval.factory import RUN_RETRIEVERS
 
@@ -159,12 +158,21 @@ def main(
             progress=_show_settings,
         )
     )
+    report = print_report(out)
+    _print_counts(done, len(report.retrievers), report.questions.n)
+
+
+def print_report(out: Path) -> RetrievalReport:
+    """Writes the outputs of a run, prints its metrics and comparisons, and returns them."""
+    from eval.ranking.outputs import write_outputs
+    from eval.ranking.text import build_table, describe_report
+
     report = write_outputs(out)
     _print_table(build_table(report))
     for line in describe_report(report):
         print_text(line)
     print_text(report.signature)
-    _print_counts(done, len(report.retrievers), report.questions.n)
+    return report
 
 
 def _print_counts(done: RunResult[RetrievalManifest], n_retrievers: int, n_questions: int) -> None:

@@ -108,7 +108,7 @@ def run(options: RunOptions) -> RunResult[RetrievalManifest]:
     for name in list_trec_files(team.systems):
         check_output(out / name, [options.questions])
     items = tuple(iter_items(selected, retrievers.passages))
-    manifest = _build_manifest(options, retrievers, other, team, items)
+    manifest = build_manifest(options, retrievers, other, team, items)
     size = len(items) * options.repeats * len(team.systems)
     return run_in_folder(
         options.flags,
@@ -173,13 +173,22 @@ def _describe_systems(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{len(names)} retrievers"
 
 
-def _build_manifest(
+def build_manifest(
     options: RunOptions,
     retrievers: RetrieverSet,
     other: RetrieverSet | None,
     team: SystemSet,
     items: Sequence[RetrievalItem],
 ) -> RetrievalManifest:
+    """Builds the manifest that a new run has.
+
+    Args:
+        options: the options of the run.
+        retrievers: the corpus.
+        other: the corpus of another run, for ablations.
+        team: the systems.
+        items: all questions of the split.
+    """
     run = retrievers.run
     return RetrievalManifest(
         rows=ROWS,

@@ -26,6 +26,9 @@ class RunOptions:
         dataset: file of the samples.
         out: folder of the run.
         client: the model that answers, and how models are called.
+        systems: systems of others that are asked instead of the pipelines, as in
+            ``eval.harness.system_registry``.
+        settings: ``--set key=value`` pairs for these.
         ablation: compare all pipelines, not only JSON and SKN.
         offline: use rules instead of models.
         setting: the setting, the same for all pipelines.
@@ -51,6 +54,8 @@ class RunOptions:
     dataset: Path
     out: Path
     client: ClientOptions | None = None
+    systems: tuple[str, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
     ablation: bool = False
     offline: bool = False
     setting: Setting = field(default_factory=Setting)
@@ -72,6 +77,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         self._check_searches()
         self._check_models()
+        self._check_systems()
 
     def _check_searches(self) -> None:
         if self.live and self.search is not None:
@@ -123,6 +129,21 @@ class RunOptions:
                 "in the published setting the model that answers judges, once",
                 where="--as-published, --judge-model, --judge-repeats",
                 hint="Leave out --as-published, or the flags for judges.",
+            )
+
+    def _check_systems(self) -> None:
+        if self.systems and (self.ablation or self.setting != Setting()):
+            raise SettingError(
+                "--system replaces the pipelines, and these flags are for pipelines",
+                where="--ablation, --as-published, --hide-question, --constrained, --words, "
+                "--max-tokens",
+                hint="Leave them out, or make a run without --system and compare both.",
+            )
+        if self.settings and not self.systems:
+            raise SettingError(
+                "--set is for systems named with --system",
+                where="--set",
+                hint="Leave it out, or add --system.",
             )
 
     def client_options(self) -> ClientOptions:

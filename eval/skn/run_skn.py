@@ -51,6 +51,27 @@ def run(options: RunOptions) -> RunResult[SknManifest]:
         MissingExtraError: a live search is requested, and ``ddgs`` is not installed.
         EpocheError: as ``run_in_folder``.
     """
+    samples, replayed = read_inputs(options)
+    systems = open_systems(options)
+    size = len(samples) * options.repeats * len(systems.systems)
+    try:
+        return run_in_folder(
+            options.flags,
+            size,
+            len(samples),
+            lambda: describe_run(options, samples, replayed, systems),
+        )
+    except BaseException:
+        systems.close()
+        raise
+
+
+def read_inputs(options: RunOptions) -> tuple[Sequence[Sample], Path | None]:
+    """Reads the samples and finds the replayed searches, and checks that no file is overwritten.
+
+    Raises:
+        EpocheError: as ``run``.
+    """
     samples = read_samples(options.dataset)
     replayed = _find_replayed_file(options)
     read = [options.dataset, *([replayed] if replayed else ())]
@@ -61,18 +82,7 @@ def run(options: RunOptions) -> RunResult[SknManifest]:
     require_owned_folder(options.out, (ROWS, MANIFEST))
     if replayed is not None:
         require_recorded_searches(replayed, samples[: options.limit])
-    systems = open_systems(options)
-    size = len(samples) * options.repeats * len(systems.systems)
-    try:
-        return run_in_folder(
-            options.flags,
-            size,
-            len(samples),
-            lambda: _describe_run(options, samples, replayed, systems),
-        )
-    except BaseException:
-        systems.close()
-        raise
+    return samples, replayed
 
 
 def _find_replayed_file(options: RunOptions) -> Path | None:
@@ -82,9 +92,17 @@ def _find_replayed_file(options: RunOptions) -> Path | None:
     return require_file(options.search or SHIPPED / RECORDED, "frozen search file")
 
 
-def _describe_run(
+def describe_run(
     options: RunOptions, samples: Sequence[Sample], replayed: Path | None, systems: SystemSet
 ) -> RunDescription[Sample, SknRow, SknManifest]:
+    """Describes a run to the harness.
+
+    Args:
+        options: the options of the run.
+        samples: all samples.
+        replayed: the file whose searches are replayed; None for a live search.
+        systems: pipelines and judges.
+    """
     recorded, sources_file = options.out / RECORDED, options.out / SOURCES
     if options.overwrite and options.live:
         for path in (recorded, sources_file):
@@ -107,7 +125,7 @@ def _describe_run(
     published = options.setting.published
     return RunDescription(
         benchmark=SKN,
-        title=systems.model or "rules",
+        title=", ".join(systems.names) if options.systems else systems.model or "rules",
         items=samples,
         systems=systems.systems,
         view=lambda sample: make_view(sources[sample.id]),
@@ -145,9 +163,10 @@ def _build_manifest(
         limit=options.limit,
         shard=options.shard.to_field(),
         repeats=options.repeats,
-        pipelines=options.pipelines,
+        pipelines=systems.names,
         mode="as-published" if options.setting.published else "fair",
-        offline=options.offline,
+        # Nobody knows whether a system of somebody else calls a model.
+        offline=options.offline and not options.systems,
         search=round_trip_json(search),
         search_file=None if replayed is None else make_relative_name(replayed, options.out),
         setting=round_trip_json(options.setting.params()),

@@ -25,9 +25,16 @@ class SknView(msgspec.Struct, frozen=True):
     """Duration of the live search; null if it was replayed."""
 
 
+_decode_view = msgspec.json.Decoder(SknView).decode
+
+
 def make_view(source: Source) -> SknView:
-    """Returns what a pipeline sees of a sample with these search results."""
-    return SknView(source.question, source.text, source.error, source.seconds)
+    """Returns what a pipeline sees of a sample with these search results.
+
+    It is a copy, so that no system can find the sample by the identity of a text.
+    """
+    view = SknView(source.question, source.text, source.error, source.seconds)
+    return _decode_view(msgspec.json.encode(view))
 
 
 class _AnswerFields(msgspec.Struct):

@@ -1,0 +1,88 @@
+"""Writes a run folder from answers that were made elsewhere, and has them judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from eval.harness.base_run import RunResult
+from eval.harness.folder_run import run_in_folder
+from eval.harness.prediction_reader import (
+    PredictionFile,
+    PredictionFormat,
+    Predictions,
+    describe_files,
+    read_predictions,
+)
+from eval.harness.scored_run import PredictedSystem, write_scored_run
+from eval.skn.description import SKN
+from eval.skn.foreign_pipeline import ForeignPipeline
+from eval.skn.manifest import SknManifest
+from eval.skn.run_options import RunOptions
+from eval.skn.run_skn import describe_run, read_inputs
+from eval.skn.system_set import add_judges
+from eval.skn.view import read_answer
+from kg.base.files import check_output
+
+
+def score_predictions(
+    options: RunOptions, files: Sequence[PredictionFile], field_map: Mapping[str, str]
+) -> tuple[RunResult[SknManifest], dict[str, Predictions]]:
+    """Writes answers to a run folder and has them judged; a missing answer is an error.
+
+    Args:
+        options: the data set, the folder and the judges; the number of repeats is that of the
+            files, and ``systems`` are the names of the files.
+        files: the answers of each system.
+        field_map: our name of a field → the files' name.
+
+    Returns:
+        The run, and what was read from each file.
+
+    Raises:
+        MissingFileError, RecordError, DuplicateIdError: samples, searches or answers cannot be
+            read.
+        WriteError: the folder has a run and may not be overwritten.
+        SettingError: no judge is named.
+        EpocheError: as ``run_in_folder``.
+    """
+    samples, replayed = read_inputs(options)
+    for path in (options.out / name for name in (SKN.rows_file, *SKN.item_files)):
+        check_output(path, [file.path for file in files])
+    form = PredictionFormat(
+        value="answer", noun="sample", read_value=read_answer, field_map=field_map
+    )
+    ids = {sample.id for sample in samples}
+    predictions = {file.name: read_predictions(file, ids, form) for file in files}
+    replies = [reply for read in predictions.values() for reply in read.replies]
+    options = replace(options, repeats=1 + max(reply.repeat for reply in replies))
+    sources = describe_files(files, field_map)
+    systems = add_judges(
+        tuple(
+            ForeignPipeline(PredictedSystem(file.name, sources[file.name]), "predictions")
+            for file in files
+        ),
+        options,
+    )
+    try:
+        described = describe_run(options, samples, replayed, systems)
+        write_scored_run(
+            options.out,
+            SKN,
+            described.manifest,
+            samples,
+            replies,
+            write_items=lambda: described.before_asking(samples, samples),
+            overwrite=options.overwrite,
+        )
+        # The replies exist now, so only the judges are asked.
+        result = run_in_folder(
+            replace(options.flags, resume=True, overwrite=False),
+            len(samples) * options.repeats * len(files),
+            len(samples),
+            lambda: replace(described, systems=()),
+        )
+    except BaseException:
+        systems.close()
+        raise
+    return result, predictions
