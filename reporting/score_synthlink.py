@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import print_text, run_script
+from kg.base.console import print_text, print_warning, run_script
 from reporting.judge_flags import JudgeModels, JudgeRepeats, build_judge_options, report_judge_usage
 
 
@@ -22,7 +22,14 @@ class ModeChoice(StrEnum):
 
 
 def main(
-    predictions: Annotated[Path, typer.Option(help="JSON list of predictions.")],
+    predictions: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FILE|NAME=FILE",
+            help="Predictions (JSON list); with the name of a system also JSONL and CSV. "
+            "Repeatable.",
+        ),
+    ],
     output_dir: Annotated[
         Path,
         typer.Option(
@@ -35,6 +42,8 @@ def main(
             help="Catalogue: a folder of Markdown files or a JSONL file. Default: the shipped one."
         ),
     ] = None,
+    field_map: options.FieldMap = None,
+    overwrite: options.Overwrite = False,
     mode: Annotated[
         ModeChoice,
         typer.Option(help="Formulas as published (literal), as intended (corrected), or both."),
@@ -87,21 +96,40 @@ def main(
     Every question of the catalogue counts; one without a usable answer scores 0. Unusable rows are
     reported and skipped. The same command resumes an interrupted judge.
     """
+    import msgspec
+
     from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
     from eval.synthlink.answer_source import find_source
     from eval.synthlink.outputs import OUTPUT_FILES
+    from eval.synthlink.run_files import PREDICTIONS
     from eval.synthlink.score_options import ScoreOptions
     from eval.synthlink.verdicts.record import JUDGED_FILE
+    from kg.base.errors import SettingError
     from reporting.benchmark_sections.page import STEM
     from reporting.synthlink_files import score_and_print
 
+    is_named = all("=" in text for text in predictions)
+    if not is_named and (len(predictions) > 1 or field_map or overwrite):
+        raise SettingError(
+            "several files, --map and --overwrite need files with the names of their systems",
+            where="--predictions",
+            hint="Give each as NAME=FILE; or one FILE, and others to compare it with --compare.",
+        )
+    folders = [output_dir]
+    if is_named:
+        folders = _write_runs(
+            predictions, output_dir, catalog, field_map or [], seed=seed, overwrite=overwrite
+        )
+        files = [folder / PREDICTIONS for folder in folders]
+    else:
+        files = [Path(predictions[0])]
     score_options = ScoreOptions(
-        predictions=predictions,
-        output_dir=output_dir,
+        predictions=files[0],
+        output_dir=folders[0],
         catalog=catalog,
         mode=mode.value,
-        compare=tuple(compare or ()),
+        compare=(*files[1:], *(compare or ())),
         domain=domain,
         pages=pages,
         correct=correct,
@@ -109,6 +137,12 @@ def main(
         resamples=resamples,
         seed=seed,
     )
+    # Every run folder gets its scores; the first also gets the comparisons.
+    for file, folder in zip(files[1:], folders[1:], strict=True):
+        score_and_print(
+            msgspec.structs.replace(score_options, predictions=file, output_dir=folder, compare=())
+        )
+    output_dir = folders[0]
     client = ClientOptions.from_flags(
         model=None,
         concurrency=concurrency,
@@ -131,11 +165,40 @@ def main(
             max_cost=max_cost,
             max_consecutive_errors=max_consecutive_errors,
         ),
-        answerers=lambda: tuple(map(find_source, (predictions, *score_options.compare))),
+        answerers=lambda: tuple(map(find_source, (files[0], *score_options.compare))),
     )
     judge_report = score_and_print(score_options, judge)
     print_text(f"scores, tables and {STEM}.html → {output_dir}")
     report_judge_usage(judge_report, output_dir / JUDGED_FILE)
+
+
+def _write_runs(
+    texts: list[str],
+    out: Path,
+    catalog: Path | None,
+    field_maps: list[str],
+    *,
+    seed: int,
+    overwrite: bool,
+) -> list[Path]:
+    """Writes a run folder for each named file, and returns the folders.
+
+    Raises:
+        EpocheError: as ``write_prediction_run``.
+    """
+    from eval.harness.prediction_reader import parse_field_map, parse_prediction_files
+    from eval.synthlink.prediction_scorer import write_prediction_run
+
+    files = parse_prediction_files(texts)
+    names = parse_field_map(field_maps)
+    folders = [out] if len(files) == 1 else [out / file.name for file in files]
+    for file, folder in zip(files, folders, strict=True):
+        manifest, found = write_prediction_run(
+            folder, file, catalog, field_map=names, seed=seed, overwrite=overwrite
+        )
+        for warning in found.list_warnings(manifest.sample_count, manifest.repeats, "question"):
+            print_warning(f"{file.name}: {warning}")
+    return folders
 
 
 if __name__ == "__main__":

@@ -97,16 +97,22 @@ class PredictionFormat:
         field_map: our name of a field → the file's name.
         noun: what messages call an item.
         read_value: converts a value to a reply; raises nothing.
+        id: the benchmark's usual name of the field ``id``.
+        parts: further fields of the benchmark. If there are any, ``read_value`` is given an object
+            with the value and those of them that the row has, under the benchmark's names.
     """
 
     value: str
     noun: str
     read_value: Callable[[Any], Reply]
     field_map: Mapping[str, str] = field(default_factory=dict)
+    id: str = "id"
+    parts: tuple[str, ...] = ()
 
     def name_field(self, field: str) -> str:
         """Returns the file's name of a field."""
-        return self.field_map.get(field, self.value if field == "value" else field)
+        usual = {"value": self.value, "id": self.id}.get(field, field)
+        return self.field_map.get(field, usual)
 
 
 def parse_prediction_files(texts: Sequence[str]) -> tuple[PredictionFile, ...]:
@@ -120,7 +126,8 @@ def parse_prediction_files(texts: Sequence[str]) -> tuple[PredictionFile, ...]:
         match = _NAMED_FILE.fullmatch(text)
         path = Path(match["file"] if match else text)
         name = make_storable((match["name"] if match else path.stem).strip())
-        if not name or name != clean_text(name, _MAX_SHOWN_CHARS):
+        # Names become names of folders and keys of tables.
+        if name.strip(".") == "" or name != clean_text(name, _MAX_SHOWN_CHARS):
             raise SettingError(
                 "the predictions have no usable name",
                 where=f"--predictions {text}",
@@ -220,7 +227,10 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
     name = form.name_field("value")
     if name not in row and not is_csv:
         raise _make_field_error("value", row, where, form)
-    reply = form.read_value(row.get(name, ""))
+    value = row.get(name, "")
+    if form.parts:
+        value = {form.value: value, **{part: row[part] for part in form.parts if part in row}}
+    reply = form.read_value(value)
     notes = list(reply.notes)
     confidence = row.get(form.name_field("confidence"))
     if isinstance(confidence, str) and is_csv:

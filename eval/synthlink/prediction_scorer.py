@@ -1,0 +1,137 @@
+"""Writes a run folder from predictions that were made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from eval.harness.prediction_reader import (
+    PredictionFile,
+    PredictionFormat,
+    Predictions,
+    describe_files,
+    read_predictions,
+)
+from eval.harness.reply import Reply
+from eval.harness.scored_run import write_scored_run
+from eval.manifest import library_versions, utc_now
+from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
+from eval.synthlink.benchmark import SYNTHLINK
+from eval.synthlink.catalog import read_catalog
+from eval.synthlink.prediction_writer import write_predictions
+from eval.synthlink.predictions import Prediction, check_predictions, is_blank
+from eval.synthlink.run_files import ROWS, list_run_files
+from eval.synthlink.run_manifest import SHIPPED, RunManifest, hash_questions
+from eval.synthlink.trail_reader import read_trail
+from kg.base.files import check_output
+from kg.base.provenance import make_relative_name
+from kg.base.strict_json import NotJsonError, parse_json
+
+_LISTS: Final = ("retrieved_docs", "iterations", "sources_verified")
+
+
+def write_prediction_run(
+    out: Path,
+    file: PredictionFile,
+    catalog: Path | None,
+    *,
+    field_map: Mapping[str, str],
+    seed: int,
+    overwrite: bool,
+) -> tuple[RunManifest, Predictions]:
+    """Writes replies, rows, manifest and predictions of one system.
+
+    Args:
+        out: the folder to write to.
+        file: the predictions.
+        catalog: the questions; None for the shipped ones.
+        field_map: our name of a field → the file's name.
+        seed: seed of the resamples, for the manifest.
+        overwrite: whether to replace an existing run in the folder.
+
+    Returns:
+        The manifest as written, and what was read from the file.
+
+    Raises:
+        MissingFileError, RecordError, DuplicateIdError: questions or predictions cannot be read.
+        WriteError: the folder has a run and ``overwrite`` is false, or an input is in the way.
+    """
+    questions = read_catalog(catalog).questions
+    inputs = [path for path in (catalog, file.path) if path is not None and path.is_file()]
+    for path in list_run_files(out):
+        check_output(path, inputs)
+    form = PredictionFormat(
+        id="question_id",
+        value="predicted_answer",
+        parts=_LISTS,
+        noun="question",
+        read_value=read_prediction,
+        field_map=field_map,
+    )
+    predictions = read_predictions(file, {question.id for question in questions}, form)
+    manifest = RunManifest(
+        rows=ROWS,
+        dataset=SHIPPED if catalog is None else make_relative_name(catalog, out),
+        dataset_sha256=hash_questions(questions),
+        sample_count=len(questions),
+        repeats=1 + max(reply.repeat for reply in predictions.replies),
+        system="predictions",
+        name=file.name,
+        params=describe_files([file], field_map)[file.name],
+        library=None,
+        rounds=MAX_ROUNDS,
+        model=None,
+        offline=False,
+        seed=seed,
+        versions=library_versions(),
+        started=utc_now(),
+        status="running",
+    )
+    finished = write_scored_run(
+        out, SYNTHLINK, manifest, questions, predictions.replies, overwrite=overwrite
+    )
+    write_predictions(out)
+    return finished, predictions
+
+
+def read_prediction(value: Mapping[str, Any]) -> Reply:
+    """Converts the fields of a prediction, as the specification names them, to a reply.
+
+    Lists may also be texts that are JSON, as in a CSV file.
+    """
+    row = {"question_id": "-"}
+    for name, field in value.items():
+        try:
+            is_text = name in _LISTS and isinstance(field, str)
+            row[name] = parse_json(field) if is_text else field
+        except NotJsonError as error:
+            return Reply(status="invalid", problem=f"{name} is not JSON: {error}")
+    checked = check_predictions([row], ("-",))
+    if not checked.rows:
+        return Reply(status="invalid", problem=checked.refused[0].why)
+    return read_trail(_make_trail(checked.rows[0]))
+
+
+def _make_trail(prediction: Prediction) -> Trail:
+    """Returns the trail of a prediction; rounds beyond the last that counts are left out."""
+    answer = prediction.predicted_answer
+    iterations = prediction.iterations[:MAX_ROUNDS]
+    return Trail(
+        answer=answer,
+        abstained=is_blank(answer),
+        rounds=tuple(
+            Round(
+                answer=iteration.answers[-1] if iteration.answers else "",
+                found=tuple(map(_make_page, iteration.docs)),
+                done=number == len(iterations),
+            )
+            for number, iteration in enumerate(iterations, start=1)
+        ),
+        docs=tuple(map(_make_page, prediction.retrieved_docs)),
+        verified=prediction.sources_verified,
+    )
+
+
+def _make_page(name: str) -> CitedPage:
+    return CitedPage(url=name, title="") if "://" in name else CitedPage(url="", title=name)
