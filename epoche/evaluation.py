@@ -26,6 +26,7 @@ def evaluate(
     seed: int = 12345,
     settings: Mapping[str, str] | None = None,
     corpus: Path | str | None = None,
+    searches: Path | str | None = None,
     concurrency: int = 16,
     overwrite: bool = False,
 ) -> Run:
@@ -46,6 +47,8 @@ def evaluate(
         seed: seed of systems and of the order of questions.
         settings: what ``--set`` takes.
         corpus: the text run whose passages are searched; only for ``retrieval``.
+        searches: the file of recorded searches; only for ``skn``, whose answers are judged by
+            rules. None for the searches for the shipped questions.
         concurrency: maximum number of asynchronous questions asked at once.
         overwrite: whether to replace a run in ``out``.
 
@@ -53,7 +56,7 @@ def evaluate(
         The finished run.
 
     Raises:
-        SettingError: there is no such benchmark, or ``corpus`` does not fit it.
+        SettingError: there is no such benchmark, or ``corpus`` or ``searches`` does not fit it.
         SystemNotFoundError: ``system`` is not a system.
         EpocheError: as the command that runs the benchmark.
     """
@@ -75,6 +78,8 @@ def evaluate(
             where=f"benchmark {benchmark}",
             hint="Give the folder of a text run as corpus=… with benchmark='retrieval'.",
         )
+    if searches is not None and benchmark != "skn":
+        raise SettingError("only skn replays searches", where=f"benchmark {benchmark}")
     folder = mkdtemp(prefix="epoche-") if out is None else None
     target = Path(out if out is not None else f"{folder}/run")
     spec = system if isinstance(system, str) else register_object(system)
@@ -85,6 +90,7 @@ def evaluate(
         "seed": seed,
         "settings": dict(settings or {}),
         "corpus": corpus,
+        "searches": searches,
     }
     return Run(start(_write_items(items, target), spec, flags, options), temporary_folder=folder)
 
@@ -229,9 +235,35 @@ def _run_retrieval(items: Path | str, spec: str, flags: RunFlags, options: dict[
     return flags.out
 
 
+def _run_skn(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
+    from eval.skn.outputs import write_outputs
+    from eval.skn.run_options import RunOptions
+    from eval.skn.run_skn import run
+    from eval.skn.search_source import SHIPPED
+
+    run(
+        RunOptions(
+            dataset=SHIPPED / "samples.json" if items == _SHIPPED else Path(items),
+            out=flags.out,
+            offline=True,  # The answers are judged by rules.
+            systems=(spec,),
+            settings=options["settings"],
+            search=None if options["searches"] is None else Path(options["searches"]),
+            limit=options["limit"],
+            repeats=options["repeats"],
+            seed=options["seed"],
+            overwrite=flags.overwrite,
+            limits=flags.limits,
+        )
+    )
+    write_outputs(flags.out)
+    return flags.out
+
+
 _STARTERS: Final = {
     "abstention": _run_cards,
     "extraction": _run_extraction,
     "retrieval": _run_retrieval,
+    "skn": _run_skn,
     "synthlink": _run_synthlink,
 }

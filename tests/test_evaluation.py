@@ -120,6 +120,16 @@ def test_other_benchmarks_are_evaluated() -> None:
     assert 0 <= (run.metrics(resamples=100)["say_the_rhine"]["f1"].value or 0) < 0.1
 
 
+def test_skn_systems_are_judged_by_rules() -> None:
+    def abstain(view: Any) -> str:
+        assert view.question
+        return "I don't know."
+
+    run = epoche.evaluate("shipped", abstain, benchmark="skn", limit=6)
+    assert {row["outcome"] for row in run.rows()} == {"ABSTAINED"}
+    assert run.metrics(resamples=100)["abstain"]["accuracy"].value == 0
+
+
 class LongestPassages:
     """Returns the longest passages, whatever the query is."""
 
