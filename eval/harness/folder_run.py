@@ -23,7 +23,7 @@ from eval.harness.grid import AsyncQuestion, SyncQuestion, make_reply_grid, shuf
 from eval.harness.journal import Journal
 from eval.harness.outputs import delete_outputs_and_report
 from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
-from eval.harness.resume import read_run_manifest, resume_manifest
+from eval.harness.resume import OUT_HINT, read_run_manifest, resume_manifest
 from eval.harness.row_writer import write_rows
 from eval.harness.session import RunStatus
 from eval.harness.system import System, is_async
@@ -31,6 +31,7 @@ from eval.harness.system_call import call_system, call_system_async
 from eval.harness.vote_plan import VOTE_FAILED, Judge, VotePlan
 from eval.harness.workers import AnsweredRow, Question
 from eval.model.warm_up import WarmUp
+from kg.base.errors import WriteError
 from kg.base.files import convert_write_errors, to_json_bytes
 
 if TYPE_CHECKING:
@@ -102,12 +103,12 @@ def run_in_folder(
     with Journal(flags.out / REPLIES, size) as replies:
         if flags.overwrite:
             replies.clear()
-        if not replies.path.stat().st_size:
-            # Votes without replies are left over from a run that was deleted by hand.
             _delete_file(flags.out / VOTES)
         description = describe()
         judge = description.judge
         try:
+            if not (flags.overwrite or replies.path.stat().st_size):
+                _refuse_leftovers(flags.out, description.benchmark.rows_file)
             with contextlib.ExitStack() as stack:
                 votes = None
                 if judge is not None:
@@ -129,6 +130,22 @@ def close_clients(on_close: Sequence[Callable[[], Awaitable[object]]]) -> None:
     # asyncio.run needs a thread without an event loop, but a notebook's thread has one.
     with ThreadPoolExecutor(1) as threads:
         threads.submit(lambda: asyncio.run(close_all())).result()
+
+
+def _refuse_leftovers(folder: Path, rows_file: str) -> None:
+    """Refuses a folder whose rows or votes have no replies, so that they are not replaced.
+
+    Raises:
+        WriteError: there are rows, as earlier versions wrote them without replies, or votes.
+    """
+    for name in (rows_file, VOTES):
+        path = folder / name
+        if path.is_file() and path.stat().st_size:
+            raise WriteError(
+                f"the folder has {name} but no {REPLIES}, so the run cannot be resumed",
+                where=str(path),
+                hint=f"Earlier versions wrote no {REPLIES}. {OUT_HINT}",
+            )
 
 
 def _delete_file(path: Path) -> None:

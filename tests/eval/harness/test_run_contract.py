@@ -224,6 +224,18 @@ def test_a_finished_run_is_protected(whole: Path, name: str, tmp_path: Path) -> 
     assert (out / REPLIES).read_bytes() == (whole / REPLIES).read_bytes()
 
 
+def test_rows_without_replies_are_never_replaced(whole: Path, name: str, tmp_path: Path) -> None:
+    """Earlier versions wrote no replies; their rows may have cost money."""
+    out = tmp_path / "whole"
+    shutil.copytree(whole, out)
+    (out / REPLIES).unlink()
+    rows = out / find_benchmark(whole).rows_file
+    assert "no replies.jsonl" in check_error_line(run_benchmark(name, out), 15)
+    assert rows.read_bytes() == (whole / rows.name).read_bytes()
+    assert run_benchmark(name, out, "--overwrite").code == 0
+    assert read_folder(out) == read_folder(whole)
+
+
 def test_a_run_that_is_being_written_is_locked(whole: Path, name: str, tmp_path: Path) -> None:
     out = tmp_path / "whole"
     with subprocess.Popen(
