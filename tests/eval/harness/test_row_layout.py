@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eval.harness.grid import shuffle_positions
 from eval.harness.row_layout import RowLayout, Shard
 from kg.base.errors import SettingError
 
@@ -44,3 +45,13 @@ def test_invalid_shards_are_refused(text: str) -> None:
 def test_shard_survives_a_round_trip() -> None:
     assert Shard.from_text("2/3") == Shard(2, 3)
     assert str(Shard(2, 3)) == "2/3"
+
+
+def test_questions_are_asked_in_a_random_order_that_sessions_share() -> None:
+    positions = list(range(50))
+    order = shuffle_positions(positions, 1, "skn")
+    assert sorted(order) == positions
+    assert order != positions
+    assert order == shuffle_positions(reversed(positions), 1, "skn")
+    assert order != shuffle_positions(positions, 2, "skn")
+    assert order != shuffle_positions(positions, 1, "extraction")

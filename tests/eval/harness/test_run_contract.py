@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -135,6 +136,7 @@ def test_damaged_votes_are_left_unchanged(whole: Path, name: str, tmp_path: Path
     for damaged, code, message in (
         ("no json\n" + text, 12, f"{VOTES}:1"),
         (_rename_item(text), 12, "has no reply in this run"),
+        (re.sub('"system":"[^"]*"', '"system":"x"', text, count=1), 12, "has no reply in this run"),
         (text + first + "\n", 13, "answered twice"),
     ):
         out = tmp_path / str(len(damaged)) / "whole"
@@ -222,6 +224,24 @@ def test_a_finished_run_is_protected(whole: Path, name: str, tmp_path: Path) -> 
     manifest.unlink()
     assert "is missing" in check_error_line(run_benchmark(name, out), 12)
     assert (out / REPLIES).read_bytes() == (whole / REPLIES).read_bytes()
+
+
+def test_a_run_of_other_data_or_settings_is_not_resumed(
+    whole: Path, name: str, tmp_path: Path
+) -> None:
+    benchmark = find_benchmark(whole)
+    manifest = json.loads((whole / benchmark.manifest_file).read_bytes())
+    others = {"dataset_sha256": "0" * 64, benchmark.fixed_fields[0]: "another"}
+    for number, (field, value) in enumerate(others.items()):
+        out = tmp_path / str(number) / "whole"
+        shutil.copytree(whole, out)
+        if not isinstance(manifest[field], str):
+            value = type(manifest[field])()
+        changed = json.dumps({**manifest, field: value})
+        (out / benchmark.manifest_file).write_text(changed)
+        check_error_line(run_benchmark(name, out, "--limit", LIMIT + 1), 14)
+        assert (out / REPLIES).read_bytes() == (whole / REPLIES).read_bytes()
+        assert (out / benchmark.manifest_file).read_text() == changed
 
 
 def test_rows_without_replies_are_never_replaced(whole: Path, name: str, tmp_path: Path) -> None:
