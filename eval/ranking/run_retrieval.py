@@ -30,7 +30,7 @@ from eval.ranking.system_set import (
     make_ablations,
     make_tuned_systems,
 )
-from eval.ranking.view import RANKING_DEPTH, RetrievalOptions, RetrievalView, read_ranking
+from eval.ranking.view import RANKING_DEPTH, RetrievalOptions, make_view, read_ranking
 from eval.system_description import collect_params
 from kg.base.files import check_output, sha256_file, write_jsonl_atomic
 from kg.base.provenance import escape_file_name
@@ -162,7 +162,7 @@ def _describe_run(
         title=_describe_systems(list(team.systems)),
         items=items,
         systems=systems,
-        view=lambda item: RetrievalView(item.question),
+        view=lambda item: make_view(item.question),
         manifest=manifest,
         before_asking=write_items,
         on_close=[system.aclose for system in systems if hasattr(system, "aclose")],

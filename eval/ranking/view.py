@@ -31,6 +31,14 @@ class RetrievalView(msgspec.Struct, frozen=True):
     """Number of passages that are evaluated."""
 
 
+_decode_view = msgspec.json.Decoder(RetrievalView).decode
+
+
+def make_view(question: str) -> RetrievalView:
+    """Returns what a retriever sees; a copy, so that identity does not lead back to the item."""
+    return _decode_view(msgspec.json.encode(RetrievalView(question)))
+
+
 class RetrievalOptions(SystemOptions, frozen=True, kw_only=True):
     """What the factory of a retriever gets."""
 

@@ -6,7 +6,6 @@ import gc
 import math
 import signal
 from decimal import Decimal
-from types import FunctionType, ModuleType
 from typing import Any
 
 import msgspec
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from reachable_objects import find_reachable_objects
 
 from cards.card import Card, CardView
 from eval.answers import MAX_ERROR_CHARS, MAX_RAW_CHARS, ask_system, read_answer
@@ -77,26 +77,6 @@ class SpySystem(FixedSystem):
     def answer(self, card: CardView) -> Any:
         self.seen.append(card)
         return "YES"
-
-
-def find_reachable_objects(start: object) -> list[object]:
-    """Returns every object that ``start`` leads to through references and attributes.
-
-    Types, modules and functions are not followed: they lead to every object of the process.
-    """
-    objects_by_id: dict[int, object] = {id(start): start}
-    queue = [start]
-    while queue:
-        current = queue.pop()
-        names = [name for name in dir(current) if not name.startswith("__")]
-        attribute_values = [getattr(current, name, None) for name in names]
-        for target in [*gc.get_referents(current), *attribute_values]:
-            if isinstance(target, type | ModuleType | FunctionType) or callable(target):
-                continue
-            if id(target) not in objects_by_id:
-                objects_by_id[id(target)] = target
-                queue.append(target)
-    return list(objects_by_id.values())
 
 
 def test_hidden_fields_are_unreachable_for_systems() -> None:
