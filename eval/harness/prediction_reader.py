@@ -26,6 +26,7 @@ from eval.answers import MAX_ERROR_CHARS, check_confidence, make_storable
 from eval.harness.prediction_rows import CSV_DELIMITERS, iter_rows
 from eval.harness.reply import Reply
 from eval.harness.system_call import MAX_REPLY_BYTES
+from eval.redaction import hide_secrets
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
 from kg.base.files import sha256_file
 from kg.words.plain_text import clean_text
@@ -222,7 +223,7 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
     repeat = _read_repeat(row.get(form.name_field("repeat"), 0), where)
     error = row.get(form.name_field("error"))
     if error:
-        problem = clean_text(make_storable(str(error)), MAX_ERROR_CHARS)
+        problem = clean_text(hide_secrets(make_storable(str(error))), MAX_ERROR_CHARS)
         return Reply(id=item, repeat=repeat, status="error", problem=problem)
     name = form.name_field("value")
     if name not in row and not is_csv:

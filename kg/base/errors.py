@@ -131,7 +131,7 @@ class WriteError(EpocheError):
 
 
 class SystemNotFoundError(EpocheError):
-    """``--system`` names neither a registered system nor an importable ``module:Class``."""
+    """``--system`` names no registered system and no importable one, or it cannot be made."""
 
     exit_code = 16
 

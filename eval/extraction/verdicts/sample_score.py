@@ -181,7 +181,9 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Dimension (``type``, ``depth``, ``name``, ``required``) → key → tally."""
     complexity: Complexity
     domain: str = ""
-    language: str = "en"
+    # By a factory: msgspec leaves out a default that is the same object, but writes an equal one.
+    # Rows would then depend on whether a sample's language was read from a file.
+    language: str = msgspec.field(default_factory=lambda: "en")
     schema_errors: tuple[str, ...] = ()
     """``PATH: KEYWORD``, at most twenty."""
     hallucinations: tuple[int, int, int, int] = (0, 0, 0, 0)

@@ -1,0 +1,288 @@
+"""Tests that every benchmark scores files of predictions, and what it refuses in them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foreign_cases import CASES, Case, read_lines
+from stage_calls import check_error_line, run_epoche
+
+from eval.harness import prediction_reader, prediction_rows
+from eval.harness.prediction_reader import (
+    PredictionFile,
+    PredictionFormat,
+    parse_field_map,
+    parse_prediction_files,
+    read_predictions,
+)
+from eval.harness.reply import Reply
+from kg.base.errors import DuplicateIdError, RecordError, SettingError
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    """A benchmark; its files are in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    found: Case = CASES[request.param]
+    found.prepare()
+    return found
+
+
+def make_rows(case: Case, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Returns a row of predictions for each id."""
+    return [{case.id_field: name, case.value_field: case.answer} for name in ids]
+
+
+def write_lines(name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
+    path = Path(name)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def read_answers(case: Case, system: str) -> list[Any]:
+    """Returns what was recorded of each answer, without what the formats record differently."""
+    if case.out.suffix:
+        return [row["pred"] for row in read_lines(case.out) if row["system"] == system]
+    replies = read_lines(case.out / "replies.jsonl")
+    return [row.get("value") for row in replies if row["system"] == system]
+
+
+def test_lines_arrays_and_csv_give_the_same_answers(case: Case) -> None:
+    rows = make_rows(case, case.list_ids())
+    write_lines("a.jsonl", rows)
+    Path("b.json").write_text(json.dumps(rows, indent=1), "utf-8")
+    with Path("c.csv").open("w", newline="", encoding="utf-8-sig") as handle:
+        table = csv.writer(handle)
+        table.writerow([case.id_field, case.value_field, "confidence"])
+        for row in rows:
+            answer = row[case.value_field]
+            cell = answer if isinstance(answer, str) else json.dumps(answer)
+            table.writerow([row[case.id_field], cell, ""])
+    found = []
+    for name in ("a.jsonl", "b.json", "c.csv"):
+        done = case.score_file("--predictions", f"own={name}", "--overwrite")
+        assert done.code == 0, done.err
+        assert "warning" not in done.err
+        found.append(read_answers(case, "own"))
+        assert case.read_statuses("own") == ["ok"] * len(rows)
+    assert found[0] == found[1] == found[2]
+
+
+def test_scored_predictions_are_runs_like_any_other(case: Case) -> None:
+    write_lines("own.jsonl", make_rows(case, case.list_ids()))
+    assert case.score_file("--predictions", "own=own.jsonl").code == 0
+    for command in ("metrics", "verify"):
+        done = run_epoche(command, case.out)
+        assert done.code == 0, (command, done.err)
+    manifest_file = {"cards": "out.manifest.json", "synthlink": "out/run_manifest.json"}
+    found = [path for name, path in manifest_file.items() if CASES[name] is case]
+    text = Path(*found or ["out/manifest.json"]).read_text("utf-8")
+    assert '"predictions": "own.jsonl"' in text
+    assert json.loads(text)["status"] == "complete"
+    # A run is not replaced by accident.
+    again = case.score_file("--predictions", "own=own.jsonl")
+    check_error_line(again, 15)
+
+
+def test_missing_predictions_are_errors_and_never_a_smaller_n(case: Case) -> None:
+    ids = case.list_ids()
+    write_lines("own.jsonl", make_rows(case, ids[1:]))
+    done = case.score_file("--predictions", "own=own.jsonl")
+    assert done.code == 0, done.err
+    assert f"own: 1 of {len(ids)} predictions are missing and count as errors" in done.err
+    assert case.read_statuses("own") == ["error"] + ["ok"] * (len(ids) - 1)
+    assert "there is no prediction for it" in case.read_problems("own")
+
+
+def test_unknown_ids_are_counted_and_shown(case: Case) -> None:
+    rows = make_rows(case, [*case.list_ids(), *(f"nobody-{n}" for n in range(7))])
+    write_lines("own.jsonl", rows)
+    done = case.score_file("--predictions", "own=own.jsonl")
+    assert done.code == 0, done.err
+    assert f"7 of {len(rows)} predictions are left out" in done.err
+    assert "'nobody-0', 'nobody-1'" in done.err
+    assert "nobody-6" not in done.err
+    assert "nobody" not in case.read_problems("own")
+    write_lines("other.jsonl", rows[-3:])
+    none = case.score_file("--predictions", "own=other.jsonl", "--overwrite")
+    assert "none of the 3 predictions" in check_error_line(none, 12)
+
+
+def test_duplicates_are_refused_with_file_and_line(case: Case) -> None:
+    rows = make_rows(case, case.list_ids())
+    write_lines("own.jsonl", [*rows, rows[1]])
+    line = check_error_line(case.score_file("--predictions", "own=own.jsonl"), 13)
+    assert f"own.jsonl:{len(rows) + 1}" in line
+    assert "at 2" in line
+    assert not case.out.exists()
+
+
+def test_other_field_names_are_mapped(case: Case) -> None:
+    rows = [
+        {"question": row[case.id_field], "label": row[case.value_field], "sure": 0.25}
+        for row in make_rows(case, case.list_ids())
+    ]
+    write_lines("own.jsonl", rows)
+    unmapped = case.score_file("--predictions", "own=own.jsonl")
+    assert "--map id=" in check_error_line(unmapped, 12)
+    names = ("--map", "id=question,value=label", "--map", "confidence=sure")
+    done = case.score_file("--predictions", "own=own.jsonl", *names)
+    assert done.code == 0, done.err
+    assert set(case.read_statuses("own")) == {"ok"}
+    assert '"confidence": 0.25' in case.read_problems("own")
+
+
+def test_several_files_are_several_systems(case: Case) -> None:
+    ids = case.list_ids()
+    write_lines("a.jsonl", make_rows(case, ids))
+    write_lines("b.jsonl", make_rows(case, ids[1:]))
+    done = case.score_file("--predictions", "one=a.jsonl", "--predictions", "two=b.jsonl")
+    assert done.code == 0, done.err
+    if case is CASES["synthlink"]:  # a run of which has one system
+        compared = run_epoche("compare", "out/one", "out/two", "--out", "comparison.json")
+    else:
+        assert case.read_statuses("one") == ["ok"] * len(ids)
+        assert case.read_statuses("two") == ["error"] + ["ok"] * (len(ids) - 1)
+        compared = run_epoche("compare", case.out, "--out", "comparison.json")
+    assert compared.code == 0, compared.err
+    same = case.score_file("--predictions", "one=a.jsonl", "--predictions", "one=b.jsonl")
+    check_error_line(same, 19)
+
+
+def test_repeats_and_errors_are_read(case: Case) -> None:
+    rows = make_rows(case, case.list_ids())
+    again = [{**row, "repeat": 1} for row in rows]
+    again[0] = {case.id_field: rows[0][case.id_field], "repeat": 1, "error": "token=abcdefgh12345"}
+    write_lines("own.jsonl", [*rows, *again])
+    done = case.score_file("--predictions", "own=own.jsonl")
+    assert done.code == 0, done.err
+    statuses = case.read_statuses("own")
+    assert len(statuses) == 2 * len(rows)
+    assert statuses.count("error") == 1
+    assert "abcdefgh12345" not in case.read_problems("own")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "\n\n",
+        "null\n",
+        "[1, 2]",
+        '{"id": "a"',
+        "[" * 100_000,
+        '{"id": "a", "value": ' + "[" * 300 + "]" * 300 + "}",
+        '{"id": "a", "value": 1e999}',
+        '{"id": "a", "id": "b", "value": 1}',
+        '{"id": "\\ud800", "value": 1}',
+        '{"id": ["a"], "value": 1}',
+        '{"id": "", "value": 1}',
+        '{"id": "a"}',
+        '{"id": "a", "value": 1, "repeat": 1000000000}',
+        '{"id": "a", "value": 1, "repeat": -1}',
+        '{"id": "a", "value": 1, "repeat": true}',
+    ],
+)
+def test_hostile_files_are_refused_in_one_line(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text(content)
+    with pytest.raises(RecordError) as caught:
+        read_own(path)
+    assert "own.jsonl" in str(caught.value)
+    assert len(str(caught.value)) < 2_500
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"id,id\na,b\n",
+        b"id,value\na\n",
+        b"id,value\na,b,c\n",
+        b'id,value\na,"b\n',
+        b"id,value\na,\xff\n",
+        b"id,value\na," + b"x" * 200_000 + b"\n",
+        b"other,value\na,b\n",
+    ],
+)
+def test_hostile_tables_are_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "own.csv"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=r"own\.csv"):
+        read_own(path)
+
+
+def test_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "own.json"
+    path.write_text('[{"id": "a", "value": 1}]')
+    assert read_own(path) == [Reply(id="a", system="own", value=1)]
+    monkeypatch.setattr(prediction_rows, "MAX_ARRAY_BYTES", 10)
+    with pytest.raises(RecordError, match="larger than 10 bytes"):
+        read_own(path)
+    monkeypatch.setattr(prediction_rows, "MAX_LINE_BYTES", 10)
+    path.write_text('{"id": "a", "value": 1}')
+    with pytest.raises(RecordError, match="longer than 10 bytes"):
+        read_own(path)
+    monkeypatch.setattr(prediction_rows, "MAX_FILE_BYTES", 10)
+    with pytest.raises(RecordError, match="larger than 10 bytes"):
+        read_own(path)
+    monkeypatch.undo()
+    monkeypatch.setattr(prediction_reader, "MAX_REPLY_BYTES", 10)
+    with pytest.raises(RecordError, match="more than 10 bytes"):
+        read_own(path)
+
+
+def test_confidence_that_is_no_probability_is_null_with_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    for value in (2, -0.1, "high", True, [0.5]):
+        path.write_text(json.dumps({"id": "a", "value": 1, "confidence": value}))
+        (reply,) = read_own(path)
+        assert reply.confidence is None
+        assert "is no number in [0, 1]" in reply.notes[0]
+    path.write_text('{"id": 7, "value": 1, "confidence": 0.5, "raw": "seven"}')
+    (reply,) = read_own(path, ids={"7"})
+    assert (reply.id, reply.confidence, reply.raw) == ("7", 0.5, "seven")
+
+
+def test_duplicates_in_tables_have_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text('id,value\na,"1\n2"\nb,3\na,4\n')
+    with pytest.raises(DuplicateIdError, match=r"here and at 3 .*own\.csv:5"):
+        read_own(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["=a.jsonl", ".=a.jsonl", "..=a.jsonl", "a\x1b=a.jsonl", "a" * 80 + "=a.jsonl"]
+)
+def test_names_that_cannot_be_shown_are_refused(text: str) -> None:
+    with pytest.raises(SettingError):
+        parse_prediction_files([text, text])
+
+
+def test_names_come_before_the_first_equals_sign() -> None:
+    files = parse_prediction_files(["a=b=c.jsonl", "x/y=z.jsonl", "plain.csv"])
+    assert [(file.name, str(file.path)) for file in files] == [
+        ("a", "b=c.jsonl"),
+        ("y=z", "x/y=z.jsonl"),
+        ("plain", "plain.csv"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["id", "id=", "=x", "colour=x", "id=a,id=b", ""])
+def test_maps_that_say_nothing_are_refused(text: str) -> None:
+    with pytest.raises(SettingError):
+        parse_field_map([text])
+
+
+def test_maps_may_use_the_field_of_cards() -> None:
+    assert parse_field_map(["id=q, pred=answer"]) == {"id": "q", "value": "answer"}
+
+
+def read_own(path: Path, ids: frozenset[str] | set[str] = frozenset({"a", "b"})) -> list[Reply]:
+    """Reads the replies of a file whose values are taken as they are."""
+    form = PredictionFormat(value="value", noun="item", read_value=lambda value: Reply(value=value))
+    return list(read_predictions(PredictionFile("own", path), ids, form).replies)
