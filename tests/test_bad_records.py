@@ -134,7 +134,8 @@ def test_missing_files_are_reported(workspace: Path) -> None:
             workspace, 3, *arguments, message=r"result file does not exist \(gone\.jsonl\)\. Check"
         )
     result_commands = list_commands_reading_results(".")
-    del result_commands["compare"]  # It also accepts a folder of runs.
+    for name in ("compare", "metrics"):  # They accept a folder that contains result files.
+        del result_commands[name]
     for arguments in (*list_commands_reading_cards(".").values(), *result_commands.values()):
         check_failure(workspace, 3, *arguments, message="is a folder, not a file")
     check_failure(
@@ -368,6 +369,12 @@ def iter_expected_codes(tree: ast.Module) -> Iterator[object]:
                 ):
                     code_nodes = table_values[code.id] if isinstance(code, ast.Name) else [code]
                     yield from (item.value for item in code_nodes if isinstance(item, ast.Constant))
+
+
+def test_changed_results_are_found(workspace: Path) -> None:
+    text = (workspace / "kg.jsonl").read_text()
+    (workspace / "kg.jsonl").write_text(text.replace('"pass":true', '"pass":false', 1))
+    check_failure(workspace, 39, "verify", "kg.jsonl", message="verif|differ")
 
 
 def test_every_error_class_is_covered_by_a_test() -> None:

@@ -110,7 +110,7 @@ def test_cards_are_proved_and_leak_nothing(kb: KnowledgeBase) -> None:
 
 def test_audit_notes_names_not_readable_from_iris(kb: KnowledgeBase) -> None:
     card_set = make_cards(kb, CardPlan(per_label=20))
-    assert "IRIs do not show which words of the question are names" in " ".join(
+    assert "terms do not show which words of the question are names" in " ".join(
         audit_cards(card_set.cards).notes
     )
 

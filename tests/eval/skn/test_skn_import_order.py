@@ -10,8 +10,18 @@ ORDER = (
     *("grammar", "notation", "commands", "pipelines", "run_settings", "formats", "extractors"),
     *("agent", "abstention", "rules", "judges", "sample", "search_source", "view", "row"),
     *("run_files", "manifest", "row_builder", "pipeline_system", "judge_set", "judge"),
-    *("run_options", "system_set", "scoring", "published", "metrics", "summary", "outputs"),
+    *(
+        "run_options",
+        "foreign_pipeline",
+        "system_set",
+        "scoring",
+        "published",
+        "metrics",
+        "summary",
+        "outputs",
+    ),
     *("measurement", "description", "run_skn", "second_judgement", "benchmark"),
+    "prediction_scorer",
 )
 
 

@@ -20,6 +20,7 @@ IMPORT_ORDER = (
         "measurement",
         "benchmark",
         "run_synthlink",
+        "prediction_scorer",
         "judges",
     ),
 )
