@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Final
 
@@ -92,25 +93,40 @@ def evaluate(
         "corpus": corpus,
         "searches": searches,
     }
-    return Run(start(_write_items(items, target), spec, flags, options), temporary_folder=folder)
+    try:
+        path = start(_write_items(items, target, overwrite=overwrite), spec, flags, options)
+    except BaseException:
+        if folder is not None:
+            rmtree(folder, ignore_errors=True)
+        raise
+    return Run(path, temporary_folder=folder)
 
 
-def _write_items(items: Path | str | Iterable[Any], target: Path) -> Path | str:
-    """Returns the file of the items; items that are objects are written beside the run."""
+def _write_items(items: Path | str | Iterable[Any], target: Path, *, overwrite: bool) -> Path | str:
+    """Returns the file of the items; items that are objects are written beside the run.
+
+    Raises:
+        CardSetMismatchError: the items of an earlier run are there, and they are others.
+    """
     if isinstance(items, str) and items == _SHIPPED:
         return items
     if isinstance(items, str | Path):
         return Path(items)
-    from cards.card import Card, write_cards
-    from kg.base.files import write_jsonl_atomic
+    from cards.card import Card, card_to_json
+    from kg.base.errors import CardSetMismatchError
+    from kg.base.files import to_json_bytes, write_bytes_atomic
 
-    rows = list(items)
+    rows = [card_to_json(item) if isinstance(item, Card) else item for item in items]
+    content = b"".join(to_json_bytes(row) + b"\n" for row in rows)
     path = target.with_name(f"{target.stem}.items.jsonl")
+    if path.exists() and path.read_bytes() != content and not overwrite:
+        raise CardSetMismatchError(
+            "the items differ from those of the earlier run",
+            where=str(path),
+            hint="Choose another out, or give overwrite=True.",
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
-    if rows and isinstance(rows[0], Card):
-        write_cards(path, rows)
-    else:
-        write_jsonl_atomic(path, rows)
+    write_bytes_atomic(path, content)
     return path
 
 

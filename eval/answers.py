@@ -132,7 +132,7 @@ class _CardRequest:
             raise error  # SIGTERM stops the run; any other exit code comes from the system.
         print_traceback(error)
         seconds = time.perf_counter() - self._started
-        return self._build_row(Answer(pred="ERROR", error=describe_error(error)), "", seconds)
+        return self._build_row(Answer(pred="ERROR", error=describe_failure(error)), "", seconds)
 
     def _build_row(self, answer: Answer, note: str, seconds: float) -> Result:
         calls = current_calls()
@@ -235,7 +235,7 @@ def read_answer(reply: object) -> tuple[Answer, str]:
             pred=pred,
             confidence=check_confidence(reply.confidence, notes),
             raw=make_storable(_to_text(reply.raw)),
-            usage=_check_usage(reply.usage, notes),
+            usage=check_usage(reply.usage, notes),
             error=error,
         ),
         "; ".join(notes),
@@ -258,9 +258,7 @@ def _read_text(text: str) -> tuple[Answer, str]:
 
 def describe_error(error: BaseException) -> str:
     """Returns an exception as one line of bounded length, with secrets hidden."""
-    text = " ".join(make_storable(_to_text(error)).split())
-    name = type(error).__name__
-    return _truncate_text(hide_secrets(f"{name}: {text}" if text else name), MAX_ERROR_CHARS)
+    return _describe(error, _to_text(error))
 
 
 def describe_failure(error: BaseException) -> str:
@@ -268,8 +266,12 @@ def describe_failure(error: BaseException) -> str:
 
     The location of an error may be a path of this machine.
     """
-    without_location = type(error)(error.what) if isinstance(error, EpocheError) else error
-    return describe_error(without_location)
+    return _describe(error, error.what if isinstance(error, EpocheError) else _to_text(error))
+
+
+def _describe(error: BaseException, text: str) -> str:
+    text, name = " ".join(make_storable(text).split()), type(error).__name__
+    return _truncate_text(hide_secrets(f"{name}: {text}" if text else name), MAX_ERROR_CHARS)
 
 
 def check_confidence(value: object, notes: list[str]) -> float | None:
@@ -289,14 +291,20 @@ def check_confidence(value: object, notes: list[str]) -> float | None:
     return None
 
 
-def _check_usage(value: object, notes: list[str]) -> Usage | None:
+def check_usage(value: object, notes: list[str]) -> Usage | None:
+    """Returns tokens and cost, or None with a note that says why they cannot be used."""
     if value is None:
         return None
     try:
-        return msgspec.convert(msgspec.to_builtins(value), Usage)
+        usage = msgspec.convert(msgspec.to_builtins(value), Usage)
     except (msgspec.ValidationError, TypeError, ValueError):
         notes.append("usage is not a Usage")
         return None
+    numbers = (usage.prompt_tokens, usage.completion_tokens, usage.cost_usd or 0.0)
+    if all(math.isfinite(number) and number >= 0 for number in numbers):
+        return usage
+    notes.append("usage has a negative or infinite number")
+    return None
 
 
 def _to_text(value: Any) -> str:

@@ -37,6 +37,8 @@ class ModelExtractor:
         name: ``provider/model``.
     """
 
+    returns_valid_replies = True
+
     def __init__(
         self, client: ModelClient, prompts: PromptBuilder, *, stream: bool, repair: bool
     ) -> None:

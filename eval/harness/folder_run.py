@@ -11,12 +11,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
+from eval.answers import describe_failure
 from eval.harness.base_run import BaseRun, RunFlags, RunResult
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.grid import AsyncQuestion, SyncQuestion, make_reply_grid, shuffle_positions
@@ -26,11 +27,12 @@ from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
 from eval.harness.resume import OUT_HINT, read_run_manifest, resume_manifest
 from eval.harness.row_writer import write_rows
 from eval.harness.session import RunStatus
-from eval.harness.system import System, is_async
+from eval.harness.system import System, close_once, is_async
 from eval.harness.system_call import call_system, call_system_async
 from eval.harness.vote_plan import VOTE_FAILED, Judge, VotePlan
 from eval.harness.workers import AnsweredRow, Question
 from eval.model.warm_up import WarmUp
+from kg.base.console import print_warning
 from kg.base.errors import WriteError
 from kg.base.files import convert_write_errors, to_json_bytes
 
@@ -101,13 +103,16 @@ def run_in_folder(
             kept.
     """
     with Journal(flags.out / REPLIES, size) as replies:
-        if flags.overwrite:
-            replies.clear()
-            _delete_file(flags.out / VOTES)
         description = describe()
+        # Closed here if the run fails before its own event loop does it.
+        on_close = [close_once(close) for close in description.on_close]
+        description = replace(description, on_close=on_close)
         judge = description.judge
         try:
-            if not (flags.overwrite or replies.path.stat().st_size):
+            if flags.overwrite:
+                replies.clear()
+                _delete_file(flags.out / VOTES)
+            elif not replies.path.stat().st_size:
                 _refuse_leftovers(flags.out, description.benchmark.rows_file)
             with contextlib.ExitStack() as stack:
                 votes = None
@@ -115,17 +120,21 @@ def run_in_folder(
                     votes = stack.enter_context(Journal(flags.out / VOTES, size + n_items))
                 return FolderRun(flags, description, replies, votes).execute()
         finally:
-            if judge is not None:
-                close_clients([judge.aclose])
+            close_clients([*on_close, *([judge.aclose] if judge is not None else [])])
 
 
 def close_clients(on_close: Sequence[Callable[[], Awaitable[object]]]) -> None:
     """Awaits functions that close clients; for use where no event loop of a run is active."""
+    if not on_close:
+        return
     import asyncio
 
     async def close_all() -> None:
         for close in on_close:
-            await close()
+            try:
+                await close()
+            except Exception as error:  # third-party code; it must not hide how the run ended
+                print_warning(f"a system could not be closed: {describe_failure(error)}")
 
     # asyncio.run needs a thread without an event loop, but a notebook's thread has one.
     with ThreadPoolExecutor(1) as threads:

@@ -5,7 +5,8 @@ They are deleted first, so that a crash cannot leave outdated reports in a folde
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +46,29 @@ def delete_outputs_and_report(folder: Path, names: Iterable[str]) -> None:
         WriteError: a file cannot be deleted.
     """
     delete_outputs(folder, (*names, *find_report_files(folder)))
+
+
+@contextmanager
+def replace_files(paths: Iterable[Path]) -> Iterator[None]:
+    """Takes files away while new ones are opened, and puts them back if that fails.
+
+    Raises:
+        WriteError: a file cannot be renamed or deleted.
+    """
+    moved = {path: path.with_name(f"{path.name}.old") for path in paths if path.exists()}
+    for path, old in moved.items():
+        with convert_write_errors(path):
+            path.replace(old)
+    try:
+        yield
+    except BaseException:
+        for path, old in moved.items():
+            with convert_write_errors(path):
+                old.replace(path)
+        raise
+    for old in moved.values():
+        with convert_write_errors(old):
+            old.unlink()
 
 
 def require_owned_folder(folder: Path, markers: Iterable[str]) -> None:

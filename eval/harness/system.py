@@ -36,6 +36,19 @@ def is_async(system: System) -> bool:
 
 
 def find_close_functions(systems: Iterable[Any]) -> tuple[Callable[[], Awaitable[object]], ...]:
-    """Returns the ``aclose`` of the systems that have one."""
+    """Returns functions that close the systems that have ``aclose``, each at most once."""
     found = (getattr(system, "aclose", None) for system in systems)
-    return tuple(close for close in found if callable(close))
+    return tuple(close_once(close) for close in found if callable(close))
+
+
+def close_once(close: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+    """Returns a function that awaits ``close`` when it is called first, and then nothing."""
+    is_closed = False
+
+    async def close_first() -> None:
+        nonlocal is_closed
+        if not is_closed:
+            is_closed = True
+            await close()
+
+    return close_first

@@ -12,7 +12,13 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.answers import describe_failure, is_stray_cancellation
+from eval.answers import (
+    check_confidence,
+    check_usage,
+    describe_error,
+    describe_failure,
+    is_stray_cancellation,
+)
 from eval.harness.reply import Reply
 from eval.model.calls import current_calls
 from eval.result import round_cost
@@ -40,7 +46,7 @@ def call_system(system: Any, view: object, read_reply: ReplyReader) -> Reply:
         ModelAccessError, WriteError: no further item can be answered.
     """
     try:
-        return _finish_reply(system.answer(view), read_reply)
+        return _finish_reply(system, system.answer(view), read_reply)
     except FATAL_ERRORS:
         raise
     except (Exception, SystemExit) as error:
@@ -53,7 +59,7 @@ async def call_system_async(system: Any, view: object, read_reply: ReplyReader) 
         returned = system.answer(view)
         if inspect.isawaitable(returned):
             returned = await _await_any(returned)
-        return _finish_reply(returned, read_reply)
+        return _finish_reply(system, returned, read_reply)
     except FATAL_ERRORS:
         raise
     except (Exception, SystemExit) as error:
@@ -68,24 +74,54 @@ async def _await_any(awaitable: Awaitable[object]) -> object:
     return await awaitable
 
 
-def _finish_reply(returned: object, read_reply: ReplyReader) -> Reply:
+def _finish_reply(system: Any, returned: object, read_reply: ReplyReader) -> Reply:
     """Reads what a system returned; a system that returns no ``Reply`` gets its costs added."""
     if inspect.iscoroutine(returned):
         returned.close()  # else Python warns of a coroutine that was never awaited
-    if isinstance(returned, Reply):
-        reply = returned
-    else:
+    if not isinstance(returned, Reply):
         log = current_calls()
         reply = msgspec.structs.replace(
             read_reply(returned),
             latency_s=round(log.latency_s, 4) if log.calls else None,
             usage=round_cost(log.sum_usage()),
         )
+    elif getattr(system, "returns_valid_replies", False):
+        reply = returned
+    else:
+        reply = _check_reply(returned, read_reply)
     # Encoded and decoded, so that every field has its declared type.
-    encoded = msgspec.json.encode(reply)
+    try:
+        encoded = msgspec.json.encode(reply)
+        decoded = msgspec.json.decode(encoded, type=Reply)
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        return Reply(status="invalid", problem=f"not a reply: {describe_error(error)}")
     if len(encoded) > MAX_REPLY_BYTES:
         return Reply(status="invalid", problem=f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
-    return msgspec.json.decode(encoded, type=Reply)
+    return decoded
+
+
+def _check_reply(reply: Reply, read_reply: ReplyReader) -> Reply:
+    """Returns the reply of a foreign system with its value read like any other, and checked costs.
+
+    Systems of this package, which have ``returns_valid_replies``, are not checked.
+    """
+    notes = [str(note) for note in reply.notes]
+    checked = msgspec.structs.replace(
+        reply,
+        confidence=check_confidence(reply.confidence, notes),
+        usage=check_usage(reply.usage, notes),
+    )
+    if reply.status == "ok":
+        value = read_reply(reply.value)
+        checked = msgspec.structs.replace(
+            checked,
+            status=value.status,
+            value=value.value,
+            problem=value.problem,
+            parts={**reply.parts, **value.parts},
+        )
+        notes += value.notes
+    return msgspec.structs.replace(checked, notes=tuple(notes))
 
 
 def _make_error_reply(error: BaseException) -> Reply:

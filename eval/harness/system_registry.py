@@ -20,6 +20,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -31,6 +32,7 @@ from typing import Any, Final
 from eval.answers import describe_error
 from eval.redaction import hide_secrets
 from kg.base.errors import EXIT_TERMINATED, EpocheError, SystemNotFoundError
+from kg.base.files import sha256_bytes
 
 ENTRY_POINT_GROUP: Final = "epoche.systems"
 CALLABLE_PREFIX: Final = "callable:"
@@ -40,6 +42,7 @@ OBJECT_PREFIX: Final = "object:"
 Factory = Callable[..., Any]
 
 _objects: dict[str, Any] = {}
+_MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 _DEBUG_HINT = "`epoche --debug …` prints the traceback."
 
@@ -65,10 +68,13 @@ class FunctionSystem:
         call: Any = function if inspect.isroutine(function) else getattr(function, "__call__")  # noqa: B004,B009 - bound
         self.name: str = getattr(function, "__name__", type(function).__name__)
         self.answer: Callable[..., Any] = functools.partial(call, **settings) if settings else call
-        self._params = {"function": source, **settings}
+        self._params = {"function": source, "code": _hash_code(function), **settings}
 
     def params(self) -> dict[str, Any]:
-        """Returns the name of the function and its settings."""
+        """Returns the name of the function, a hash of its code, and its settings.
+
+        A run is not resumed with a function that was changed.
+        """
         return self._params
 
 
@@ -220,8 +226,9 @@ def register_object(system: Any) -> str:
     Args:
         system: a system, a class that makes one, or a function that answers.
     """
-    name = getattr(system, "name", None) or getattr(system, "__name__", type(system).__name__)
-    _objects[str(name)] = system
+    # A class may define its name as a property, and a property may raise anything.
+    name = getattr(system, "__name__", None) or type(system).__name__
+    _objects[name] = system
     return f"{OBJECT_PREFIX}{name}"
 
 
@@ -240,6 +247,16 @@ def _make_from_object(spec: str, options: Any) -> Any:
     settings: Mapping[str, str] = getattr(options, "settings", None) or {}
     source = f"{system.__module__}:{getattr(system, '__qualname__', type(system).__name__)}"
     return FunctionSystem(system, source, settings)
+
+
+def _hash_code(function: Callable[..., Any]) -> str:
+    """Returns a hash of a function's source; empty if Python does not know it."""
+    try:
+        source = inspect.getsource(inspect.unwrap(function))
+    except (OSError, TypeError):
+        code = getattr(function, "__code__", None)
+        source = "" if code is None else f"{code.co_code!r} {code.co_names} {code.co_consts}"
+    return sha256_bytes(_MEMORY_ADDRESS.sub("", source).encode())[:12] if source else ""
 
 
 def list_entry_points() -> list[EntryPoint]:

@@ -14,6 +14,7 @@ from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.outputs import delete_outputs, require_owned_folder
 from eval.harness.resume import round_trip_json
 from eval.harness.row_layout import ALL_ITEMS, Shard
+from eval.harness.system import find_close_functions
 from eval.manifest import library_versions, utc_now
 from eval.ranking.ablation import ENSEMBLE
 from eval.ranking.benchmark import RETRIEVAL
@@ -165,7 +166,7 @@ def _describe_run(
         view=lambda item: make_view(item.question),
         manifest=manifest,
         before_asking=write_items,
-        on_close=[system.aclose for system in systems if hasattr(system, "aclose")],
+        on_close=find_close_functions(systems),
     )
 
 

@@ -29,6 +29,8 @@ class PipelineSystem:
         agent: answers from the extraction, in the same way for every pipeline.
     """
 
+    returns_valid_replies = True
+
     def __init__(self, name: str, extractor: Extractor, agent: Agent) -> None:
         self.name = name
         self.extractor = extractor

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from eval.harness.base_run import RunResult
 from eval.harness.folder_run import RunDescription, run_in_folder
-from eval.harness.outputs import require_owned_folder
+from eval.harness.outputs import replace_files, require_owned_folder
 from eval.harness.resume import round_trip_json
 from eval.manifest import library_versions, utc_now
 from eval.skn.description import SKN
@@ -31,7 +31,6 @@ from eval.skn.view import make_view
 from eval.stats.bootstrap import RESAMPLES
 from kg.base.files import (
     check_output,
-    convert_write_errors,
     require_file,
     sha256_file,
     write_jsonl_atomic,
@@ -104,15 +103,13 @@ def describe_run(
         systems: pipelines and judges.
     """
     recorded, sources_file = options.out / RECORDED, options.out / SOURCES
-    if options.overwrite and options.live:
-        for path in (recorded, sources_file):
-            with convert_write_errors(path):
-                path.unlink(missing_ok=True)
-    finder = (
-        SourceFinder.open_web(recorded, options.backends)
-        if replayed is None
-        else SourceFinder.open_replay(replayed)
-    )
+    is_replaced = options.overwrite and options.live
+    with replace_files([recorded, sources_file] if is_replaced else []):
+        finder = (
+            SourceFinder.open_web(recorded, options.backends)
+            if replayed is None
+            else SourceFinder.open_replay(replayed)
+        )
     sources: dict[str, Source] = {}
 
     def find_sources(asked: Sequence[Sample], missing: Sequence[Sample]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from eval.harness.base_run import RunResult
 from eval.harness.folder_run import RunDescription, run_in_folder
-from eval.harness.outputs import delete_outputs, require_owned_folder
+from eval.harness.outputs import replace_files, require_owned_folder
 from eval.harness.resume import OUT_HINT, round_trip_json
 from eval.manifest import library_versions, utc_now
 from eval.synthlink.agents.factory import AgentOptions, OpenedAgent, open_agent
@@ -57,9 +57,9 @@ def run(options: RunOptions) -> RunResult[RunManifest]:
     early = None if options.live else _open_system(options)
 
     def describe() -> RunDescription[Question, SynthLinkRow, RunManifest]:
-        if options.overwrite and options.live:
-            delete_outputs(options.out, [RECORDED_SEARCHES])
-        return _describe_run(options, questions, early or _open_system(options))
+        is_replaced = options.overwrite and options.live
+        with replace_files([options.out / RECORDED_SEARCHES] if is_replaced else []):
+            return _describe_run(options, questions, early or _open_system(options))
 
     result = run_in_folder(
         options.flags, len(questions) * options.repeats, len(questions), describe

@@ -54,10 +54,10 @@ def score_reply(
     """Builds the row of a reply; it depends on neither votes nor settings."""
     trail = None if reply.value is None else msgspec.convert(reply.value, Trail)
     outcome: Outcome = "ERROR"
-    if reply.status == "invalid":
+    if reply.status == "invalid" or (trail is None and reply.status == "ok"):
         outcome = "INVALID"
     elif reply.status == "ok":
-        outcome = "ABSTAINED" if trail is None or trail.abstained else "ANSWERED"
+        outcome = "ABSTAINED" if trail is not None and trail.abstained else "ANSWERED"
     return SynthLinkRow(
         id=question.id,
         category=question.category,

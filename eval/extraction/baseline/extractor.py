@@ -51,6 +51,8 @@ class Baseline:
 
     name = BASELINE
 
+    returns_valid_replies = True
+
     def params(self) -> dict[str, Any]:
         """Returns the parameters that determine the baseline's output."""
         return {"rules": "surface cues of names, types, formats and enums", "version": VERSION}
