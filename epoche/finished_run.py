@@ -128,7 +128,8 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compares the systems of two runs on the items that both answered.
 
-    A system of the candidate run is compared with the system of the same name in the baseline run,
+    The order is that of time; ``epoche compare`` takes the candidate first. A system of the
+    candidate run is compared with the system of the same name in the baseline run,
     or with its only system.
 
     Args:
