@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from eval.answers import make_storable
+from eval.harness.prediction_rows import MAX_DEPTH, is_flat_enough
 from eval.harness.reply import Reply
+from eval.model.schema_form import read_json_reply
 from kg.base.files import to_json_bytes
+from kg.base.strict_json import parse_json
+
+_TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 
 
 class ExtractionView(msgspec.Struct, frozen=True):
@@ -32,30 +37,33 @@ def read_extraction(returned: object) -> Reply:
     """Converts what an extractor returned to a reply.
 
     Args:
-        returned: the extraction as JSON values, or a text that consists of JSON.
+        returned: the extraction as JSON values; or a text, which is read as the reply of a model
+            is: JSON alone, in one code fence, or as the only value amid prose.
     """
     if isinstance(returned, str):
         return _read_text(returned)
     try:
-        value = json.loads(json.dumps(returned, allow_nan=False))
+        value = parse_json(json.dumps(returned, allow_nan=False))
+        output_chars = len(to_json_bytes(value).decode())
     except (TypeError, ValueError, RecursionError) as error:
         return Reply(
             status="invalid",
             raw=make_storable(repr(type(returned))),
             problem=f"the extractor returned something that is not JSON: {error}",
         )
-    return Reply(value=value, output_chars=len(to_json_bytes(value).decode()))
+    if not is_flat_enough(value):
+        return Reply(status="invalid", problem=_TOO_DEEP, output_chars=output_chars)
+    return Reply(value=value, output_chars=output_chars)
 
 
 def _read_text(text: str) -> Reply:
-    try:
-        value = json.loads(text)
-        to_json_bytes(value)
-    except (ValueError, RecursionError) as error:
+    read = read_json_reply(text)
+    problem = read.problem
+    if problem is None and not is_flat_enough(read.value):
+        problem = _TOO_DEEP
+    if problem is not None:
         return Reply(
-            status="invalid",
-            raw=make_storable(text),
-            problem=f"not JSON: {error}",
-            output_chars=len(text),
+            status="invalid", raw=make_storable(text), problem=problem, output_chars=len(text)
         )
-    return Reply(value=value, output_chars=len(text))
+    raw = "" if read.exact else make_storable(text)
+    return Reply(value=read.value, raw=raw, output_chars=len(text))

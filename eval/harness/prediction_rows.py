@@ -121,12 +121,13 @@ def _parse(data: bytes, where: str) -> Any:
             where=where,
             hint="A file of predictions is JSON lines, a JSON array, or CSV named *.csv.",
         ) from error
-    if not _is_flat_enough(value):
+    if not is_flat_enough(value):
         raise RecordError(f"nested deeper than {MAX_DEPTH} levels", where=where)
     return value
 
 
-def _is_flat_enough(value: Any) -> bool:
+def is_flat_enough(value: Any) -> bool:
+    """Returns whether a value has at most ``MAX_DEPTH`` levels of objects and arrays."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
         level = [

@@ -82,22 +82,27 @@ class SchemaForm:
         return f"{mode} {self._digest}" if mode in {"json_schema", "guided_json"} else mode
 
     def read_reply(self, text: str) -> ReadResult[Any]:
-        """Reads a reply: JSON alone, in one code fence, or as the only value amid prose.
+        """Reads a reply with ``read_json_reply``; the schema is not checked."""
+        return read_json_reply(text)
 
-        Returns:
-            The result. A value of None may be a JSON null; ``problem`` says whether parsing failed.
-        """
-        try:
-            return ReadResult(parse_reply(text, MAX_REPLY_CHARS), exact=True)
-        except ValueError as error:
-            problem = str(error)
-        if len(text) <= MAX_REPLY_CHARS:
-            for candidate in find_json_candidates(text, arrays=True):
-                try:
-                    return ReadResult(parse_reply(candidate, MAX_REPLY_CHARS))
-                except ValueError:
-                    continue  # the problem to report is that of the whole reply
-        return ReadResult(None, problem)
+
+def read_json_reply(text: str) -> ReadResult[Any]:
+    """Reads a reply: JSON alone, in one code fence, or as the only value amid prose.
+
+    Returns:
+        The result. A value of None may be a JSON null; ``problem`` says whether parsing failed.
+    """
+    try:
+        return ReadResult(parse_reply(text, MAX_REPLY_CHARS), exact=True)
+    except ValueError as error:
+        problem = str(error)
+    if len(text) <= MAX_REPLY_CHARS:
+        for candidate in find_json_candidates(text, arrays=True):
+            try:
+                return ReadResult(parse_reply(candidate, MAX_REPLY_CHARS))
+            except ValueError:
+                continue  # the problem to report is that of the whole reply
+    return ReadResult(None, problem)
 
 
 def remove_extensions(schema: Any) -> Any:
