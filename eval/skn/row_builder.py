@@ -8,7 +8,8 @@ import msgspec
 
 from eval.harness.grid import RowKey
 from eval.harness.reply import VOTES, Reply, Vote
-from eval.skn.abstention import has_published_phrase, is_abstention
+from eval.replies.abstention import is_abstention
+from eval.skn.abstention import has_published_phrase
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Verdicts

@@ -16,6 +16,7 @@ from eval.harness.prediction_reader import (
 from eval.harness.reply import Reply
 from eval.harness.scored_run import write_scored_run
 from eval.manifest import library_versions, utc_now
+from eval.replies.abstention import is_abstention
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
 from eval.synthlink.benchmark import SYNTHLINK
 from eval.synthlink.catalog import read_catalog
@@ -119,7 +120,7 @@ def _make_trail(prediction: Prediction) -> Trail:
     iterations = prediction.iterations[:MAX_ROUNDS]
     return Trail(
         answer=answer,
-        abstained=is_blank(answer),
+        abstained=is_blank(answer) or is_abstention(answer),
         rounds=tuple(
             Round(
                 answer=iteration.answers[-1] if iteration.answers else "",

@@ -1,6 +1,7 @@
 """Builds what an agent sees of a question, reads what it returned, and builds the row of its reply.
 
-An agent is third-party code that may return anything. None of this counts as an abstention.
+An agent is third-party code that may return anything. Only a trail that says so, or a text that
+declines to answer, is an abstention.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 
 from eval.answers import describe_error, make_storable
 from eval.harness.reply import Reply, Vote
+from eval.replies.abstention import is_abstention
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
 from eval.synthlink.predictions import MAX_ITEMS, MAX_TEXT_LENGTH, MAX_TOTAL_LENGTH, is_blank
 from eval.synthlink.question import Question
@@ -82,7 +84,11 @@ def check_reply(reply: object) -> tuple[Trail | None, str]:
     if isinstance(reply, str):
         text = make_storable(reply)
         return check_reply(
-            Trail(answer=text, rounds=(Round(answer=text[:MAX_TEXT_LENGTH], done=True),))
+            Trail(
+                answer=text,
+                abstained=is_abstention(text),
+                rounds=(Round(answer=text[:MAX_TEXT_LENGTH], done=True),),
+            )
         )
     if not isinstance(reply, Trail):
         if inspect.iscoroutine(reply):

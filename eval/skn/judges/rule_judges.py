@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from math import fsum
 
 from eval.reader import is_negated
-from eval.skn.abstention import is_abstention
+from eval.replies.abstention import is_abstention
 from eval.skn.judges.judge_view import remove_notation_names
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, Verdicts
 from eval.skn.judges.votes import combine_groundedness, combine_hallucination

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eval.skn.abstention import is_abstention
+from eval.replies.abstention import is_abstention
 from eval.skn.row import OUTCOMES, Outcome
 from eval.skn.scoring.observation import Observation
 from kg.base.errors import RecordError

@@ -12,12 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.skn.abstention import (
-    MAX_CHARS_READ,
-    PUBLISHED_PHRASES,
-    has_published_phrase,
-    is_abstention,
-)
+from eval.replies.abstention import MAX_CHARS_READ, is_abstention
+from eval.skn.abstention import PUBLISHED_PHRASES, has_published_phrase
 
 DATA = Path(__file__).parents[2] / "data" / "skn_abstentions.jsonl"
 

@@ -15,6 +15,7 @@ from synthlink_run_parts import make_question
 from eval.harness.system_call import call_system_async
 from eval.model.calls import record_calls
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
+from eval.synthlink.prediction_scorer import read_prediction
 from eval.synthlink.prediction_writer import iter_predictions
 from eval.synthlink.predictions import MAX_ITEMS, MAX_TEXT_LENGTH, check_predictions
 from eval.synthlink.question import Question
@@ -63,6 +64,32 @@ def answer_row(reply: Any) -> SynthLinkRow:
         answered = asyncio.run(call_system_async(agent, QUESTION.question, read_trail))
     answered = msgspec.structs.replace(answered, id=QUESTION.id, system=agent.name)
     return score_reply(QUESTION, answered)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("I don't know.", "ABSTAINED"),
+        ("The sources do not say who built it.", "ABSTAINED"),
+        ("It cannot be determined.", "ABSTAINED"),
+        ("The steam engine.", "ANSWERED"),
+        ("It is unknown who built it, but the mill was powered by steam.", "ANSWERED"),
+    ],
+)
+def test_texts_that_decline_to_answer_are_abstentions(text: str, outcome: str) -> None:
+    rows = (
+        answer_row(text),
+        score_reply(QUESTION, read_prediction({"predicted_answer": text})),
+    )
+    for row in rows:
+        assert row.outcome == outcome
+        (prediction,) = iter_predictions([row])
+        assert prediction.predicted_answer == (text if outcome == "ANSWERED" else "")
+
+
+def test_trails_say_themselves_whether_they_abstain() -> None:
+    trail = Trail(answer="I don't know.", rounds=GOOD_TRAIL.rounds)
+    assert answer_row(trail).outcome == "ANSWERED"
 
 
 def test_valid_trail_is_stored_exactly() -> None:
