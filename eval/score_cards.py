@@ -40,7 +40,7 @@ def main(
         cards,
         parse_prediction_files(predictions),
         out,
-        field_map=parse_field_map(field_map or ()),
+        field_map=parse_field_map(field_map or (), value="pred"),
         overwrite=overwrite,
     )
     for name, found in read.items():

@@ -53,7 +53,7 @@ def main(
     from reporting.benchmark_sections.page import STEM, write_page
 
     files = parse_prediction_files(predictions)
-    names = parse_field_map(field_map or ())
+    names = parse_field_map(field_map or (), value="value")
     for path in list_run_files(out):
         check_output(path, [file.path for file in files])
     samples = load_samples(dataset, split=split, limit=limit).samples

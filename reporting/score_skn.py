@@ -100,7 +100,7 @@ def main(
             ),
         ),
         files,
-        parse_field_map(field_map or ()),
+        parse_field_map(field_map or (), value="answer"),
     )
     manifest = done.manifest
     for name, found in read.items():

@@ -190,7 +190,7 @@ def _write_runs(
     from eval.synthlink.prediction_scorer import write_prediction_run
 
     files = parse_prediction_files(texts)
-    names = parse_field_map(field_maps)
+    names = parse_field_map(field_maps, value="predicted_answer", id="question_id")
     folders = [out] if len(files) == 1 else [out / file.name for file in files]
     for file, folder in zip(files, folders, strict=True):
         manifest, found = write_prediction_run(

@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 from eval.answers import MAX_ERROR_CHARS, check_confidence, make_storable
-from eval.harness.prediction_rows import CSV_DELIMITERS, iter_rows
+from eval.harness.prediction_rows import CSV_DELIMITERS, iter_rows, read_header
 from eval.harness.reply import Reply
 from eval.harness.system_call import MAX_REPLY_BYTES
 from eval.redaction import hide_secrets
@@ -35,6 +35,7 @@ MAX_REPEATS: Final = 1_000
 FIELDS: Final = ("id", "value", "raw", "confidence", "error", "repeat")
 
 _MAX_SHOWN_IDS = 5
+_MAX_SHOWN_COLUMNS = 10
 _MAX_SHOWN_CHARS = 60
 _NAMED_FILE = re.compile(r"(?P<name>[^=/\\]+)=(?P<file>.+)", re.DOTALL)
 
@@ -60,14 +61,18 @@ class Predictions:
         replies: at most one per item and repeat, in the order of the file.
         n_unknown: number of rows on items that do not exist; they are left out.
         unknown_ids: the first of their ids.
+        bad_confidences: number of rows whose confidence is no probability; it is left out.
+        bad_confidence: the first of them, as text.
     """
 
     replies: tuple[Reply, ...]
     n_unknown: int
     unknown_ids: tuple[str, ...]
+    bad_confidences: int = 0
+    bad_confidence: str = ""
 
     def list_warnings(self, n_items: int, repeats: int, noun: str) -> list[str]:
-        """Returns warnings about rows that are left out and items without a prediction.
+        """Returns warnings about what is left out, and about items without a prediction.
 
         Args:
             n_items: number of items of the data set.
@@ -81,6 +86,11 @@ class Predictions:
             warnings.append(
                 f"{self.n_unknown} of {total} predictions are left out, because there is no such "
                 f"{noun}: {', '.join(map(repr, self.unknown_ids))}{more}"
+            )
+        if self.bad_confidences:
+            warnings.append(
+                f"{self.bad_confidences} confidences are left out, because they are no numbers in "
+                f"[0, 1], for example {self.bad_confidence}; divide per cent by 100"
             )
         if missing := n_items * repeats - len(self.replies):
             warnings.append(
@@ -144,25 +154,41 @@ def parse_prediction_files(texts: Sequence[str]) -> tuple[PredictionFile, ...]:
     return tuple(files)
 
 
-def parse_field_map(texts: Sequence[str]) -> dict[str, str]:
+def parse_field_map(texts: Sequence[str], *, value: str, id: str = "id") -> dict[str, str]:
     """Parses ``field=theirs,field=theirs``.
 
+    Args:
+        texts: the pairs.
+        value: the benchmark's usual name of the field ``value``, which may be given instead.
+        id: the same for ``id``.
+
+    Returns:
+        Our name of a field, one of ``FIELDS`` → the file's name.
+
     Raises:
-        SettingError: a pair has no ``=``, or does not begin with one of ``FIELDS``.
+        SettingError: a pair has no ``=``, or does not begin with a field, or a field is given
+            twice.
     """
+    names = {name: name for name in FIELDS} | {value: "value", id: "id"}
     field_map: dict[str, str] = {}
     for pair in (pair for text in texts for pair in text.split(",")):
-        field, _, theirs = (part.strip() for part in pair.partition("="))
-        if field == "pred":
-            field = "value"
-        if field not in FIELDS or not theirs or field in field_map:
+        name, _, theirs = (part.strip() for part in pair.partition("="))
+        field = names.get(name, "")
+        if not field or not theirs or field in field_map:
             raise SettingError(
                 "not a pair of one of our fields and its name in the file",
                 where=f"--map {pair}",
-                hint=f"Give FIELD=THEIRS once per field; the fields are {', '.join(FIELDS)}.",
+                hint=f"Give FIELD=THEIRS once per field; the fields are {_list_fields(value, id)}.",
             )
         field_map[field] = theirs
     return field_map
+
+
+def _list_fields(value: str, id: str) -> str:
+    """Returns all names of fields of a benchmark, with ours where it has another."""
+    usual = {"value": value, "id": id}
+    names = [(usual.get(name, name), name) for name in FIELDS]
+    return ", ".join(own if own == name else f"{own} (or {name})" for own, name in names)
 
 
 def read_predictions(
@@ -177,17 +203,23 @@ def read_predictions(
 
     Raises:
         MissingFileError: there is no such file.
-        RecordError: the file is too large, a row is malformed or has no id or value, or no row is
-            on an item.
+        RecordError: the file is empty or too large, a row is malformed or has no id or value, no
+            row is on an item, or no row has a field that the map names.
         DuplicateIdError: two rows are on the same item.
     """
     lines_by_key: dict[tuple[str, int], str] = {}
     replies: list[Reply] = []
     unknown_ids: list[str] = []
     n_unknown = 0
+    columns: dict[str, None] = {}
+    bad_confidences: list[str] = []
     is_csv = file.path.suffix.lower() in CSV_DELIMITERS
     for where, row in iter_rows(file.path):
+        columns |= dict.fromkeys(row)
         reply = _read_row(row, where, form, is_csv=is_csv)
+        confidence = row.get(form.name_field("confidence"))
+        if confidence is not None and reply.confidence is None and reply.status != "error":
+            bad_confidences.append(clean_text(str(confidence), _MAX_SHOWN_CHARS))
         key = (reply.id, reply.repeat)
         if key in lines_by_key:
             raise DuplicateIdError(
@@ -202,6 +234,15 @@ def read_predictions(
             n_unknown += 1
             if len(unknown_ids) < _MAX_SHOWN_IDS:
                 unknown_ids.append(clean_text(reply.id, _MAX_SHOWN_CHARS))
+    if not columns:
+        raise RecordError(
+            "the file has no predictions",
+            where=str(file.path),
+            hint=f"Each is an object or a row with {form.name_field('id')!r} and "
+            f"{form.name_field('value')!r}.",
+        )
+    # The header is read because a column of empty cells is in no row.
+    _check_columns({**columns, **dict.fromkeys(read_header(file.path))}, file, form)
     if not replies:
         shown = f", for example {', '.join(map(repr, unknown_ids))}" if unknown_ids else ""
         raise RecordError(
@@ -209,7 +250,32 @@ def read_predictions(
             where=str(file.path),
             hint=f"The field {form.name_field('id')!r} must have the ids of the {form.noun}s.",
         )
-    return Predictions(tuple(replies), n_unknown, tuple(unknown_ids))
+    return Predictions(
+        tuple(replies),
+        n_unknown,
+        tuple(unknown_ids),
+        len(bad_confidences),
+        next(iter(bad_confidences), ""),
+    )
+
+
+def _check_columns(
+    columns: Mapping[str, None], file: PredictionFile, form: PredictionFormat
+) -> None:
+    """Raises a ``RecordError`` if the map names a field that no row has."""
+    for name, theirs in form.field_map.items():
+        if theirs not in columns:
+            raise RecordError(
+                f"no prediction has a field {theirs!r}",
+                where=f"{file.path}, --map {name}={theirs}",
+                hint=f"The file has the fields {_list_names(columns)}.",
+            )
+
+
+def _list_names(columns: Iterable[object]) -> str:
+    names = [clean_text(str(name), _MAX_SHOWN_CHARS) for name in columns]
+    more = ", …" if len(names) > _MAX_SHOWN_COLUMNS else ""
+    return (", ".join(names[:_MAX_SHOWN_COLUMNS]) or "none") + more
 
 
 def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_csv: bool) -> Reply:
@@ -274,12 +340,11 @@ def _parse_number(text: str) -> float | str:
 def _make_field_error(
     field: str, row: Mapping[str, Any], where: str, form: PredictionFormat
 ) -> RecordError:
-    names = ", ".join(clean_text(str(key), _MAX_SHOWN_CHARS) for key in list(row)[:10])
     name = form.name_field(field)
     return RecordError(
         f"a prediction has no {name!r}" + (" that is a text" if field == "id" else ""),
         where=where,
-        hint=f"It has the fields {names or 'none'}; name the right one with --map {field}=….",
+        hint=f"It has the fields {_list_names(row)}; name the right one with --map {field}=….",
     )
 
 

@@ -20,6 +20,7 @@ MAX_ARRAY_BYTES: Final = 128 * 1024 * 1024
 MAX_DEPTH: Final = 100
 """Maximum nesting of a row."""
 CSV_DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
+_DELIMITER_NAMES: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 
 
 def iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -38,6 +39,15 @@ def iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     with path.open("rb") as handle:
         start = handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     yield from _iter_array(path) if start.startswith(b"[") else _iter_lines(path)
+
+
+def read_header(path: Path) -> list[str]:
+    """Returns the names of the columns of a CSV file; empty for any other file."""
+    delimiter = CSV_DELIMITERS.get(path.suffix.lower())
+    if delimiter is None:
+        return []
+    with path.open(encoding="utf-8-sig", newline="") as handle:
+        return next(csv.reader(_limit_lines(handle, path), delimiter=delimiter), [])
 
 
 def _iter_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -63,6 +73,7 @@ def _iter_array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _iter_csv(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the rows of a CSV file; an empty cell is a field that is not given."""
+    _check_delimiter(path, delimiter)
     with path.open(encoding="utf-8-sig", newline="") as handle:
         reader = csv.reader(_limit_lines(handle, path), delimiter=delimiter, strict=True)
         try:
@@ -90,6 +101,21 @@ def _iter_csv(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]
                 f"byte {error.start + 1} of a block is not UTF-8",
                 where=f"{path}:{reader.line_num + 1}",
             ) from error
+
+
+def _check_delimiter(path: Path, delimiter: str) -> None:
+    """Raises a ``RecordError`` if the header has another delimiter, and not the expected one."""
+    with path.open("rb") as handle:
+        header = handle.readline(MAX_LINE_BYTES)
+    if delimiter.encode() in header:
+        return
+    for other, name in _DELIMITER_NAMES.items():
+        if other.encode() in header:
+            raise RecordError(
+                f"the columns are separated by {name}, not by {_DELIMITER_NAMES[delimiter]}",
+                where=f"{path}:1",
+                hint="Columns of .csv are separated by commas, those of .tsv by tabs.",
+            )
 
 
 def _limit_lines(handle: IO[str], path: Path) -> Iterator[str]:

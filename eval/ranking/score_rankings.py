@@ -54,7 +54,7 @@ def main(
             confidence=confidence,
         ),
         files,
-        parse_field_map(field_map or ()),
+        parse_field_map(field_map or (), value="ranking"),
     )
     for name, found in read.items():
         for warning in found.list_warnings(manifest.sample_count, manifest.repeats, "question"):

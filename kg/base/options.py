@@ -165,7 +165,7 @@ FieldMap: TypeAlias = Annotated[
     typer.Option(
         "--map",
         metavar="FIELD=THEIRS[,…]",
-        help="The files' own names of fields, for example id=question_id,value=answer.",
+        help="The files' own names of fields, for example id=number,confidence=sure.",
     ),
 ]
 

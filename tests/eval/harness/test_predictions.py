@@ -275,14 +275,91 @@ def test_names_come_before_the_first_equals_sign() -> None:
 @pytest.mark.parametrize("text", ["id", "id=", "=x", "colour=x", "id=a,id=b", ""])
 def test_maps_that_say_nothing_are_refused(text: str) -> None:
     with pytest.raises(SettingError):
-        parse_field_map([text])
+        parse_field_map([text], value="answer")
 
 
-def test_maps_may_use_the_field_of_cards() -> None:
-    assert parse_field_map(["id=q, pred=answer"]) == {"id": "q", "value": "answer"}
+def test_maps_use_the_names_of_the_benchmark_or_ours(case: Case) -> None:
+    rows = [
+        {"q": row[case.id_field], "label": row[case.value_field]}
+        for row in make_rows(case, case.list_ids())
+    ]
+    write_lines("own.jsonl", rows)
+    for names in (f"{case.id_field}=q,{case.value_field}=label", "id=q,value=label"):
+        done = case.score_file("--predictions", "own=own.jsonl", "--map", names, "--overwrite")
+        assert done.code == 0, done.err
+    for names in ("colour=q", f"value=label,{case.value_field}=label"):
+        done = case.score_file("--predictions", "own=own.jsonl", "--map", names, "--overwrite")
+        line = check_error_line(done, 19)
+        assert f" {case.id_field}" in line
+        assert f" {case.value_field}" in line
 
 
-def read_own(path: Path, ids: frozenset[str] | set[str] = frozenset({"a", "b"})) -> list[Reply]:
+def test_maps_of_fields_that_are_nowhere_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"id": "a", "value": 1}\n{"id": "b", "value": 1, "sure": 0.5}\n')
+    assert read_own(path, field_map={"confidence": "sure"})[1].confidence == 0.5
+    with pytest.raises(RecordError, match=r"'nope'.*confidence=nope.*id, value, sure"):
+        read_own(path, field_map={"confidence": "nope"})
+    # A column without a value in any row is one.
+    path = tmp_path / "own.csv"
+    path.write_text("id,value,sure\na,1,\n")
+    assert read_own(path, field_map={"confidence": "sure"})[0].confidence is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *(("own.jsonl", ""), ("own.jsonl", "\n\n"), ("own.json", "[]"), ("own.csv", "")),
+        *(("own.csv", "id,value\n"), ("own.tsv", "id\tvalue\n")),
+    ],
+)
+def test_files_without_predictions_are_said_to_have_none(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(RecordError, match="the file has no predictions"):
+        read_own(path, field_map={"confidence": "sure"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "delimiter"),
+    [
+        ("own.csv", "id;value\na;1,5\n", "semicolons, not by commas"),
+        ("own.csv", '\ufeff"id";"value"\n"a";"1"\n', "semicolons, not by commas"),
+        ("own.csv", "id\tvalue\na\t1\n", "tabs, not by commas"),
+        ("own.tsv", "id,value\na,1\n", "commas, not by tabs"),
+    ],
+)
+def test_other_delimiters_are_named(
+    tmp_path: Path, name: str, content: str, delimiter: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, "utf-8")
+    with pytest.raises(RecordError, match=delimiter):
+        read_own(path)
+
+
+def test_confidences_that_are_left_out_are_counted(case: Case) -> None:
+    rows = make_rows(case, case.list_ids())
+    sure = [85, 0.5, *[85] * len(rows)]
+    write_lines("own.jsonl", [{**row, "confidence": c} for row, c in zip(rows, sure, strict=False)])
+    done = case.score_file("--predictions", "own=own.jsonl")
+    assert done.code == 0, done.err
+    assert f"own: {len(rows) - 1} confidences are left out" in done.err
+    assert "for example 85; divide per cent by 100" in done.err
+
+
+def read_own(
+    path: Path,
+    ids: frozenset[str] | set[str] = frozenset({"a", "b"}),
+    field_map: Mapping[str, str] | None = None,
+) -> list[Reply]:
     """Reads the replies of a file whose values are taken as they are."""
-    form = PredictionFormat(value="value", noun="item", read_value=lambda value: Reply(value=value))
+    form = PredictionFormat(
+        value="value",
+        noun="item",
+        read_value=lambda value: Reply(value=value),
+        field_map=field_map or {},
+    )
     return list(read_predictions(PredictionFile("own", path), ids, form).replies)
