@@ -172,16 +172,9 @@ def measure_runs(
 ) -> Measurement:
     """Measures runs of one benchmark on the items that they have in common."""
     from eval.metrics.measurement import ResamplingPlan
+    from eval.run_measurement import measure_paths
 
-    plan = ResamplingPlan(resamples, seed, confidence)
-    paths = [run.path for run in runs]
-    if all(path.is_file() for path in paths):
-        from eval.metrics.card_measurement import measure_cards
-
-        return measure_cards(paths, plan)
-    from eval.run_measurement import measure_folders
-
-    return measure_folders(paths, plan)
+    return measure_paths([run.path for run in runs], ResamplingPlan(resamples, seed, confidence))
 
 
 def _write_card_report(results: Path, out: Path, formats: list[Format]) -> None:

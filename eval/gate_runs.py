@@ -93,8 +93,7 @@ def main(
     from eval.card_check import filter_results_by_cards
     from eval.comparison.gate import GateRequest
     from eval.comparison.junit import render_junit
-    from eval.gate_cards import check_card_results
-    from eval.gate_folders import check_folders
+    from eval.gate_checks import check_runs
     from eval.metrics.abstention import POLICIES
     from eval.metrics.measurement import ResamplingPlan
     from eval.run_files import find_result_files
@@ -126,16 +125,13 @@ def main(
                 request,
                 runs=tuple(result_files),
                 baseline=tuple(find_result_files(request.baseline)),
+                cards=tuple(cards or ()),
+                policy=(policy or PolicyChoice.licensed).select(POLICIES)[0],
             )
-            input_files = [*request.runs, *request.baseline, *(cards or ())]
+            input_files = [*request.runs, *request.baseline, *request.cards]
         if junit is not None:
             check_output(junit, input_files)
-        if folders:
-            checks = check_folders(request)
-        else:
-            policy_name = (policy or PolicyChoice.licensed).select(POLICIES)[0]
-            checks = check_card_results(request, cards or (), policy_name)
-        checks = _sort_by_system(checks, request.runs)
+        checks = _sort_by_system(check_runs(request), request.runs)
         if junit is not None:
             write_text_atomic(junit, render_junit(checks))
     except EpocheError as error:

@@ -1,4 +1,4 @@
-"""Finds the benchmark of run folders and measures them, for commands that serve all benchmarks."""
+"""Finds the benchmark of runs and measures them, for commands that serve all benchmarks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 
 from eval.benchmarks import find_benchmark, list_benchmarks
 from eval.metrics.measurement import Measurement, ResamplingPlan
+from eval.metrics.record import PolicyName
 from kg.base.errors import RecordError, SettingError
 from kg.words.plain_text import join_list
 
@@ -78,6 +79,35 @@ def refuse_card_options(folder: Path, **options: object) -> None:
             where=str(folder),
             hint="Leave the option out.",
         )
+
+
+def measure_paths(
+    paths: Sequence[Path],
+    plan: ResamplingPlan,
+    *,
+    baseline: Sequence[Path] = (),
+    policy: PolicyName = "licensed",
+    cards: Sequence[Path] = (),
+    common: bool = True,
+) -> Measurement:
+    """Measures run folders of one benchmark, or result files of cards.
+
+    Args:
+        paths: the folders or files.
+        plan: how cards or items are resampled.
+        baseline: earlier runs of the same kind, which are measured together with these.
+        policy: only for cards, as are the following: as in ``measure_cards``.
+        cards: as in ``measure_cards``.
+        common: as in ``measure_cards``. Folders are always measured on the items of all runs.
+
+    Raises:
+        SettingError, EpocheError: as in ``measure_folders`` and ``measure_cards``.
+    """
+    if any(path.is_dir() for path in paths):
+        return measure_folders([*paths, *baseline], plan)
+    from eval.metrics.card_measurement import measure_cards
+
+    return measure_cards(paths, plan, baseline=baseline, policy=policy, cards=cards, common=common)
 
 
 def measure_folders(folders: Sequence[Path], plan: ResamplingPlan) -> Measurement:

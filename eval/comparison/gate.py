@@ -24,7 +24,7 @@ from eval.metrics.optional_metrics import (
     SELF_CONSISTENCY,
     collect_optional_metrics,
 )
-from eval.metrics.record import MetricValue, SystemReport
+from eval.metrics.record import MetricValue, PolicyName, SystemReport
 from eval.stats.estimates import Estimate
 from eval.stats.paired_tests import ALPHA, adjust_holm
 from kg.base.errors import SettingError, SystemNotFoundError
@@ -93,6 +93,8 @@ class GateRequest:
         only_significant: with ``max_drop``, fail only drops that are also significant.
         max_failures: fail a system with a larger share of failed rows.
         resampling: how cards or items are resampled.
+        cards: card files that result files must belong to; empty: they are not checked.
+        policy: what counts as an answer to a card and as an abstention.
     """
 
     conditions: tuple[str, ...]
@@ -102,6 +104,8 @@ class GateRequest:
     only_significant: bool = False
     max_failures: float
     resampling: ResamplingPlan
+    cards: tuple[Path, ...] = ()
+    policy: PolicyName = "licensed"
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
+from eval.card_check import check_cards
 from eval.comparison.gate import GATED_METRICS, collect_gated_values
 from eval.comparison.pairs import compare_pairs
-from eval.metrics.abstention import SYSTEM_METRICS, get_metric
+from eval.metrics.abstention import HEADLINE_METRICS, SYSTEM_METRICS, get_metric
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
     MeasuredRuns,
@@ -19,35 +21,54 @@ from eval.metrics.measurement import (
     SystemPair,
 )
 from eval.metrics.observations import Observations, read_observations
-from eval.metrics.record import PolicyName
+from eval.metrics.outcomes import CONTROLS
+from eval.metrics.record import PolicyName, SystemReport
 from eval.metrics.report import measure
 from eval.metrics.samples import Plan, Samples
 from eval.stats.estimates import Estimate
 
-_POLICY: Final[PolicyName] = "licensed"
+_BASELINE_SUFFIX: Final = " (baseline)"
 
 
 class CardMeasurement(Measurement):
-    """The metrics of results of cards under the policy ``licensed``.
+    """The metrics of results of cards under one policy.
 
     Args:
         runs: what is measured.
         plan: how cards are resampled.
         observations: the answers of all systems.
+        policy: what counts as an answer and as an abstention.
     """
 
+    has_gate_notes: ClassVar[bool] = False
+
     def __init__(
-        self, runs: MeasuredRuns, plan: ResamplingPlan, observations: Observations
+        self,
+        runs: MeasuredRuns,
+        plan: ResamplingPlan,
+        observations: Observations,
+        policy: PolicyName,
     ) -> None:
         super().__init__(runs, plan)
-        self._plan = Plan((_POLICY,), plan.resamples, plan.seed, plan.confidence)
+        self._plan = Plan((policy,), plan.resamples, plan.seed, plan.confidence)
         self._observations = observations
-        self._samples = Samples(observations, self._plan)
-        self._systems = measure(observations, self._plan).policies[_POLICY].systems
+
+    @cached_property
+    def _samples(self) -> Samples:
+        return Samples(self._observations, self._plan)
+
+    @cached_property
+    def _reports(self) -> Mapping[str, SystemReport]:
+        report = measure(self._observations, self._plan).policies[self._plan.policies[0]]
+        return report.systems | report.controls
+
+    def describe_shared_items(self) -> str:
+        """Returns which cards all systems answered, for messages; not only headline cards."""
+        return f"{len(self._observations.ids):,} cards that both answered"
 
     def estimates(self, system: str) -> Mapping[str, Estimate]:
-        """Returns the estimates of a system by metric."""
-        return collect_gated_values(self._systems[system])
+        """Returns the estimates of a system or control by metric."""
+        return collect_gated_values(self._reports[system])
 
     def compare(
         self, pairs: Sequence[SystemPair], metric_names: Sequence[str]
@@ -58,41 +79,78 @@ class CardMeasurement(Measurement):
         )
 
 
-def measure_cards(paths: Sequence[Path], plan: ResamplingPlan) -> CardMeasurement:
-    """Measures results files of one card set, on the cards that all systems answered.
+def measure_cards(
+    paths: Sequence[Path],
+    plan: ResamplingPlan,
+    *,
+    baseline: Sequence[Path] = (),
+    policy: PolicyName = "licensed",
+    cards: Sequence[Path] = (),
+    common: bool = True,
+) -> CardMeasurement:
+    """Measures result files of one card set.
+
+    Args:
+        paths: the result files. Equal names of their systems are distinguished by the files' names,
+            if there is no baseline.
+        plan: how cards are resampled.
+        baseline: further result files, whose runs follow; their systems are marked as baseline. A
+            system may be spread over several files.
+        policy: what counts as an answer and as an abstention.
+        cards: card files that the results must belong to; empty: not checked.
+        common: measure the cards that all systems answered, instead of raising if one has fewer.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as
-            ``read_observations``.
+            ``read_observations`` and ``check_cards``.
     """
-    observations = read_observations(paths, common=True, distinguish_equal_names=True)
+    observations = read_observations(
+        [*paths, *baseline],
+        common=common,
+        distinguish_equal_names=True,
+        suffixes=dict.fromkeys(baseline, _BASELINE_SUFFIX),
+    )
+    if cards:
+        observations = check_cards(observations, cards)
+    systems, controls = _list_systems(observations)
     runs = MeasuredRuns(
         benchmark="abstention",
         noun="card",
-        systems=tuple(_list_systems(observations, paths)),
+        systems=systems,
         n_items=int(observations.headline_mask.sum()),
         n_left_out=observations.n_left_out,
         metrics={
             name: MetricInfo(
-                get_metric(name, _POLICY).higher_is_better if name in SYSTEM_METRICS else None,
+                get_metric(name, policy).higher_is_better if name in SYSTEM_METRICS else None,
                 is_compared=name in SYSTEM_METRICS,
             )
             for name in GATED_METRICS
         },
-        headline=("AP", "CVRR", "FAR-NE", "LA", "accuracy"),
+        headline=(*HEADLINE_METRICS, "accuracy"),
         items=observations.card_set[:12],
-        details={"policy": _POLICY},
+        details={"policy": policy},
         notes=observations.notes,
+        controls=controls,
     )
-    return CardMeasurement(runs, plan, observations)
+    return CardMeasurement(runs, plan, observations, policy)
 
 
-def _list_systems(observations: Observations, paths: Sequence[Path]) -> list[MeasuredSystem]:
-    """Lists the systems of all files; controls are left out."""
-    systems = []
-    for name in observations.systems_under_test:
-        for number, source in enumerate(observations.sources):
-            if name in source.systems:
-                own_name = name.removesuffix(f"@{paths[number].stem}")
-                systems.append(MeasuredSystem(name, own_name, number))
-    return systems
+def _list_systems(
+    observations: Observations,
+) -> tuple[tuple[MeasuredSystem, ...], tuple[str, ...]]:
+    """Lists the systems of all files, each with the first of its files, and the controls."""
+    found: dict[str, MeasuredSystem] = {}
+    for number, (source, suffix) in enumerate(
+        zip(observations.sources, observations.suffixes, strict=True)
+    ):
+        for name in source.systems:
+            found.setdefault(name, MeasuredSystem(name, name.removesuffix(suffix), number))
+    return (
+        tuple(system for system in found.values() if system.own_name not in CONTROLS),
+        tuple(
+            system.name
+            for control in CONTROLS
+            for system in found.values()
+            if system.own_name == control
+        ),
+    )

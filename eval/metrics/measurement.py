@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from eval.metrics.comparison import Comparison
 from eval.stats.bootstrap import RESAMPLES, SEED
@@ -85,6 +86,8 @@ class MeasuredRuns:
         items: hash of the items, the first 12 hexadecimal digits.
         details: further settings that decide the numbers, for the signature.
         notes: what a reader must know before quoting a number.
+        controls: systems that ignore their input and are not among ``systems``. They have
+            estimates, and a condition of the gate may name them.
     """
 
     benchmark: str
@@ -97,6 +100,7 @@ class MeasuredRuns:
     items: str
     details: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,6 +117,9 @@ class Measurement(ABC):
         runs: what is measured.
         plan: how items are resampled.
     """
+
+    has_gate_notes: ClassVar[bool] = True
+    """Whether the gate prints ``runs.notes`` and the metrics that it cannot compare."""
 
     def __init__(self, runs: MeasuredRuns, plan: ResamplingPlan) -> None:
         self.runs = runs
@@ -132,9 +139,13 @@ class Measurement(ABC):
         }
         return "|".join([self.runs.benchmark, *(f"{key}:{part}" for key, part in parts.items())])
 
+    def describe_shared_items(self) -> str:
+        """Returns which items the runs have in common, for messages."""
+        return f"{self.runs.n_items:,} {self.runs.noun}s of both"
+
     @abstractmethod
     def estimates(self, system: str) -> Mapping[str, Estimate]:
-        """Returns the estimates of a system by metric: one for each of ``runs.metrics``."""
+        """Returns the estimates of a system or control: one for each of ``runs.metrics``."""
 
     @abstractmethod
     def compare(

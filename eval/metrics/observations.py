@@ -43,6 +43,7 @@ class Observations:
             each card several times.
         oracles: systems whose manifests declare them as oracles, which see more than the card.
         sources: the files read.
+        suffixes: for each of these, what was appended to the names of its systems.
         notes: facts that a reader of the metrics must know.
         unanswered: by system, the number of cards that another system answered and this one did
             not; those cards are left out. Systems that answered all cards are absent.
@@ -65,6 +66,7 @@ class Observations:
     unanswered: Mapping[str, int] = field(default_factory=dict)
     n_left_out: int = 0
     confidences: Mapping[str, Floats] = field(default_factory=dict)
+    suffixes: tuple[str, ...] = ()
 
     @property
     def n_clusters(self) -> int:
@@ -129,7 +131,11 @@ def read_observations(
     renames = (
         dict(suffixes) if suffixes else _choose_suffixes(files) if distinguish_equal_names else {}
     )
-    sources = [reader.read_file(path, suffix=renames.get(path, "")) for path in files]
+    applied_suffixes = tuple(renames.get(path, "") for path in files)
+    sources = [
+        reader.read_file(path, suffix=suffix)
+        for path, suffix in zip(files, applied_suffixes, strict=True)
+    ]
     preds = {
         name: np.stack([reader.get_preds(name, r) for r in reader.list_repeats(name)], axis=1)
         for source in sources
@@ -145,7 +151,12 @@ def read_observations(
         for name, codes in preds.items()
         if (n_missing := int((codes < 0).any(axis=1).sum()))
     }
-    return replace(observations, unanswered=unanswered, n_left_out=int((~is_shared).sum()))
+    return replace(
+        observations,
+        unanswered=unanswered,
+        n_left_out=int((~is_shared).sum()),
+        suffixes=applied_suffixes,
+    )
 
 
 def _select_shared_cards(

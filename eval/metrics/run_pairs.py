@@ -6,7 +6,6 @@ import itertools
 
 from eval.metrics.measurement import MeasuredRuns, SystemPair
 from kg.base.errors import CardSetMismatchError, SystemNotFoundError
-from kg.words.plain_text import join_list
 
 
 def choose_pairs(runs: MeasuredRuns, baseline: str | None = None) -> list[SystemPair]:
@@ -44,12 +43,13 @@ def choose_pairs(runs: MeasuredRuns, baseline: str | None = None) -> list[System
     return same_system or list(itertools.combinations(runs.names, 2))
 
 
-def pair_with_earlier_runs(runs: MeasuredRuns, n_current: int) -> list[SystemPair]:
+def pair_with_earlier_runs(runs: MeasuredRuns, n_current: int, *, where: str) -> list[SystemPair]:
     """Pairs each system of the current runs with the same system of the baseline runs.
 
     Args:
         runs: what is measured: the current runs, then the baseline runs.
         n_current: number of current runs.
+        where: the baseline runs, for the message.
 
     Returns:
         Pairs of candidate and baseline. A single system is paired with a single system of the
@@ -70,10 +70,10 @@ def pair_with_earlier_runs(runs: MeasuredRuns, n_current: int) -> list[SystemPai
         pairs = [(current[0].name, earlier[0].name)]
     if not pairs:
         raise SystemNotFoundError(
-            "no system is in both the runs and the baseline",
-            where="--baseline",
-            hint=f"Now: {join_list([system.own_name for system in current])}. "
-            f"Baseline: {join_list([system.own_name for system in earlier])}.",
+            "no system has results both now and in the baseline",
+            where=where,
+            hint=f"Now: {', '.join(system.own_name for system in current)}. "
+            f"Baseline: {', '.join(system.own_name for system in earlier)}.",
         )
     return pairs
 
