@@ -69,7 +69,7 @@ def test_a_reply_that_json_cannot_represent_is_invalid() -> None:
 def test_errors_are_described_whatever_their_constructor() -> None:
     class OwnError(EpocheError):
         def __init__(self) -> None:
-            super().__init__("it broke", where="/home/somebody/private.json")
+            super().__init__("it broke", where="folder/private.json")
 
     text = describe_failure(OwnError())
     assert text == "OwnError: it broke"
