@@ -113,7 +113,7 @@ def run_in_folder(
                 replies.clear()
                 _delete_file(flags.out / VOTES)
             elif not replies.path.stat().st_size:
-                _refuse_leftovers(flags.out, description.benchmark.rows_file)
+                refuse_leftovers(flags.out, description.benchmark.rows_file)
             with contextlib.ExitStack() as stack:
                 votes = None
                 if judge is not None:
@@ -141,7 +141,7 @@ def close_clients(on_close: Sequence[Callable[[], Awaitable[object]]]) -> None:
         threads.submit(lambda: asyncio.run(close_all())).result()
 
 
-def _refuse_leftovers(folder: Path, rows_file: str) -> None:
+def refuse_leftovers(folder: Path, rows_file: str) -> None:
     """Refuses a folder whose rows or votes have no replies, so that they are not replaced.
 
     Raises:

@@ -10,7 +10,7 @@ import msgspec
 
 from eval.harness.base_run import RunFlags, RunResult
 from eval.harness.benchmark import Item, Manifest, Row
-from eval.harness.folder_run import RunDescription, run_in_folder
+from eval.harness.folder_run import RunDescription, refuse_leftovers, run_in_folder
 from eval.harness.journal import Journal
 from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, VOTES, read_replies
@@ -36,8 +36,8 @@ def judge_again(
         MissingFileError, RecordError: a file of the run is missing or damaged.
         IncompleteRunError: the run has no replies to some of its items.
         CardSetMismatchError: the new folder contains a run of other replies or other judges.
-        WriteError: the new folder is that of the run, contains a run that may not be resumed, or
-            cannot be written.
+        WriteError: the new folder is that of the run, contains a run that may not be resumed, has
+            rows or votes without replies, or cannot be written.
         EpocheError: as ``run_in_folder``.
     """
     if run.resolve() == flags.out.resolve():
@@ -84,6 +84,8 @@ def _copy_run(run: Path, flags: RunFlags, description: RunDescription[Item, Row,
                     "the folder contains a run of other replies", where=str(out), hint=OUT_HINT
                 )
             return
+        if not flags.overwrite:
+            refuse_leftovers(out, benchmark.rows_file)
         outputs = (*benchmark.output_files, benchmark.rows_file, VOTES)
         delete_outputs_and_report(out, outputs)
         for name in benchmark.item_files:

@@ -212,3 +212,15 @@ def test_a_run_that_cannot_be_judged_is_refused(offline_workspace: Path) -> None
     (run / "manifest.json").write_text(json.dumps({**manifest, "shard": "1/2"}))
     shard = check_error_line(run_epoche(*judge_offline(offline_workspace, out="new")), 19)
     assert "epoche merge" in shard
+
+
+def test_rows_without_replies_are_not_replaced(offline_workspace: Path) -> None:
+    assert run_epoche(*judge_offline(offline_workspace)).code == 0
+    out = offline_workspace / "again"
+    (out / REPLIES).unlink()
+    before = read_folder_bytes(out)
+    refused = check_error_line(run_epoche(*judge_offline(offline_workspace)), 15)
+    assert f"rows.jsonl but no {REPLIES}" in refused
+    assert read_folder_bytes(out) == {**before, REPLIES: b""}, "an empty file is the lock"
+    assert run_epoche(*judge_offline(offline_workspace, "--overwrite")).code == 0
+    assert (out / REPLIES).read_bytes() == (offline_workspace / "run" / REPLIES).read_bytes()
