@@ -4,12 +4,13 @@ In a run, ``FolderRun`` journals one ``Vote`` on each reply. Here what is judged
 replies, such as a claim. One claim may occur in several replies and files, and is judged once; so
 its line names no reply, but has a key: a hash of the task and of the judge's settings. Lines on
 other tasks and by other judges in the same file are kept, and so is a line if the task is asked
-for again later.
+for again later. A line without an outcome is removed when its task is asked again; what it cost is
+kept in a file next to the journal, so that it counts towards the maximum cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -24,12 +25,15 @@ from eval.harness.totals import CallMeter, CallTotals
 from eval.harness.workers import AnsweredRow, Question
 from eval.result import Usage
 from kg.base.errors import RecordError, TooManyErrorsError
-from kg.base.files import convert_write_errors, to_json_bytes
+from kg.base.files import convert_write_errors, to_json_bytes, write_json_atomic
 
 _HAS_OUTCOME, _NO_OUTCOME, _OTHER_TASK = 0, 1, 2
 """Outcome codes of a line. ``_NO_OUTCOME``: too many votes were lost, so the task is asked again.
 ``_OTHER_TASK``: the line is on none of these tasks, or by another judge."""
 _ORDER_SEED: Final = 0
+
+LOST_COSTS_SUFFIX: Final = ".lost_costs.json"
+"""Ends the name of the file next to a journal that says what its removed lines cost, by key."""
 
 
 class JudgeLine(Protocol):
@@ -92,7 +96,8 @@ def collect_lines(run: JudgeRun[Line]) -> tuple[Line, ...]:
         The lines on these tasks, in their order.
 
     Raises:
-        RecordError, DuplicateIdError: the journal is damaged; it is not changed.
+        RecordError, DuplicateIdError: the journal or the costs next to it are damaged; they are
+            not changed.
         WriteError: the journal cannot be written, or another run is writing it.
         ModelAccessError: no call can succeed.
         CostLimitError, TooManyErrorsError: a limit was reached first.
@@ -101,8 +106,11 @@ def collect_lines(run: JudgeRun[Line]) -> tuple[Line, ...]:
     plan = _JudgePlan(run, on_line=meter.add_row)
     with Journal(run.path, len(run.keys) + _count_lines(run.path)) as journal:
         journal.load_rows(plan)
+        # Before the lines are removed, so that no crash loses what they cost.
+        lost_usd = _save_lost_costs(run, plan.lost_costs)
         journal.remove_outcome(_NO_OUTCOME)
         meter.remove_outcome(_NO_OUTCOME)
+        meter.add_totals(CallTotals(spent_usd=lost_usd))
         # No manifest has totals of earlier sessions, so the costs in their lines count as paid.
         meter.add_earlier_sessions(None)
         if run.spent_usd is not None:
@@ -143,6 +151,9 @@ class _JudgePlan(Generic[Line]):
     Args:
         run: the tasks.
         on_line: called with outcome code and usage of every line on these tasks that is read.
+
+    Attributes:
+        lost_costs: key → cost in US dollars of each line without an outcome on these tasks.
     """
 
     def __init__(self, run: JudgeRun[Line], *, on_line: Callable[[int, Usage | None], None]):
@@ -150,6 +161,7 @@ class _JudgePlan(Generic[Line]):
         self._positions = {key: position for position, key in enumerate(run.keys)}
         self._on_line = on_line
         self._n_other_lines = 0
+        self.lost_costs: dict[str, float] = {}
         self._decode = msgspec.json.Decoder(run.line_type).decode
 
     def parse_row(self, line: bytes, where: str) -> tuple[int, int]:
@@ -174,6 +186,8 @@ class _JudgePlan(Generic[Line]):
             return len(run.keys) + self._n_other_lines - 1, _OTHER_TASK
         outcome = _get_outcome(read)
         self._on_line(outcome, read.usage)
+        if outcome == _NO_OUTCOME and read.usage is not None and read.usage.cost_usd:
+            self.lost_costs[read.key] = read.usage.cost_usd
         return position, outcome
 
     def describe_position(self, position: int) -> str:
@@ -191,6 +205,34 @@ class _JudgePlan(Generic[Line]):
             return AnsweredRow(_get_outcome(line), to_json_bytes(line) + b"\n", line.usage)
 
         return judge
+
+
+def _save_lost_costs(run: JudgeRun[Line], new_costs: Mapping[str, float]) -> float:
+    """Adds the costs of lines that are about to be removed to those of earlier sessions.
+
+    Returns:
+        What all removed lines on these tasks cost, in US dollars.
+
+    Raises:
+        RecordError: the file does not contain costs.
+        WriteError: the file cannot be written.
+    """
+    path = run.path.with_suffix(LOST_COSTS_SUFFIX)
+    costs: dict[str, float] = {}
+    if path.is_file():
+        try:
+            costs = msgspec.json.decode(path.read_bytes(), type=dict[str, float])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RecordError(
+                f"not the costs of {run.noun}s without a verdict: {error}",
+                where=str(path),
+                hint="Delete the file: --max-cost then does not count these costs.",
+            ) from error
+    if new_costs:
+        for key, usd in new_costs.items():
+            costs[key] = costs.get(key, 0.0) + usd
+        write_json_atomic(path, costs)
+    return sum(costs.get(key, 0.0) for key in run.keys)
 
 
 def _get_outcome(line: JudgeLine) -> int:

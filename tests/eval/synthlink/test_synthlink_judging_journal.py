@@ -187,6 +187,36 @@ def test_judging_stops_at_max_cost(
     assert len(scripted_server.requests) == 2 * (len(all_judge_items) - len(lines))
 
 
+def test_cost_of_lost_verdicts_counts_in_all_later_sessions(
+    scripted_server: ScriptedServer,
+    scripted_model: str,
+    all_judge_items: list[JudgeItem],
+    tmp_path: Path,
+) -> None:
+    scripted_server.behave(behaviours.normal_reply(behaviours.write_prose))
+    items = all_judge_items[:2]
+
+    def judge(max_cost: float | None) -> None:
+        limits = RunLimits(max_cost=max_cost, concurrency=1)
+        client = make_priced_options(tmp_path)
+        options = JudgeOptions(models=(scripted_model,), client=client, limits=limits)
+        assert not any(line.verdict for line in collect_verdicts(items, tmp_path, options).lines)
+
+    cost = 0.0
+    for _ in range(3):
+        judge(None)
+        cost += sum(line["usage"]["cost_usd"] for line in read_journal(tmp_path))
+    assert cost > 0
+    scripted_server.clear_log()
+    with pytest.raises(CostLimitError, match=f"{cost:.4f} USD"):
+        judge(cost * 0.99)
+    assert not scripted_server.requests
+    with pytest.raises(CostLimitError, match=f"{cost:.4f} USD"):
+        judge(cost * 0.99)
+    judge(cost * 2)
+    assert scripted_server.requests
+
+
 def test_cost_of_answers_counts_towards_max_cost(
     scripted_server: ScriptedServer,
     scripted_model: str,
