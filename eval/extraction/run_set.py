@@ -20,6 +20,7 @@ from eval.extraction.samples.sample_rows import read_samples
 from eval.extraction.scorer import score_sample
 from eval.metrics.run_set import (
     describe_left_out,
+    describe_missing_rows,
     name_runs,
     name_systems,
     require_distinct_folders,
@@ -152,12 +153,8 @@ def list_run_notes(run_set: RunSet) -> Iterator[str]:
     runs, repeats = run_set.runs, run_set.repeats
     yield from describe_left_out(len(run_set.samples), run_set.n_left_out, noun=NOUN)
     for run in runs:
-        if run.missing:
-            count = sum(map(len, run.missing.values()))
-            yield (
-                f"{count:,} rows are missing from {run.name} and count as failed calls: the run is "
-                f"{run.manifest.status}."
-            )
+        n_missing = sum(map(len, run.missing.values()))
+        yield from describe_missing_rows(run.name, n_missing, run.manifest.status)
     if any(run.manifest.repeats > repeats for run in runs):
         first = "first reply" if repeats == 1 else f"first {repeats} replies"
         yield f"Only the {first} to each sample stand for a system that was asked more often."

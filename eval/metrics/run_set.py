@@ -107,3 +107,18 @@ def describe_left_out(n_shared: int, n_left_out: int, *, noun: str) -> tuple[str
         f"Only the {n_shared:,} {noun}s that all runs asked are measured; {n_left_out:,} are left "
         "out. Numbers differ from those of the runs' own reports.",
     )
+
+
+def describe_missing_rows(run: str, n_missing: int, status: str) -> tuple[str, ...]:
+    """Returns a note on rows that a run should have and has not; none if it has all of them.
+
+    Args:
+        run: name of the run.
+        n_missing: number of missing rows.
+        status: status of the run.
+    """
+    if not n_missing:
+        return ()
+    rows = "1 row is missing" if n_missing == 1 else f"{n_missing:,} rows are missing"
+    counted = "counts as a failed call" if n_missing == 1 else "count as failed calls"
+    return (f"{rows} from {run} and {counted}: the run is {status}.",)

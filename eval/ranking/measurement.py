@@ -20,8 +20,10 @@ from eval.metrics.measurement import (
 )
 from eval.metrics.run_set import (
     describe_left_out,
+    describe_missing_rows,
     hash_items,
     list_systems,
+    name_runs,
     name_systems,
     require_distinct_folders,
     select_shared_items,
@@ -181,6 +183,7 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> RetrievalMeas
         },
         notes=(
             *describe_left_out(len(shared), n_left_out, noun=_NOUN),
+            *_list_missing_rows(folders, read),
             *_list_notes(manifests),
         ),
     )
@@ -210,6 +213,15 @@ def _count_failures(
     n_rows = len(kinds) * repeats
     n_usable = sum(row.outcome == "OK" and row.id in kinds for row in rows)
     return n_rows - n_usable, n_rows
+
+
+def _list_missing_rows(folders: Sequence[Path], runs: Sequence[_Run]) -> Iterator[str]:
+    for name, run in zip(name_runs(folders), runs, strict=True):
+        manifest = run.manifest
+        n_missing = len(run.items) * manifest.repeats * len(run.rows) - sum(
+            map(len, run.rows.values())
+        )
+        yield from describe_missing_rows(name, n_missing, manifest.status)
 
 
 def _list_notes(manifests: Sequence[RetrievalManifest]) -> Iterator[str]:

@@ -387,3 +387,17 @@ def test_questions_file_is_not_overwritten(folder: Path) -> None:
     result = run_measure(folder, folder, "--retriever", "kg")
     assert "it is made from" in check_error_line(result, 15)
     assert (folder / "questions.jsonl").read_bytes() == before
+
+
+def test_missing_rows_of_an_interrupted_run_are_noted(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run_measure(folder, out, "--retriever", "kg", "--limit", 6).code == 0
+    assert "missing" not in run_epoche("metrics", out).out
+    lines = (out / "rows.jsonl").read_bytes().splitlines(keepends=True)
+    (out / "rows.jsonl").write_bytes(b"".join(lines[:-2]))
+    manifest = json.loads((out / "manifest.json").read_bytes())
+    (out / "manifest.json").write_text(json.dumps({**manifest, "status": "interrupted"}))
+    result = run_epoche("metrics", out)
+    assert "2 rows are missing from out and count as failed calls: the run is interrupted." in (
+        result.out
+    )
