@@ -25,12 +25,12 @@ from eval.synthlink.comparison import ALL_GROUP, compare_pairs, list_shared_mode
 from eval.synthlink.manifest import SynthLinkManifest, read_manifest
 from eval.synthlink.mean_scores import estimate_means
 from eval.synthlink.metrics import METRICS, MetricName, Mode
-from eval.synthlink.outputs import ScoredPredictions, read_scores
+from eval.synthlink.outputs import MANIFEST_FILE, ScoredPredictions, read_scores
 from eval.synthlink.record import UNUSABLE_STATUSES, SynthLinkReport
 from eval.synthlink.repeats import average_report
 from eval.synthlink.run_files import PREDICTIONS, RUN_MANIFEST
 from eval.synthlink.run_manifest import read_run_manifest_file
-from kg.base.errors import CardSetMismatchError
+from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import sha256_file
 from kg.base.proportions import wilson_interval
 
@@ -163,6 +163,7 @@ def _list_metrics(modes: Sequence[Mode]) -> dict[str, tuple[Mode, MetricName]]:
 
 
 def _read_checked_manifest(folder: Path) -> SynthLinkManifest:
+    _require_scores(folder)
     manifest = read_manifest(folder)
     hashes = {
         manifest.predictions: manifest.predictions_sha256,
@@ -178,6 +179,20 @@ def _read_checked_manifest(folder: Path) -> SynthLinkManifest:
                 hint="Score them again with `epoche synthlink score`.",
             )
     return manifest
+
+
+def _require_scores(folder: Path) -> None:
+    """Refuses a run that was not scored: a merged one, or one with ``--no-score``."""
+    if (folder / MANIFEST_FILE).is_file() or not (folder / RUN_MANIFEST).is_file():
+        return
+    catalog = folder / read_run_manifest_file(folder / RUN_MANIFEST).dataset
+    options = f"--catalog {catalog.resolve()} " if catalog.exists() else ""
+    raise MissingFileError(
+        "the run has no scores yet",
+        where=str(folder),
+        hint=f"`epoche synthlink score --predictions {folder / PREDICTIONS} {options}"
+        f"--output-dir {folder}` computes them.",
+    )
 
 
 def _name_system(folder: Path, file_name: str) -> str:

@@ -429,3 +429,15 @@ def test_runs_are_compared(workspace: Path) -> None:
     (comparison,) = scores["comparisons"]
     assert comparison["differences"]
     assert (workspace / "plain/synthlink_comparison.csv").exists()
+
+
+def test_metrics_of_a_run_without_scores_name_the_command(workspace: Path) -> None:
+    result = run_epoche(*make_run_command(workspace, *NO_SCORE, out="unscored"))
+    assert result.code == 0, result.err
+    line = check_error_line(run_epoche("metrics", "unscored"), 3)
+    assert "no scores yet" in line
+    program, *command = line.split("`")[1].split()
+    assert program == "epoche"
+    scored = run_epoche(*command, *FEW_RESAMPLES, "--domain", "none", "--pages", "none")
+    assert scored.code == 0, scored.err
+    assert run_epoche("metrics", "unscored").code == 0
