@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from eval.harness.base_run import RunResult
 from eval.harness.folder_run import run_in_folder
@@ -14,21 +15,26 @@ from eval.harness.prediction_reader import (
     describe_files,
     read_predictions,
 )
-from eval.harness.scored_run import PredictedSystem, write_scored_run
+from eval.harness.reply import REPLIES, Reply, read_replies
+from eval.harness.row_writer import make_reply_key
+from eval.harness.scored_run import NO_PREDICTION, PredictedSystem, write_scored_run
 from eval.skn.description import SKN
 from eval.skn.foreign_pipeline import ForeignPipeline
-from eval.skn.manifest import SknManifest
+from eval.skn.manifest import SknManifest, read_manifest
+from eval.skn.run_files import MANIFEST
 from eval.skn.run_options import RunOptions
 from eval.skn.run_skn import describe_run, read_inputs
 from eval.skn.system_set import add_judges
 from eval.skn.view import read_answer
-from kg.base.files import check_output
+from kg.base.files import check_output, to_json_bytes
 
 
 def score_predictions(
     options: RunOptions, files: Sequence[PredictionFile], field_map: Mapping[str, str]
 ) -> tuple[RunResult[SknManifest], dict[str, Predictions]]:
     """Writes answers to a run folder and has them judged; a missing answer is an error.
+
+    If the folder has these answers already and their judgement was interrupted, it is resumed.
 
     Args:
         options: the data set, the folder and the judges; the number of repeats is that of the
@@ -42,7 +48,9 @@ def score_predictions(
     Raises:
         MissingFileError, RecordError, DuplicateIdError: samples, searches or answers cannot be
             read.
-        WriteError: the folder has a run and may not be overwritten.
+        WriteError: the folder has a finished run or other answers, and may not be
+            overwritten.
+        CardSetMismatchError: it has these answers, but other samples or judges.
         SettingError: no judge is named.
         EpocheError: as ``run_in_folder``.
     """
@@ -66,19 +74,21 @@ def score_predictions(
     )
     try:
         described = describe_run(options, samples, replayed, systems)
-        write_scored_run(
-            options.out,
-            SKN,
-            described.manifest,
-            samples,
-            replies,
-            write_items=lambda: described.before_asking(samples, samples),
-            overwrite=options.overwrite,
-        )
+        size = len(samples) * options.repeats * len(files)
+        if options.overwrite or not _is_interrupted(options.out, replies, size):
+            write_scored_run(
+                options.out,
+                SKN,
+                described.manifest,
+                samples,
+                replies,
+                write_items=lambda: described.before_asking(samples, samples),
+                overwrite=options.overwrite,
+            )
         # The replies exist now, so only the judges are asked.
         result = run_in_folder(
             replace(options.flags, resume=True, overwrite=False),
-            len(samples) * options.repeats * len(files),
+            size,
             len(samples),
             lambda: replace(described, systems=()),
         )
@@ -86,3 +96,25 @@ def score_predictions(
         systems.close()
         raise
     return result, predictions
+
+
+def _is_interrupted(out: Path, replies: Sequence[Reply], size: int) -> bool:
+    """Returns whether a folder has exactly these replies, whose judgement is not finished.
+
+    Raises:
+        RecordError: replies or manifest in the folder are damaged.
+    """
+    if not all((out / name).is_file() for name in (REPLIES, MANIFEST)):
+        return False
+    if read_manifest(out / MANIFEST).status == "complete":
+        return False
+    stored = {make_reply_key(reply): reply for reply in read_replies(out / REPLIES)}
+    new = {make_reply_key(reply): to_json_bytes(reply) for reply in replies}
+    return (
+        len(stored) == size
+        and new.keys() <= stored.keys()
+        and all(
+            to_json_bytes(reply) == new[key] if key in new else reply.problem == NO_PREDICTION
+            for key, reply in stored.items()
+        )
+    )

@@ -1,0 +1,68 @@
+"""Tests that the judgement of answers made elsewhere is resumed: ``epoche skn score``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from servers import behaviours
+from servers.scripted_server import ScriptedServer
+from skn_run_parts import check_finished, make_scripted_model, write_inputs
+from stage_calls import check_error_line, read_folder_bytes, run_epoche
+
+from eval.harness.reply import REPLIES, VOTES
+
+SAMPLE_COUNT = 4
+JUDGE = "custom/judge-1"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = write_inputs(tmp_path, SAMPLE_COUNT)
+    write_answers(folder, "Because of an open cursor.")
+    return folder
+
+
+def write_answers(folder: Path, answer: str) -> None:
+    """Answers all questions but the last."""
+    samples = json.loads((folder / "samples.json").read_bytes())
+    lines = [json.dumps({"id": sample["id"], "answer": answer}) for sample in samples[:-1]]
+    (folder / "own.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def score(workspace: Path, *options: object, judge: str = JUDGE) -> list[object]:
+    inputs = ("--dataset", workspace / "samples.json", "--search", workspace / "search.jsonl")
+    files = ("--predictions", f"own={workspace / 'own.jsonl'}", "--out", workspace / "out")
+    settings = ("--resamples", 100, "--retries", 0, "--no-cache", "--judge-model", judge)
+    return ["skn", "score", *inputs, *files, *settings, *options]
+
+
+def test_an_interrupted_judgement_of_predictions_is_resumed(
+    scripted_server: ScriptedServer, scripted_model: str, workspace: Path
+) -> None:
+    scripted_server.behave(behaviours.expired_key_error())
+    check_error_line(run_epoche(*score(workspace)), 23)
+    replies = (workspace / "out" / REPLIES).read_bytes()
+    assert replies.count(b"\n") == SAMPLE_COUNT
+    scripted_server.behave_with(make_scripted_model())
+    check_error_line(run_epoche(*score(workspace, judge="custom/judge-2")), 14)
+    done = run_epoche(*score(workspace))
+    check_finished(done, workspace / "out")
+    assert (workspace / "out" / REPLIES).read_bytes() == replies
+    assert (workspace / "out" / VOTES).read_bytes()
+    assert json.loads((workspace / "out" / "manifest.json").read_bytes())["resumed"] > 0
+    before = read_folder_bytes(workspace / "out")
+    check_error_line(run_epoche(*score(workspace)), 15)
+    assert read_folder_bytes(workspace / "out") == before, "a finished run is not replaced"
+
+
+def test_other_predictions_do_not_resume_a_judgement(
+    scripted_server: ScriptedServer, scripted_model: str, workspace: Path
+) -> None:
+    scripted_server.behave(behaviours.expired_key_error())
+    check_error_line(run_epoche(*score(workspace)), 23)
+    before = read_folder_bytes(workspace / "out")
+    write_answers(workspace, "Because of something else.")
+    check_error_line(run_epoche(*score(workspace)), 15)
+    assert read_folder_bytes(workspace / "out") == before
