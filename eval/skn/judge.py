@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
-from eval.answers import describe_error
+from eval.answers import describe_failure
 from eval.harness.reply import Reply, Vote, read_votes
 from eval.harness.system_call import FATAL_ERRORS
 from eval.model.calls import current_calls
@@ -32,6 +33,8 @@ class SknJudge:
         published: whether abstentions are read and judged as in the published benchmark.
         has_anchors: whether the samples with an answer have anchors.
         seed: seed of the wrong answers that anchors show.
+        wrong_answers: sample id → wrong answer that the sample's anchor showed to an earlier
+            judge; it is shown again instead of one that is drawn.
     """
 
     def __init__(
@@ -43,15 +46,15 @@ class SknJudge:
         published: bool,
         has_anchors: bool,
         seed: int,
+        wrong_answers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = judge_set.model or "rules"
         self._judge_set = judge_set
         self._sources = sources
         self._published = published
         self._has_anchors = has_anchors
-        self._wrong_answers = assign_wrong_answers(
-            {sample.id: sample.ground_truth for sample in samples if sample.answerable}, seed
-        )
+        truths = {sample.id: sample.ground_truth for sample in samples if sample.answerable}
+        self._wrong_answers = {**assign_wrong_answers(truths, seed), **wrong_answers}
 
     def needs_vote(self, sample: Sample, reply: Reply) -> bool:
         """Returns whether a reply has an answer or abstention in words."""
@@ -83,7 +86,7 @@ class SknJudge:
         except FATAL_ERRORS:
             raise
         except Exception as error:
-            return Vote(failed=True, problem=describe_error(error))
+            return Vote(failed=True, problem=describe_failure(error))
         usage = round_cost(verdicts.usage)
         return Vote(
             verdict=msgspec.structs.replace(verdicts, usage=usage),
@@ -105,7 +108,7 @@ class SknJudge:
         except FATAL_ERRORS:
             raise
         except Exception as error:
-            return Vote(failed=True, problem=describe_error(error))
+            return Vote(failed=True, problem=describe_failure(error))
         usage = round_cost(current_calls().sum_usage())
         return Vote(verdict=row, failed=_has_failed_call(row.problems), usage=usage)
 

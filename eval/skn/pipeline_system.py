@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from eval.answers import describe_error
+from eval.answers import describe_failure
 from eval.harness.reply import Reply
 from eval.harness.system_call import FATAL_ERRORS
 from eval.model.calls import current_calls
@@ -76,7 +76,7 @@ class PipelineSystem:
         except FATAL_ERRORS:
             raise
         except Exception as error:
-            return Reply(status="error", stage=stage, problem=describe_error(error))
+            return Reply(status="error", stage=stage, problem=describe_failure(error))
         if not response.readable:
             return Reply(status="invalid", stage=stage, problem=response.problem, value=response)
         return Reply(value=response, confidence=response.confidence)

@@ -12,11 +12,12 @@ from msgspec import UNSET
 from eval.harness import second_judgement
 from eval.harness.base_run import RunFlags, RunResult
 from eval.harness.folder_run import RunDescription, close_clients
+from eval.harness.reply import VOTES
 from eval.harness.resume import round_trip_json
 from eval.harness.session import RunLimits
 from eval.manifest import library_versions, utc_now
 from eval.skn.description import SKN
-from eval.skn.judge import SknJudge
+from eval.skn.judge import SknJudge, read_anchors
 from eval.skn.judge_set import JudgeSet, open_model_judges, open_rule_judges
 from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.run_files import MANIFEST, SAMPLES, SOURCES, list_run_files
@@ -76,7 +77,8 @@ class JudgeOptions:
 def judge_run(options: JudgeOptions) -> RunResult[SknManifest]:
     """Judges the replies of a run again and computes its rows anew.
 
-    Anchors are judged too, even if the run was made in the published setting, which has none.
+    Anchors are judged too, even if the run was made in the published setting, which has none. They
+    show the same wrong answers as those of the run.
 
     Raises:
         MissingFileError, RecordError: the folder contains no finished SKN run.
@@ -103,6 +105,7 @@ def judge_run(options: JudgeOptions) -> RunResult[SknManifest]:
         published=manifest.mode == "as-published",
         has_anchors=True,
         seed=manifest.seed,
+        wrong_answers=_read_wrong_answers(run / VOTES),
     )
     description = RunDescription(
         benchmark=SKN,
@@ -128,6 +131,16 @@ def judge_run(options: JudgeOptions) -> RunResult[SknManifest]:
         if judge_set.on_close:
             close_clients(judge_set.on_close)
         raise
+
+
+def _read_wrong_answers(votes: Path) -> dict[str, str]:
+    """Returns sample id → wrong answer that the first judges were shown; none without votes.
+
+    They were drawn from all samples of the data set, and the folder has only those that were asked.
+    """
+    if not votes.is_file():
+        return {}
+    return {row.id: row.wrong_answer for row in read_anchors(votes) if row.wrong_answer is not None}
 
 
 def _open_judges(options: JudgeOptions, manifest: SknManifest) -> JudgeSet:

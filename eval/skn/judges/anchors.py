@@ -26,6 +26,7 @@ class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):
             verdict was reached, or there was no other answer.
         right_votes, wrong_votes: the planned votes, without deciding votes.
         asked_wrong: whether another sample's answer was judged too.
+        wrong_answer: that answer, so that a second judge can be shown the same one.
         problems: the failed votes, with their reasons.
     """
 
@@ -35,6 +36,7 @@ class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):
     right_votes: tuple[bool | None, ...]
     wrong_votes: tuple[bool | None, ...]
     asked_wrong: bool = True
+    wrong_answer: str | None = None
     problems: tuple[Failure, ...] = ()
 
 
@@ -105,5 +107,6 @@ async def judge_anchors(
         wrong=wrong.correct,
         wrong_votes=wrong.correct_votes[: wrong.planned_votes],
         asked_wrong=True,
+        wrong_answer=wrong_answer,
         problems=(*right.problems, *wrong.problems),
     )

@@ -27,6 +27,7 @@ from skn_run_parts import (
 from stage_calls import check_error_line, read_folder_bytes, run_epoche
 
 from eval.harness.reply import REPLIES, VOTES, read_replies, read_votes
+from eval.skn.judge import read_anchors
 
 SAMPLE_COUNT = 4
 FIRST_JUDGE, SECOND_JUDGE = "custom/judge-1", "custom/judge-2"
@@ -224,3 +225,17 @@ def test_rows_without_replies_are_not_replaced(offline_workspace: Path) -> None:
     assert read_folder_bytes(out) == {**before, REPLIES: b""}, "an empty file is the lock"
     assert run_epoche(*judge_offline(offline_workspace, "--overwrite")).code == 0
     assert (out / REPLIES).read_bytes() == (offline_workspace / "run" / REPLIES).read_bytes()
+
+
+def read_wrong_answers(folder: Path) -> dict[str, str]:
+    return {row.id: str(row.wrong_answer) for row in read_anchors(folder / VOTES)}
+
+
+def test_anchors_show_the_wrong_answers_of_the_first_judgement(tmp_path: Path) -> None:
+    folder = write_inputs(tmp_path, 12)
+    assert run_epoche(*offline_command(folder, "--limit", 3, out="run")).code == 0
+    assert run_epoche(*judge_offline(folder)).code == 0
+    wrong_answers = read_wrong_answers(folder / "run")
+    assert len(wrong_answers) > 1
+    assert read_wrong_answers(folder / "again") == wrong_answers
+    assert (folder / "again" / VOTES).read_bytes() == (folder / "run" / VOTES).read_bytes()

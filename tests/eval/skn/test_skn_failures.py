@@ -1,0 +1,37 @@
+"""Tests that the failures in replies and votes of SKN name no file of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from eval.skn.judge import SknJudge
+from eval.skn.judge_set import open_rule_judges
+from eval.skn.pipeline_system import PipelineSystem
+from eval.skn.view import SknView
+from kg.base.errors import RecordError
+
+PLACE = "/home/someone/cache.jsonl:3"
+
+
+async def fail(*_args: object, **_kwargs: object) -> Any:
+    raise RecordError("the cache is damaged", where=PLACE)
+
+
+def test_the_problem_of_a_reply_has_no_place() -> None:
+    class Broken:
+        extract = answer_question = staticmethod(fail)
+
+    broken: Any = Broken()
+    reply = asyncio.run(PipelineSystem("own", broken, broken).answer(SknView("Why?", "A text.")))
+    assert reply.status == "error"
+    assert reply.problem == "RecordError: the cache is damaged"
+
+
+def test_the_problem_of_an_anchor_has_no_place(monkeypatch: Any) -> None:
+    monkeypatch.setattr("eval.skn.judge.judge_anchors", fail)
+    judge = SknJudge(open_rule_judges(), [], {}, published=False, has_anchors=True, seed=1)
+    sample: Any = type("OneSample", (), {"id": "q1", "question": "Why?", "ground_truth": "So."})
+    vote = asyncio.run(judge.judge_anchor(sample))
+    assert vote.failed
+    assert vote.problem == "RecordError: the cache is damaged"
