@@ -16,7 +16,7 @@ from eval.harness.row_writer import write_rows
 from eval.harness.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
 from eval.harness.vote_plan import VOTE_FAILED, VOTED
-from kg.base.errors import RecordError, WriteError
+from kg.base.errors import IncompleteRunError, RecordError, WriteError
 from kg.base.files import atomic_writer, require_file, write_json_atomic, write_jsonl_atomic
 
 _DATASET_FIELDS = ("dataset_sha256", "sample_count")
@@ -62,6 +62,14 @@ def merge_folders(
     reply_files = [require_file(folder / REPLIES, "shard") for folder in shards]
     replies = read_shards(reply_files, grids)
     votes = _read_votes(shards, grids[0], meter)
+    for folder, manifest in zip(shards, manifests, strict=True):
+        # All replies are there; so what a run that was stopped lacks is votes.
+        if manifest.status != "complete":
+            raise IncompleteRunError(
+                f"the run was stopped before it was complete (status {manifest.status})",
+                where=str(folder),
+                hint=f"Give its `{benchmark.command}` command again; it resumes where it stopped.",
+            )
     delete_outputs_and_report(out, benchmark.output_files)
     for name in benchmark.item_files:
         _merge_lines([folder / name for folder in shards], out / name)

@@ -91,6 +91,22 @@ def test_a_shard_with_a_missing_row_is_refused(runs: Path, tmp_path: Path) -> No
     assert "missing" in refused.err
 
 
+def test_a_shard_that_was_stopped_is_refused(runs: Path, tmp_path: Path) -> None:
+    """With all replies there, judges may not have voted on all of them."""
+    for shard in ("shard1", "shard2"):
+        shutil.copytree(runs / shard, tmp_path / shard)
+    path = tmp_path / "shard2" / find_benchmark(runs / "shard2").manifest_file
+    path.write_text(
+        path.read_text()
+        .replace('"status":"complete"', '"status":"running"')
+        .replace('"status": "complete"', '"status": "running"')
+    )
+    refused = merge(tmp_path, "shard1", "shard2")
+    assert refused.code != 0
+    assert "status running" in refused.err
+    assert not (tmp_path / "merged").exists()
+
+
 def test_a_merge_never_overwrites_a_run(runs: Path) -> None:
     before = read_folder(runs / "whole")
     assert merge(runs, "shard1", "shard2", out="whole").code != 0
