@@ -19,7 +19,7 @@ from kg.base.options import (
     RunPaths,
     SkipOtherCards,
 )
-from kg.words.plain_text import to_one_line
+from kg.words.plain_text import format_count, to_one_line
 
 if TYPE_CHECKING:
     from eval.metrics.measurement import ResamplingPlan
@@ -116,7 +116,8 @@ def main(
     else:
         for line in render_summary(report):
             print_text(line)
-    print_text(f"{len(observations.systems_under_test)} systems on {report.n_cards} cards → {out}")
+    systems = format_count(len(observations.systems_under_test), "system")
+    print_text(f"{systems} on {format_count(report.n_cards, 'card')} → {out}")
 
 
 def _measure_runs(
@@ -141,7 +142,8 @@ def _measure_runs(
         print_text(f"note: {to_one_line(note)}")
     print_text(report.signature)
     written = "" if out is None else f" → {out}"
-    print_text(f"{len(runs.systems)} systems on {runs.n_items:,} {runs.noun}s{written}")
+    systems = format_count(len(runs.systems), "system")
+    print_text(f"{systems} on {format_count(runs.n_items, runs.noun)}{written}")
 
 
 if __name__ == "__main__":

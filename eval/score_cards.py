@@ -9,6 +9,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import print_text, print_warning, run_script
+from kg.words.plain_text import format_count
 
 
 def main(
@@ -53,7 +54,11 @@ def main(
     for line in render_summary(report):
         print_text(line)
     counts = ", ".join(f"{pred} {count}" for pred, count in manifest.counts.items() if count)
-    print_text(f"{len(read)} systems on {manifest.card_count} cards → {out}   [{counts}]")
+    systems, n_cards = (
+        format_count(len(read), "system"),
+        format_count(manifest.card_count, "card"),
+    )
+    print_text(f"{systems} on {n_cards} → {out}   [{counts}]")
 
 
 if __name__ == "__main__":

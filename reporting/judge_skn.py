@@ -86,7 +86,7 @@ def main(
             limits=limits,
         )
     )
-    write_results(finished_run, with_report=report)
+    write_results(finished_run, with_report=report, is_asked=False)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import print_text, run_script
+from kg.words.plain_text import format_count
 
 if TYPE_CHECKING:
     from eval.extraction.config import Config
@@ -192,7 +193,7 @@ def _print_results(
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
     existing = f" ({done.existing} were there already)" if done.existing else ""
-    print_text(f"{done.asked} rows{existing} → {folder}")
+    print_text(f"{format_count(done.asked, 'row')}{existing} → {folder}")
     if settings.output.generate_report:
         write_page(folder)
         ending = "md" if settings.output.report_format == "markdown" else "html"

@@ -9,6 +9,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import print_text, print_warning, run_script
+from kg.words.plain_text import format_count
 
 if TYPE_CHECKING:
     from eval.harness.base_run import RunResult
@@ -166,8 +167,20 @@ def main(
     write_results(finished_run, with_report=report)
 
 
-def write_results(finished_run: RunResult[SknManifest], *, with_report: bool) -> None:
+def write_results(
+    finished_run: RunResult[SknManifest],
+    *,
+    with_report: bool,
+    is_asked: bool = True,
+    retry: str = "--retry-errors asks again",
+) -> None:
     """Writes the outputs and the report of a run, and prints its results.
+
+    Args:
+        finished_run: the run.
+        with_report: whether the report is written.
+        is_asked: whether systems were asked; otherwise their replies existed.
+        retry: how lost votes are asked for again.
 
     Raises:
         TooManyErrorsError: all rows are ERROR.
@@ -187,14 +200,17 @@ def write_results(finished_run: RunResult[SknManifest], *, with_report: bool) ->
     for line in (*render_table(report), *describe_comparisons(report)):
         print_text(line)
     say_notes(report.notes, out / SUMMARY)
-    existing = f" ({finished_run.existing} were there already)" if finished_run.existing else ""
-    print_text(f"{finished_run.asked} rows{existing} → {out}")
+    total = sum(manifest.counts.values())
+    rows = format_count(finished_run.asked if is_asked else total, "row")
+    has_earlier = is_asked and finished_run.existing
+    existing = f" ({finished_run.existing} were there already)" if has_earlier else ""
+    print_text(f"{rows}{existing} → {out}")
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
-    total = sum(manifest.counts.values())
     if unjudged := manifest.counts["unjudged"]:
-        print_warning(f"{unjudged} of {total} rows lack a judge's vote; --retry-errors asks again")
-    report_failed_rows(manifest.counts["ERROR"], total, field="error", where=out)
+        print_warning(f"{unjudged} of {total} rows lack a judge's vote; {retry}")
+    hints = {} if is_asked else {"hint": "replace these answers, then judge all with --overwrite"}
+    report_failed_rows(manifest.counts["ERROR"], total, field="error", where=out, **hints)
 
 
 if __name__ == "__main__":

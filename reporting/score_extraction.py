@@ -9,6 +9,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import print_text, print_warning, run_script
+from kg.words.plain_text import format_count
 
 
 def main(
@@ -83,7 +84,8 @@ def main(
     for name, one in found.items():
         for warning in one.list_warnings(len(samples), manifest.repeats, "sample"):
             print_warning(f"{name}: {warning}")
-    print_text(f"{len(found)} systems on {len(samples)} samples → {out}")
+    systems, n_samples = format_count(len(found), "system"), format_count(len(samples), "sample")
+    print_text(f"{systems} on {n_samples} → {out}")
     if report:
         write_page(out)
         print_text(f"report → {out / f'{STEM}.html'}")

@@ -106,7 +106,9 @@ def main(
     for name, found in read.items():
         for warning in found.list_warnings(manifest.sample_count, manifest.repeats, "sample"):
             print_warning(f"{name}: {warning}")
-    write_results(done, with_report=report)
+    write_results(
+        done, with_report=report, is_asked=False, retry="--overwrite has all of them judged again"
+    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ from kg.base.errors import TooManyErrorsError
 _RETRY_HINT = "use --retry-errors to ask them again"
 
 
-def report_failed_rows(failed: int, total: int, *, field: str, where: Path) -> None:
+def report_failed_rows(
+    failed: int, total: int, *, field: str, where: Path, hint: str = _RETRY_HINT
+) -> None:
     """Warns of rows that are ERROR, and fails if all rows are.
 
     ``--max-consecutive-errors`` aborts a long run early. A run with fewer questions than that
@@ -21,6 +23,7 @@ def report_failed_rows(failed: int, total: int, *, field: str, where: Path) -> N
         total: number of all rows.
         field: name of the row's field with the reason.
         where: the file of rows, or its folder.
+        hint: what to do when the cause is fixed.
 
     Raises:
         TooManyErrorsError: there are rows and all of them are ERROR.
@@ -30,6 +33,6 @@ def report_failed_rows(failed: int, total: int, *, field: str, where: Path) -> N
     problem = f"{failed} of {total} rows are ERROR (see their `{field}`)"
     if failed == total:
         raise TooManyErrorsError(
-            problem, where=str(where), hint=f"When the cause is fixed, {_RETRY_HINT}."
+            problem, where=str(where), hint=f"When the cause is fixed, {hint}."
         )
-    print_warning(f"{problem}; {_RETRY_HINT}")
+    print_warning(f"{problem}; {hint}")

@@ -102,6 +102,11 @@ def join_list(items: Sequence[str], conjunction: str = "and") -> str:
     return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
 
 
+def format_count(count: int, noun: str) -> str:
+    """Returns a count with its noun, whose plural ends in ``s``: ``1 row``, ``1,200 rows``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def add_article(noun: str) -> str:
     """Returns ``noun`` with "a" or "an" before it; its sound is guessed from its spelling."""
     word = noun.lower()

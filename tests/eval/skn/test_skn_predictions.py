@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from servers import behaviours
 from servers.scripted_server import ScriptedServer
-from skn_run_parts import check_finished, make_scripted_model, write_inputs
+from skn_run_parts import check_finished, make_failing_model, make_scripted_model, write_inputs
 from stage_calls import check_error_line, read_folder_bytes, run_epoche
 
 from eval.harness.reply import REPLIES, VOTES
@@ -49,6 +49,7 @@ def test_an_interrupted_judgement_of_predictions_is_resumed(
     check_error_line(run_epoche(*score(workspace, judge="custom/judge-2")), 14)
     done = run_epoche(*score(workspace))
     check_finished(done, workspace / "out")
+    assert f"\n{SAMPLE_COUNT} rows → " in done.out
     assert (workspace / "out" / REPLIES).read_bytes() == replies
     assert (workspace / "out" / VOTES).read_bytes()
     assert json.loads((workspace / "out" / "manifest.json").read_bytes())["resumed"] > 0
@@ -66,3 +67,16 @@ def test_other_predictions_do_not_resume_a_judgement(
     write_answers(workspace, "Because of something else.")
     check_error_line(run_epoche(*score(workspace)), 15)
     assert read_folder_bytes(workspace / "out") == before
+
+
+def test_lost_votes_are_reported_with_a_flag_that_exists(
+    scripted_server: ScriptedServer, scripted_model: str, workspace: Path
+) -> None:
+    scripted_server.behave_with(make_failing_model("accuracy", behaviours.http_error(500)))
+    done = run_epoche(*score(workspace))
+    assert "lack a judge's vote; --overwrite" in done.err
+    assert "--retry-errors" not in done.err
+    scripted_server.behave_with(make_scripted_model())
+    again = run_epoche(*score(workspace, "--overwrite"))
+    check_finished(again, workspace / "out")
+    assert "lack a judge's vote" not in again.err

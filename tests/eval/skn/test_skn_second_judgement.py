@@ -75,6 +75,7 @@ def test_only_the_second_judge_is_asked(
     run_files = read_folder_bytes(workspace / "run")
     result = run_epoche(*judge_command("--judge-repeats", 1))
     rows = check_finished(result, workspace / "again")
+    assert f"\n{len(rows)} rows → " in result.out
     assert read_folder_bytes(workspace / "run") == run_files, "the first run is not changed"
     requests = scripted_server.requests
     assert {find_request_role(request) for request in requests} <= JUDGE_ROLES
