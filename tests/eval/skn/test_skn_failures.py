@@ -11,7 +11,7 @@ from eval.skn.pipeline_system import PipelineSystem
 from eval.skn.view import SknView
 from kg.base.errors import RecordError
 
-PLACE = "/home/someone/cache.jsonl:3"
+PLACE = "/srv/someone/cache.jsonl:3"
 
 
 async def fail(*_args: object, **_kwargs: object) -> Any:
