@@ -30,7 +30,7 @@ def find_benchmark(folder: Path) -> Benchmark[Any, Any, Any]:
     """
     for benchmark in list_benchmarks():
         path = folder / benchmark.manifest_file
-        if path.is_file() and _read_kind(path) == _expected_kind(benchmark):
+        if path.is_file() and read_kind(path) == _expected_kind(benchmark):
             return benchmark
     names = ", ".join(benchmark.name for benchmark in list_benchmarks())
     raise RecordError(
@@ -53,10 +53,18 @@ def _import_benchmark(target: str) -> Benchmark[Any, Any, Any]:
     return benchmark
 
 
-def _read_kind(path: Path) -> str:
+def read_kind(path: Path) -> str:
+    """Returns the kind that a manifest names; empty if the file is none, or cannot be read."""
     try:
         kind = msgspec.json.decode(path.read_bytes())["kind"]
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
+    except (
+        OSError,
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+        LookupError,
+        TypeError,
+    ):
         return ""
     return kind if isinstance(kind, str) else ""
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
-
-from eval.benchmarks import find_benchmark, list_benchmarks
+from eval.benchmarks import find_benchmark, list_benchmarks, read_kind
 from eval.metrics.measurement import Measurement, ResamplingPlan
 from eval.metrics.record import PolicyName
 from kg.base.errors import RecordError, SettingError
@@ -18,15 +15,9 @@ from kg.words.plain_text import join_list
 MeasureFunction: TypeAlias = Callable[[Sequence[Path], ResamplingPlan], Measurement]
 
 _MANIFEST = "manifest.json"
-_MODULES = {"synthlink": "eval.synthlink.measurement", "skn": "eval.skn.measurement"}
-"""Kind of a manifest that belongs to no registered benchmark → module with ``measure_runs``:
-folders that ``epoche synthlink score`` writes without a run, and runs of SKN."""
-
-
-class _Manifest(msgspec.Struct):
-    """The field that says what wrote a folder."""
-
-    kind: str = ""
+_SCORES_KIND = "synthlink"
+"""Kind of the manifest of scores that ``epoche synthlink score`` writes; they may be of answers
+without a run, so no registered benchmark has it."""
 
 
 def is_run_folder(path: Path) -> bool:
@@ -140,9 +131,10 @@ def _find_measure_function(folder: Path) -> tuple[str, MeasureFunction]:
         RecordError: the folder contains no readable manifest of a known benchmark, or the benchmark
             has no metrics.
     """
-    kind = _read_kind(folder / _MANIFEST)
-    if kind in _MODULES:
-        return kind, importlib.import_module(_MODULES[kind]).measure_runs
+    if read_kind(folder / _MANIFEST) == _SCORES_KIND:
+        from eval.synthlink.measurement import measure_runs
+
+        return _SCORES_KIND, measure_runs
     benchmark = find_benchmark(folder)
     if benchmark.measure is None:
         names = [other.name for other in list_benchmarks() if other.measure is not None]
@@ -152,10 +144,3 @@ def _find_measure_function(folder: Path) -> tuple[str, MeasureFunction]:
             hint=f"Benchmarks that do: {join_list(names)}.",
         )
     return benchmark.name, benchmark.measure
-
-
-def _read_kind(path: Path) -> str:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_Manifest).kind
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""

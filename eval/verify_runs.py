@@ -72,15 +72,16 @@ def main(
 
 
 def _verify(runs: list[Path], cards: Path | None, *, with_proofs: bool) -> list[Verification]:
-    from eval.benchmarks import find_benchmark, list_benchmarks
+    from eval.benchmarks import find_benchmark
     from eval.card_verifier import LabelProver, verify_results
     from eval.harness.folder_verifier import verify_folder
     from eval.run_files import find_result_files
+    from eval.run_measurement import is_run_folder
 
     prover = LabelProver() if with_proofs else None
     found: list[Verification] = []
     for run in runs:
-        if any((run / benchmark.manifest_file).is_file() for benchmark in list_benchmarks()):
+        if is_run_folder(run):
             found.append(verify_folder(run, find_benchmark(run)))
         else:
             found += [verify_results(path, cards, prover) for path in find_result_files([run])]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.grid import Grid, make_reply_grid, number_items
+from eval.harness.journal import Journal
 from eval.harness.journal_merger import read_shards, write_shards
 from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, VOTES, Reply, Vote, read_votes
@@ -70,16 +71,20 @@ def merge_folders(
                 where=str(folder),
                 hint=f"Give its `{benchmark.command}` command again; it resumes where it stopped.",
             )
-    delete_outputs_and_report(out, benchmark.output_files)
-    for name in benchmark.item_files:
-        _merge_lines([folder / name for folder in shards], out / name)
-    write_shards(out / REPLIES, reply_files, replies, manifests[0].layout)
-    if votes:
-        write_jsonl_atomic(out / VOTES, votes)
-    counts = write_rows(out, benchmark, manifests[0], items.values())
-    merged: Manifest = combine_manifests(manifests, counts, meter)
-    write_json_atomic(out / benchmark.manifest_file, merged)
-    benchmark.write_outputs(out)
+    # The journal is open as a lock: no other process writes the folder in the meantime.
+    with Journal(out / REPLIES, 0) as existing:
+        if existing.path.stat().st_size:
+            raise _make_existing_error(out)
+        delete_outputs_and_report(out, benchmark.output_files)
+        for name in benchmark.item_files:
+            _merge_lines([folder / name for folder in shards], out / name)
+        write_shards(out / REPLIES, reply_files, replies, manifests[0].layout)
+        if votes:
+            write_jsonl_atomic(out / VOTES, votes)
+        counts = write_rows(out, benchmark, manifests[0], items.values())
+        merged: Manifest = combine_manifests(manifests, counts, meter)
+        write_json_atomic(out / benchmark.manifest_file, merged)
+        benchmark.write_outputs(out)
     return merged
 
 
@@ -98,11 +103,16 @@ def _check_output_folder(
             where=str(out),
             hint="Choose another --out.",
         )
-    if (out / benchmark.rows_file).exists() or (out / REPLIES).exists():
-        raise WriteError(
-            "the folder already contains a run", where=str(out), hint="Choose another --out."
-        )
+    replies = out / REPLIES
+    if (out / benchmark.rows_file).exists() or (replies.exists() and replies.stat().st_size):
+        raise _make_existing_error(out)
     require_owned_folder(out, (benchmark.rows_file, benchmark.manifest_file))
+
+
+def _make_existing_error(out: Path) -> WriteError:
+    return WriteError(
+        "the folder already contains a run", where=str(out), hint="Choose another --out."
+    )
 
 
 def _read_votes(folders: Sequence[Path], grid: Grid[Reply], meter: CallMeter) -> list[Vote]:

@@ -318,7 +318,11 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
     def _resume_run(self, new: Manifest) -> Manifest:
         benchmark = self._benchmark
         return resume_manifest(
-            new, self._manifest_file, (*benchmark.fixed_fields, "shard"), benchmark.command
+            new,
+            self._manifest_file,
+            (*benchmark.fixed_fields, "shard"),
+            benchmark.command,
+            noun=benchmark.nouns[0],
         )
 
     def count_rows(self, status: RunStatus) -> dict[str, int]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from eval.harness.base_manifest import BaseManifest
-from kg.base.errors import CardSetMismatchError, RecordError, WriteError
+from kg.base.errors import CardSetMismatchError, RecordError, SettingError, WriteError
 from kg.base.files import require_file
+
+MAX_REPEATS: Final = 10_000
+"""Maximum number of repeats that a manifest may name; ``--repeat`` has the same limit."""
+MAX_ROWS: Final = 100_000_000
+"""Maximum number of items × repeats × systems that a manifest may describe."""
 
 OUT_HINT = "Choose another --out, or use --overwrite to replace it."
 
@@ -30,17 +36,37 @@ def read_run_manifest(
 
     Raises:
         MissingFileError: no such file.
-        RecordError: the file is not a manifest of this type.
+        RecordError: the file is not a manifest of this type, or its numbers are not those of a run.
     """
     path = require_file(path, "run manifest")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=manifest_type)
+        manifest = msgspec.json.decode(path.read_bytes(), type=manifest_type)
+        if isinstance(manifest, BaseManifest):
+            _check_size(manifest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a run manifest: {error}",
             where=str(path),
             hint=f"`{command}` writes it next to its rows; run again with --overwrite.",
         ) from error
+    return manifest
+
+
+def _check_size(manifest: BaseManifest) -> None:
+    """Refuses numbers that no run has, before memory is allocated for that many rows."""
+    n_rows = manifest.item_count * manifest.repeats * len(manifest.system_names)
+    for what, number, low, high in (
+        ("repeats", manifest.repeats, 1, MAX_REPEATS),
+        ("the number of items", manifest.item_count, 0, MAX_ROWS),
+        ("items × repeats × systems", n_rows, 0, MAX_ROWS),
+        ("limit", manifest.limit or 0, 0, sys.maxsize),
+    ):
+        if not low <= number <= high:
+            raise msgspec.ValidationError(f"{what}: {number} is not from {low} to {high}")
+    try:
+        _ = manifest.layout
+    except (SettingError, ValueError) as error:  # a number of thousands of digits is a ValueError
+        raise msgspec.ValidationError(f"shard: {str(manifest.shard)[:40]!r} is not i/n") from error
 
 
 def round_trip_json(value: Any) -> Any:

@@ -10,12 +10,13 @@ from typing import Any, NoReturn
 import msgspec
 
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
-from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
-from eval.harness.reply import REPLIES, VOTES, Reply
+from eval.harness.journal import Journal
+from eval.harness.outputs import delete_outputs, delete_outputs_and_report, require_owned_folder
+from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
 from eval.harness.row_writer import make_reply_key, write_rows
 from eval.manifest import utc_now
 from kg.base.errors import WriteError
-from kg.base.files import convert_write_errors, write_json_atomic, write_jsonl_atomic
+from kg.base.files import to_json_bytes, write_json_atomic
 
 NO_PREDICTION = "there is no prediction for it"
 
@@ -69,14 +70,11 @@ def write_scored_run(
         The manifest as written.
 
     Raises:
-        WriteError: the folder has a run and ``overwrite`` is false, or it cannot be written.
+        WriteError: the folder has a run and ``overwrite`` is false, another run is writing to it,
+            or it cannot be written.
     """
-    if any((out / name).exists() for name in (benchmark.rows_file, REPLIES)) and not overwrite:
-        raise WriteError(
-            "the folder contains a run already",
-            where=str(out),
-            hint="Choose another --out, or use --overwrite to replace it.",
-        )
+    if (out / benchmark.rows_file).exists() and not overwrite:
+        raise _make_existing_error(out)
     require_owned_folder(out, (benchmark.rows_file, benchmark.manifest_file))
     replies_by_key = {make_reply_key(reply): reply for reply in replies}
     keys = [
@@ -85,18 +83,33 @@ def write_scored_run(
         for repeat in range(manifest.repeats)
         for system in manifest.system_names
     ]
-    with convert_write_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-        (out / VOTES).unlink(missing_ok=True)
-    delete_outputs_and_report(out, benchmark.output_files)
-    write_items()
-    write_jsonl_atomic(
-        out / REPLIES, (replies_by_key.get(key) or _make_missing_reply(*key) for key in keys)
-    )
-    counts = write_rows(out, benchmark, manifest, items)
-    finished = msgspec.structs.replace(manifest, status="complete", ended=utc_now(), counts=counts)
-    write_json_atomic(out / benchmark.manifest_file, finished)
+    # The open journal is also the lock: no other process writes the folder in the meantime.
+    with Journal(out / REPLIES, len(keys)) as journal:
+        if journal.path.stat().st_size and not overwrite:
+            raise _make_existing_error(out)
+        delete_outputs_and_report(out, benchmark.output_files)
+        # Without a manifest, nothing takes what a crash leaves for a finished run.
+        delete_outputs(out, (benchmark.manifest_file, benchmark.rows_file, VOTES))
+        journal.clear()
+        write_items()
+        for position, key in enumerate(keys):
+            reply = replies_by_key.get(key) or _make_missing_reply(*key)
+            outcome = STATUSES.index(reply.status)
+            journal.append(position, outcome, to_json_bytes(reply) + b"\n")
+        counts = write_rows(out, benchmark, manifest, items)
+        finished = msgspec.structs.replace(
+            manifest, status="complete", ended=utc_now(), counts=counts
+        )
+        write_json_atomic(out / benchmark.manifest_file, finished)
     return finished
+
+
+def _make_existing_error(out: Path) -> WriteError:
+    return WriteError(
+        "the folder contains a run already",
+        where=str(out),
+        hint="Choose another --out, or use --overwrite to replace it.",
+    )
 
 
 def _make_missing_reply(item: str, system: str, repeat: int) -> Reply:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from eval.harness.journal import Journal
 from eval.harness.progress import RunProgress
+from eval.harness.reply import REPLIES, VOTES
 from eval.harness.totals import CallMeter
 from eval.harness.workers import AnsweredRow, Question, StopRun, Workers
 from eval.model.calls import CallLog
@@ -143,6 +144,7 @@ class Session:
 
     def _stop_at_limits(self) -> None:
         where, limits = str(self._journal.path), self._limits
+        field = "problem" if self._journal.path.name in (REPLIES, VOTES) else "error"
         if (
             limits.max_consecutive_errors
             and self._consecutive_errors >= limits.max_consecutive_errors
@@ -152,8 +154,8 @@ class Session:
                     f"{self._consecutive_errors} questions in a row ended in ERROR; "
                     f"{self._missing} have no answer yet",
                     where=where,
-                    hint="See `error` in its last rows. When the cause is fixed, give the same "
-                    "command with --retry-errors",
+                    hint=f"See `{field}` in the rows that failed. When the cause is fixed, give "
+                    "the same command with --retry-errors",
                 )
             )
         if limits.max_cost is None:

@@ -62,11 +62,12 @@ def sort_shards(manifests: Sequence[tuple[Path, Any]], same_fields: Sequence[str
             )
         by_shard[shard] = path
     count = first.layout.shard.count
-    expected = [Shard(number, count) for number in range(1, count + 1)]
-    absent = [str(shard) for shard in expected if shard not in by_shard]
-    if absent:
+    # Lazily, because a damaged manifest may name any number of shards.
+    expected = (Shard(number, count) for number in range(1, count + 1))
+    if len(by_shard) < count:
+        absent = join_first(str(shard) for shard in expected if shard not in by_shard)
         raise IncompleteRunError(
-            f"of {count} shards, these are missing: {join_first(absent)}",
+            f"of {count} shards, these are missing: {absent}",
             where=", ".join(str(path) for path, _ in manifests),
             hint="Give all shards.",
         )

@@ -189,7 +189,7 @@ MaxConsecutiveErrors: TypeAlias = Annotated[
     ),
 ]
 Repeats: TypeAlias = Annotated[
-    int, typer.Option("--repeat", min=1, help="Number of answers per question.")
+    int, typer.Option("--repeat", min=1, max=10_000, help="Number of answers per question.")
 ]
 ShardName: TypeAlias = Annotated[
     str,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -61,6 +62,20 @@ def test_invalid_manifests_are_refused(tmp_path: Path, text: str) -> None:
         read_manifest(tmp_path / "m.json")
     with pytest.raises(MissingFileError):
         read_manifest(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"repeats": 10**9}, {"repeats": 0}, {"card_count": 10**12}, {"shard": "4/3"}],
+)
+def test_manifests_with_impossible_numbers_are_refused(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    path = tmp_path / "m.json"
+    write_manifest(path, replace(make_manifest(), **changes))
+    with pytest.raises(RecordError, match=r"not a run manifest: .*m\.json") as caught:
+        read_manifest(path)
+    assert caught.value.hint
 
 
 def test_expected_rows_are_computed() -> None:

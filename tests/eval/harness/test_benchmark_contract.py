@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from benchmark_runs import COMMANDS, LIMIT, read_folder, run_benchmark
 from stage_calls import CommandResult, run_epoche
 
 from eval.benchmarks import find_benchmark, list_benchmarks
+from eval.harness.journal import Journal
 from eval.harness.reply import REPLIES
 
 
@@ -112,3 +114,26 @@ def test_a_merge_never_overwrites_a_run(runs: Path) -> None:
     assert merge(runs, "shard1", "shard2", out="whole").code != 0
     assert merge(runs, "shard1", "shard2", out="shard1").code != 0
     assert read_folder(runs / "whole") == before
+
+
+def test_a_folder_that_is_being_written_is_locked_against_a_merge(
+    runs: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "merged"
+    shards = [runs / "shard1", runs / "shard2"]
+    with Journal(out / REPLIES, 0):
+        refused = run_epoche("merge", *shards, "--out", out)
+        assert refused.code == 15
+        assert "another run is writing" in refused.err
+    merged = run_epoche("merge", *shards, "--out", out)
+    assert merged.code == 0, merged.err
+
+
+def test_a_shard_of_a_thousand_million_is_refused(runs: Path, tmp_path: Path) -> None:
+    """The missing shards are named without a list of all of them."""
+    shutil.copytree(runs / "shard1", tmp_path / "run")
+    path = tmp_path / "run" / find_benchmark(tmp_path / "run").manifest_file
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "shard": "1/1000000000"}))
+    refused = merge(tmp_path, "run")
+    assert refused.code == 28
+    assert "missing: 2/1000000000" in refused.err

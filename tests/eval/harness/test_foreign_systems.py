@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foreign_cases import CASES, N_ITEMS, Case
+from foreign_cases import CASES, N_ITEMS, Case, read_lines
 from reachable_objects import find_reachable_objects
 from stage_calls import check_error_line, command_line, run_process
 
 from eval.harness import system_registry
 from eval.harness.folder_run import FolderRun
+from eval.harness.reply import REPLIES
 from eval.harness.system import is_async
 from eval.harness.system_options import SystemOptions
 from eval.harness.system_registry import SystemRegistry
@@ -327,3 +328,14 @@ def test_objects_with_an_async_call_are_asynchronous() -> None:
     assert is_async(system_registry.FunctionSystem(Caller(), "here", {}))
     assert is_async(system_registry.FunctionSystem(Caller(), "here", {"a": "b"}))
     assert not is_async(system_registry.FunctionSystem(_say_first, "here", {}))
+
+
+def test_the_message_of_many_errors_names_the_field_that_explains_them(
+    case: Case, module: str
+) -> None:
+    done = case.run_system("--system", f"{module}:Raises", "--max-consecutive-errors", 2)
+    line = check_error_line(done, 27)
+    path = case.out if case.out.suffix else case.out / REPLIES
+    assert str(path) in line
+    (field,) = re.findall("See `(.*?)` in the rows that failed", line)
+    assert all("is refused" in str(row[field]) for row in read_lines(path))

@@ -12,7 +12,9 @@ import pytest
 from foreign_cases import CASES, Case, read_lines
 from stage_calls import check_error_line, run_epoche
 
+from eval.benchmarks import find_benchmark
 from eval.harness import prediction_reader, prediction_rows
+from eval.harness.journal import Journal
 from eval.harness.prediction_reader import (
     PredictionFile,
     PredictionFormat,
@@ -20,7 +22,7 @@ from eval.harness.prediction_reader import (
     parse_prediction_files,
     read_predictions,
 )
-from eval.harness.reply import Reply
+from eval.harness.reply import REPLIES, Reply
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
 
 
@@ -363,3 +365,35 @@ def read_own(
         field_map=field_map or {},
     )
     return list(read_predictions(PredictionFile("own", path), ids, form).replies)
+
+
+def test_a_scoring_that_is_killed_leaves_no_finished_run(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if case.out.suffix:
+        pytest.skip("results of cards are one file")
+    write_lines("own.jsonl", make_rows(case, case.list_ids()))
+    assert case.score_file("--predictions", "own=own.jsonl").code == 0
+    benchmark = find_benchmark(case.out)
+
+    def stop(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("eval.harness.scored_run.write_rows", stop)
+        killed = case.score_file("--predictions", "own=own.jsonl", "--overwrite")
+    assert killed.code == 130, killed.err
+    for name in (benchmark.manifest_file, benchmark.rows_file):
+        assert not (case.out / name).exists()
+    done = case.score_file("--predictions", "own=own.jsonl", "--overwrite")
+    assert done.code == 0, done.err
+
+
+def test_a_folder_that_is_being_written_is_not_scored_into(case: Case) -> None:
+    if case.out.suffix:
+        pytest.skip("results of cards are one file")
+    write_lines("own.jsonl", make_rows(case, case.list_ids()))
+    with Journal(case.out / REPLIES, 0):
+        locked = case.score_file("--predictions", "own=own.jsonl", "--overwrite")
+    assert "another run is writing" in check_error_line(locked, 15)
+    assert case.score_file("--predictions", "own=own.jsonl").code == 0

@@ -183,6 +183,41 @@ def test_changed_counts_are_found(run: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"repeats": 10**9}, "repeats: 1000000000 is not from 1"),
+        ({"repeats": 0}, "repeats: 0 is not from 1"),
+        ({"sample_count": 10**12}, "the number of items"),
+        ({"sample_count": 10**8, "repeats": 10**4, "limit": 1}, "items × repeats × systems"),
+        ({"sample_count": -1}, "the number of items"),
+        ({"limit": 10**30}, "limit"),
+        ({"shard": "5/3"}, "shard: '5/3' is not i/n"),
+        ({"shard": "1/" + "9" * 5_000}, "shard: '1/999"),
+    ],
+)
+def test_a_manifest_with_impossible_numbers_is_refused(
+    run: Path, changes: dict[str, Any], message: str
+) -> None:
+    """Nothing is allocated for the rows that it would have."""
+    path = run / find_benchmark(run).manifest_file
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), **changes}))
+    for command in (("verify", run), ("merge", run, "--out", run / "merged")):
+        line = check_error_line(run_epoche(*command), 12)
+        assert "not a run manifest" in line
+        if "limit" not in changes:  # msgspec itself refuses an integer of more than 64 bits
+            assert message in line
+        assert str(path) in line
+
+
+def test_a_manifest_that_is_no_object_is_refused(run: Path) -> None:
+    path = run / find_benchmark(run).manifest_file
+    for text in ("[" * 100_000, "[]", '"text"', '{"kind": 1}'):
+        path.write_text(text)
+        line = check_error_line(run_epoche("verify", run), 12)
+        assert "no readable manifest" in line
+
+
 def test_another_data_set_is_found(run: Path) -> None:
     benchmark = find_benchmark(run)
     path = run / benchmark.manifest_file
