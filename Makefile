@@ -47,7 +47,7 @@ $(foreach name,NUM NUM_NEAR SEED,$(if $(and $($(name)),$(if $(call strip_digits,
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras bench clean clean-results help
+.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -56,8 +56,9 @@ all: cards near-miss eval metrics report ## The main job: cards, near-misses, ev
 # -- set-up --------------------------------------------------------------------------------------
 
 # uv when it is there (seconds), pip otherwise; the constraints pin what the tests ran with.
-install = if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '$(1)'; \
-          else $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'; fi
+install_in = if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(1)/python -c constraints.txt $(2); \
+             else $(1)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(2); fi
+install    = $(call install_in,$(BIN),-e '$(1)')
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: Epoché needs Python >= 3.11; this is $$($(PYTHON) --version). Say which with PYTHON=python3.12" >&2; exit 2; }
@@ -76,11 +77,11 @@ $(VENV)/.geo: $(VENV)/.core
 	@$(call install,.[geo])
 	@touch $@
 
-GEONAMES := kg/domains/geonames
-$(GEONAMES)/geonames.ttl: $(VENV)/.geo $(GEONAMES)/build.py $(GEONAMES)/ontology.ttl
+$(VENV)/.geonames: $(VENV)/.geo kg/domains/geonames/build.py kg/domains/geonames/ontology.ttl
 	@$(BIN)/python -m kg.domains.geonames.build
+	@touch $@
 
-setup: $(VENV)/.core $(if $(filter geonames,$(DOMAIN)),$(GEONAMES)/geonames.ttl) ## Make .venv with the core dependencies
+setup: $(VENV)/.core $(if $(filter geonames,$(DOMAIN)),$(VENV)/.geonames) ## Make .venv with the core dependencies
 setup-dev: $(VENV)/.dev ## Make .venv with the test tools as well
 
 # torch is pinned by the constraints; on Linux pip may bring its CUDA libraries along (gigabytes).
@@ -194,6 +195,20 @@ test: setup-dev ## All tests, warnings as errors, coverage of lines and branches
 
 test-extras: setup-dev setup-dense ## The tests that `make test` skips without the extras dense and minilm
 	@$(pytest) -m extra $(PYTEST_FLAGS)
+
+# The wheel in an environment of its own; the tests beside folders whose names are those of the packages that it moves.
+WHEEL := build/wheel
+
+test-wheel: setup-dev ## The tests against the installed wheel, beside a user's own kg/, eval/, cards/ …   [PYTEST_FLAGS=]
+	@rm -rf $(WHEEL) && mkdir -p $(WHEEL)/tree
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(WHEEL) .
+	@$(PYTHON) -m venv $(WHEEL)/.venv
+	@$(call install_in,$(WHEEL)/.venv/bin,$$(ls $(WHEEL)/*.whl)[dev])
+	@$(BIN)/python hatch_build.py tests $(WHEEL)/tree/tests && $(BIN)/python hatch_build.py benchmarks $(WHEEL)/tree/benchmarks
+	@cp -r docs Makefile pyproject.toml constraints.txt *.md $(WHEEL)/tree
+	@for name in kg cards adversarial retrieval eval reporting; do \
+	  mkdir $(WHEEL)/tree/$$name && echo 'raise ImportError("this folder is not part of Epoché")' > $(WHEEL)/tree/$$name/__init__.py; done
+	@cd $(WHEEL)/tree && ../.venv/bin/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile -m 'not checkout' $(PYTEST_FLAGS)
 
 bench: setup-dev ## The benchmarks behind every speed claim in docs/benchmarks.md
 	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done

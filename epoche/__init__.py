@@ -22,16 +22,29 @@ if TYPE_CHECKING:
     from cards.generator import CardPlan, make_cards
     from epoche.evaluation import evaluate
     from epoche.finished_run import Run, compare
+    from eval.guard.stream import Guard
     from eval.harness.reply import Reply, Vote
+    from eval.harness.row_layout import Shard
+    from eval.harness.session import RunLimits
+    from eval.llm import ClientOptions, ModelClient
     from eval.manifest import RunManifest, read_manifest
     from eval.metrics.comparison import Comparison
     from eval.metrics.observations import read_observations
     from eval.metrics.record import MetricsReport, read_metrics
     from eval.metrics.report import measure
     from eval.registry import make_systems, register
+    from eval.replies.parser import read_reply
     from eval.result import Answer, Result, read_results
     from eval.runner import run
+    from eval.settings import Settings
+    from eval.skn.agent import agent_reason
+    from eval.skn.extractors import EXTRACTORS as SKN_EXTRACTORS
+    from eval.skn.extractors import extract_skn
+    from eval.skn.notation import parse as parse_skn
+    from eval.skn.notation import serialize as serialize_skn
+    from eval.skn.notation import try_parse as try_parse_skn
     from eval.stats.estimates import Estimate
+    from eval.synthlink.agents.trail import CitedPage, Round, Trail
     from eval.system import ClaimOracle, System, SystemOptions
     from kg.base.errors import EpocheError
     from kg.claims import Claim, Proof, Verdict, Violation
@@ -40,51 +53,80 @@ if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
     from kg.oracle import Oracle
     from kg.shapes import Shapes
+    from kg.text.chunker import chunk_documents
+    from kg.text.documents import read_document
+    from kg.text.keywords.yake_extractor import Yake
+    from kg.text.run.folder import open_run
+    from retrieval.corpus import read_corpus
+    from retrieval.factory import RetrieverOptions, open_retriever
 
     __version__: str
 
 __all__ = [
+    "SKN_EXTRACTORS",
     "Answer",
     "Card",
     "CardPlan",
     "CardView",
+    "CitedPage",
     "Claim",
     "ClaimOracle",
+    "ClientOptions",
     "Comparison",
     "Domain",
     "EpocheError",
     "Estimate",
     "Graph",
+    "Guard",
     "KnowledgeBase",
     "MetricsReport",
+    "ModelClient",
     "NearMissPlan",
     "Oracle",
     "Proof",
     "Reply",
     "Result",
+    "RetrieverOptions",
+    "Round",
     "Run",
+    "RunLimits",
     "RunManifest",
+    "Settings",
     "Shapes",
+    "Shard",
     "System",
     "SystemOptions",
+    "Trail",
     "Verdict",
     "Violation",
     "Vote",
+    "Yake",
+    "agent_reason",
     "audit_cards",
+    "chunk_documents",
     "compare",
     "evaluate",
+    "extract_skn",
     "load_domain",
     "make_cards",
     "make_near_misses",
     "make_systems",
     "measure",
+    "open_retriever",
+    "open_run",
+    "parse_skn",
     "read_cards",
+    "read_corpus",
+    "read_document",
     "read_manifest",
     "read_metrics",
     "read_observations",
+    "read_reply",
     "read_results",
     "register",
     "run",
+    "serialize_skn",
+    "try_parse_skn",
     "write_cards",
 ]
 
@@ -95,16 +137,30 @@ _NAMES_OF_MODULE = {
     "cards.generator": ("CardPlan", "make_cards"),
     "epoche.evaluation": ("evaluate",),
     "epoche.finished_run": ("Run", "compare"),
+    "eval.guard.stream": ("Guard",),
     "eval.harness.reply": ("Reply", "Vote"),
+    "eval.harness.row_layout": ("Shard",),
+    "eval.harness.session": ("RunLimits",),
+    "eval.llm": ("ClientOptions", "ModelClient"),
     "eval.manifest": ("RunManifest", "read_manifest"),
     "eval.metrics.comparison": ("Comparison",),
+    "eval.metrics.observations": ("read_observations",),
     "eval.metrics.record": ("MetricsReport", "read_metrics"),
     "eval.metrics.report": ("measure",),
-    "eval.metrics.observations": ("read_observations",),
     "eval.registry": ("make_systems", "register"),
+    "eval.replies.parser": ("read_reply",),
     "eval.result": ("Answer", "Result", "read_results"),
     "eval.runner": ("run",),
+    "eval.settings": ("Settings",),
+    "eval.skn.agent": ("agent_reason",),
+    "eval.skn.extractors": ("EXTRACTORS as SKN_EXTRACTORS", "extract_skn"),
+    "eval.skn.notation": (
+        "parse as parse_skn",
+        "serialize as serialize_skn",
+        "try_parse as try_parse_skn",
+    ),
     "eval.stats.estimates": ("Estimate",),
+    "eval.synthlink.agents.trail": ("CitedPage", "Round", "Trail"),
     "eval.system": ("ClaimOracle", "System", "SystemOptions"),
     "kg.base.errors": ("EpocheError",),
     "kg.claims": ("Claim", "Proof", "Verdict", "Violation"),
@@ -113,8 +169,21 @@ _NAMES_OF_MODULE = {
     "kg.knowledge": ("KnowledgeBase",),
     "kg.oracle": ("Oracle",),
     "kg.shapes": ("Shapes",),
+    "kg.text.chunker": ("chunk_documents",),
+    "kg.text.documents": ("read_document",),
+    "kg.text.keywords.yake_extractor": ("Yake",),
+    "kg.text.run.folder": ("open_run",),
+    "retrieval.corpus": ("read_corpus",),
+    "retrieval.factory": ("RetrieverOptions", "open_retriever"),
 }
-_MODULE_OF_NAME = {name: module for module, names in _NAMES_OF_MODULE.items() for name in names}
+"""Module → its public names; "parse as parse_skn" is public under the second name."""
+
+# Public name → its module, and its name there.
+_SOURCES = {
+    name.rpartition(" as ")[2]: (module, name.partition(" as ")[0])
+    for module, names in _NAMES_OF_MODULE.items()
+    for name in names
+}
 
 
 # Not defined for type checkers, which would accept misspelt names if they saw a __getattr__.
@@ -126,9 +195,10 @@ if not TYPE_CHECKING:
             from importlib.metadata import version
 
             return version("epoche")
-        if name not in _MODULE_OF_NAME:
+        if name not in _SOURCES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_MODULE_OF_NAME[name]), name)
+        module, name_there = _SOURCES[name]
+        value = globals()[name] = getattr(import_module(module), name_there)
         return value
 
 

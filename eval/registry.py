@@ -54,14 +54,14 @@ def _load_built_in(system_name: str) -> Mapping[str, Factory]:
 
     If a module has the name of the requested system and registers it, only that module is imported.
     """
-    import eval.systems
+    from eval import systems
 
-    modules = {module_info.name for module_info in pkgutil.iter_modules(eval.systems.__path__)}
+    modules = {module_info.name for module_info in pkgutil.iter_modules(systems.__path__)}
     if system_name in modules:
-        importlib.import_module(f"eval.systems.{system_name}")
+        importlib.import_module(f"{systems.__name__}.{system_name}")
     if system_name not in _factories:
         for module in sorted(modules):
-            importlib.import_module(f"eval.systems.{module}")
+            importlib.import_module(f"{systems.__name__}.{module}")
     return _factories
 
 

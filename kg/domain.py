@@ -6,6 +6,7 @@ folder or file that the user names. ``docs/domains/domain-toml.md`` describes th
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import platformdirs
 
 from kg.base.errors import DomainError
 from kg.claims import Claim, Regime
@@ -20,6 +22,8 @@ from kg.words.plain_text import clean_text
 from kg.words.templates import Renderer, compile_template
 
 SHIPPED_FOLDER = Path(__file__).parent / "domains"
+CACHE_VARIABLE = "EPOCHE_CACHE_DIR"
+"""Environment variable that names the folder for data that Epoché builds once and keeps."""
 
 WELL_KNOWN_PREFIXES = {
     "owl": "http://www.w3.org/2002/07/owl#",
@@ -278,6 +282,22 @@ def _check_keys(raw: dict[str, Any], where: str) -> None:
             check_table(table, _RuleTable, f"rule {number}")
 
 
+def get_built_folder(name: str) -> Path:
+    """Returns the folder of a shipped domain's graph that is built on the user's machine.
+
+    It lies in the user's cache folder, because the folder of an installed package is not the place
+    for data, and may be read-only.
+    """
+    cache = os.environ.get(CACHE_VARIABLE)
+    root = Path(cache) if cache else platformdirs.user_cache_path("epoche", appauthor=False)
+    return root / "domains" / name
+
+
+def _locate_graph(file: Path, name: str, table: _DomainTable) -> Path:
+    is_shipped = file.parent.parent == SHIPPED_FOLDER
+    return (get_built_folder(table.name) if table.built_by and is_shipped else file.parent) / name
+
+
 def _build_domain(table: _DomainTable, file: Path) -> Domain:
     where = str(file)
 
@@ -305,7 +325,7 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
     return Domain(
         name=table.name,
         title=table.title,
-        graph_files=tuple(file.parent / name for name in table.graph),
+        graph_files=tuple(_locate_graph(file, name, table) for name in table.graph),
         shapes_files=tuple(file.parent / name for name in table.shapes),
         regime=table.regime,
         unique_names=table.unique_names,

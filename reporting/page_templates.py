@@ -19,7 +19,7 @@ from reporting.visible_text import format_name, make_visible
 def get_environment() -> Environment:
     """Returns the Jinja environment of this package, with autoescaping and the report's filters."""
     env = Environment(
-        loader=PackageLoader("reporting", "templates"),
+        loader=PackageLoader(__package__, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -45,7 +45,7 @@ def render_style() -> Markup:
 
 def read_scripts(*names: str) -> str:
     """Reads scripts of the templates folder and concatenates them."""
-    template_folder = resources.files("reporting") / "templates"
+    template_folder = resources.files(__package__) / "templates"
     return "\n".join((template_folder / name).read_text(encoding="utf-8") for name in names)
 
 

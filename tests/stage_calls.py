@@ -15,10 +15,13 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+import kg
 from epoche.cli import app
 
 ROOT = Path(__file__).parents[1]
-MAYORS = ROOT / "kg" / "domains" / "mayors"
+PRODUCT = Path(kg.__file__).parents[1]
+"""Folder of the packages: the repository or, when the tests run against the wheel, ``epoche``."""
+MAYORS = PRODUCT / "kg" / "domains" / "mayors"
 GRAPH = MAYORS / "mayors.ttl"
 SHAPES = MAYORS / "mayors.shacl.ttl"
 

@@ -18,6 +18,7 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 from stage_calls import (
     GRAPH,
+    PRODUCT,
     ROOT,
     SHAPES,
     CommandResult,
@@ -125,9 +126,9 @@ def test_commands_and_scripts_correspond() -> None:
     # kg/analyze_query.py, do not call their function ``main``, so the search below misses them.
     assert set(list_commands()) - {"schema", "kg inspect", "kg analyze"} == set(SCRIPTS)
     script_paths = {
-        str(path.relative_to(ROOT))
+        str(path.relative_to(PRODUCT))
         for package in ("kg", "cards", "adversarial", "eval", "reporting", "retrieval")
-        for path in (ROOT / package).rglob("*.py")
+        for path in (PRODUCT / package).rglob("*.py")
         if "run_script(main)" in path.read_text("utf-8") and "domains" not in path.parts
     }
     assert script_paths == set(SCRIPTS.values())
@@ -230,7 +231,7 @@ def test_make_takes_every_variable_of_its_help() -> None:
 
 
 def run_script(name: str, *arguments: object, cwd: Path) -> CommandResult:
-    path = ROOT / SCRIPTS[name]
+    path = PRODUCT / SCRIPTS[name]
     return run_process([sys.executable, str(path), *map(str, arguments)], cwd)
 
 

@@ -31,6 +31,7 @@ from pathlib import Path
 import pytest
 from frozen.column_store import Outputs, compare_outputs, read_frozen, write_frozen
 from frozen.output_files import read_outputs
+from stage_calls import PRODUCT
 
 # Old name → new name of JSON keys, CSV columns, ids and files. The masks use the old names: after
 # --freeze, empty this table and enter the new names in tests/frozen/output_files.py.
@@ -38,7 +39,7 @@ RENAMED_KEYS: dict[str, str] = {}
 
 ROOT = Path(__file__).parents[1]
 FROZEN = Path(__file__).parent / "frozen"
-CORPUS = ROOT / "retrieval" / "corpora" / "keeping_data"
+CORPUS = PRODUCT / "retrieval" / "corpora" / "keeping_data"
 CHAPTERS = ("11-transactions-and-isolation", "12-locking", "14-recovery")
 MAX_DIFFERENCES = 25
 

@@ -76,6 +76,18 @@ def test_imports_follow_the_package_order(package: str) -> None:
     assert not violations
 
 
+def test_documentation_imports_from_epoche_alone() -> None:
+    """The packages have other names in the wheel; ``epoche`` has the same in both."""
+    imports = [
+        f"{page.relative_to(ROOT)}: {line.strip()}"
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+        for line in page.read_text("utf-8").splitlines()
+        if re.match(rf"(>>> |\.\.\. )?\s*(from|import) ({'|'.join(PACKAGES)})\b", line)
+        and not re.match(r"(>>> |\.\.\. )?\s*(from epoche import|import epoche$)", line)
+    ]
+    assert not imports
+
+
 def iter_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yields the statements of a module, also those under ``if`` but not those of functions."""
     for node in body:

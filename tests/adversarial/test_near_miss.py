@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from stage_calls import PRODUCT
 
 from adversarial.hardness import WEIGHTS, compute_hardness
 from adversarial.make_near_miss import main
@@ -167,7 +168,11 @@ def test_hash_seed_does_not_change_the_bytes(tmp_path: Path) -> None:
     for hash_seed in ("0", "99"):
         out = tmp_path / hash_seed / "n.jsonl"
         subprocess.run(
-            [sys.executable, "adversarial/make_near_miss.py", "--out", str(out), "--num", "40"],
+            [
+                sys.executable,
+                PRODUCT / "adversarial/make_near_miss.py",
+                *("--out", str(out), "--num", "40"),
+            ],
             check=True,
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},

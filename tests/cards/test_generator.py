@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stage_calls import PRODUCT
 
 from cards.audit import audit_cards
 from cards.audit_labels import main as audit_main
@@ -241,7 +242,7 @@ def test_hash_seed_does_not_change_the_bytes(tmp_path: Path) -> None:
         subprocess.run(
             [
                 sys.executable,
-                "cards/make_context_cards.py",
+                PRODUCT / "cards/make_context_cards.py",
                 *("--out", str(out), "--num-per-type", "25", "--faithfulness"),
             ],
             check=True,

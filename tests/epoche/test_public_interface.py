@@ -17,12 +17,12 @@ import epoche
 SOURCE = Path(str(epoche.__file__))
 
 
-def read_type_checking_imports() -> dict[str, str]:
-    """Returns a mapping from name to module, read from the imports for type checkers."""
+def read_type_checking_imports() -> dict[str, tuple[str, str]]:
+    """Returns public name → module and name there, read from the imports for type checkers."""
     tree = ast.parse(SOURCE.read_text("utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     return {
-        alias.name: str(node.module)
+        alias.asname or alias.name: (str(node.module), alias.name)
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
@@ -35,7 +35,8 @@ def test_type_checkers_and_python_see_the_same_names() -> None:
 
 @pytest.mark.parametrize("name", epoche.__all__)
 def test_every_public_name_is_the_object_of_its_package(name: str) -> None:
-    package_object = getattr(import_module(read_type_checking_imports()[name]), name)
+    module, name_there = read_type_checking_imports()[name]
+    package_object = getattr(import_module(module), name_there)
     assert getattr(epoche, name) is package_object
     assert name in dir(epoche)
     assert package_object.__doc__

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stage_calls import PRODUCT
 
 from cards.card import hash_card_set, read_cards
 from eval.card_check import check_cards
@@ -479,7 +480,14 @@ def test_script_ends_with_one_line_and_an_exit_code(
 ) -> None:
     path = write_rows(tmp_path / "r.jsonl", rows)
     process = subprocess.run(
-        [sys.executable, "eval/metrics_abstention.py", "--results", path, "--out", tmp_path / "m"],
+        [
+            sys.executable,
+            PRODUCT / "eval/metrics_abstention.py",
+            "--results",
+            path,
+            "--out",
+            tmp_path / "m",
+        ],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from stage_calls import PRODUCT
 
 from eval.manifest import read_manifest
 
 CardFile = Callable[..., Path]
-ROOT = Path(__file__).parents[2]
 
 # The third word of a question is the number of its card.
 ADAPTER = """
@@ -240,7 +240,7 @@ def test_bad_flags_give_advice(
 
 def test_script_by_path_takes_the_same_flags(folder: Path, card_file: CardFile) -> None:
     arguments = eval_command(card_file(3), folder / "r.jsonl", system="controls")
-    script = [sys.executable, str(ROOT / "eval" / "run_epistemic_tests.py"), *arguments[3:]]
+    script = [sys.executable, str(PRODUCT / "eval" / "run_epistemic_tests.py"), *arguments[3:]]
     process = run_command(script, folder)
     assert process.returncode == 0, process.stderr
     assert "controls: 12 answers" in process.stdout

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 
 from kg.base.errors import GraphTooLargeError
 from kg.claims import Claim, Step
+from kg.domain import SHIPPED_FOLDER
 from kg.entailment import Closure, compile_axioms
 from kg.graph import Graph
 from kg.terms import OWL, RDF, RDFS, from_rdflib, is_blank, is_literal
@@ -387,14 +388,14 @@ def test_all_different_checks_the_last_member():
 
 
 def test_shipped_rivers_are_consistent():
-    path = Path(__file__).parents[2] / "kg/domains/rivers/rivers.ttl"
+    path = SHIPPED_FOLDER / "rivers" / "rivers.ttl"
     assert list(Closure(Graph.load(path)).find_inconsistencies()) == []
 
 
 def test_closure_above_the_limit_is_aborted(monkeypatch):
-    import kg.reasoning.run
+    from kg.reasoning import run
 
-    monkeypatch.setattr(kg.reasoning.run, "MAX_INFERRED_TRIPLES", 500)
+    monkeypatch.setattr(run, "MAX_INFERRED_TRIPLES", 500)
     claims = [Claim(f"{E}n{i}", E + "p", f"{E}n{i + 1}") for i in range(100)]
     claims.append(Claim(E + "p", TYPE, OWL + "TransitiveProperty"))
     with pytest.raises(GraphTooLargeError, match="500 triples"):
@@ -426,7 +427,7 @@ print(claims, [closure.derive_claim(c) for c in claims[::50]], Labels(graph).fin
 
 
 def test_closure_is_independent_of_the_hash_seed():
-    path = Path(__file__).parents[2] / "kg/domains/rivers/rivers.ttl"
+    path = SHIPPED_FOLDER / "rivers" / "rivers.ttl"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", CLOSURE_SCRIPT, str(path)],

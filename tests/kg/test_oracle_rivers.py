@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 from rivers_claims import CLAIM_COUNT, make_claims
 
-import kg.domains.rivers
+from kg.domains import rivers
 from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.shapes import Shapes
 from kg.shapes.evaluation import Result
 
-FOLDER = next(iter(kg.domains.rivers.__path__))
+FOLDER = next(iter(rivers.__path__))
 
 
 def open_oracle(engine: str = "incremental") -> Oracle:

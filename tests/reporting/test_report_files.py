@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from stage_calls import MAYORS, run_epoche
+from stage_calls import MAYORS, PRODUCT, run_epoche
 
 from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
@@ -34,7 +34,7 @@ from reporting.report_files import ProofSource, open_proof_source, write_report
 from reporting.report_view import ReportView
 from reporting.summary_text import list_caveats, summarise_results
 
-REPORT_SCRIPT = Path(__file__).parents[2] / "reporting" / "html_report.py"
+REPORT_SCRIPT = PRODUCT / "reporting" / "html_report.py"
 
 
 @pytest.fixture(scope="module")

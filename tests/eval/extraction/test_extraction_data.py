@@ -20,13 +20,14 @@ import jsonschema
 import jsonschema_rs
 import pytest
 from extraction_words import MONTHS, WEEKDAYS, contains_date, contains_number, find_numbers
+from stage_calls import PRODUCT
 
 from eval.extraction.matchers.schema_nodes import check_matchers
 from eval.extraction.samples.loader import load_samples
 from eval.extraction.schemas.complexity import compute_complexity
 from eval.extraction.scorer import score_sample
 
-FOLDER = Path(__file__).parents[3] / "eval" / "extraction" / "data" / "samples"
+FOLDER = PRODUCT / "eval" / "extraction" / "data" / "samples"
 FILES = sorted(FOLDER.glob("*.jsonl"))
 ROW_KEYS = ["id", "text", "schema", "expected_output", "domain", "language", "meta"]
 LANGUAGES_WITHOUT_SPACES = {"ja", "zh", "th"}

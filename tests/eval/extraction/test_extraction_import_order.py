@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from import_order import find_upward_imports, get_top_level_name, list_package_files
 
-import eval.extraction
+from eval import extraction
 
 ORDER = (
     *("settings", "view", "record", "schemas", "matchers", "samples", "verdicts", "scorer", "row"),
@@ -16,8 +16,6 @@ ORDER = (
 
 
 def test_packages_import_only_earlier_ones() -> None:
-    names = {
-        get_top_level_name(eval.extraction, path) for path in list_package_files(eval.extraction)
-    }
+    names = {get_top_level_name(extraction, path) for path in list_package_files(extraction)}
     assert names == set(ORDER), "every package is listed in ORDER"
-    assert not find_upward_imports(eval.extraction, ORDER)
+    assert not find_upward_imports(extraction, ORDER)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from skn_documents import REDIS
-from stage_calls import check_error_line, command_line, run_epoche
+from stage_calls import PRODUCT, check_error_line, command_line, run_epoche
 from typer.testing import CliRunner
 
 from epoche.cli import app
@@ -233,7 +233,7 @@ def test_commands_work_in_a_pipe() -> None:
     assert formatted.stdout == CANONICAL.encode()
     script = [
         sys.executable,
-        str(Path(__file__).parents[3] / "eval/skn/commands/validate_skn.py"),
+        str(PRODUCT / "eval/skn/commands/validate_skn.py"),
         "-",
     ]
     assert subprocess.run(script, input=formatted.stdout, capture_output=True).returncode == 0

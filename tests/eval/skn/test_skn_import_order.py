@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from import_order import find_upward_imports, get_top_level_name, list_package_files
 
-import eval.skn
+from eval import skn
 
 ORDER = (
     *("grammar", "notation", "commands", "pipelines", "run_settings", "formats", "extractors"),
@@ -26,6 +26,6 @@ ORDER = (
 
 
 def test_packages_import_only_earlier_ones() -> None:
-    names = {get_top_level_name(eval.skn, path) for path in list_package_files(eval.skn)}
+    names = {get_top_level_name(skn, path) for path in list_package_files(skn)}
     assert names == set(ORDER), "every package is listed in ORDER"
-    assert not find_upward_imports(eval.skn, ORDER)
+    assert not find_upward_imports(skn, ORDER)

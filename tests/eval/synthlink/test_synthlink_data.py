@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from stage_calls import PRODUCT
 
 from eval.synthlink.catalog import Catalog, read_catalog, render_catalog
 from eval.synthlink.question import CATEGORIES, Question, Triple
@@ -21,7 +22,7 @@ from kg.knowledge import KnowledgeBase
 from kg.terms import XSD, write_literal
 
 ROOT = Path(__file__).parents[3]
-DATA = ROOT / "eval" / "synthlink" / "data"
+DATA = PRODUCT / "eval" / "synthlink" / "data"
 LINES = (DATA / "catalog.jsonl").read_text("utf-8").splitlines()
 YEAR = re.compile(r"\b(?:1[0-9]|20)[0-9]{2}\b(?!,|s\b)")
 QUESTIONS = read_catalog().questions

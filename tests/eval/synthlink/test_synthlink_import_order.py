@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from import_order import find_upward_imports, get_top_level_name, list_package_files
 
-import eval.synthlink
+from eval import synthlink
 
 IMPORT_ORDER = (
     *("question", "catalog_markdown", "catalog", "predictions"),
@@ -27,8 +27,6 @@ IMPORT_ORDER = (
 
 
 def test_packages_import_only_earlier_ones() -> None:
-    names = {
-        get_top_level_name(eval.synthlink, path) for path in list_package_files(eval.synthlink)
-    }
+    names = {get_top_level_name(synthlink, path) for path in list_package_files(synthlink)}
     assert names == set(IMPORT_ORDER), "every package is listed in IMPORT_ORDER"
-    assert not find_upward_imports(eval.synthlink, IMPORT_ORDER)
+    assert not find_upward_imports(synthlink, IMPORT_ORDER)
