@@ -9,6 +9,7 @@ import msgspec
 
 from eval.card_file import CardFile
 from eval.card_plan import CardPlan
+from eval.harness.journal import Journal
 from eval.harness.journal_merger import read_shards, write_shards
 from eval.harness.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
@@ -20,7 +21,7 @@ from eval.manifest import (
     write_manifest,
 )
 from eval.result import PREDS
-from kg.base.errors import CardSetMismatchError
+from kg.base.errors import CardSetMismatchError, WriteError
 from kg.base.files import check_output, require_file
 from kg.base.provenance import make_relative_name, manifest_path
 
@@ -43,7 +44,7 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
         CardSetMismatchError: the files are not shards of one run, or two are the same shard.
         DuplicateIdError: a question is answered twice.
         IncompleteRunError: a shard or an answer is missing.
-        WriteError: ``out`` cannot be written.
+        WriteError: ``out`` contains a run, another process is writing it, or it cannot be written.
     """
     manifests = {path: read_manifest(manifest_path(require_file(path, "shard"))) for path in shards}
     ordered = sort_shards(
@@ -66,12 +67,18 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
             for path in ordered
         ]
         rows = read_shards(ordered, plans)
-    write_shards(out, ordered, rows, first.layout)
-    merged: RunManifest = combine_manifests(
-        [manifests[path] for path in ordered], rows.count_outcomes(PREDS), meter
-    )
-    merged = msgspec.structs.replace(
-        merged, results=out.name, cards_file=make_relative_name(cards_file, out.parent)
-    )
-    write_manifest(manifest_path(out), merged)
+    # The journal is open as a lock: no other process writes the file in the meantime.
+    with Journal(out, 0) as existing:
+        if existing.path.stat().st_size:
+            raise WriteError(
+                "the file already contains a run", where=str(out), hint="Choose another --out."
+            )
+        write_shards(out, ordered, rows, first.layout)
+        merged: RunManifest = combine_manifests(
+            [manifests[path] for path in ordered], rows.count_outcomes(PREDS), meter
+        )
+        merged = msgspec.structs.replace(
+            merged, results=out.name, cards_file=make_relative_name(cards_file, out.parent)
+        )
+        write_manifest(manifest_path(out), merged)
     return merged

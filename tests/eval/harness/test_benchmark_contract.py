@@ -1,4 +1,4 @@
-"""Tests what every benchmark that writes a run folder has in common: shards and their merge."""
+"""Tests what every benchmark promises of shards and their merge."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ import shutil
 from pathlib import Path
 
 import pytest
-from benchmark_runs import COMMANDS, LIMIT, read_folder, run_benchmark
+from benchmark_runs import (
+    COMMANDS,
+    FOLDER_COMMANDS,
+    LIMIT,
+    find_files,
+    read_folder,
+    run_benchmark,
+)
 from stage_calls import CommandResult, run_epoche
 
-from eval.benchmarks import find_benchmark, list_benchmarks
+from eval.benchmarks import list_benchmarks
 from eval.harness.journal import Journal
-from eval.harness.reply import REPLIES
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
@@ -28,11 +34,13 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def merge(folder: Path, *shards: str, out: str = "merged") -> CommandResult:
-    return run_epoche("merge", *(folder / shard for shard in shards), "--out", folder / out)
+    files = find_files(folder / shards[0])
+    paths = [folder / shard / files.out for shard in shards]
+    return run_epoche("merge", *paths, "--out", folder / out / files.out)
 
 
 def test_every_built_in_benchmark_is_tested() -> None:
-    assert {benchmark.name for benchmark in list_benchmarks()} == set(COMMANDS)
+    assert {benchmark.name for benchmark in list_benchmarks()} == set(FOLDER_COMMANDS)
 
 
 def test_merged_shards_are_the_bytes_of_a_whole_run(runs: Path) -> None:
@@ -44,11 +52,11 @@ def test_merged_shards_are_the_bytes_of_a_whole_run(runs: Path) -> None:
 def test_a_merged_run_is_resumed_like_any_other(runs: Path, tmp_path: Path) -> None:
     assert merge(runs, "shard1", "shard2", out="resumable").code == 0
     shutil.copytree(runs / "resumable", tmp_path / "run")
-    name = find_benchmark(tmp_path / "run").name
+    files = find_files(tmp_path / "run")
     # The limit grows by one item, so only that item is asked.
-    done = run_epoche(*COMMANDS[name], "--limit", LIMIT + 1, "--out", tmp_path / "run")
+    done = run_benchmark(files.name, tmp_path / "run", "--limit", LIMIT + 1)
     assert done.code == 0, done.err
-    rows = find_benchmark(tmp_path / "run").rows_file
+    rows = files.rows
     before = (runs / "whole" / rows).read_bytes()
     after = (tmp_path / "run" / rows).read_bytes()
     assert after.startswith(before)
@@ -58,12 +66,10 @@ def test_a_merged_run_is_resumed_like_any_other(runs: Path, tmp_path: Path) -> N
 
 def test_a_shard_is_not_resumed_as_another_shard(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "shard1", tmp_path / "run")
-    done = run_benchmark(find_benchmark(runs / "shard1").name, tmp_path / "run", "--shard", "2/2")
+    done = run_benchmark(find_files(runs / "shard1").name, tmp_path / "run", "--shard", "2/2")
     assert done.code != 0
     assert "shard" in done.err
-    assert (tmp_path / "run" / "rows.jsonl").read_bytes() == (
-        runs / "shard1" / "rows.jsonl"
-    ).read_bytes()
+    assert read_folder(tmp_path / "run") == read_folder(runs / "shard1")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,7 @@ def test_a_shard_is_not_resumed_as_another_shard(runs: Path, tmp_path: Path) -> 
     [
         (("shard1",), "missing: 2/2"),
         (("shard1", "shard1"), "both shard 1/2"),
-        (("shard1", "whole"), "whole is shard 1/1"),
+        (("shard1", "whole"), " is shard 1/1"),
     ],
 )
 def test_incomplete_sets_of_shards_are_refused(
@@ -86,7 +92,7 @@ def test_incomplete_sets_of_shards_are_refused(
 def test_a_shard_with_a_missing_row_is_refused(runs: Path, tmp_path: Path) -> None:
     for shard in ("shard1", "shard2"):
         shutil.copytree(runs / shard, tmp_path / shard)
-    replies = tmp_path / "shard2" / REPLIES
+    replies = tmp_path / "shard2" / find_files(runs / "shard2").journal
     replies.write_bytes(b"".join(replies.read_bytes().splitlines(keepends=True)[:-1]))
     refused = merge(tmp_path, "shard1", "shard2")
     assert refused.code != 0
@@ -94,19 +100,21 @@ def test_a_shard_with_a_missing_row_is_refused(runs: Path, tmp_path: Path) -> No
 
 
 def test_a_shard_that_was_stopped_is_refused(runs: Path, tmp_path: Path) -> None:
-    """With all replies there, judges may not have voted on all of them."""
+    """With all replies there, judges may not have voted on all of them; cards have no judges."""
+    is_refused = find_files(runs / "shard2").name != "cards"
     for shard in ("shard1", "shard2"):
         shutil.copytree(runs / shard, tmp_path / shard)
-    path = tmp_path / "shard2" / find_benchmark(runs / "shard2").manifest_file
+    path = tmp_path / "shard2" / find_files(runs / "shard2").manifest
     path.write_text(
         path.read_text()
         .replace('"status":"complete"', '"status":"running"')
         .replace('"status": "complete"', '"status": "running"')
     )
-    refused = merge(tmp_path, "shard1", "shard2")
-    assert refused.code != 0
-    assert "status running" in refused.err
-    assert not (tmp_path / "merged").exists()
+    merged = merge(tmp_path, "shard1", "shard2")
+    assert (merged.code != 0) == is_refused
+    assert ("status running" in merged.err) == is_refused
+    assert (tmp_path / "merged").exists() != is_refused
+    assert is_refused or read_folder(tmp_path / "merged") == read_folder(runs / "whole")
 
 
 def test_a_merge_never_overwrites_a_run(runs: Path) -> None:
@@ -119,20 +127,18 @@ def test_a_merge_never_overwrites_a_run(runs: Path) -> None:
 def test_a_folder_that_is_being_written_is_locked_against_a_merge(
     runs: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "merged"
-    shards = [runs / "shard1", runs / "shard2"]
-    with Journal(out / REPLIES, 0):
-        refused = run_epoche("merge", *shards, "--out", out)
+    with Journal(tmp_path / "merged" / find_files(runs / "shard1").journal, 0):
+        refused = merge(runs, "shard1", "shard2", out=str(tmp_path / "merged"))
         assert refused.code == 15
         assert "another run is writing" in refused.err
-    merged = run_epoche("merge", *shards, "--out", out)
+    merged = merge(runs, "shard1", "shard2", out=str(tmp_path / "merged"))
     assert merged.code == 0, merged.err
 
 
 def test_a_shard_of_a_thousand_million_is_refused(runs: Path, tmp_path: Path) -> None:
     """The missing shards are named without a list of all of them."""
     shutil.copytree(runs / "shard1", tmp_path / "run")
-    path = tmp_path / "run" / find_benchmark(tmp_path / "run").manifest_file
+    path = tmp_path / "run" / find_files(tmp_path / "run").manifest
     path.write_text(json.dumps({**json.loads(path.read_bytes()), "shard": "1/1000000000"}))
     refused = merge(tmp_path, "run")
     assert refused.code == 28

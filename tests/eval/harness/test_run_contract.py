@@ -9,9 +9,18 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from benchmark_runs import COMMANDS, LIMIT, make_command, read_folder, run_benchmark
+from benchmark_runs import (
+    COMMANDS,
+    LIMIT,
+    RunFiles,
+    find_files,
+    make_command,
+    read_folder,
+    run_benchmark,
+)
 from benchmark_runs import slow_command_line as make_slow
 from stage_calls import (
     check_error_line,
@@ -21,13 +30,10 @@ from stage_calls import (
     wait_for_condition,
 )
 
-from eval.benchmarks import find_benchmark
-from eval.harness.reply import REPLIES, VOTES
+from eval.harness.reply import VOTES
 
 # Exit codes in these tests: 12 invalid record, 13 duplicate id, 14 mismatch with the earlier run,
 # 15 file cannot be written, 130 interrupted by SIGINT, 143 by SIGTERM.
-
-every_benchmark = pytest.mark.parametrize("name", COMMANDS)
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
@@ -40,9 +46,9 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture
-def name(whole: Path) -> str:
-    """The benchmark of the run ``whole``."""
-    return find_benchmark(whole).name
+def files(whole: Path) -> RunFiles:
+    """The files of the run ``whole``."""
+    return find_files(whole)
 
 
 def count_lines(path: Path) -> int:
@@ -54,9 +60,9 @@ def write_checkpoint(folder: Path) -> None:
 
     It was last written at a checkpoint, before some of the lines, so it counts no calls yet.
     """
-    path = folder / find_benchmark(folder).manifest_file
+    path = folder / find_files(folder).manifest
     manifest = json.loads(path.read_bytes())
-    changes = {"status": "running", "ended": None, "counts": {}, "calls": None}
+    changes: dict[str, Any] = {"status": "running", "ended": None, "counts": {}, "calls": None}
     path.write_text(json.dumps({**manifest, **changes}))
 
 
@@ -71,7 +77,7 @@ def write_checkpoint(folder: Path) -> None:
 )
 def test_an_interrupted_run_resumes_to_the_same_bytes(
     whole: Path,
-    name: str,
+    files: RunFiles,
     tmp_path: Path,
     stop_signal: signal.Signals,
     code: int,
@@ -79,69 +85,67 @@ def test_an_interrupted_run_resumes_to_the_same_bytes(
 ) -> None:
     out = tmp_path / "whole"
     with subprocess.Popen(
-        make_slow(make_command(name, out)),
+        make_slow(make_command(files.name, out)),
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     ) as process:
-        wait_for_condition(lambda: count_lines(out / REPLIES) >= n_lines, process)
+        wait_for_condition(lambda: count_lines(out / files.journal) >= n_lines, process)
         process.send_signal(stop_signal)
         _, stderr = process.communicate(timeout=60)
     assert process.returncode == code, stderr
-    n_replies = count_lines(out / REPLIES)
-    assert n_lines <= n_replies < count_lines(whole / REPLIES)
-    outputs = find_benchmark(whole).output_files
+    n_replies = count_lines(out / files.journal)
+    assert n_lines <= n_replies < count_lines(whole / files.journal)
+    outputs = files.outputs
     assert not [file for file in outputs if any(out.glob(file))], "outputs of unfinished rows"
     if stop_signal == signal.SIGINT:
-        manifest = json.loads((out / find_benchmark(whole).manifest_file).read_bytes())
+        manifest = json.loads((out / files.manifest).read_bytes())
         assert manifest["status"] == "interrupted"
         assert sum(manifest["counts"].values()) == n_replies
-    with (out / REPLIES).open("ab") as handle:
+    with (out / files.journal).open("ab") as handle:
         handle.write(b'{"id": "torn')
-    done = run_benchmark(name, out)
+    done = run_benchmark(files.name, out)
     assert done.code == 0, done.err
     assert read_folder(out) == read_folder(whole)
 
 
 def test_an_interrupted_run_is_killed_at_every_reply(
-    whole: Path, name: str, tmp_path: Path
+    whole: Path, files: RunFiles, tmp_path: Path
 ) -> None:
     """Keeps each number of first lines of the journal, as ``kill -9`` would leave it."""
-    lines = (whole / REPLIES).read_bytes().splitlines(keepends=True)
+    lines = (whole / files.journal).read_bytes().splitlines(keepends=True)
     for n_lines in range(1, len(lines)):
         out = tmp_path / str(n_lines) / "whole"
         shutil.copytree(whole, out)
-        benchmark = find_benchmark(whole)
-        (out / REPLIES).write_bytes(b"".join(reversed(lines[-n_lines:])) + b'{"id"')
+        (out / files.journal).write_bytes(b"".join(reversed(lines[-n_lines:])) + b'{"id"')
         # Judges vote only when all replies are there.
-        for file in (VOTES, benchmark.rows_file, *benchmark.output_files):
+        for file in {VOTES, files.rows, *files.outputs} - {files.journal}:
             (out / file).unlink(missing_ok=True)
         write_checkpoint(out)
-        done = run_benchmark(name, out)
+        done = run_benchmark(files.name, out)
         assert done.code == 0, done.err
         assert read_folder(out) == read_folder(whole)
 
 
-def test_a_run_is_killed_at_every_vote(whole: Path, name: str, tmp_path: Path) -> None:
+def test_a_run_is_killed_at_every_vote(whole: Path, files: RunFiles, tmp_path: Path) -> None:
     """Keeps each number of first votes, as ``kill -9`` would leave them while judges vote."""
     if not (whole / VOTES).exists():
         pytest.skip("the benchmark has no judges")
     lines = (whole / VOTES).read_bytes().splitlines(keepends=True)
     assert lines
-    benchmark = find_benchmark(whole)
     for n_lines in range(len(lines)):
         out = tmp_path / str(n_lines) / "whole"
         shutil.copytree(whole, out)
         (out / VOTES).write_bytes(b"".join(reversed(lines[len(lines) - n_lines :])) + b'{"id"')
-        for file in (benchmark.rows_file, *benchmark.output_files):
+        for file in (files.rows, *files.outputs):
             (out / file).unlink(missing_ok=True)
         write_checkpoint(out)
-        done = run_benchmark(name, out)
+        done = run_benchmark(files.name, out)
         assert done.code == 0, done.err
         assert read_folder(out) == read_folder(whole)
 
 
-def test_damaged_votes_are_left_unchanged(whole: Path, name: str, tmp_path: Path) -> None:
+def test_damaged_votes_are_left_unchanged(whole: Path, files: RunFiles, tmp_path: Path) -> None:
     if not (whole / VOTES).exists():
         pytest.skip("the benchmark has no judges")
     text = (whole / VOTES).read_text()
@@ -156,44 +160,44 @@ def test_damaged_votes_are_left_unchanged(whole: Path, name: str, tmp_path: Path
         shutil.copytree(whole, out)
         (out / VOTES).write_text(damaged)
         before = read_folder(out)
-        assert message in check_error_line(run_benchmark(name, out), code)
+        assert message in check_error_line(run_benchmark(files.name, out), code)
         assert read_folder(out) == before
 
 
-def test_a_full_disk_loses_no_reply(whole: Path, name: str, tmp_path: Path) -> None:
+def test_a_full_disk_loses_no_reply(whole: Path, files: RunFiles, tmp_path: Path) -> None:
     out = tmp_path / "whole"
     # The limit on file size stands for a full disk: not all replies fit.
-    max_bytes = (whole / REPLIES).stat().st_size * 2 // 3
-    arguments = command_line(*make_command(name, out))
+    max_bytes = (whole / files.journal).stat().st_size * 2 // 3
+    arguments = command_line(*make_command(files.name, out))
     check_error_line(run_process(limit_file_size(arguments, max_bytes), tmp_path), 15)
-    journal = (out / REPLIES).read_bytes()
+    journal = (out / files.journal).read_bytes()
     assert journal == b"" or journal.endswith(b"\n")
-    assert count_lines(out / REPLIES) < count_lines(whole / REPLIES)
-    assert run_benchmark(name, out).code == 0
+    assert count_lines(out / files.journal) < count_lines(whole / files.journal)
+    assert run_benchmark(files.name, out).code == 0
     assert read_folder(out) == read_folder(whole)
 
 
 def test_two_runs_give_the_same_bytes_whatever_the_hash_seed(
-    whole: Path, name: str, tmp_path: Path
+    whole: Path, files: RunFiles, tmp_path: Path
 ) -> None:
-    arguments = command_line(*make_command(name, tmp_path / "whole"))
+    arguments = command_line(*make_command(files.name, tmp_path / "whole"))
     result = run_process(arguments, tmp_path, PYTHONHASHSEED="4711")
     assert result.code == 0, result.err
     assert read_folder(tmp_path / "whole") == read_folder(whole)
 
 
-def test_limit_and_repeats_can_be_raised(whole: Path, name: str, tmp_path: Path) -> None:
+def test_limit_and_repeats_can_be_raised(whole: Path, files: RunFiles, tmp_path: Path) -> None:
     out, direct = tmp_path / "a" / "whole", tmp_path / "b" / "whole"
-    assert run_benchmark(name, out, "--limit", 2).code == 0
-    done = run_benchmark(name, out, "--repeat", 2)
+    assert run_benchmark(files.name, out, "--limit", 2).code == 0
+    done = run_benchmark(files.name, out, "--repeat", 2)
     assert done.code == 0, done.err
-    assert run_benchmark(name, direct, "--repeat", 2).code == 0
+    assert run_benchmark(files.name, direct, "--repeat", 2).code == 0
     assert read_folder(out) == read_folder(direct)
-    assert count_lines(out / REPLIES) == 2 * count_lines(whole / REPLIES)
-    lower = run_benchmark(name, out, "--limit", LIMIT - 1, "--repeat", 2)
+    assert count_lines(out / files.journal) == 2 * count_lines(whole / files.journal)
+    lower = run_benchmark(files.name, out, "--limit", LIMIT - 1, "--repeat", 2)
     assert f"more than --limit {LIMIT - 1}" in check_error_line(lower, 14)
-    assert "more than --repeat 1" in check_error_line(run_benchmark(name, out), 14)
-    assert run_benchmark(name, out, "--overwrite").code == 0
+    assert "more than --repeat 1" in check_error_line(run_benchmark(files.name, out), 14)
+    assert run_benchmark(files.name, out, "--overwrite").code == 0
     assert read_folder(out) == read_folder(whole)
 
 
@@ -206,14 +210,14 @@ def _rename_item(text: str) -> str:
     ("damage", "exit_code", "message"),
     [
         (_rename_item, 12, "does not belong to this run"),
-        (lambda text: "no json\n" + text, 12, f"{REPLIES}:1"),
-        (lambda text: "[" * 100_000 + "\n" + text, 12, f"{REPLIES}:1"),
+        (lambda text: "no json\n" + text, 12, ".jsonl:1"),
+        (lambda text: "[" * 100_000 + "\n" + text, 12, ".jsonl:1"),
         (lambda text: text + text.splitlines()[0] + "\n", 13, "answered twice"),
     ],
 )
 def test_a_damaged_journal_is_left_unchanged(
     whole: Path,
-    name: str,
+    files: RunFiles,
     tmp_path: Path,
     damage: Callable[[str], str],
     exit_code: int,
@@ -221,63 +225,68 @@ def test_a_damaged_journal_is_left_unchanged(
 ) -> None:
     out = tmp_path / "whole"
     shutil.copytree(whole, out)
-    (out / REPLIES).write_text(damage((whole / REPLIES).read_text()))
+    (out / files.journal).write_text(damage((whole / files.journal).read_text()))
     before = read_folder(out)
-    assert message in check_error_line(run_benchmark(name, out), exit_code)
+    assert message in check_error_line(run_benchmark(files.name, out), exit_code)
     assert read_folder(out) == before
 
 
-def test_a_finished_run_is_protected(whole: Path, name: str, tmp_path: Path) -> None:
+def test_a_finished_run_is_protected(whole: Path, files: RunFiles, tmp_path: Path) -> None:
     out = tmp_path / "whole"
     shutil.copytree(whole, out)
-    assert "--no-resume" in check_error_line(run_benchmark(name, out, "--no-resume"), 15)
-    manifest = out / find_benchmark(whole).manifest_file
+    assert "--no-resume" in check_error_line(run_benchmark(files.name, out, "--no-resume"), 15)
+    manifest = out / files.manifest
     manifest.write_text("{")
-    assert "not a run manifest" in check_error_line(run_benchmark(name, out), 12)
+    assert "not a run manifest" in check_error_line(run_benchmark(files.name, out), 12)
     manifest.unlink()
-    assert "is missing" in check_error_line(run_benchmark(name, out), 12)
-    assert (out / REPLIES).read_bytes() == (whole / REPLIES).read_bytes()
+    assert "is missing" in check_error_line(run_benchmark(files.name, out), 12)
+    assert (out / files.journal).read_bytes() == (whole / files.journal).read_bytes()
 
 
 def test_a_run_of_other_data_or_settings_is_not_resumed(
-    whole: Path, name: str, tmp_path: Path
+    whole: Path, files: RunFiles, tmp_path: Path
 ) -> None:
-    benchmark = find_benchmark(whole)
-    manifest = json.loads((whole / benchmark.manifest_file).read_bytes())
-    others = {"dataset_sha256": "0" * 64, benchmark.fixed_fields[0]: "another"}
+    manifest = json.loads((whole / files.manifest).read_bytes())
+    others = {files.dataset_field: "0" * 64, files.settings_field: "another"}
     for number, (field, value) in enumerate(others.items()):
         out = tmp_path / str(number) / "whole"
         shutil.copytree(whole, out)
         if not isinstance(manifest[field], str):
             value = type(manifest[field])()
         changed = json.dumps({**manifest, field: value})
-        (out / benchmark.manifest_file).write_text(changed)
-        check_error_line(run_benchmark(name, out, "--limit", LIMIT + 1), 14)
-        assert (out / REPLIES).read_bytes() == (whole / REPLIES).read_bytes()
-        assert (out / benchmark.manifest_file).read_text() == changed
+        (out / files.manifest).write_text(changed)
+        check_error_line(run_benchmark(files.name, out, "--limit", LIMIT + 1), 14)
+        assert (out / files.journal).read_bytes() == (whole / files.journal).read_bytes()
+        assert (out / files.manifest).read_text() == changed
 
 
-def test_rows_without_replies_are_never_replaced(whole: Path, name: str, tmp_path: Path) -> None:
+def test_rows_without_replies_are_never_replaced(
+    whole: Path, files: RunFiles, tmp_path: Path
+) -> None:
     """Earlier versions wrote no replies; their rows may have cost money."""
+    if files.rows == files.journal:
+        pytest.skip("the rows are the journal")
     out = tmp_path / "whole"
     shutil.copytree(whole, out)
-    (out / REPLIES).unlink()
-    rows = out / find_benchmark(whole).rows_file
-    assert "no replies.jsonl" in check_error_line(run_benchmark(name, out), 15)
+    (out / files.journal).unlink()
+    rows = out / files.rows
+    assert "no replies.jsonl" in check_error_line(run_benchmark(files.name, out), 15)
     assert rows.read_bytes() == (whole / rows.name).read_bytes()
-    assert run_benchmark(name, out, "--overwrite").code == 0
+    assert run_benchmark(files.name, out, "--overwrite").code == 0
     assert read_folder(out) == read_folder(whole)
 
 
-def test_a_run_that_is_being_written_is_locked(whole: Path, name: str, tmp_path: Path) -> None:
+def test_a_run_that_is_being_written_is_locked(
+    whole: Path, files: RunFiles, tmp_path: Path
+) -> None:
     out = tmp_path / "whole"
     with subprocess.Popen(
-        make_slow(make_command(name, out), 10),
+        make_slow(make_command(files.name, out), 10),
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
-        wait_for_condition(lambda: count_lines(out / REPLIES) >= 1, process)
-        refused = run_benchmark(name, out)
+        wait_for_condition(lambda: count_lines(out / files.journal) >= 1, process)
+        refused = run_benchmark(files.name, out)
         process.kill()
     assert "another run is writing" in check_error_line(refused, 15)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from benchmark_runs import COMMANDS, run_benchmark
+from benchmark_runs import FOLDER_COMMANDS, run_benchmark
 from stage_calls import check_error_line, run_epoche
 
 from eval.benchmarks import find_benchmark
@@ -22,11 +22,11 @@ DIFFERS = 39
 """Exit code of ``epoche verify`` if anything differs."""
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
+@pytest.fixture(scope="module", params=FOLDER_COMMANDS)
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an unchanged run of all items, in no shard and without a limit."""
     folder = tmp_path_factory.mktemp(request.param) / "run"
-    done = run_epoche(*COMMANDS[request.param], "--out", folder)
+    done = run_epoche(*FOLDER_COMMANDS[request.param], "--out", folder)
     assert done.code == 0, done.err
     return folder
 
