@@ -42,7 +42,7 @@ def find_source(predictions: Path) -> AnswerSource:
     Raises:
         RecordError: the manifest in the same folder is not that of a run.
     """
-    manifest = _read_manifest(predictions)
+    manifest = read_source_manifest(predictions)
     if manifest is None or predictions.name not in map(name_predictions, range(manifest.repeats)):
         return AnswerSource()
     return get_system_source(manifest.system, manifest.model)
@@ -57,13 +57,18 @@ def list_repeat_files(predictions: Path) -> list[Path]:
     Raises:
         RecordError: the manifest in the same folder is not that of a run.
     """
-    manifest = _read_manifest(predictions)
+    manifest = read_source_manifest(predictions)
     if manifest is None or predictions.name != PREDICTIONS:
         return []
     return [predictions.parent / name_predictions(n) for n in range(1, manifest.repeats)]
 
 
-def _read_manifest(predictions: Path) -> RunManifest | None:
+def read_source_manifest(predictions: Path) -> RunManifest | None:
+    """Reads the manifest of the run that wrote a file of predictions; None if no run of ours did.
+
+    Raises:
+        RecordError: the manifest in the same folder is not that of a run.
+    """
     path = predictions.parent / RUN_MANIFEST
     if not is_predictions_name(predictions.name) or not path.is_file():
         return None

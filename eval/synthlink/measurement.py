@@ -18,9 +18,17 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
-from eval.metrics.run_set import list_systems, name_systems, require_distinct_folders
+from eval.metrics.run_set import (
+    describe_left_out,
+    hash_items,
+    list_systems,
+    name_systems,
+    require_distinct_folders,
+    select_shared_items,
+)
 from eval.stats.bootstrap import ClusterResamples, resample_blocks
 from eval.stats.estimates import Estimate, compute_ratios, estimate_column
+from eval.synthlink.asked_questions import find_asked_questions, select_questions
 from eval.synthlink.comparison import ALL_GROUP, compare_pairs, list_shared_modes
 from eval.synthlink.manifest import SynthLinkManifest, read_manifest
 from eval.synthlink.mean_scores import estimate_means
@@ -103,16 +111,17 @@ class SynthLinkMeasurement(Measurement):
 
 
 def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SynthLinkMeasurement:
-    """Measures the scores of SynthLink runs, over all questions of the catalogue.
+    """Measures the scores of SynthLink runs on the questions that all of them asked.
 
-    A question without a usable answer counts as 0.
+    A question without a usable answer counts as 0. Predictions that no run of ours wrote count as
+    answers to all questions of the catalogue.
 
     Raises:
         SettingError: a folder is given twice.
         MissingFileError: a folder has no scores.
         RecordError: a file is damaged.
-        CardSetMismatchError: the runs have different catalogues or settings, or scores do not
-            belong to the predictions next to them.
+        CardSetMismatchError: the runs have different catalogues or settings, or no question in
+            common, or scores do not belong to the predictions next to them.
     """
     require_distinct_folders(folders)
     manifests = [_read_checked_manifest(folder) for folder in folders]
@@ -123,7 +132,8 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SynthLinkMeas
                 where=f"{folders[0]} and {folder}",
                 hint="Score both with the same catalogue.",
             )
-    scores = [read_scores(folder) for folder in folders]
+    numbers = _list_shared_questions(folders, manifests)
+    scores = [select_questions(read_scores(folder), numbers) for folder in folders]
     own_names = [
         [_name_system(folder, scored.name)] for folder, scored in zip(folders, scores, strict=True)
     ]
@@ -136,21 +146,44 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SynthLinkMeas
         benchmark="synthlink",
         noun=_NOUN,
         systems=systems,
-        n_items=first.questions,
-        n_left_out=0,
+        n_items=len(numbers),
+        n_left_out=first.questions - len(numbers),
         metrics={
             **{name: MetricInfo(higher_is_better=True) for name in metrics},
             FAILURE_METRIC: MetricInfo(higher_is_better=False, is_compared=False),
         },
         headline=tuple(metrics)[: len(METRICS)],
-        items=first.catalog_sha256[:12],
+        items=_hash_questions(first, numbers),
         details={
             "graph": (first.graph_sha256 or "none")[:12],
             "pages": (first.pages_sha256 or "none")[:12],
         },
-        notes=tuple(_list_notes(reports, manifests)),
+        notes=(
+            *describe_left_out(len(numbers), first.questions - len(numbers), noun=_NOUN),
+            *_list_notes(reports, manifests),
+        ),
     )
     return SynthLinkMeasurement(scores_by_name, runs, plan)
+
+
+def _list_shared_questions(
+    folders: Sequence[Path], manifests: Sequence[SynthLinkManifest]
+) -> list[int]:
+    """Returns the numbers, from 0, of the questions that all runs asked."""
+    asked = [
+        find_asked_questions(folder / manifest.predictions, manifest.questions)
+        for folder, manifest in zip(folders, manifests, strict=True)
+    ]
+    questions = [{str(number): number for number in numbers} for numbers in asked]
+    shared, _ = select_shared_items(folders, questions, noun=_NOUN)
+    return sorted(shared.values())
+
+
+def _hash_questions(manifest: SynthLinkManifest, numbers: Sequence[int]) -> str:
+    """Returns the start of the hash of the catalogue, or of the part of it that is measured."""
+    if len(numbers) == manifest.questions:
+        return manifest.catalog_sha256[:12]
+    return hash_items({str(number): manifest.catalog_sha256 for number in numbers})
 
 
 def _list_metrics(modes: Sequence[Mode]) -> dict[str, tuple[Mode, MetricName]]:

@@ -6,7 +6,7 @@ one, scores 0. Intervals are bootstrap intervals over questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -188,17 +188,27 @@ def _open_guard(knowledge: KnowledgeBase | None) -> Guard | None:
 
 def _list_notes(predictions: Predictions, catalog: Catalog) -> Iterable[str]:
     total = len(catalog.questions)
-    n_missing = total - len(predictions.rows)
-    if n_missing:
-        yield f"{n_missing} of {total} questions have no usable answer and count as 0"
     n_blank = sum(is_blank(row.predicted_answer) for row in predictions.rows)
-    if n_blank:
-        yield f"{n_blank} of {total} answers are blank: they abstain, and count as 0"
+    yield from list_count_notes(total, total - len(predictions.rows), n_blank)
     if predictions.refused:
         count = len(predictions.refused)
         ellipsis = "; …" if count > _MAX_NAMED_ROWS else ""
         named_rows = "; ".join(map(str, predictions.refused[:_MAX_NAMED_ROWS]))
         yield f"{count} row{'s are' if count > 1 else ' is'} refused: {named_rows}{ellipsis}"
+
+
+def list_count_notes(n_questions: int, n_missing: int, n_blank: int) -> Iterator[str]:
+    """Yields the notes on questions that count as 0 because they have no answer.
+
+    Args:
+        n_questions: number of all questions.
+        n_missing: number of questions without a usable answer.
+        n_blank: number of questions whose answer is blank.
+    """
+    if n_missing:
+        yield f"{n_missing} of {n_questions} questions have no usable answer and count as 0"
+    if n_blank:
+        yield f"{n_blank} of {n_questions} answers are blank: they abstain, and count as 0"
 
 
 def _list_evidence_notes(

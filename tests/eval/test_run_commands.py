@@ -106,7 +106,7 @@ def make_skn(folder: Path) -> Case:
 
 def make_synthlink(folder: Path) -> Case:
     run, other = folder / "one", folder / "two"
-    flags = ("--limit", 12, "--resamples", RESAMPLES)
+    flags = ("--resamples", RESAMPLES)
     for command in (
         ("--system", "extractive", "--out", other),
         ("--system", "graph_walk", "--out", run, "--compare", other / "predictions.json"),
@@ -297,11 +297,20 @@ def test_gate_names_similar_metrics(case: Case) -> None:
     assert case.metric in result.err.split("One of")[0]
 
 
-def test_gate_fails_runs_with_many_failures(all_cases: Callable[[str], Case]) -> None:
-    run = all_cases("synthlink").run  # 12 of 60 questions were asked
+def test_gate_fails_runs_with_many_failures(
+    all_cases: Callable[[str], Case], tmp_path: Path
+) -> None:
+    run = tmp_path / "scores"
+    answers = load_json(all_cases("synthlink").run / "predictions.json")
+    (tmp_path / "few.json").write_text(json.dumps(answers[:12]))  # of 60 questions
+    scored = run_epoche(
+        *("synthlink", "score", "--predictions", tmp_path / "few.json", "--output-dir", run),
+        *("--resamples", RESAMPLES),
+    )
+    assert scored.code == 0, scored.err
     result = run_epoche("gate", run, "--metric", "f1>=0")
     assert result.code == 100
-    assert "FAIL  graph_walk  error_rate <= 0.05: 0.800" in result.out
+    assert "FAIL  few  error_rate <= 0.05: 0.800" in result.out
     result = run_epoche("gate", run, "--metric", "f1>=0", "--metric", "error_rate<=.8")
     assert result.code == 0, result.err
 

@@ -1,0 +1,125 @@
+"""Tests that runs are measured on the questions that all of them asked."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+from stage_calls import check_error_line, run_epoche
+from synthlink_run_parts import make_run_command, write_inputs
+
+from eval.metrics.measurement import FAILURE_METRIC, ResamplingPlan
+from eval.synthlink.measurement import measure_runs
+from eval.synthlink.metrics import METRICS
+from eval.synthlink.outputs import read_scores
+
+QUESTION_COUNT = 8
+LIMIT = 3
+PLAN = ResamplingPlan(resamples=100)
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with scored runs of all questions, of the first three, and of two shards."""
+    folder = write_inputs(tmp_path_factory.mktemp("asked"), QUESTION_COUNT)
+    runs: dict[str, tuple[object, ...]] = {
+        "whole": (),
+        "limited": ("--limit", LIMIT),
+        "repeated": ("--limit", LIMIT, "--repeat", 2),
+        "odd": ("--shard", "1/2"),
+        "even": ("--shard", "2/2"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(folder)
+        for name, flags in runs.items():
+            command = make_run_command(folder, "--resamples", 100, *flags, out=name)
+            done = run_epoche(*command)
+            assert done.code == 0, done.err
+    return folder
+
+
+@pytest.mark.parametrize("name", ["limited", "repeated", "odd"])
+def test_questions_that_one_run_did_not_ask_are_left_out(workspace: Path, name: str) -> None:
+    measurement = measure_runs([workspace / name, workspace / "whole"], PLAN)
+    n_asked = QUESTION_COUNT // 2 if name == "odd" else LIMIT
+    runs = measurement.runs
+    assert (runs.n_items, runs.n_left_out) == (n_asked, QUESTION_COUNT - n_asked)
+    assert any("are left out" in note for note in runs.notes)
+    # The same system answered, so no metric differs on the questions that both were asked.
+    candidate, baseline = (system.name for system in runs.systems)
+    compared = measurement.compare([(candidate, baseline)], METRICS)
+    assert {item.difference for item in compared if item.n} == {0.0}
+    assert {item.n for item in compared} <= {n_asked, 0}
+    estimates = measurement.estimates(candidate)
+    assert estimates == measurement.estimates(baseline) or name == "repeated"
+    assert estimates["aggregate"].value == measurement.estimates(baseline)["aggregate"].value
+    assert estimates[FAILURE_METRIC].value == 0
+
+
+def test_a_limited_run_is_measured_on_what_it_asked(workspace: Path) -> None:
+    measurement = measure_runs([workspace / "limited"], PLAN)
+    report = read_scores(workspace / "limited").report
+    asked = next(iter(report.modes.values())).questions[:LIMIT]
+    estimate = measurement.estimates("first")["aggregate"]
+    assert estimate.n == LIMIT
+    assert estimate.value == pytest.approx(mean(row.parts.aggregate or 0.0 for row in asked))
+    assert not [note for note in measurement.runs.notes if "no usable answer" in note]
+
+
+def test_blank_answers_among_the_asked_questions_are_still_noted(workspace: Path) -> None:
+    # The agent abstains on the fifth question, which only the first shard asks.
+    for name, n_blank in (("odd", 1), ("even", 0)):
+        notes = [
+            note
+            for note in measure_runs([workspace / name], PLAN).runs.notes
+            if "answers are blank" in note
+        ]
+        assert len(notes) == n_blank
+        assert all(f"{n_blank} of {QUESTION_COUNT // 2} answers" in note for note in notes)
+
+
+def test_the_commands_leave_out_questions_too(workspace: Path, tmp_path: Path) -> None:
+    paths = (workspace / "limited", workspace / "whole")
+    record = tmp_path / "comparison.json"
+    done = run_epoche("compare", *paths, "--resamples", 100, "--out", record)
+    assert done.code == 0, done.err
+    differences = json.loads(record.read_bytes())["comparisons"]
+    aggregates = [item for item in differences if item["metric"] == "aggregate"]
+    assert [(item["n"], item["difference"]) for item in aggregates] == [(LIMIT, 0.0)]
+    done = run_epoche(
+        *("gate", paths[0], "--baseline", paths[1], "--metric", "error_rate<=0"),
+        *("--resamples", 100),
+    )
+    assert done.code == 0, done.err
+
+
+def test_scores_in_another_folder_know_what_the_run_asked(workspace: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "scores"
+    done = run_epoche(
+        *("synthlink", "score", "--predictions", workspace / "limited" / "predictions.json"),
+        *("--catalog", workspace / "catalog.jsonl", "--pages", workspace / "pages.jsonl"),
+        *("--resamples", 100, "--output-dir", elsewhere),
+    )
+    assert done.code == 0, done.err
+    assert measure_runs([elsewhere], PLAN).runs.n_items == LIMIT
+    # Nobody knows what was asked for predictions without a run: all questions count.
+    alone = tmp_path / "alone.json"
+    shutil.copy(workspace / "limited" / "predictions.json", alone)
+    done = run_epoche(
+        *("synthlink", "score", "--predictions", alone, "--resamples", 100),
+        *("--catalog", workspace / "catalog.jsonl", "--output-dir", tmp_path / "other"),
+    )
+    assert done.code == 0, done.err
+    runs: Any = measure_runs([tmp_path / "other"], PLAN).runs
+    assert (runs.n_items, runs.n_left_out) == (QUESTION_COUNT, 0)
+
+
+def test_runs_without_a_question_in_common_are_refused(workspace: Path) -> None:
+    done = run_epoche("compare", workspace / "odd", workspace / "even")
+    assert re.search("no question in common", check_error_line(done, 14))
