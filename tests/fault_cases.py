@@ -237,6 +237,7 @@ def make_skn_case(*, judges: bool) -> FaultCase:
         if judges
         else lambda folder: read_numbered_outcomes(folder, [f"q{n:02}" for n in range(99)]),
         journal=VOTES if judges else REPLIES,
+        max_items=18,  # each has six calls and more
         report="rows lack a judge's vote; --retry-errors" if judges else FaultCase.report,
         all_failed_code=0 if judges else 27,
     )

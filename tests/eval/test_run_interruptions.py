@@ -23,7 +23,6 @@ from servers import behaviours
 from servers.behaviours import ChatRequest
 from servers.scripted_server import ScriptedServer
 from stage_calls import (
-    check_error_line,
     command_line,
     limit_file_size,
     run_process,
@@ -257,29 +256,6 @@ def test_signal_with_64_requests_in_flight(
     assert read_rows(out) == read_rows(reference)
     assert read_stable_manifest_values(out) == read_stable_manifest_values(reference)
     assert set(saved_rows) <= set(out.read_bytes().split(b"\n"))
-
-
-def test_full_disk_for_the_results(
-    server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
-) -> None:
-    out, reference = tmp_path / "out.jsonl", tmp_path / "right.jsonl"
-    command = make_run_command(cards, "--no-cache")
-    assert command_forker.run(*command, "--out", reference) == 0
-    line = check_error_line(
-        run_process(
-            limit_file_size(command_line(*command, "--out", out), 6_000),
-            tmp_path,
-            **make_environment(server),
-        ),
-        15,
-    )
-    assert "out.jsonl" in line
-    saved_bytes = out.read_bytes()
-    assert saved_bytes.endswith(b"\n")
-    assert 0 < len(saved_bytes) <= 6_000
-    assert command_forker.run(*command, "--out", out) == 0
-    assert read_rows(out) == read_rows(reference)
-    assert set(saved_bytes.split(b"\n")) <= set(out.read_bytes().split(b"\n"))
 
 
 def test_full_disk_for_the_cache_loses_no_answer(

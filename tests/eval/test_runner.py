@@ -17,9 +17,7 @@ from eval.result import Answer, read_results
 from eval.runner import Run, run
 from eval.system import AnySystem
 from kg.base.errors import (
-    EXIT_TERMINATED,
     CardSetMismatchError,
-    DuplicateIdError,
     MissingFileError,
     RecordError,
     SystemNotFoundError,
@@ -137,40 +135,6 @@ def test_a_finished_run_asks_nothing_again(card_file: CardFile, tmp_path: Path) 
     assert (second_run.manifest.started, second_run.manifest.resumed) == (started, 1)
 
 
-def test_limit_can_be_raised_but_not_lowered(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out, system = card_file(10), tmp_path / "r.jsonl", EchoSystem()
-    assert run_cards(cards, out, system, limit=4).manifest.rows_expected == 4
-    run_cards(cards, out, system)
-    assert system.call_count == 10
-    with pytest.raises(CardSetMismatchError, match="--limit"):
-        run_cards(cards, out, system, limit=4)
-    assert len(list(read_results(out))) == 10
-
-
-def test_only_error_rows_are_asked_again(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out, reference, flaky_system = (
-        card_file(20),
-        tmp_path / "r.jsonl",
-        tmp_path / "m.jsonl",
-        FlakySystem(),
-    )
-    counts = run_cards(cards, out, flaky_system).manifest.counts
-    assert counts["ERROR"] == 6
-    errors = [row for row in read_results(out) if row.pred == "ERROR"]
-    assert {row.error for row in errors} == {"ConnectionError: the line is down"}
-    assert not any(row.passed for row in errors)
-    flaky_system.broken, flaky_system.call_count = False, 0
-    assert run_cards(cards, out, flaky_system).asked == 0, "errors are retried only on request"
-    retried_run = run_cards(cards, out, flaky_system, retry_errors=True)
-    assert (retried_run.asked, flaky_system.call_count, retried_run.manifest.counts["ERROR"]) == (
-        6,
-        6,
-        0,
-    )
-    run_cards(cards, reference, flaky_system)
-    assert out.read_bytes() == reference.read_bytes()
-
-
 def test_interrupted_retry_neither_duplicates_nor_loses_rows(
     card_file: CardFile, tmp_path: Path
 ) -> None:
@@ -193,17 +157,6 @@ def test_interrupted_retry_neither_duplicates_nor_loses_rows(
     run_cards(cards, out, flaky_system)
     run_cards(cards, tmp_path / "m.jsonl", flaky_system)
     assert out.read_bytes() == (tmp_path / "m.jsonl").read_bytes()
-
-
-def test_rows_are_sorted_into_card_order(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out = card_file(9), tmp_path / "r.jsonl"
-    run_cards(cards, out, EchoSystem())
-    full_bytes = out.read_bytes()
-    lines = full_bytes.splitlines(keepends=True)
-    random.Random(1).shuffle(lines)
-    out.write_bytes(b"".join(lines[:7]))
-    run_cards(cards, out, EchoSystem())
-    assert out.read_bytes() == full_bytes
 
 
 @pytest.mark.parametrize(
@@ -262,14 +215,6 @@ def test_changes_in_hidden_card_fields_are_detected(card_file: CardFile, tmp_pat
         run_cards(cards, out, EchoSystem())
 
 
-def test_overwrite_starts_again(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out = card_file(5), tmp_path / "r.jsonl"
-    run_cards(cards, out, EchoSystem("other"))
-    run_cards(cards, out, EchoSystem(), overwrite=True)
-    assert {row.system for row in read_results(out)} == {"echo"}
-    assert read_manifest(manifest_path(out)).resumed == 0
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -294,31 +239,6 @@ def test_damaged_or_foreign_file_is_named_and_unchanged(
     assert out.read_bytes() == damaged + b'{"torn'
 
 
-def test_duplicate_rows_are_named(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out = card_file(5), tmp_path / "r.jsonl"
-    run_cards(cards, out, EchoSystem())
-    out.write_bytes(out.read_bytes() + out.read_bytes().splitlines(keepends=True)[0])
-    with pytest.raises(DuplicateIdError, match="id00000"):
-        run_cards(cards, out, EchoSystem())
-
-
-def test_file_without_manifest_is_refused(card_file: CardFile, tmp_path: Path) -> None:
-    out = tmp_path / "r.jsonl"
-    out.write_text("precious\n")
-    with pytest.raises(RecordError, match=r"r\.manifest\.json"):
-        run_cards(card_file(3), out, EchoSystem())
-    assert out.read_text() == "precious\n"
-    assert not manifest_path(out).exists()
-
-
-def test_damaged_manifest_is_named(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out = card_file(3), tmp_path / "r.jsonl"
-    run_cards(cards, out, EchoSystem())
-    manifest_path(out).write_text('{"results": 3}')
-    with pytest.raises(RecordError, match="not a run manifest"):
-        run_cards(cards, out, EchoSystem())
-
-
 def test_missing_cards_leave_no_results_behind(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         run_cards(tmp_path / "none.jsonl", tmp_path / "r.jsonl", EchoSystem())
@@ -331,38 +251,6 @@ def test_output_folder_that_is_a_file_is_a_write_error(card_file: CardFile, tmp_
         run_cards(card_file(3), tmp_path / "folder" / "r.jsonl", EchoSystem())
     with pytest.raises(WriteError, match="ordinary file"):
         run_cards(card_file(3), tmp_path, EchoSystem())
-
-
-def test_two_runs_cannot_write_one_file(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out = card_file(5), tmp_path / "r.jsonl"
-
-    class NestedRunSystem(EchoSystem):
-        def answer(self, card: CardView) -> Answer | str:
-            with pytest.raises(WriteError, match="another run"):
-                run_cards(cards, out, EchoSystem())
-            return super().answer(card)
-
-    assert run_cards(cards, out, NestedRunSystem()).manifest.counts["ERROR"] == 0
-
-
-@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(EXIT_TERMINATED)], ids=repr)
-def test_interruption_saves_finished_rows(
-    card_file: CardFile, tmp_path: Path, stop: BaseException
-) -> None:
-    cards, out = card_file(9), tmp_path / "r.jsonl"
-
-    class StoppedSystem(EchoSystem):
-        def answer(self, card: CardView) -> Answer | str:
-            if self.call_count == 4:
-                raise stop
-            return super().answer(card)
-
-    with pytest.raises(type(stop)):
-        run_cards(cards, out, StoppedSystem())
-    manifest = read_manifest(manifest_path(out))
-    assert (manifest.status, sum(manifest.counts.values())) == ("interrupted", 4)
-    assert manifest.ended is not None
-    assert run_cards(cards, out, EchoSystem()).manifest.status == "complete"
 
 
 def test_params_that_are_not_json_are_refused_before_writing(

@@ -167,12 +167,6 @@ def fail_first_attempts(
     return lambda request: fault if request.attempt < attempts else normal_reply_behaviour
 
 
-def fail_after(count: int, fault: Behaviour, normal: Behaviour | None = None) -> BehaviourChooser:
-    """Makes the server answer ``count`` requests, then fail all further ones."""
-    normal_reply_behaviour = normal or _NORMAL_REPLY
-    return lambda request: fault if request.number >= count else normal_reply_behaviour
-
-
 _NORMAL_REPLY = normal_reply()
 
 

@@ -28,7 +28,7 @@ from openai import (
     RateLimitError,
 )
 from servers import behaviours
-from servers.scripted_server import ScriptedServer, fail_after, fail_first_attempts
+from servers.scripted_server import ScriptedServer, fail_first_attempts
 
 MESSAGES: list[Any] = [{"role": "user", "content": "Does the Elbe flow into the North Sea?"}]
 
@@ -254,12 +254,6 @@ def test_scripts_choose_by_number_attempt_and_list(scripted_server: ScriptedServ
         with pytest.raises(InternalServerError):
             run_request(scripted_server, seed=seed)
         assert run_request(scripted_server, seed=seed).choices
-    scripted_server.clear_log()
-    scripted_server.behave_with(fail_after(2, behaviours.expired_key_error()))
-    assert run_request(scripted_server).choices
-    assert run_request(scripted_server).choices
-    with pytest.raises(AuthenticationError):
-        run_request(scripted_server)
 
 
 def test_256_requests_wait_concurrently(scripted_server: ScriptedServer) -> None:

@@ -191,31 +191,6 @@ def test_every_fault_gets_its_outcome_and_reason(
     assert f"{failed} of {total} rows are ERROR" in result.err
 
 
-def test_only_failed_calls_are_asked_again(
-    run_extract: Callable[..., tuple[CommandResult, Path]], scripted_server: ScriptedServer
-) -> None:
-    scripted_server.behave_with(
-        make_extraction_model(
-            s01=behaviours.http_error(500), s04="no JSON", s07=behaviours.never_reply()
-        )
-    )
-    first_result, out = run_extract("--timeout", 0.5)
-    assert first_result.code == 0, first_result.err
-    old_rows = read_rows_by_sample(out)
-    scripted_server.behave_with(make_extraction_model())
-    scripted_server.clear_log()
-    result, _ = run_extract("--timeout", 0.5)
-    assert result.code == 0
-    assert len(scripted_server.requests) == 0, "a complete run should make no request"
-    result, _ = run_extract("--retry-errors")
-    assert result.code == 0, result.err
-    assert f"2 rows ({SAMPLE_COUNT - 2} were there already)" in result.out
-    rows = read_rows_by_sample(out)
-    assert {name for name, row in rows.items() if row["outcome"] != "OK"} == {"s04"}
-    assert {name for name in rows if rows[name] != old_rows[name]} == {"s01", "s07"}
-    assert list(rows) == list(old_rows), "the order of the rows should not change"
-
-
 def test_two_models_get_the_same_samples(
     run_extract: Callable[..., tuple[CommandResult, Path]], scripted_server: ScriptedServer
 ) -> None:
@@ -331,24 +306,6 @@ def test_server_that_ignores_the_schema_is_reported(
         assert row["outcome"] == "INVALID"
 
 
-def test_run_stops_after_repeated_failures_and_keeps_its_rows(
-    run_extract: Callable[..., tuple[CommandResult, Path]], scripted_server: ScriptedServer
-) -> None:
-    scripted_server.behave_with(
-        make_extraction_model(
-            **{f"s{n:02}": behaviours.reset_connection() for n in range(SAMPLE_COUNT)}
-        )
-    )
-    result, out = run_extract("--max-consecutive-errors", 3, "--concurrency", 1)
-    check_error_line(result, 27)
-    assert (out / "rows.jsonl").read_bytes().count(b"\n") == 3
-    assert not (out / "metrics.json").exists(), "an incomplete run should have no final outputs"
-    scripted_server.behave_with(make_extraction_model())
-    result, _ = run_extract("--retry-errors")
-    assert result.code == 0, result.err
-    assert {row["outcome"] for row in read_rows_by_sample(out).values()} == {"OK"}
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -370,12 +327,3 @@ def test_folder_is_not_resumed_by_another_run(
     assert message in check_error_line(result, 14)
     assert (out / "rows.jsonl").read_bytes() == old_bytes
     assert run_extract(*options, "--overwrite")[0].code == 0
-
-
-def test_refused_api_key_ends_the_run(
-    run_extract: Callable[..., tuple[CommandResult, Path]], scripted_server: ScriptedServer
-) -> None:
-    scripted_server.behave(behaviours.expired_key_error())
-    result, out = run_extract()
-    check_error_line(result, 23)
-    assert (out / "rows.jsonl").read_bytes() == b""

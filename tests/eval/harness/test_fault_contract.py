@@ -21,11 +21,13 @@ from servers.behaviours import API_KEY, Behaviour, ChatRequest, ReplyWriter
 from servers.scripted_server import ScriptedServer
 from stage_calls import CommandResult, check_error_line, run_epoche
 
+from eval.benchmarks import find_benchmark
+from eval.harness.reply import REPLIES, VOTES
 from eval.model.providers import PROVIDERS
 from eval.registry import system_names
 from eval.skn.pipelines import PIPELINES
 
-# Exit codes in these tests: 23 no access to the model, 27 too many errors.
+# Exit codes in these tests: 23 no access to the model, 26 cost limit, 27 too many errors.
 
 MODEL = f"custom/{ScriptedServer.model}"
 
@@ -60,8 +62,18 @@ FAULTS: dict[str, tuple[Callable[[ReplyWriter], Behaviour], str]] = {
 }
 """Name → the behaviour, given the writer of good replies, and what becomes of an item whose calls
 all meet it. A command with fewer items meets the first faults."""
-CHANGING_KEYS = {"started", "ended", "resumed", "calls"}
-"""Keys of a manifest that differ between equal runs: times, and calls that failed."""
+CHANGING_KEYS = {
+    "started",
+    "ended",
+    "resumed",
+    "replies",
+    "cached",
+    "retries",
+    "repairs",
+    "spent_usd",
+}
+"""Keys of a manifest and of its ``calls`` that differ between equal runs: times, and numbers that
+count the calls of all sessions. Tokens are those of the current rows."""
 _TIMES = re.compile(rb'"(latency_s|ttft_s|at_s|retries)":[^,}]+')
 """Fields of a row that differ between equal runs, unless all replies come from the cache."""
 N_HEALTHY = 3
@@ -151,19 +163,16 @@ class Workplace:
         return path.read_bytes().splitlines() if path.exists() else []
 
     def read_records(self, name: str) -> dict[str, Any]:
-        """Reads rows, replies, votes and manifests of a run, without times and numbers of calls."""
-        files = {path.name: path for path in sorted((self.folder / name).glob("*.json*"))}
-        return {
-            file: _TIMES.sub(b"", path.read_bytes())
-            if path.suffix == ".jsonl"
-            else {
-                key: value
-                for key, value in json.loads(path.read_bytes()).items()
-                if key not in CHANGING_KEYS
-            }
-            for file, path in files.items()
-            if path.suffix == ".jsonl" or file.endswith("manifest.json")
-        }
+        """Reads rows, replies, votes and manifests of a run, without ``CHANGING_KEYS``."""
+        records: dict[str, Any] = {}
+        for path in sorted((self.folder / name).glob("*.json*")):
+            if path.suffix == ".jsonl":
+                records[path.name] = _TIMES.sub(b"", path.read_bytes())
+            elif path.name.endswith("manifest.json"):
+                manifest = json.loads(path.read_bytes())
+                flat = {**manifest, **(manifest.get("calls") or {}), "calls": None}
+                records[path.name] = {key: flat[key] for key in flat.keys() - CHANGING_KEYS}
+        return records
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -286,6 +295,7 @@ def test_too_many_errors_in_a_row_end_a_run(workplace: Workplace) -> None:
     options = ("--no-cache", "--retries", 0, "--concurrency", 1, "--max-consecutive-errors", 3)
     line = check_error_line(workplace.run("stopped", *options), 27)
     assert re.search(r"3 \w+ in a row", line)
+    assert ("--retry-errors" in line) == bool(workplace.case.retry), "the hint names a flag"
     assert len(workplace.read_journal("stopped")) == 3
     workplace.meet_listed()
     done = workplace.run("stopped", "--no-cache", *workplace.case.retry)
@@ -301,6 +311,36 @@ def test_a_run_of_failures_only_is_complete_but_fails(workplace: Workplace) -> N
     outcomes = workplace.read_outcomes("failed")
     assert {outcome for _, outcome in outcomes} == {"ERROR"}
     assert {number for number, _ in outcomes} == workplace.items
+    workplace.meet(lambda _number, _request: behaviours.expired_key_error())
+    check_error_line(workplace.run("failed", *options, *workplace.case.retry), 23)
+    if workplace.case.journal in {REPLIES, VOTES}:
+        benchmark = find_benchmark(workplace.folder / "failed")
+        outputs = [
+            *(workplace.folder / "failed").glob("report.*"),
+            *(
+                path
+                for file in benchmark.output_files
+                for path in (workplace.folder / "failed").glob(file)
+            ),
+        ]
+        assert outputs == [], "outputs of rows that are asked again must be deleted"
+
+
+def test_a_cost_limit_ends_a_run_that_can_be_resumed(workplace: Workplace) -> None:
+    price = {"prompt": 1_000.0, "completion": 1_000.0}
+    prices = workplace.folder / "prices.json"
+    prices.write_text(json.dumps({MODEL: price, "custom/judge-1": price}))
+    workplace.meet_listed()
+    options = ("--no-cache", "--prices", prices)
+    poor = workplace.run("poor", *options, "--concurrency", 1, "--max-cost", 0.001)
+    line = check_error_line(poor, 26)
+    assert "--max-cost" in line
+    lines = workplace.read_journal("poor")
+    assert len(lines) < len(workplace.items)
+    done = workplace.run("poor", *options, "--max-cost", 1_000)
+    assert done.code == 0, done.err
+    workplace.check_all_answered("poor")
+    assert set(lines) <= set(workplace.read_journal("poor"))
 
 
 def test_the_key_is_in_no_file_and_no_output(workplace: Workplace) -> None:

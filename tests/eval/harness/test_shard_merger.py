@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -68,33 +66,6 @@ def test_shard_manifest_names_its_shard(shards: list[Path], tmp_path: Path) -> N
             system_name="echo",
             shard=Shard(1, 3),
         )
-
-
-def test_merged_result_equals_a_single_run(
-    shards: list[Path], card_file: CardFile, tmp_path: Path
-) -> None:
-    run(card_file(10), [QuestionLengthSystem()], tmp_path / "one" / "r.jsonl", system_name="echo")
-    merged = merge_shards([shards[2], shards[0], shards[1]], tmp_path / "all" / "r.jsonl")
-    assert (tmp_path / "all" / "r.jsonl").read_bytes() == (
-        tmp_path / "one" / "r.jsonl"
-    ).read_bytes()
-    single_run: dict[str, Any] = msgspec.to_builtins(
-        read_manifest(tmp_path / "one" / "r.manifest.json")
-    )
-    assert msgspec.to_builtins(merged) == {
-        **single_run,
-        "started": merged.started,
-        "ended": merged.ended,
-    }
-    # A merged result can be resumed like a single run.
-    resumed_run = run(
-        card_file(10),
-        [QuestionLengthSystem()],
-        tmp_path / "all" / "r.jsonl",
-        system_name="echo",
-        repeats=2,
-    )
-    assert (resumed_run.asked, resumed_run.already_answered) == (10, 10)
 
 
 def get_merge_error(shards: list[Path], out: Path, error_type: type[EpocheError]) -> str:
@@ -174,16 +145,3 @@ def test_different_library_versions_are_reported(
     write_manifest(manifest_file, replace(read_manifest(manifest_file), versions={"python": "9"}))
     merge_shards(shards, tmp_path / "m.jsonl")
     assert "other library versions" in capsys.readouterr().err
-
-
-def test_merge_command_writes_the_result(shards: list[Path], tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from epoche.cli import app
-
-    out = tmp_path / "m.jsonl"
-    result = CliRunner().invoke(app, ["merge", *map(str, shards), "--out", str(out)])
-    assert result.exit_code == 0
-    assert "3 shards" in result.stdout
-    assert len([json.loads(line) for line in out.read_text().splitlines()]) == 10
-    assert CliRunner().invoke(app, ["merge", str(shards[0]), "--out", str(out)]).exit_code == 28

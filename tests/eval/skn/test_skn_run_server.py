@@ -20,7 +20,6 @@ from skn_run_parts import (
     make_failing_model,
     make_scripted_model,
     online_command,
-    read_rows,
     remove_latency,
     write_inputs,
 )
@@ -387,19 +386,3 @@ def test_failed_judge_is_asked_again_on_request(
     anchors = [vote for vote in read_votes(workspace / "out" / VOTES) if vote.anchor]
     assert anchors
     assert not any(anchor.verdict["problems"] for anchor in anchors)
-
-
-def test_every_repeat_is_asked_separately(
-    scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
-) -> None:
-    scripted_server.behave_with(make_scripted_model())
-    result = run_epoche(*run_arguments("--repeat", 2))
-    assert result.code == 0, result.err
-    rows = read_rows(workspace / "out")
-    assert [(row["id"], row["repeat"]) for row in rows[:4]] == [
-        ("q00", 0),
-        ("q00", 0),
-        ("q00", 1),
-        ("q00", 1),
-    ]
-    assert len(rows) == 4 * SAMPLE_COUNT

@@ -27,9 +27,7 @@ from eval.synthlink.verdicts.record import JUDGED_FILE
 from kg.base.errors import (
     CostLimitError,
     DuplicateIdError,
-    ModelAccessError,
     RecordError,
-    TooManyErrorsError,
     WriteError,
 )
 
@@ -235,38 +233,3 @@ def test_cost_of_answers_counts_towards_max_cost(
     with pytest.raises(CostLimitError):
         collect_verdicts(all_judge_items, tmp_path, options)
     assert not scripted_server.requests
-
-
-def test_judging_stops_after_repeated_failures(
-    scripted_server: ScriptedServer,
-    scripted_model: str,
-    all_judge_items: list[JudgeItem],
-    tmp_path: Path,
-) -> None:
-    scripted_server.behave(behaviours.http_error(500))
-    limits = RunLimits(max_consecutive_errors=5, concurrency=1)
-    with pytest.raises(TooManyErrorsError, match="5 claims in a row got no verdict") as error_info:
-        collect_verdicts(
-            all_judge_items, tmp_path, make_judge_options(scripted_model, limits=limits)
-        )
-    assert "--retry-errors" not in str(error_info.value.hint)
-    assert len(read_journal(tmp_path)) == 5
-    scripted_server.behave_with(make_judge_model())
-    judgement = collect_verdicts(
-        all_judge_items, tmp_path, make_judge_options(scripted_model, limits=limits)
-    )
-    assert all(line.verdict for line in judgement.lines), "a repeated call judges the missing items"
-
-
-def test_refused_key_stops_judging_at_once(
-    scripted_server: ScriptedServer,
-    scripted_model: str,
-    all_judge_items: list[JudgeItem],
-    tmp_path: Path,
-) -> None:
-    scripted_server.behave(behaviours.expired_key_error())
-    with pytest.raises(ModelAccessError):
-        collect_verdicts(all_judge_items, tmp_path, make_judge_options(scripted_model))
-    # At most 16 items, each with two votes, are asked at the same time.
-    assert len(scripted_server.requests) <= 2 * 16
-    assert read_journal(tmp_path) == []

@@ -181,7 +181,7 @@ def change_the_agent(workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "flags", "system", "message"),
     [
-        (change_a_question, (), "own_agents:First", "other samples"),
+        (change_a_question, (), "own_agents:First", "other questions"),
         (change_a_page, (), "own_agents:First", "library: sha256"),
         (change_the_agent, (), "other_agents:First", "system"),
         (None, (), "own_agents:Slow", "system"),
@@ -344,9 +344,6 @@ class Secretive(Plain):
 class NonJsonParams(Plain):
     def params(self):
         return {"made": object()}
-
-def create_plain():
-    return Plain()
 '''
 
 
@@ -385,18 +382,6 @@ def test_run_of_errors_only_fails_but_is_scored(workspace: Path) -> None:
     assert "12 of 12 rows are ERROR" in check_error_line(result, 27)
     assert load_predictions(workspace / "failing") == []
     assert (workspace / "failing" / "report.html").exists()
-
-
-@pytest.mark.parametrize("name", ["Plain", "create_plain"])
-def test_agent_may_be_synchronous(workspace: Path, name: str) -> None:
-    (workspace / "faulty_agents.py").write_text(FAULTY_AGENTS)
-    result = run_epoche(
-        *make_run_command(
-            workspace, *NO_SCORE, "--limit", 2, system=f"faulty_agents:{name}", out="plain"
-        )
-    )
-    rows = check_finished(result, workspace / "plain")
-    assert {row["trail"]["answer"] for row in rows} == {"Tarn."}
 
 
 def test_agent_params_are_recorded_without_secrets(workspace: Path) -> None:

@@ -82,12 +82,7 @@ INVALID_REPLIES: dict[str, tuple[Callable[[], Behaviour], str]] = {
 }
 FAILED_CALLS: dict[str, Callable[[], Behaviour]] = {
     "500": lambda: behaviours.http_error(500),
-    "too long a prompt": lambda: behaviours.http_error(400, "the prompt is too long"),
     "reset": behaviours.reset_connection,
-    "half a body": behaviours.half_json_reply,
-    "a web page": behaviours.html_reply,
-    "no choices": behaviours.reply_without_choices,
-    "truncated": behaviours.truncated_reply,
 }
 FAULTS = (*INVALID_REPLIES, *FAILED_CALLS)
 """Question 2n gets the n-th fault; every odd question gets a good answer."""
