@@ -50,7 +50,9 @@ class Benchmark(Generic[Item, Row, Manifest]):
         manifest_file: name of the manifest's file.
         item_files: names of files with one line per item that was asked.
         output_files: names or patterns of the files derived from the rows.
-        write_outputs: writes the files derived from the rows, given the folder.
+        write_outputs: writes the files derived from the rows, given the folder. It reads nothing
+            but manifest, rows, replies, votes and ``item_files`` in this folder, and equal files
+            give equal bytes: ``epoche verify`` calls it for a copy of the folder.
         hash_dataset: computes ``dataset_sha256`` of the manifest again, given folder and manifest.
             It returns None if only a part of the data set is at hand; the function is None if the
             hash cannot be computed again.

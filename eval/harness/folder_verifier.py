@@ -1,7 +1,8 @@
 """Verifies a run folder: rows against items, replies and votes, and replies against the manifest.
 
 A run folder contains everything that its rows depend on. They are computed again here, without
-asking any system or judge, and compared with the file of rows value by value.
+asking any system or judge, and compared with the file of rows value by value. So are the output
+files that follow from the rows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import msgspec
 
 from eval.answers import describe_error
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
+from eval.harness.output_verifier import verify_outputs
 from eval.harness.reply import REPLIES, VOTES, Reply, Vote
 from eval.harness.resume import read_run_manifest
 from eval.harness.row_writer import compute_rows, make_reply_key
@@ -46,7 +48,7 @@ class _FolderVerifier(Generic[Item, Row, Manifest]):
         self._log = DifferenceLog()
 
     def verify(self) -> Verification:
-        """Verifies data set, replies, votes and rows."""
+        """Verifies data set, replies, votes, rows and output files."""
         self._check_dataset()
         reply_keys = self._check_replies()
         self._check_votes(reply_keys)
@@ -113,8 +115,10 @@ class _FolderVerifier(Generic[Item, Row, Manifest]):
         benchmark = self._benchmark
         counts = dict.fromkeys(benchmark.outcomes, 0)
         expected: dict[_Key, Any] = {}
+        rows: list[Row] = []
         try:
             for row in compute_rows(self._folder, benchmark, self._manifest, self._items):
+                rows.append(row)
                 key = benchmark.row_key(row)
                 counts[benchmark.outcomes[key.outcome]] += 1
                 value = msgspec.json.decode(to_json_bytes(row))
@@ -131,6 +135,10 @@ class _FolderVerifier(Generic[Item, Row, Manifest]):
             return
         self._log.checked["rows"] = len(expected)
         self._compare_rows(expected)
+        if self._manifest.status == "complete":
+            verify_outputs(self._folder, benchmark, rows, self._log)
+        else:
+            self._log.skipped.append("output files: the run is not complete")
         if self._manifest.status == "running":
             self._log.skipped.append("counts: the run was stopped before they were written")
             return

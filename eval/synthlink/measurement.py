@@ -34,9 +34,10 @@ from eval.synthlink.manifest import SynthLinkManifest, read_manifest
 from eval.synthlink.mean_scores import estimate_means
 from eval.synthlink.metrics import METRICS, MetricName, Mode
 from eval.synthlink.outputs import MANIFEST_FILE, ScoredPredictions, read_scores
+from eval.synthlink.prediction_writer import render_predictions
 from eval.synthlink.record import UNUSABLE_STATUSES, SynthLinkReport
 from eval.synthlink.repeats import average_report
-from eval.synthlink.run_files import PREDICTIONS, RUN_MANIFEST
+from eval.synthlink.run_files import PREDICTIONS, ROWS, RUN_MANIFEST
 from eval.synthlink.run_manifest import read_run_manifest_file
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import sha256_file
@@ -198,19 +199,30 @@ def _list_metrics(modes: Sequence[Mode]) -> dict[str, tuple[Mode, MetricName]]:
 def _read_checked_manifest(folder: Path) -> SynthLinkManifest:
     _require_scores(folder)
     manifest = read_manifest(folder)
+    if manifest.predictions != PREDICTIONS:
+        return manifest
     hashes = {
         manifest.predictions: manifest.predictions_sha256,
         **{repeat.file: repeat.sha256 for repeat in manifest.repeats},
     }
     for name, sha256 in hashes.items():
         path = folder / name
-        is_own = manifest.predictions == PREDICTIONS
-        if is_own and path.is_file() and sha256_file(path) != sha256:
+        if path.is_file() and sha256_file(path) != sha256:
             raise CardSetMismatchError(
                 "the scores are of other predictions",
                 where=str(path),
                 hint="Score them again with `epoche synthlink score`.",
             )
+    if (folder / RUN_MANIFEST).is_file():
+        for name, content in render_predictions(folder).items():
+            path = folder / name
+            if path.is_file() and path.read_bytes() != content:
+                raise CardSetMismatchError(
+                    f"these are not the predictions that the run's {ROWS} gives",
+                    where=str(path),
+                    hint=f"`epoche verify {folder}` lists what differs; give the command of the "
+                    "run again to write and score them anew.",
+                )
     return manifest
 
 

@@ -21,14 +21,25 @@ def write_predictions(folder: Path) -> None:
     """Writes the predictions of a finished run: one file for each repeat.
 
     Raises:
-        RecordError: the rows are damaged.
+        MissingFileError, RecordError: manifest or rows are missing or damaged.
         WriteError: they cannot be written.
     """
+    for name, content in render_predictions(folder).items():
+        write_bytes_atomic(folder / name, content)
+
+
+def render_predictions(folder: Path) -> dict[str, bytes]:
+    """Returns the name and content of each file of predictions that a run should have.
+
+    Raises:
+        MissingFileError, RecordError: manifest or rows are missing or damaged.
+    """
     rows = list(read_rows(folder / ROWS))
+    files = {}
     for repeat in range(read_run_manifest_file(folder / RUN_MANIFEST).repeats):
         records = list(iter_predictions(row for row in rows if row.repeat == repeat))
-        path = folder / name_predictions(repeat)
-        write_bytes_atomic(path, to_json_bytes(records, indent=2) + b"\n")
+        files[name_predictions(repeat)] = to_json_bytes(records, indent=2) + b"\n"
+    return files
 
 
 def iter_predictions(rows: Iterable[SynthLinkRow]) -> Iterator[Prediction]:

@@ -79,6 +79,8 @@ def test_an_unchanged_run_agrees(whole: Path) -> None:
     n_rows = len((whole / find_benchmark(whole).rows_file).read_bytes().splitlines())
     assert found.checked["rows"] == found.checked["replies"] == n_rows > 0
     assert not found.skipped
+    outputs = [path for name in find_benchmark(whole).output_files for path in whole.glob(name)]
+    assert found.checked["output files"] >= len(outputs) > 0
     done = run_epoche("verify", whole)
     assert (done.code, "agrees" in done.out) == (0, True)
 
@@ -263,6 +265,44 @@ def test_a_changed_answer_key_is_found_in_the_row(run: Path) -> None:
     change_line(run / benchmark.item_files[0], 1, changes[benchmark.name])
     lines = {item.line for item in verify(run).differences if "rows" in item.file}
     assert 1 in lines
+
+
+def test_each_changed_output_file_is_found(run: Path) -> None:
+    benchmark = find_benchmark(run)
+    names = sorted(path.name for name in benchmark.output_files for path in run.glob(name))
+    for name in names:
+        content = (run / name).read_bytes()
+        position = max(content.rfind(digit) for digit in b"0123456789")
+        changed = b"7" if content[position : position + 1] != b"7" else b"8"
+        (run / name).write_bytes(content[:position] + changed + content[position + 1 :])
+    found = verify(run).differences
+    assert {Path(item.file).name for item in found} == set(names)
+    assert all(item.expected != item.found for item in found)
+    assert all(item.field not in ("", "bytes") for item in found if item.file.endswith(".json"))
+
+
+def test_output_files_that_follow_from_nothing_are_named(run: Path) -> None:
+    benchmark = find_benchmark(run)
+    missing = next(path for name in benchmark.output_files for path in sorted(run.glob(name)))
+    missing.unlink()
+    outputs = [path for name in benchmark.output_files for path in run.glob(name)]
+    reformatted = next((path for path in outputs if ".json" in path.name), None)
+    if reformatted is not None:
+        reformatted.write_bytes(reformatted.read_bytes() + b"\n")
+    if benchmark.name == "synthlink":
+        (run / "synthlink_scores.json").write_text("{}")
+    found = verify(run)
+    assert f"{missing.name}: not in the folder" in found.skipped
+    assert len(found.skipped) == 1 + (benchmark.name == "synthlink")
+    assert found.n_differences == (reformatted is not None)
+
+
+def test_output_files_of_a_stopped_run_are_not_checked(run: Path) -> None:
+    path = run / find_benchmark(run).manifest_file
+    path.write_bytes(path.read_bytes().replace(b'"complete"', b'"interrupted"'))
+    found = verify(run)
+    assert found.skipped == ("output files: the run is not complete",)
+    assert "output files" not in found.checked
 
 
 def test_the_command_lists_and_writes_the_differences(run: Path, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ IMPORT_ORDER = (
     *("metrics", "corrected", "literal_scores", "verdicts"),
     *("mean_scores", "record", "scores", "comparison", "score_options", "tables", "outputs"),
     *("manifest",),
-    *("agents", "row", "run_files", "run_manifest", "answer_source", "repeats", "file_scorer"),
+    *("agents", "row", "run_files", "run_manifest", "answer_source", "asked_questions"),
+    *("repeats", "file_scorer"),
     "run_options",
     *(
         "library_factory",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -22,6 +23,7 @@ from eval.synthlink.outputs import ScoredPredictions, read_scores
 from eval.synthlink.record import RepeatScores
 from eval.synthlink.run_files import PREDICTIONS, RUN_MANIFEST, name_predictions
 from eval.synthlink.verdicts.record import JUDGED_FILE
+from kg.base.files import sha256_file
 
 QUESTION_COUNT = 6
 REPEATS = 3
@@ -250,3 +252,26 @@ def test_files_of_repeats_are_known_to_come_from_the_run(workspace: Path, tmp_pa
     for repeat in range(REPEATS):
         assert not find_source(tmp_path / name_predictions(repeat)).by_model
     assert find_source(tmp_path / name_predictions(REPEATS)).by_model, "it is of no run of ours"
+
+
+@pytest.mark.parametrize("repeat", range(REPEATS))
+def test_predictions_that_the_rows_do_not_give_are_not_measured(
+    workspace: Path, tmp_path: Path, repeat: int
+) -> None:
+    out = tmp_path / "changed"
+    shutil.copytree(workspace / "out", out)
+    path = out / name_predictions(repeat)
+    predictions = json.loads(path.read_bytes())
+    predictions[0]["predicted_answer"] = "Another answer."
+    path.write_text(json.dumps(predictions))
+    assert "other predictions" in check_error_line(run_epoche("metrics", out), 14)
+    # A manifest that names the changed file does not make it the run's.
+    manifest = json.loads((out / "manifest.json").read_bytes())
+    entry, key = manifest, "predictions_sha256"
+    if repeat:
+        entry, key = manifest["repeats"][repeat - 1], "sha256"
+    entry[key] = sha256_file(path)
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    line = check_error_line(run_epoche("metrics", out), 14)
+    assert "not the predictions" in line
+    assert path.name in line
