@@ -11,7 +11,9 @@ from kg.base.console import print_json, print_text, run_script
 from kg.words.plain_text import to_one_line
 
 if TYPE_CHECKING:
+    from eval.card_verifier import LabelProver
     from eval.harness.verification import Difference, Verification
+    from kg.base.errors import EpocheError
 
 SCHEMA = "epoche.verification/1"
 MAX_PRINTED = 20
@@ -38,21 +40,24 @@ def main(
 ) -> None:
     """Checks that rows follow from items, replies and votes, and labels of cards from the graph.
 
-    Nothing is asked and nothing is changed. Exits with 39 if anything differs.
+    Nothing is asked and nothing is changed. Exits with 39 if anything differs, and otherwise with
+    the highest code of a run that cannot be read; all other runs are verified before that.
     """
     import msgspec
 
-    from kg.base.errors import VerificationError
     from kg.base.files import check_output, to_json_bytes, write_json_atomic
 
     if out is not None:
         check_output(out, [path for run in runs for path in _list_files(run)])
-    found = list(_verify(runs, cards, with_proofs=not no_proofs))
-    agrees = all(item.agrees for item in found)
+    found, failures = _verify_all(runs, cards, with_proofs=not no_proofs)
     report: dict[str, Any] = {
         "schema": SCHEMA,
-        "agrees": agrees,
+        "agrees": not failures and all(item.agrees for item in found),
         "runs": [msgspec.to_builtins(item) for item in found],
+        "unreadable": [
+            {"run": str(path), "error": error.format_line(), "exit_code": error.exit_code}
+            for path, error in failures.items()
+        ],
     }
     if out is not None:
         write_json_atomic(out, report)
@@ -61,31 +66,72 @@ def main(
     else:
         for item in found:
             _print_verification(item)
-    if not agrees:
-        failed = [item for item in found if not item.agrees]
-        raise VerificationError(
-            f"{_count(sum(item.n_differences for item in failed), 'difference')} in "
-            f"{len(failed)} of {_count(len(found), 'run')}",
-            where=", ".join(item.run for item in failed),
-            hint="They are listed above; do not use these runs before you know why they differ.",
-        )
+        for path, error in failures.items():
+            print_text(to_one_line(f"{path}: cannot be verified: {error.format_line()}"))
+    _raise_problem(found, list(failures.values()))
 
 
-def _verify(runs: list[Path], cards: Path | None, *, with_proofs: bool) -> list[Verification]:
-    from eval.benchmarks import find_benchmark
-    from eval.card_verifier import LabelProver, verify_results
-    from eval.harness.folder_verifier import verify_folder
-    from eval.run_files import find_result_files
-    from eval.run_measurement import is_run_folder
+def _verify_all(
+    runs: list[Path], cards: Path | None, *, with_proofs: bool
+) -> tuple[list[Verification], dict[Path, EpocheError]]:
+    """Verifies all runs; returns the results, and the error of each run that cannot be read."""
+    from eval.card_verifier import LabelProver
+    from kg.base.errors import EpocheError, MissingFileError
 
     prover = LabelProver() if with_proofs else None
     found: list[Verification] = []
+    failures: dict[Path, EpocheError] = {}
     for run in runs:
-        if is_run_folder(run):
-            found.append(verify_folder(run, find_benchmark(run)))
-        else:
-            found += [verify_results(path, cards, prover) for path in find_result_files([run])]
-    return found
+        try:
+            paths = _find_results(run)
+        except EpocheError as error:
+            failures[run] = error
+            continue
+        for path in paths:
+            try:
+                found.append(_verify(path, cards, prover))
+            except EpocheError as error:
+                failures[path] = error
+            except OSError as error:
+                failures[path] = MissingFileError(
+                    f"a file cannot be opened: {error.strerror}", where=str(error.filename)
+                )
+    return found, failures
+
+
+def _find_results(run: Path) -> list[Path]:
+    """Returns a run folder, or the result files of cards that a path names."""
+    from eval.run_files import find_result_files
+    from eval.run_measurement import is_run_folder
+
+    return [run] if is_run_folder(run) else find_result_files([run])
+
+
+def _verify(path: Path, cards: Path | None, prover: LabelProver | None) -> Verification:
+    from eval.benchmarks import find_benchmark
+    from eval.card_verifier import verify_results
+    from eval.harness.folder_verifier import verify_folder
+
+    if path.is_dir():
+        return verify_folder(path, find_benchmark(path))
+    return verify_results(path, cards, prover)
+
+
+def _raise_problem(found: list[Verification], failures: list[EpocheError]) -> None:
+    """Ends the command with the error of the worst problem, if there is one."""
+    from kg.base.errors import VerificationError
+
+    failed = [item for item in found if not item.agrees]
+    if failed:
+        unreadable = f"; {_count(len(failures), 'run')} cannot be verified" if failures else ""
+        raise VerificationError(
+            f"{_count(sum(item.n_differences for item in failed), 'difference')} in "
+            f"{len(failed)} of {_count(len(found) + len(failures), 'run')}{unreadable}",
+            where=", ".join(item.run for item in failed),
+            hint="They are listed above; do not use these runs before you know why they differ.",
+        )
+    if failures:
+        raise max(failures, key=lambda error: error.exit_code)
 
 
 def _list_files(run: Path) -> list[Path]:

@@ -321,6 +321,29 @@ def test_the_command_lists_and_writes_the_differences(run: Path, tmp_path: Path)
     assert "would overwrite" in check_error_line(refused, 15)
 
 
+def test_runs_after_an_unreadable_one_are_verified(run: Path, tmp_path: Path) -> None:
+    benchmark = find_benchmark(run)
+    damaged, empty, record = tmp_path / "damaged", tmp_path / "empty", tmp_path / "out.json"
+    shutil.copytree(run, damaged)
+    (damaged / benchmark.manifest_file).write_text("{")
+    empty.mkdir()
+    paths = [tmp_path / "none.jsonl", damaged, empty, run]
+    done = run_epoche("verify", *paths, "--out", record)
+    # The codes are 3 (missing) and 12 (damaged).
+    check_error_line(done, 12)
+    report = json.loads(record.read_bytes())
+    assert [item["run"] for item in report["runs"]] == [str(run)]
+    assert report["runs"][0]["agrees"]
+    assert not report["agrees"]
+    failures = {item["run"]: item["exit_code"] for item in report["unreadable"]}
+    assert failures == {str(paths[0]): 3, str(damaged): 12, str(empty): 3}
+    for path in failures:
+        assert f"{path}: cannot be verified: " in done.out
+    remove_line(run / benchmark.rows_file, 1)
+    line = check_error_line(run_epoche("verify", *paths), DIFFERS)
+    assert "1 difference in 1 of 4 runs; 3 runs cannot be verified" in line
+
+
 def test_values_of_other_types_differ() -> None:
     expected = {"a": [1, {"b": 1}], "c": True, "d": "x", "same": None}
     found = {"a": [1.0, {"b": 2}], "c": 1, "e": "x", "same": None}
