@@ -13,6 +13,8 @@ from eval.harness.benchmark import Benchmark
 from kg.base.errors import RecordError
 
 ENTRY_POINT_GROUP = "epoche.benchmarks"
+SHARED_MANIFEST = "manifest.json"
+"""Name of the manifest of most benchmarks, and of the scores of SynthLink."""
 
 _BUILT_IN = {
     "extraction": "eval.extraction.benchmark:EXTRACTION",
@@ -38,6 +40,27 @@ def find_benchmark(folder: Path) -> Benchmark[Any, Any, Any]:
         where=str(folder),
         hint=f"Benchmarks that write folders: {names}.",
     )
+
+
+def find_other_benchmark(folder: Path, manifest_type: type[msgspec.Struct]) -> str:
+    """Returns the name of the benchmark that a folder is of, if it is not that of a manifest type.
+
+    Args:
+        folder: the folder.
+        manifest_type: type of the manifest that the folder should contain.
+
+    Returns:
+        The name, or the kind that the manifest in the folder has if no benchmark has this kind.
+        Empty if the folder may be of the type's benchmark, or the type has no kind.
+    """
+    own = _read_default_kind(manifest_type)
+    if not own:
+        return ""
+    names = {_expected_kind(item): item.name for item in list_benchmarks()}
+    files = dict.fromkeys([SHARED_MANIFEST, *(item.manifest_file for item in list_benchmarks())])
+    kinds = [kind for kind in (read_kind(folder / name) for name in files) if kind]
+    found = [names.get(kind, kind) for kind in kinds]
+    return "" if not found or names.get(own, own) in found else found[0]
 
 
 def list_benchmarks() -> list[Benchmark[Any, Any, Any]]:
@@ -70,5 +93,10 @@ def read_kind(path: Path) -> str:
 
 
 def _expected_kind(benchmark: Benchmark[Any, Any, Any]) -> str:
-    fields = msgspec.structs.fields(benchmark.manifest_type)
-    return next(str(field.default) for field in fields if field.name == "kind")
+    return _read_default_kind(benchmark.manifest_type)
+
+
+def _read_default_kind(manifest_type: type[msgspec.Struct]) -> str:
+    """Returns the kind of a type of manifest; empty if it has none."""
+    fields = msgspec.structs.fields(manifest_type)
+    return next((str(field.default) for field in fields if field.name == "kind"), "")

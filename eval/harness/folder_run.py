@@ -24,7 +24,12 @@ from eval.harness.grid import AsyncQuestion, SyncQuestion, make_reply_grid, shuf
 from eval.harness.journal import Journal
 from eval.harness.outputs import delete_outputs_and_report
 from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
-from eval.harness.resume import OUT_HINT, read_run_manifest, resume_manifest
+from eval.harness.resume import (
+    OUT_HINT,
+    read_run_manifest,
+    refuse_other_benchmark,
+    resume_manifest,
+)
 from eval.harness.row_writer import write_rows
 from eval.harness.session import RunStatus
 from eval.harness.system import System, close_once, is_async
@@ -114,6 +119,9 @@ def run_in_folder(
                 _delete_file(flags.out / VOTES)
             elif not replies.path.stat().st_size:
                 refuse_leftovers(flags.out, description.benchmark.rows_file)
+            else:
+                command = description.benchmark.command
+                refuse_other_benchmark(flags.out, type(description.manifest), command)
             with contextlib.ExitStack() as stack:
                 votes = None
                 if judge is not None:

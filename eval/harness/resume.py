@@ -38,6 +38,8 @@ def read_run_manifest(
         MissingFileError: no such file.
         RecordError: the file is not a manifest of this type, or its numbers are not those of a run.
     """
+    path = Path(path)
+    refuse_other_benchmark(path.parent, manifest_type, command)
     path = require_file(path, "run manifest")
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=manifest_type)
@@ -50,6 +52,22 @@ def read_run_manifest(
             hint=f"`{command}` writes it next to its rows; run again with --overwrite.",
         ) from error
     return manifest
+
+
+def refuse_other_benchmark(folder: Path, manifest_type: type[msgspec.Struct], command: str) -> None:
+    """Refuses the folder of a run of another benchmark.
+
+    Raises:
+        RecordError: it is one.
+    """
+    from eval.benchmarks import find_other_benchmark
+
+    if name := find_other_benchmark(folder, manifest_type):
+        raise RecordError(
+            f"this is the folder of a run of {name}, which `{command}` did not write",
+            where=str(folder),
+            hint=f"Name a folder that `{command}` wrote; for --out, choose another folder.",
+        )
 
 
 def _check_size(manifest: BaseManifest) -> None:
