@@ -77,11 +77,12 @@ def main(
     An interrupted run is resumed by giving the same command again.
     """
     from cards.card_origin import describe_differences, find_card_sources, read_card_origin
-    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.failed_rows import ERROR, format_counts, report_failed_rows
     from eval.harness.row_layout import Shard
     from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
     from eval.registry import make_systems
+    from eval.result import read_results
     from eval.runner import run
     from eval.settings import parse_settings
     from eval.system import SystemOptions
@@ -139,7 +140,7 @@ def main(
         limits=limits,
     )
     counts = finished_run.manifest.counts
-    counts_text = ", ".join(f"{pred} {count}" for pred, count in counts.items() if count)
+    counts_text = format_counts(counts)
     earlier_text = (
         f" ({finished_run.already_answered} were there already)"
         if finished_run.already_answered
@@ -156,7 +157,9 @@ def main(
     manifest = finished_run.manifest
     for difference in describe_differences(origin, manifest.graph_sha256, manifest.shapes_sha256):
         print_warning(difference)
-    report_failed_rows(counts["ERROR"], sum(counts.values()), field="error", where=out)
+    if counts[ERROR]:
+        outcomes = ((result.system, result.pred) for result in read_results(out))
+        report_failed_rows(outcomes, field="error", where=out)
 
 
 if __name__ == "__main__":

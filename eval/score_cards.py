@@ -32,10 +32,12 @@ def main(
     """
     from eval.card_check import read_checked_results
     from eval.card_predictions import write_card_predictions
+    from eval.harness.failed_rows import ERROR, REPLACE_HINT, format_counts, report_failed_rows
     from eval.harness.prediction_reader import parse_field_map, parse_prediction_files
     from eval.metrics.console import render_summary
     from eval.metrics.report import measure
     from eval.metrics.samples import Plan
+    from eval.result import read_results
 
     manifest, read = write_card_predictions(
         cards,
@@ -53,12 +55,15 @@ def main(
     )
     for line in render_summary(report):
         print_text(line)
-    counts = ", ".join(f"{pred} {count}" for pred, count in manifest.counts.items() if count)
+    counts = format_counts(manifest.counts)
     systems, n_cards = (
         format_count(len(read), "system"),
         format_count(manifest.card_count, "card"),
     )
     print_text(f"{systems} on {n_cards} → {out}   [{counts}]")
+    if manifest.counts[ERROR]:
+        outcomes = ((result.system, result.pred) for result in read_results(out))
+        report_failed_rows(outcomes, field="error", where=out, hint=REPLACE_HINT)
 
 
 if __name__ == "__main__":

@@ -180,9 +180,10 @@ def _print_results(
     done: RunResult[ExtractionManifest], settings: Config, report: ExtractionReport
 ) -> None:
     """Prints the results of a run, and writes its report if the settings request one."""
+    from eval.extraction.benchmark import EXTRACTION
     from eval.extraction.run_files import SUMMARY
     from eval.extraction.summary import render_metrics
-    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.failed_rows import format_counts, report_failed_run
     from reporting.benchmark_sections.page import STEM, write_page
     from reporting.benchmark_sections.spoken import say_notes
 
@@ -193,13 +194,13 @@ def _print_results(
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
     existing = f" ({done.existing} were there already)" if done.existing else ""
-    print_text(f"{format_count(done.asked, 'row')}{existing} → {folder}")
+    rows, counts = format_count(done.asked, "row"), format_counts(manifest.counts)
+    print_text(f"{rows}{existing} → {folder}   [{counts}]")
     if settings.output.generate_report:
         write_page(folder)
         ending = "md" if settings.output.report_format == "markdown" else "html"
         print_text(f"report → {folder / f'{STEM}.{ending}'}")
-    counts = manifest.counts
-    report_failed_rows(counts["ERROR"], sum(counts.values()), field="problem", where=folder)
+    report_failed_run(folder, EXTRACTION, manifest, field="problem")
 
 
 if __name__ == "__main__":

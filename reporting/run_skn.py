@@ -185,7 +185,13 @@ def write_results(
     Raises:
         TooManyErrorsError: all rows are ERROR.
     """
-    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.failed_rows import (
+        REPLACE_HINT,
+        RETRY_HINT,
+        format_counts,
+        report_failed_run,
+    )
+    from eval.skn.description import SKN
     from eval.skn.outputs import write_outputs
     from eval.skn.run_files import SUMMARY
     from eval.skn.summary import describe_comparisons, render_table
@@ -204,13 +210,13 @@ def write_results(
     rows = format_count(finished_run.asked if is_asked else total, "row")
     has_earlier = is_asked and finished_run.existing
     existing = f" ({finished_run.existing} were there already)" if has_earlier else ""
-    print_text(f"{rows}{existing} → {out}")
+    print_text(f"{rows}{existing} → {out}   [{format_counts(manifest.counts)}]")
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
     if unjudged := manifest.counts["unjudged"]:
         print_warning(f"{unjudged} of {total} rows lack a judge's vote; {retry}")
-    hints = {} if is_asked else {"hint": "replace these answers, then judge all with --overwrite"}
-    report_failed_rows(manifest.counts["ERROR"], total, field="error", where=out, **hints)
+    hint = RETRY_HINT if is_asked else REPLACE_HINT
+    report_failed_run(out, SKN, manifest, field="error", hint=hint)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import print_text, run_script
+from kg.words.plain_text import format_count
 from reporting.judge_flags import JudgeModels, JudgeRepeats, build_judge_options, report_judge_usage
 
 if TYPE_CHECKING:
@@ -111,12 +112,13 @@ def main(
 
     The same command resumes an interrupted run.
     """
-    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.failed_rows import format_counts, report_failed_run
     from eval.harness.row_layout import Shard
     from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
     from eval.settings import parse_settings
     from eval.synthlink.answer_source import find_source, get_system_source
+    from eval.synthlink.benchmark import SYNTHLINK
     from eval.synthlink.predictions import read_predictions
     from eval.synthlink.run_files import PREDICTIONS, ROWS, list_run_files
     from eval.synthlink.run_options import RunOptions
@@ -204,14 +206,13 @@ def main(
             resamples=resamples,
             judge=judge and replace(judge, earlier_totals=manifest.calls),
         )
-    counts = manifest.counts
     existing = f" ({done.existing} were there already)" if done.existing else ""
-    outcomes = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    print_text(f"{done.asked} questions{existing} → {out}: {outcomes}")
+    questions = format_count(done.asked, "question")
+    print_text(f"{questions}{existing} → {out}   [{format_counts(manifest.counts)}]")
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
     report_judge_usage(judge_report, out / JUDGED_FILE)
-    report_failed_rows(counts["ERROR"], sum(counts.values()), field="error", where=out / ROWS)
+    report_failed_run(out, SYNTHLINK, manifest, field="error")
 
 
 def _score_run(

@@ -36,12 +36,14 @@ def main(
     extraction as JSON, or as a text that is JSON) and, if known, confidence, raw, error and repeat.
     A sample without a prediction counts as failed.
     """
+    from eval.extraction.benchmark import EXTRACTION
     from eval.extraction.outputs import write_outputs
     from eval.extraction.run_files import list_run_files
     from eval.extraction.samples.loader import load_samples
     from eval.extraction.summary import render_metrics
     from eval.extraction.toolkit.scored_folder import ScoredRunInfo, write_scored_run
     from eval.extraction.view import read_extraction
+    from eval.harness.failed_rows import REPLACE_HINT, format_counts, report_failed_run
     from eval.harness.prediction_reader import (
         PredictionFormat,
         describe_files,
@@ -85,10 +87,11 @@ def main(
         for warning in one.list_warnings(len(samples), manifest.repeats, "sample"):
             print_warning(f"{name}: {warning}")
     systems, n_samples = format_count(len(found), "system"), format_count(len(samples), "sample")
-    print_text(f"{systems} on {n_samples} → {out}")
+    print_text(f"{systems} on {n_samples} → {out}   [{format_counts(manifest.counts)}]")
     if report:
         write_page(out)
         print_text(f"report → {out / f'{STEM}.html'}")
+    report_failed_run(out, EXTRACTION, manifest, field="problem", hint=REPLACE_HINT)
 
 
 if __name__ == "__main__":

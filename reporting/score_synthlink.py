@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg.base import options
 from kg.base.console import print_text, print_warning, run_script
+from kg.words.plain_text import format_count
 from reporting.judge_flags import JudgeModels, JudgeRepeats, build_judge_options, report_judge_usage
+
+if TYPE_CHECKING:
+    from eval.synthlink.run_manifest import RunManifest
 
 
 class ModeChoice(StrEnum):
@@ -98,9 +102,11 @@ def main(
     """
     import msgspec
 
+    from eval.harness.failed_rows import REPLACE_HINT, format_counts, report_failed_run
     from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
     from eval.synthlink.answer_source import find_source
+    from eval.synthlink.benchmark import SYNTHLINK
     from eval.synthlink.outputs import OUTPUT_FILES
     from eval.synthlink.run_files import PREDICTIONS
     from eval.synthlink.score_options import ScoreOptions
@@ -116,14 +122,14 @@ def main(
             where="--predictions",
             hint="Give each as NAME=FILE; or one FILE, and others to compare it with --compare.",
         )
-    folders = [output_dir]
+    runs: dict[Path, RunManifest] = {}
+    files, folders = [Path(predictions[0])], [output_dir]
     if is_named:
-        folders = _write_runs(
+        runs = _write_runs(
             predictions, output_dir, catalog, field_map or [], seed=seed, overwrite=overwrite
         )
+        folders = list(runs)
         files = [folder / PREDICTIONS for folder in folders]
-    else:
-        files = [Path(predictions[0])]
     score_options = ScoreOptions(
         predictions=files[0],
         output_dir=folders[0],
@@ -170,6 +176,13 @@ def main(
     judge_report = score_and_print(score_options, judge)
     print_text(f"scores, tables and {STEM}.html → {output_dir}")
     report_judge_usage(judge_report, output_dir / JUDGED_FILE)
+    for folder, manifest in runs.items():
+        questions = format_count(manifest.sample_count, "question")
+        print_text(
+            f"{manifest.name} on {questions} → {folder}   [{format_counts(manifest.counts)}]"
+        )
+    for folder, manifest in runs.items():
+        report_failed_run(folder, SYNTHLINK, manifest, field="error", hint=REPLACE_HINT)
 
 
 def _write_runs(
@@ -180,8 +193,8 @@ def _write_runs(
     *,
     seed: int,
     overwrite: bool,
-) -> list[Path]:
-    """Writes a run folder for each named file, and returns the folders.
+) -> dict[Path, RunManifest]:
+    """Writes a run folder for each named file, and returns the folders with their manifests.
 
     Raises:
         EpocheError: as ``write_prediction_run``.
@@ -192,13 +205,16 @@ def _write_runs(
     files = parse_prediction_files(texts)
     names = parse_field_map(field_maps, value="predicted_answer", id="question_id")
     folders = [out] if len(files) == 1 else [out / file.name for file in files]
+    runs: dict[Path, RunManifest] = {}
     for file, folder in zip(files, folders, strict=True):
-        manifest, found = write_prediction_run(
+        runs[folder], found = write_prediction_run(
             folder, file, catalog, field_map=names, seed=seed, overwrite=overwrite
         )
-        for warning in found.list_warnings(manifest.sample_count, manifest.repeats, "question"):
+        for warning in found.list_warnings(
+            runs[folder].sample_count, runs[folder].repeats, "question"
+        ):
             print_warning(f"{file.name}: {warning}")
-    return folders
+    return runs
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import print_text, run_script, track_progress
+from kg.words.plain_text import format_count
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -176,12 +177,15 @@ def print_report(out: Path) -> RetrievalReport:
 
 
 def _print_counts(done: RunResult[RetrievalManifest], n_retrievers: int, n_questions: int) -> None:
-    from eval.harness.failed_rows import report_failed_rows
+    from eval.harness.failed_rows import format_counts, report_failed_run
+    from eval.ranking.benchmark import RETRIEVAL
 
     existing = f" ({done.existing} rankings were there already)" if done.existing else ""
-    print_text(f"{n_retrievers} retrievers on {n_questions} questions{existing} → {done.folder}")
-    counts = done.manifest.counts
-    report_failed_rows(counts["ERROR"], sum(counts.values()), field="problem", where=done.folder)
+    retrievers = format_count(n_retrievers, "retriever")
+    questions = format_count(n_questions, "question")
+    counts = format_counts(done.manifest.counts)
+    print_text(f"{retrievers} on {questions}{existing} → {done.folder}   [{counts}]")
+    report_failed_run(done.folder, RETRIEVAL, done.manifest, field="problem")
 
 
 def _show_settings(settings: Sequence[FusionSetting]) -> Iterable[FusionSetting]:

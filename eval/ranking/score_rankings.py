@@ -10,6 +10,7 @@ import typer
 from eval.ranking.measure_retrieval import SplitChoice, print_report
 from kg.base import options
 from kg.base.console import print_text, print_warning, run_script
+from kg.words.plain_text import format_count
 
 
 def main(
@@ -36,7 +37,9 @@ def main(
     baseline of the others.
     """
     from eval.harness.base_run import RunFlags
+    from eval.harness.failed_rows import REPLACE_HINT, format_counts, report_failed_run
     from eval.harness.prediction_reader import parse_field_map, parse_prediction_files
+    from eval.ranking.benchmark import RETRIEVAL
     from eval.ranking.prediction_scorer import score_predictions
     from eval.ranking.run_retrieval import RunOptions
 
@@ -60,7 +63,11 @@ def main(
         for warning in found.list_warnings(manifest.sample_count, manifest.repeats, "question"):
             print_warning(f"{name}: {warning}")
     print_report(out)
-    print_text(f"{len(files)} retrievers on {manifest.sample_count} questions → {out}")
+    retrievers = format_count(len(files), "retriever")
+    n_questions = format_count(manifest.sample_count, "question")
+    counts = format_counts(manifest.counts)
+    print_text(f"{retrievers} on {n_questions} → {out}   [{counts}]")
+    report_failed_run(out, RETRIEVAL, manifest, field="problem", hint=REPLACE_HINT)
 
 
 if __name__ == "__main__":

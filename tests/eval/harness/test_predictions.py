@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,22 @@ def test_missing_predictions_are_errors_and_never_a_smaller_n(case: Case) -> Non
     done = case.score_file("--predictions", "own=own.jsonl")
     assert done.code == 0, done.err
     assert f"own: 1 of {len(ids)} predictions are missing and count as errors" in done.err
+    assert f"1 of {len(ids)} rows are ERROR" in done.err
+    assert re.search(r"→ .*\[.*\bERROR 1\b.*\]$", done.out, re.MULTILINE), done.out
     assert case.read_statuses("own") == ["error"] + ["ok"] * (len(ids) - 1)
     assert "there is no prediction for it" in case.read_problems("own")
+
+
+def test_a_system_whose_predictions_all_fail_ends_with_an_error(case: Case) -> None:
+    ids = case.list_ids()
+    write_lines("good.jsonl", make_rows(case, ids))
+    write_lines("bad.jsonl", [{case.id_field: name, "error": "no luck"} for name in ids])
+    files = ("--predictions", "good=good.jsonl", "--predictions", "bad=bad.jsonl")
+    done = case.score_file(*files)
+    line = check_error_line(done, 27)
+    assert f"{len(ids)} of {len(ids)} rows are ERROR" in line or "all rows of bad are ERROR" in line
+    assert "--overwrite" in line
+    assert f"ERROR {len(ids)}" in done.out
 
 
 def test_unknown_ids_are_counted_and_shown(case: Case) -> None:

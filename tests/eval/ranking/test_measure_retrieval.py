@@ -328,8 +328,8 @@ def test_failures_of_foreign_retrievers_find_nothing_and_are_named(
     result = run_measure(
         folder, tmp_path / "out", "--system", systems[0], "--system", systems[1], *flags
     )
-    assert result.code == 0, result.err
-    assert "3 of 9 rows are ERROR" in result.err
+    assert "all rows of broken are ERROR" in check_error_line(result, 27)
+    assert "OK 3, INVALID 3, ERROR 3" in result.out
     rows = [
         json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_bytes().splitlines()
     ]
