@@ -14,7 +14,7 @@ from eval import registry
 from eval.harness import system_registry
 from eval.registry import make_systems, register, system_names
 from eval.system import SystemOptions
-from kg.base.errors import SettingError, SystemNotFoundError
+from kg.base.errors import EXIT_TERMINATED, SettingError, SystemNotFoundError
 
 OPTIONS = SystemOptions()
 
@@ -53,11 +53,13 @@ class Half:
     name = "half"
     def answer(self, card): return "YES"
 
+def text(): return "YES"
 def several(options): return [Plain(), Wants(options)]
 def twins(): return [Plain(), Plain()]
 def nothing(): return []
 def breaks(): raise ZeroDivisionError("the user's own bug")
 def leaves(): raise SystemExit(0)
+def terminated(): raise SystemExit(143)
 number = 3
 """
     )
@@ -111,6 +113,19 @@ def test_error_in_a_user_factory_is_named_with_its_cause(user_module: str) -> No
 def test_factory_calling_exit_is_named(user_module: str) -> None:
     with pytest.raises(SystemNotFoundError, match=r"leaves calls sys\.exit\(0\)"):
         list_system_names(f"{user_module}:leaves")
+
+
+def test_termination_ends_the_program_while_a_system_is_made(user_module: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        make_systems(f"{user_module}:terminated", OPTIONS)
+    assert caught.value.code == EXIT_TERMINATED
+
+
+def test_only_a_function_that_answers_is_hinted_at(user_module: str) -> None:
+    for attribute, is_hinted in (("text", True), ("Half", False)):
+        with pytest.raises(SystemNotFoundError) as caught:
+            make_systems(f"{user_module}:{attribute}", OPTIONS)
+        assert (f"--system callable:{user_module}:{attribute}" in caught.value.hint) == is_hinted
 
 
 def test_unimportable_modules_are_reported(user_module: str) -> None:
