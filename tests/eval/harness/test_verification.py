@@ -121,6 +121,7 @@ def test_a_changed_reply_is_found_in_its_row(run: Path) -> None:
     found = verify(run).differences
     assert found
     assert {item.line for item in found if item.file == str(rows)} == {1}
+    assert f"{rows}:1: " in run_epoche("verify", run).out
 
 
 def test_a_reply_that_cannot_be_scored_is_found(run: Path) -> None:
