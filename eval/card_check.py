@@ -45,7 +45,12 @@ def read_checked_results(
         )
     selected = filter_results_by_cards(results, cards) if skip_other_cards else results
     return check_cards(
-        read_observations(selected, common=common, distinguish_equal_names=distinguish_equal_names),
+        read_observations(
+            selected,
+            common=common,
+            distinguish_equal_names=distinguish_equal_names,
+            cards=cards,
+        ),
         cards,
     )
 

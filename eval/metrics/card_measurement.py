@@ -109,6 +109,7 @@ def measure_cards(
         common=common,
         distinguish_equal_names=True,
         suffixes=dict.fromkeys(baseline, _BASELINE_SUFFIX),
+        cards=cards,
     )
     if cards:
         observations = check_cards(observations, cards)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cards.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.manifest import RunManifest, read_manifest
+from eval.metrics.missing_rows import add_missing_rows
 from eval.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.metrics.reader import ResultReader, build_row_decoder
 from eval.metrics.record import Source
@@ -108,8 +109,12 @@ def read_observations(
     common: bool = False,
     distinguish_equal_names: bool = False,
     suffixes: Mapping[Path, str] | None = None,
+    cards: Sequence[Path] = (),
 ) -> Observations:
     """Reads result files of one card set.
+
+    A card that a run was to ask, by its manifest, and has no row of counts as ERROR; with
+    ``common`` it is left out.
 
     Args:
         paths: one or more files, each with one or more systems.
@@ -118,9 +123,11 @@ def read_observations(
             file's stem to the name in each, instead of raising. Equal stems are preceded by their
             folders.
         suffixes: by file, the suffix of its system names; replaces ``distinguish_equal_names``.
+        cards: the card files that were asked, for cards without a row; by default the files that
+            the manifests name.
 
     Raises:
-        MissingFileError: no such file.
+        MissingFileError: no such file, or no card file of a run that lacks rows.
         RecordError: an incomplete or invalid line, an unknown label, gold or prediction.
         DuplicateIdError: a system answers a card twice in one repeat.
         CardSetMismatchError: the files, the systems within one, or the repeats of one system do
@@ -136,15 +143,23 @@ def read_observations(
         reader.read_file(path, suffix=suffix)
         for path, suffix in zip(files, applied_suffixes, strict=True)
     ]
+    missing_notes = [
+        note
+        for source, suffix in zip(sources, applied_suffixes, strict=True)
+        if not common
+        for note in add_missing_rows(reader, source, suffix, cards)
+    ]
     preds = {
         name: np.stack([reader.get_preds(name, r) for r in reader.list_repeats(name)], axis=1)
-        for source in sources
-        for name in source.systems
+        for name in (
+            *(name for source in sources for name in source.systems),
+            *reader.list_systems(),  # which have rows, or should have some
+        )
     }
     is_shared, notes = _select_shared_cards(list(reader.index), preds, reader, common=common)
     sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
     observations = _build_observations(
-        reader, is_shared, preds, sources, oracles, [*notes, *manifest_notes]
+        reader, is_shared, preds, sources, oracles, [*notes, *missing_notes, *manifest_notes]
     )
     unanswered = {
         name: n_missing

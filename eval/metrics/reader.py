@@ -115,6 +115,20 @@ class ResultReader:
             self.first_path.setdefault(name, path)
         return Source(path=str(path), rows=n_rows, systems=tuple(sorted(names)))
 
+    def add_missing_answer(self, key: SystemRepeat, row: ResultRow) -> None:
+        """Stores the answer of a row, which is a valid one, unless the card has an answer."""
+        card = self.index.get(row.id)
+        if card is None:
+            card = self._add_card(row, LABEL_CODE[row.label or ""], GOLD_CODE[row.gold or ""])
+        answers = self._preds.setdefault(key, bytearray())
+        answers.extend(bytes([_MISSING]) * (card + 1 - len(answers)))
+        if answers[card] == _MISSING:
+            answers[card] = PRED_CODE[row.pred]
+
+    def list_systems(self) -> list[str]:
+        """Lists the systems in the order of their first answer."""
+        return list(dict.fromkeys(name for name, _ in self._preds))
+
     def list_repeats(self, system: str) -> list[int]:
         """Lists the repeats of a system, ascending; ``[0]`` for a run without repeats."""
         return sorted(repeat for name, repeat in self._preds if name == system)

@@ -19,6 +19,7 @@ from eval.metrics.measurement import (
 )
 from eval.metrics.run_set import (
     describe_left_out,
+    describe_missing_rows,
     hash_items,
     list_systems,
     name_runs,
@@ -27,9 +28,10 @@ from eval.metrics.run_set import (
     select_shared_items,
 )
 from eval.skn.manifest import SknManifest, read_manifest
-from eval.skn.metrics import group_by_pipeline
+from eval.skn.metrics import MISSING_STAGE, group_by_pipeline, make_missing_row
 from eval.skn.row import read_rows
-from eval.skn.run_files import MANIFEST
+from eval.skn.run_files import MANIFEST, SAMPLES
+from eval.skn.sample import read_samples
 from eval.skn.scoring.differences import OVERALL_METRICS, PER_SAMPLE_METRICS, compare_pipelines
 from eval.skn.scoring.metric_definitions import METRICS
 from eval.skn.scoring.observation import Observation, build_observation
@@ -109,8 +111,8 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
 
     Raises:
         SettingError: a folder is given twice.
-        MissingFileError, RecordError, DuplicateIdError: a folder contains no run, a file of it is
-            damaged, or a sample has no row at all.
+        MissingFileError, RecordError, DuplicateIdError: a folder contains no run, or a file of it
+            is damaged.
         CardSetMismatchError: the runs are of different samples.
     """
     require_distinct_folders(folders)
@@ -158,6 +160,7 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
         details={"repeats": str(repeats), "judge": skn_plan.judge_kind},
         notes=(
             *describe_left_out(len(shared), n_left_out, noun=_NOUN),
+            *_list_missing_rows(folders, manifests, rows),
             *_list_notes(folders, manifests, repeats),
         ),
     )
@@ -167,30 +170,38 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
 def _read_observations(
     folder: Path, manifest: SknManifest, names: Mapping[str, str]
 ) -> Iterator[Observation]:
-    """Yields the rows of a run, with the pipelines' names among all runs.
+    """Yields the rows of a run, with the pipelines' names among all runs, then those it lacks.
 
     Raises:
-        RecordError: a row is of an unknown pipeline, or a sample has no row.
+        RecordError: a row is of an unknown pipeline, or of a sample that was not asked.
     """
     path = folder / manifest.rows
-    samples = set()
+    samples = {sample.id: sample for sample in read_samples(folder / SAMPLES)}
+    found: set[tuple[str, str, int]] = set()
     for row in read_rows(path):
-        if row.pipeline not in names:
+        if row.pipeline not in names or row.id not in samples:
             raise RecordError(
-                f"a row of {row.pipeline!r}, which is not a pipeline of the run",
+                f"a row of {row.pipeline!r} on {row.id!r}, which are not in this run",
                 where=str(path),
-                hint=f"{MANIFEST} names {join_list(manifest.pipelines)}.",
+                hint=f"{MANIFEST} names {join_list(manifest.pipelines)}, {SAMPLES} the samples.",
             )
-        samples.add(row.id)
+        found.add((row.id, row.pipeline, row.repeat))
         yield build_observation(msgspec.structs.replace(row, pipeline=names[row.pipeline]))
-    n_missing = len(manifest.layout.asked_items) - len(samples)
-    if n_missing > 0:
-        # Without any row, it is not known whether such a sample has an answer.
-        raise RecordError(
-            f"{n_missing} of the run's samples have no row; the run is {manifest.status}",
-            where=str(path),
-            hint="Give the same `epoche skn run` command again to finish the run.",
-        )
+    for sample in samples.values():
+        for repeat in range(manifest.repeats):
+            for own_name, name in names.items():
+                if (sample.id, own_name, repeat) not in found:
+                    yield make_missing_row(sample, name, repeat)
+
+
+def _list_missing_rows(
+    folders: Sequence[Path],
+    manifests: Sequence[SknManifest],
+    rows: Sequence[Sequence[Observation]],
+) -> Iterator[str]:
+    for name, manifest, run_rows in zip(name_runs(folders), manifests, rows, strict=True):
+        n_missing = sum(row.stage == MISSING_STAGE for row in run_rows)
+        yield from describe_missing_rows(name, n_missing, manifest.status)
 
 
 def _list_notes(

@@ -27,6 +27,7 @@ from kg.base.provenance import package_version
 
 if TYPE_CHECKING:
     from eval.skn.row import SknRow
+    from eval.skn.sample import Sample
 
 __all__ = [
     "MeasurementPlan",
@@ -200,7 +201,7 @@ def group_by_pipeline(
     return {
         name: [
             observations.get((name, sample, repeat))
-            or _build_missing_row(first_rows[sample], name, repeat)
+            or make_missing_row(first_rows[sample], name, repeat)
             for sample in sorted(first_rows)
             for repeat in range(repeats)
         ]
@@ -208,9 +209,16 @@ def group_by_pipeline(
     }
 
 
-def _build_missing_row(sample: Observation, pipeline: str, repeat: int) -> Observation:
+def make_missing_row(sample: Observation | Sample, pipeline: str, repeat: int) -> Observation:
+    """Makes the failed row that stands for a row that does not exist.
+
+    Args:
+        sample: the sample, or another row on it.
+        pipeline: name of the pipeline.
+        repeat: number of the repeat, from 0.
+    """
     return Observation(
-        sample=sample.sample,
+        sample=sample.sample if isinstance(sample, Observation) else sample.id,
         category=sample.category,
         answerable=sample.answerable,
         pipeline=pipeline,

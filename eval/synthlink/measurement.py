@@ -227,10 +227,17 @@ def _read_checked_manifest(folder: Path) -> SynthLinkManifest:
 
 
 def _require_scores(folder: Path) -> None:
-    """Refuses a run that was not scored: a merged one, or one with ``--no-score``."""
+    """Refuses a run that was not finished, or not scored: a merged one, or with ``--no-score``."""
     if (folder / MANIFEST_FILE).is_file() or not (folder / RUN_MANIFEST).is_file():
         return
-    catalog = folder / read_run_manifest_file(folder / RUN_MANIFEST).dataset
+    manifest = read_run_manifest_file(folder / RUN_MANIFEST)
+    if not (folder / PREDICTIONS).is_file():
+        raise MissingFileError(
+            f"the run has no predictions yet; it is {manifest.status}",
+            where=str(folder),
+            hint="Give its command again: it goes on where it stopped.",
+        )
+    catalog = folder / manifest.dataset
     options = f"--catalog {catalog.resolve()} " if catalog.exists() else ""
     raise MissingFileError(
         "the run has no scores yet",

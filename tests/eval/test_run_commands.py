@@ -458,6 +458,39 @@ def test_missing_rows_are_failures(
     assert (after["error_rate"].numerator or 0) == (before["error_rate"].numerator or 0) + 1
 
 
+@pytest.mark.parametrize("name", ["extraction", "skn", "retrieval"])
+def test_items_without_any_row_are_failures(
+    name: str, all_cases: Callable[[str], Case], tmp_path: Path
+) -> None:
+    case = all_cases(name)
+    folder = shutil.copytree(case.run, tmp_path / "one")
+    path = folder / case.damaged_file
+    lines = path.read_text("utf-8").splitlines()
+    lost = json.loads(lines[-1])["id"]
+    rest = [line for line in lines if json.loads(line)["id"] != lost]
+    path.write_text("".join(f"{line}\n" for line in rest), "utf-8")
+    manifest = load_json(folder / "manifest.json")
+    manifest["status"] = "interrupted"
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    whole, cut = measure(case, case.run), measure(case, folder)
+    assert cut.runs.n_items == whole.runs.n_items
+    n_lost = {system.name: 0 for system in whole.runs.systems}
+    for row in map(json.loads, set(lines).difference(rest)):
+        n_lost[row.get("system") or row["pipeline"]] += 1
+    assert sum(n_lost.values()) == len(lines) - len(rest) >= len(n_lost)
+    for system, n_rows in n_lost.items():
+        before = whole.estimates(system)["error_rate"]
+        after = cut.estimates(system)["error_rate"]
+        assert after.n == before.n
+        assert (after.numerator or 0) == (before.numerator or 0) + n_rows
+    (note,) = [note for note in cut.runs.notes if "missing" in note]
+    assert f"{len(lines) - len(rest)} rows are missing" in note
+    assert "the run is interrupted" in note
+    result = run_epoche("metrics", folder, *flags_of(case))
+    assert result.code == 0, result.err
+    assert "are missing" in result.out
+
+
 def test_only_shared_items_are_measured(all_cases: Callable[[str], Case], tmp_path: Path) -> None:
     case = all_cases("extraction")
     shorter = tmp_path / "shorter"

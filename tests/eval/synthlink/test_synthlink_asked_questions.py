@@ -123,3 +123,15 @@ def test_scores_in_another_folder_know_what_the_run_asked(workspace: Path, tmp_p
 def test_runs_without_a_question_in_common_are_refused(workspace: Path) -> None:
     done = run_epoche("compare", workspace / "odd", workspace / "even")
     assert re.search("no question in common", check_error_line(done, 14))
+
+
+def test_a_run_that_was_stopped_is_to_be_finished(workspace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stopped"
+    out.mkdir()
+    for name in ("run_manifest.json", "rows.jsonl", "replies.jsonl"):
+        shutil.copy(workspace / "whole" / name, out)
+    text = (out / "run_manifest.json").read_text("utf-8")
+    (out / "run_manifest.json").write_text(text.replace('"complete"', '"interrupted"'))
+    line = check_error_line(run_epoche("metrics", out), 3)
+    assert "no predictions yet; it is interrupted" in line
+    assert "goes on where it stopped" in line
