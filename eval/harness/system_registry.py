@@ -17,10 +17,8 @@ Modules and factories are third-party code. Whatever they raise becomes one shor
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
-import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -30,9 +28,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.answers import describe_error
+from eval.harness.function_system import FunctionSystem
 from eval.redaction import hide_secrets
-from kg.base.errors import EXIT_TERMINATED, EpocheError, SystemNotFoundError
-from kg.base.files import sha256_bytes
+from kg.base.errors import EXIT_TERMINATED, EpocheError, SettingError, SystemNotFoundError
 
 ENTRY_POINT_GROUP: Final = "epoche.systems"
 CALLABLE_PREFIX: Final = "callable:"
@@ -42,40 +40,8 @@ OBJECT_PREFIX: Final = "object:"
 Factory = Callable[..., Any]
 
 _objects: dict[str, Any] = {}
-_MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 _DEBUG_HINT = "`epoche --debug …` prints the traceback."
-
-
-class FunctionSystem:
-    """A system that is one function.
-
-    Args:
-        function: answers; it gets what a system may see of an item, and the settings as keyword
-            arguments.
-        source: the module and function, for the manifest.
-        settings: the ``--set`` pairs.
-
-    Attributes:
-        name: name of the function.
-        answer: the function with its settings.
-    """
-
-    def __init__(
-        self, function: Callable[..., Any], source: str, settings: Mapping[str, str]
-    ) -> None:
-        # An object whose ``__call__`` is a coroutine function is not itself recognised as one.
-        call: Any = function if inspect.isroutine(function) else getattr(function, "__call__")  # noqa: B004,B009 - bound
-        self.name: str = getattr(function, "__name__", type(function).__name__)
-        self.answer: Callable[..., Any] = functools.partial(call, **settings) if settings else call
-        self._params = {"function": source, "code": _hash_code(function), **settings}
-
-    def params(self) -> dict[str, Any]:
-        """Returns the name of the function, a hash of its code, and its settings.
-
-        A run is not resumed with a function that was changed.
-        """
-        return self._params
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,20 +212,11 @@ def _make_from_object(spec: str, options: Any) -> Any:
     if inspect.isclass(system):
         return call_factory(system, options, spec)
     if not callable(system) or hasattr(system, "answer") or hasattr(system, "answer_claim"):
+        _refuse_settings(options, f"the program that gives the {type(system).__name__}")
         return system
     settings: Mapping[str, str] = getattr(options, "settings", None) or {}
     source = f"{system.__module__}:{getattr(system, '__qualname__', type(system).__name__)}"
     return FunctionSystem(system, source, settings)
-
-
-def _hash_code(function: Callable[..., Any]) -> str:
-    """Returns a hash of a function's source; empty if Python does not know it."""
-    try:
-        source = inspect.getsource(inspect.unwrap(function))
-    except (OSError, TypeError):
-        code = getattr(function, "__code__", None)
-        source = "" if code is None else f"{code.co_code!r} {code.co_names} {code.co_consts}"
-    return sha256_bytes(_MEMORY_ADDRESS.sub("", source).encode())[:12] if source else ""
 
 
 def list_entry_points() -> list[EntryPoint]:
@@ -321,7 +278,7 @@ def import_target(spec: str) -> Factory:
 
 
 def call_factory(factory: Factory, options: object, spec: str) -> Any:
-    """Calls a factory, with the options if it takes a positional argument.
+    """Calls a factory, with the options if it takes one positional argument.
 
     Args:
         factory: a function or a class; a class's ``create`` takes precedence over its constructor.
@@ -330,19 +287,22 @@ def call_factory(factory: Factory, options: object, spec: str) -> Any:
 
     Raises:
         SystemNotFoundError: the factory raises an exception, or calls ``sys.exit``.
+        SettingError: there are settings, and the factory takes no options.
         EpocheError: raised by the factory, for example because of a setting.
     """
     create = getattr(factory, "create", None)
     if inspect.isclass(factory) and callable(create):
         factory = create
     arguments: tuple[object, ...] = (options,)
+    name = getattr(factory, "__qualname__", type(factory).__name__)
     try:
-        inspect.signature(factory).bind(options)
+        signature = inspect.signature(factory)
+        signature.bind(options)
     except TypeError:
+        _refuse_settings(options, f"{name}{signature}")
         arguments = ()
     except ValueError:  # a callable written in C that has no signature
         pass
-    name = getattr(factory, "__qualname__", type(factory).__name__)
     where = f"--system {spec}"
     try:
         return factory(*arguments)
@@ -356,6 +316,25 @@ def call_factory(factory: Factory, options: object, spec: str) -> Any:
         raise _make_exit_error(
             system_exit, name, "called", where, "It must return a system."
         ) from system_exit
+
+
+def _refuse_settings(options: object, taken: str) -> None:
+    """Refuses settings for a system that cannot be given any.
+
+    Args:
+        options: the options of the system.
+        taken: what it takes instead: a name with a signature.
+
+    Raises:
+        SettingError: there are settings.
+    """
+    settings: Mapping[str, str] = getattr(options, "settings", None) or {}
+    if settings:
+        raise SettingError(
+            f"the system takes no settings: it is made by {taken}",
+            where=", ".join(f"--set {key}" for key in settings),
+            hint="Give it one argument `options` and read options.settings, or leave them out.",
+        )
 
 
 def describe_cause(error: BaseException) -> str:

@@ -80,7 +80,11 @@ class BadParams(Mine):
     name = "bad"
     def params(self): raise RuntimeError("no params for you")
 
+class Keyed(Mine):
+    def __init__(self, *, x="0"): self.x = x
+
 def make(options): return Mine()
+def make_plain(): return Mine()
 def fails(options): raise ZeroDivisionError("secret=sk-abcdefgh12345678")
 def plain(view): return ANSWER
 async def later(view): return ANSWER
@@ -137,6 +141,20 @@ def test_settings_reach_systems_and_are_recorded(case: Case, module: str) -> Non
     assert check_error_line(other, 14)
     secret = case.run_system("--system", f"{module}:Wants", "--set", "api_key=x")
     assert check_error_line(secret, 19)
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"), [("Mine", "Mine()"), ("make_plain", "make_plain()"), ("Keyed", "Keyed(*, x")]
+)
+def test_settings_are_refused_by_what_takes_none(
+    case: Case, module: str, name: str, taken: str
+) -> None:
+    line = check_error_line(case.run_system("--system", f"{module}:{name}", "--set", "x=1"), 19)
+    assert "--set x" in line
+    assert f"made by {taken}" in line
+    assert "options.settings" in line
+    done = case.run_system("--system", f"{module}:{name}")
+    assert done.code == 0, done.err
 
 
 def test_settings_are_keyword_arguments_of_functions(case: Case, module: str) -> None:
