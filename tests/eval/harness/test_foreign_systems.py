@@ -18,6 +18,7 @@ from stage_calls import check_error_line, command_line, run_process
 
 from eval.harness import system_registry
 from eval.harness.folder_run import FolderRun
+from eval.harness.function_system import FunctionSystem
 from eval.harness.reply import REPLIES
 from eval.harness.system import is_async
 from eval.harness.system_options import SystemOptions
@@ -311,7 +312,7 @@ def test_built_in_systems_come_before_entry_points(monkeypatch: pytest.MonkeyPat
         """Built in."""
         if options.settings:
             raise SettingError("no settings")
-        return system_registry.FunctionSystem(lambda view: view, "here", {})
+        return FunctionSystem(lambda view: view, "here", {})
 
     point = EntryPoint("own", "no_such_package:X", system_registry.ENTRY_POINT_GROUP)
     monkeypatch.setattr(system_registry, "list_entry_points", lambda: [point])
@@ -325,7 +326,7 @@ def test_built_in_systems_come_before_entry_points(monkeypatch: pytest.MonkeyPat
 def test_one_system_is_needed_where_a_run_has_one() -> None:
     def make_two() -> list[object]:
         functions: list[Callable[[Any], Any]] = [_say_first, _say_second]
-        return [system_registry.FunctionSystem(function, "here", {}) for function in functions]
+        return [FunctionSystem(function, "here", {}) for function in functions]
 
     registry = SystemRegistry(load_built_in=lambda _name: {"two": make_two})
     with pytest.raises(SystemNotFoundError, match="makes 2 systems, and a run has one"):
@@ -345,9 +346,9 @@ def test_objects_with_an_async_call_are_asynchronous() -> None:
         async def __call__(self, view: object) -> object:
             return view
 
-    assert is_async(system_registry.FunctionSystem(Caller(), "here", {}))
-    assert is_async(system_registry.FunctionSystem(Caller(), "here", {"a": "b"}))
-    assert not is_async(system_registry.FunctionSystem(_say_first, "here", {}))
+    assert is_async(FunctionSystem(Caller(), "here", {}))
+    assert is_async(FunctionSystem(Caller(), "here", {"a": "b"}))
+    assert not is_async(FunctionSystem(_say_first, "here", {}))
 
 
 def test_the_message_of_many_errors_names_the_field_that_explains_them(
