@@ -13,6 +13,7 @@ import typer
 
 from kg.base.console import print_text, run_script
 from kg.base.options import Confidence
+from kg.words.plain_text import to_one_line
 
 _DISCORDANT_SHARES = (0.05, 0.1, 0.2, 0.3, 0.5)
 """Shares of cards that only one of two systems gets right, one per line of the output."""
@@ -37,7 +38,8 @@ def main(
         list[Path] | None,
         typer.Argument(
             metavar="[RUN]...",
-            help="Run folders of one benchmark, whose dispersion is used. Without: plan for cards.",
+            help="Run folders of one benchmark, or results of cards (files or folders), whose "
+            "dispersion is used. Without: plan for cards.",
         ),
     ] = None,
     effect: Annotated[
@@ -58,8 +60,8 @@ def main(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="Metric to compare. Cards: accuracy, FAR-NE, CVRR or LA; it decides which cards "
-            "count. Run folders: any of their metrics.",
+            help="Metric to compare. Without runs: accuracy, FAR-NE, CVRR or LA; it decides "
+            "which cards count. With runs: any of their metrics.",
             show_default="accuracy, or the first headline metric of the benchmark",
         ),
     ] = None,
@@ -86,9 +88,9 @@ def main(
 ) -> None:
     """Computes how many cards or items a comparison needs, or what difference given ones detect.
 
-    The plan for cards is for the test of `epoche compare`, which is the exact McNemar test with the
-    same cards for both systems. Give at least one of --effect, --n and --half-width. The plan for
-    run folders uses the standard errors of their differences; with one system, that of the metric.
+    Without runs, the plan is for the test of `epoche compare` on cards, which is the exact McNemar
+    test with the same cards for both systems; give at least one of --effect, --n and --half-width.
+    With runs, it uses the standard errors of their differences; with one system, that of its value.
     """
     from eval.stats.power import design_effect
 
@@ -97,10 +99,8 @@ def main(
         for name, value in zip(defaults, (discordant, expected, cluster_size, icc), strict=True):
             if value != defaults[name]:
                 option = f"--{name.replace('_', '-')}"
-                raise typer.BadParameter(f"{option} is only for cards, not for run folders")
-        _plan_for_folders(
-            runs, metric, effect, n, half_width, alpha / comparisons, power, confidence
-        )
+                raise typer.BadParameter(f"{option} is only for plans without runs")
+        _plan_for_runs(runs, metric, effect, n, half_width, alpha / comparisons, power, confidence)
         return
     if effect is None and n is None and half_width is None:
         raise typer.BadParameter("give --effect, --n or --half-width")
@@ -129,7 +129,7 @@ def main(
         print_text(line)
 
 
-def _plan_for_folders(
+def _plan_for_runs(
     paths: Sequence[Path],
     metric: str | None,
     effect: float | None,
@@ -139,26 +139,25 @@ def _plan_for_folders(
     power: float,
     confidence: float,
 ) -> None:
-    """Prints the plan that follows from the dispersion in run folders.
+    """Prints the plan that follows from the dispersion in run folders or results of cards.
 
     Raises:
-        EpocheError: a path is no run folder, or the runs do not tell how much the metric varies.
+        EpocheError: a path is neither, or the runs do not tell how much the metric varies.
     """
     from eval.metrics.measurement import ResamplingPlan
     from eval.power_folders import DispersionPlan
-    from eval.run_measurement import measure_folders, select_run_folders
-    from kg.base.errors import SettingError
+    from eval.run_files import find_result_files
+    from eval.run_measurement import measure_paths, select_run_folders
 
-    if not select_run_folders(paths, where="epoche power"):
-        raise SettingError(
-            "not the folder of a run",
-            where=str(paths[0]),
-            hint="Plans for cards need no results: give --effect, --n or --half-width only.",
-        )
-    measurement = measure_folders(paths, ResamplingPlan(confidence=confidence))
+    folders = select_run_folders(paths, where="epoche power")
+    measurement = measure_paths(
+        folders or find_result_files(paths), ResamplingPlan(confidence=confidence)
+    )
+    for note in measurement.runs.notes:
+        print_text(to_one_line(f"note: {note}"))
     plan = DispersionPlan(
         measurement=measurement,
-        metric=metric or measurement.runs.headline[0],
+        metric=metric or (measurement.runs.headline[0] if folders else CountedMetric.accuracy),
         alpha=alpha,
         power=power,
     )

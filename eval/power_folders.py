@@ -1,4 +1,4 @@
-"""Plans the number of items of a comparison from the dispersion in run folders."""
+"""Plans the number of items of a comparison from the dispersion in runs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class DispersionPlan:
                     yield f"{self.metric}, {title}", pair.minimum_detectable_effect / unit
             return
         for name in runs.names:
-            error = self.measurement.estimates(name)[self.metric].std
+            error = self._estimate_standard_error(name)
             if error:
                 # Two systems on the same items usually agree more than chance, and then have a
                 # smaller standard error.
@@ -98,11 +98,22 @@ class DispersionPlan:
                     math.sqrt(2) * error,
                 )
 
+    def _estimate_standard_error(self, name: str) -> float | None:
+        """Returns the standard error of a system's metric; None if nothing tells it.
+
+        For a metric that is not resampled, such as a proportion, it follows from the interval.
+        """
+        estimate = self.measurement.estimates(name)[self.metric]
+        if estimate.std is not None or estimate.low is None or estimate.high is None:
+            return estimate.std
+        quantile = normal_quantile(0.5 + self.measurement.plan.confidence / 2)
+        return (estimate.high - estimate.low) / (2 * quantile)
+
     def _render_half_width(self, half_width: float) -> Iterator[str]:
         runs, confidence = self.measurement.runs, self.measurement.plan.confidence
         quantile = normal_quantile(0.5 + confidence / 2)
         for name in runs.names:
-            error = self.measurement.estimates(name)[self.metric].std
+            error = self._estimate_standard_error(name)
             if error:
                 needed = math.ceil(runs.n_items * (quantile * error / half_width) ** 2)
                 yield (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+from stage_calls import run_epoche
 from typer.testing import CliRunner
 
 from epoche.cli import app
@@ -76,3 +78,55 @@ def test_unanswerable_requests_are_refused() -> None:
     assert "discordant" in get_refusal_message("--effect", ".5")
     assert "give a larger" in get_refusal_message("--effect", ".0001")
     get_refusal_message("--effect", "2")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of two systems on thirty cards."""
+    folder = tmp_path_factory.mktemp("results")
+    cards = folder / "set" / "cards.jsonl"
+    made = run_epoche("cards", "--domain", "mayors", "--num-per-type", 10, "--out", cards)
+    assert made.code == 0, made.err
+    for system in ("kg", "rag"):
+        out = ("--cards", cards, "--domain", "mayors", "--out", folder / f"{system}.jsonl")
+        assert run_epoche("eval", "--system", system, *out).code == 0
+    return folder
+
+
+def test_results_of_cards_tell_the_dispersion(results: Path, tmp_path: Path) -> None:
+    files = (results / "rag.jsonl", results / "kg.jsonl")
+    printed = run_analysis(*map(str, files), "--effect", ".1")
+    assert printed == run_analysis(*map(str, files), "--effect", ".1", "--metric", "accuracy")
+    assert "accuracy, rag − kg, standard error" in printed
+    needed = re.findall(r"a difference of 0\.1 needs ([\d,]+) cards", printed)[0]
+    again = run_analysis(*map(str, files), "--n", needed.replace(",", ""))
+    detectable = float(re.findall(r"cards detect differences from ([\d.]+)", again)[0])
+    assert detectable == pytest.approx(0.1, rel=0.05)
+    # The same as the comparison itself states.
+    record = tmp_path / "comparison.json"
+    assert run_epoche("compare", *files, "--out", record).code == 0
+    (accuracy,) = [
+        pair
+        for pair in json.loads(record.read_bytes())["comparisons"]
+        if pair["metric"] == "accuracy" and pair["policy"] == "licensed"
+    ]
+    own = float(re.findall(r"  30 cards detect differences from ([\d.]+)", printed)[0])
+    assert own == pytest.approx(accuracy["minimum_detectable_effect"], rel=0.01)
+    folder = run_analysis(str(results), "--effect", ".1")
+    assert f"needs {needed} cards" in folder
+
+
+def test_one_system_on_cards_is_planned_from_its_interval(results: Path) -> None:
+    file, out = results / "rag.jsonl", results / "set" / "metrics.json"
+    assert run_epoche("metrics", file, "--out", out).code == 0
+    system = json.loads(out.read_bytes())["policies"]["licensed"]["systems"]["rag"]
+    value = system["metrics"]["LA"]
+    width = (value["high"] - value["low"]) / 2
+    printed = run_analysis(str(file), "--metric", "LA", "--half-width", str(width))
+    # This half-width is that of the thirty cards.
+    assert re.search(r"LA of rag to ± [\d.]+ \(95%\): (30|31) cards", printed), printed
+
+
+def test_options_of_plans_without_runs_are_refused_with_results(results: Path) -> None:
+    message = get_refusal_message(str(results / "kg.jsonl"), "--icc", "0.2")
+    assert "only for plans without runs" in message
