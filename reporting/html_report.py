@@ -24,7 +24,7 @@ def main(
         Path | None,
         typer.Option(
             help="The metrics.json computed from the results of cards.",
-            show_default="results/metrics.json",
+            show_default="the metrics.json beside the results",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The HTML file; exports are named after it.")] = Path(
@@ -65,12 +65,13 @@ def main(
     """
     from cards.card_origin import find_common_sources
     from eval.card_check import filter_results_by_cards
+    from eval.run_files import find_result_files
     from eval.run_measurement import is_run_folder, refuse_card_options
     from kg.domain import list_shipped_domains
     from reporting.benchmark_sections.opening import sections_of
     from reporting.benchmark_sections.page import write_section
     from reporting.benchmark_sections.sections_page import write_sections
-    from reporting.inputs import read_inputs
+    from reporting.inputs import find_metrics, read_inputs
     from reporting.report_files import (
         open_proof_source,
         parse_formats,
@@ -103,13 +104,16 @@ def main(
         for path in written:
             print_text(f"report: {path}")
         return
-    metrics = metrics or Path("results/metrics.json")
+    card_results = find_result_files(card_results)
+    metrics = metrics or find_metrics(card_results)
     if skip_other_cards and cards:
         card_results = filter_results_by_cards(card_results, cards)
     section_inputs = [path for part in sections for path in part.made_from]
     input_files = [*card_results, metrics, *(cards or ()), *section_inputs]
     refuse_overwriting(out, requested_formats, input_files, sections)
     inputs = read_inputs(card_results, metrics, cards)
+    print_text(f"metrics: {metrics}")
+    print_text(f"cards: {', '.join(map(str, inputs.card_files))}")
     is_named = bool(domain or kg)
     graph_files, shapes_files = tuple(kg or ()), tuple(shapes or ())
     if not is_named:

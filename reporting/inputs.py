@@ -7,6 +7,7 @@ by id, gold answer and hash.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,9 +17,9 @@ import msgspec
 
 from cards.card import Card, hash_card_set
 from cards.joiner import join_cards
-from eval.manifest import RunManifest, find_card_file, read_manifest
+from eval.manifest import FIXED_FIELDS, RunManifest, find_card_file, read_manifest
 from eval.metrics.outcomes import parse_pred
-from eval.metrics.record import MetricsReport, read_metrics
+from eval.metrics.record import MetricsReport, Source, read_metrics
 from eval.result import PREDS, Pred, Usage
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines
@@ -26,7 +27,13 @@ from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Gold, Label
 from reporting.usage import RowCalls, UsageTally
 
+METRICS_FILE = "metrics.json"
 _HASH_LENGTH = 12
+_IDENTITY = (
+    *(*FIXED_FIELDS, "model", "cards_sha256", "cards_file_sha256"),
+    *("limit", "repeats", "shard", "counts"),
+)
+"""Fields of a run manifest that two sessions of the same finished run have in common."""
 
 
 class _ResultRow(msgspec.Struct):
@@ -99,6 +106,24 @@ class ReportInputs:
         return domains.pop() if len(domains) == 1 else None
 
 
+def find_metrics(results: Sequence[Path]) -> Path:
+    """Returns the ``metrics.json`` beside result files; beside the first that has one.
+
+    Raises:
+        MissingFileError: there is none.
+    """
+    for folder in dict.fromkeys(path.parent for path in results):
+        if (folder / METRICS_FILE).is_file():
+            return folder / METRICS_FILE
+    files = " ".join(map(str, results))
+    raise MissingFileError(
+        f"no {METRICS_FILE} lies beside the results",
+        where=", ".join(map(str, results)),
+        hint=f"`epoche metrics {files} --out {results[0].parent / METRICS_FILE}` computes it; or "
+        "name another file with --metrics.",
+    )
+
+
 def read_inputs(
     results: Sequence[Path], metrics: Path, cards: Sequence[Path] | None = None
 ) -> ReportInputs:
@@ -128,7 +153,8 @@ def read_inputs(
     usage: dict[str, UsageTally] = {}
     answered_keys: set[tuple[str, str, int]] = set()
     for path in results:
-        _read_replies(path, report, metrics, labels, replies, usage, answered_keys)
+        rows_by_system = _read_replies(path, report, metrics, labels, replies, usage, answered_keys)
+        _check_source(path, rows_by_system, report, metrics)
     if not replies:
         raise RecordError(
             "the result files have no rows",
@@ -178,8 +204,10 @@ def _read_replies(
     replies_by_system: dict[str, dict[str, CardReply]],
     usage: dict[str, UsageTally],
     answered_keys: set[tuple[str, str, int]],
-) -> None:
+) -> Counter[str]:
+    """Adds the rows of a file to replies and usage; returns their number by system."""
     decoder = msgspec.json.Decoder(_ResultRow)
+    rows_by_system: Counter[str] = Counter()
     for line_number, row in iter_decoded_lines(path, "result", decoder.decode):
         if row.cards and row.cards != report.cards:
             raise CardSetMismatchError(
@@ -197,6 +225,7 @@ def _read_replies(
                 hint="Pass the card files that the systems were run on with --cards.",
             )
         system = row.system or path.stem
+        rows_by_system[system] += 1
         system_replies = replies_by_system.setdefault(system, {})
         repeat = row.repeat or 0
         key = system, row.id, repeat
@@ -215,6 +244,54 @@ def _read_replies(
             _parse_seconds(row.latency_s),
             _convert_or_none(row.calls, RowCalls),
         )
+    return rows_by_system
+
+
+def _check_source(
+    path: Path, rows_by_system: Counter[str], report: MetricsReport, metrics: Path
+) -> None:
+    """Refuses metrics that were computed from another run, or another state of this one.
+
+    Raises:
+        CardSetMismatchError: none of the files that the metrics were computed from is like this.
+    """
+    systems, n_rows = tuple(sorted(rows_by_system)), rows_by_system.total()
+    of_same_systems = [source for source in report.sources if source.systems == systems]
+    if not of_same_systems:
+        return  # The comparison of all systems says which ones are missing.
+    problems = [_describe_other_run(path, n_rows, source) for source in of_same_systems]
+    if not all(problems):
+        return
+    raise CardSetMismatchError(
+        f"the metrics were computed from another run of {', '.join(systems)} than this: "
+        f"{problems[0]}",
+        where=f"{path} and {metrics}",
+        hint="Compute the metrics again from these results, or name theirs with --metrics.",
+    )
+
+
+def _describe_other_run(path: Path, n_rows: int, source: Source) -> str:
+    """Says how a result file differs from one that metrics were computed from; empty if not.
+
+    A file that was copied without its manifest is known by its rows only.
+    """
+    if n_rows != source.rows:
+        return f"it has {n_rows} rows, not {source.rows}"
+    manifest_file = manifest_path(path)
+    if source.manifest is None or not manifest_file.is_file():
+        return ""
+    own = _identify_run(msgspec.to_builtins(read_manifest(manifest_file)))
+    theirs = _identify_run(source.manifest)
+    fields = [name for name in own if theirs[name] != own[name]]
+    return f"their manifests differ in {', '.join(fields)}" if fields else ""
+
+
+def _identify_run(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a run manifest that say which run it is, as JSON values."""
+    fields: dict[str, Any] = msgspec.json.decode(
+        msgspec.json.encode({name: manifest.get(name) for name in _IDENTITY})
+    )
+    return fields
 
 
 Part = TypeVar("Part")

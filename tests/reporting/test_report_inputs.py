@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import msgspec
 import pytest
+from stage_calls import check_error_line, run_epoche
 
 from cards.card import read_cards, write_cards
 from eval.metrics.record import read_metrics
@@ -141,3 +143,60 @@ def test_report_never_overwrites_its_inputs(finished_run):
     refuse_overwriting(
         finished_run.folder / "metrics.html", ["html", "csv"], [finished_run.metrics]
     )
+
+
+@pytest.fixture
+def two_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a run and its metrics in ``a``, and an unrelated ``results/metrics.json``.
+
+    It is the current folder. The unrelated metrics are of the same system and cards.
+    """
+    monkeypatch.chdir(tmp_path)
+    cards = Path("a/cards.jsonl")
+    made = run_epoche("cards", "--domain", "mayors", "--num-per-type", 5, "--out", cards)
+    assert made.code == 0, made.err
+    for folder, flags in (("a", ()), ("results", ("--repeat", 2)), ("bare", ("--limit", 9))):
+        out = Path(folder, "kg.jsonl")
+        files = ("--cards", cards, "--domain", "mayors", "--out", out)
+        assert run_epoche("eval", "--system", "kg", *files, *flags).code == 0
+        if folder != "bare":
+            metrics = ("--out", Path(folder, "metrics.json"), "--resamples", 100)
+            assert run_epoche("metrics", out, *metrics).code == 0
+    return tmp_path
+
+
+def test_metrics_beside_the_results_are_used_and_named(two_runs: Path) -> None:
+    done = run_epoche("report", "a/kg.jsonl", "--out", "page.html", "--formats", "html,json")
+    assert done.code == 0, done.err
+    assert f"metrics: {Path('a/metrics.json')}\n" in done.out
+    assert "cards: " in done.out
+    assert "a/cards.jsonl\n" in done.out
+    sources = json.loads(Path("page.json").read_bytes())["metrics"]["sources"]
+    assert [source["rows"] for source in sources] == [15]
+    done = run_epoche("report", "a", "--out", "page.html", "--formats", "html")
+    assert done.code == 0, done.err
+
+
+def test_metrics_of_the_current_folder_are_not_used(two_runs: Path) -> None:
+    line = check_error_line(run_epoche("report", "bare/kg.jsonl", "--out", "page.html"), 3)
+    assert "no metrics.json lies beside the results" in line
+    assert f"epoche metrics bare/kg.jsonl --out {Path('bare/metrics.json')}" in line
+    assert not Path("page.html").exists()
+
+
+@pytest.mark.parametrize("metrics", ["results/metrics.json", "a/metrics.json"])
+def test_metrics_of_another_run_are_refused(two_runs: Path, metrics: str) -> None:
+    command = ("report", "bare/kg.jsonl", "--metrics", metrics, "--out", "page.html")
+    line = check_error_line(run_epoche(*command), 14)
+    assert "computed from another run of kg than this: it has 9 rows, not" in line
+    assert metrics in line
+
+
+def test_metrics_of_a_run_with_another_manifest_are_refused(two_runs: Path) -> None:
+    manifest = json.loads(Path("a/kg.manifest.json").read_bytes())
+    Path("a/kg.manifest.json").write_text(json.dumps(manifest | {"seed": 7, "resumed": 3}))
+    line = check_error_line(run_epoche("report", "a/kg.jsonl", "--out", "page.html"), 14)
+    assert "their manifests differ in seed (" in line
+    Path("a/kg.manifest.json").write_text(json.dumps(manifest | {"resumed": 3}))
+    done = run_epoche("report", "a/kg.jsonl", "--out", "page.html", "--formats", "html")
+    assert done.code == 0, done.err
