@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from eval.extraction.metrics.consistency import OutputHashes
 from eval.extraction.row import ExtractionRow
+from eval.extraction.samples.sample import UNNAMED
 from eval.extraction.schemas.complexity import Complexity
 from eval.extraction.verdicts.sample_score import SampleScore, Tally
 from eval.stats.bootstrap import Floats
@@ -100,8 +101,8 @@ class SystemRows:
                 row.timed_out,
                 min(row.retries, _MAX_INT32),
                 score.bounded,
-                self.domains.setdefault(score.domain, len(self.domains)),
-                self.languages.setdefault(score.language, len(self.languages)),
+                self.domains.setdefault(score.domain or UNNAMED, len(self.domains)),
+                self.languages.setdefault(score.language or UNNAMED, len(self.languages)),
                 self.complexities.setdefault(score.complexity, len(self.complexities)),
                 min(score.text_characters, _MAX_INT32),
                 *msgspec.structs.astuple(score.tally),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from eval.extraction.samples.sample import Sample
+from eval.extraction.samples.sample import UNNAMED, Sample
 from eval.extraction.schemas.complexity import FEATURES, Complexity, compute_fields_complexity
 from eval.extraction.schemas.schema_fields import SchemaField, list_schema_fields
 from eval.extraction.schemas.schema_validator import SchemaValidator
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 BINS = ("simple", "medium", "complex")
-UNNAMED = "(none)"
-"""Key for samples without a domain, and for fields without a type."""
 MAX_TABLE_ROWS = 20
 """Maximum rows of a table of counts on the terminal; the JSON has all."""
 

@@ -22,6 +22,8 @@ MAX_TEXT_LENGTH = 1_000_000
 
 EXPECTED_KEYS = ("expected_output", "item")
 """Alternative names of the column with the expected output; the first that a row has is read."""
+UNNAMED = "(none)"
+"""Name of the group of samples without a domain, and of fields without a type."""
 DOMAIN_KEYS = ("domain", "topic")
 """Alternative names of the column with the domain; the first that is not empty is read."""
 

@@ -88,12 +88,16 @@ def _note_small_samples(
 def _note_failures(name: str, outcomes: Outcomes) -> Iterator[str]:
     failed = outcomes.invalid + outcomes.error
     if failed:
-        stages = ", ".join(
-            f"{count} at {clean_text(stage)}" for stage, count in outcomes.stages.items()
-        )
+        # Predictions that were made elsewhere, and foreign systems, name no stage.
+        stages = {clean_text(stage): count for stage, count in outcomes.stages.items()}
+        n_unnamed = stages.pop("", 0)
+        parts = [f"{count} at {stage}" for stage, count in stages.items()]
+        if parts and n_unnamed:
+            parts.append(f"{n_unnamed} without a stage")
+        places = f" ({', '.join(parts)})" if parts else ""
         yield (
             f"{name}: {outcomes.invalid} INVALID and {outcomes.error} ERROR of {outcomes.rows} "
-            f"rows ({stages}). They do not count as abstentions; the bounds show their largest "
+            f"rows{places}. They do not count as abstentions; the bounds show their largest "
             "effect."
         )
     if outcomes.unjudged:

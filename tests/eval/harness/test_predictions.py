@@ -26,6 +26,10 @@ from eval.harness.prediction_reader import (
 from eval.harness.reply import REPLIES, Reply
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
 
+TEXTS = (".md", ".txt")
+EMPTY_NAME = re.compile(r" (at|of|in|by|from) ([),;:]|\.(\s|$))|\(\s*\)|[^-\s]: *\||\x27\x27|, ,")
+"""Matches what is left of a sentence or a table when a name in it is empty."""
+
 
 @pytest.fixture(params=CASES)
 def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
@@ -114,6 +118,23 @@ def test_a_system_whose_predictions_all_fail_ends_with_an_error(case: Case) -> N
     assert f"{len(ids)} of {len(ids)} rows are ERROR" in line or "all rows of bad are ERROR" in line
     assert "--overwrite" in line
     assert f"ERROR {len(ids)}" in done.out
+
+
+def test_no_empty_name_is_printed(case: Case) -> None:
+    ids = case.list_ids()
+    write_lines("own.jsonl", make_rows(case, ids[1:]))
+    write_lines("bad.jsonl", [{case.id_field: name, "error": "no luck"} for name in ids])
+    done = case.score_file("--predictions", "own=own.jsonl", "--predictions", "bad=bad.jsonl")
+    printed = [done.out, done.err]
+    out = case.out / "own" if case is CASES["synthlink"] else case.out
+    metrics = run_epoche("metrics", out, "--verbose", "--out", "metrics.json")
+    report = run_epoche("report", out, "--out", "page.html", "--formats", "md")
+    for result in (metrics, report):
+        assert result.code == 0, result.err
+        printed += [result.out, result.err]
+    printed += [path.read_text("utf-8") for path in Path().rglob("*") if path.suffix in TEXTS]
+    lines = [line for text in printed for line in text.splitlines()]
+    assert not [line for line in lines if EMPTY_NAME.search(line)]
 
 
 def test_unknown_ids_are_counted_and_shown(case: Case) -> None:

@@ -105,6 +105,19 @@ def test_accuracy_is_correct_over_answerable_with_bounds() -> None:
     assert any("1 answers have a missing verdict" in note for note in report.notes)
 
 
+def test_failures_without_a_stage_are_not_said_to_be_anywhere() -> None:
+    good = make_observation(0)
+    unnamed, searched = (
+        msgspec.structs.replace(make_failed_observation(number), stage=stage)
+        for number, stage in ((1, ""), (3, "search"))
+    )
+    (note,) = [n for n in measure_observations([good, unnamed], PLAN).notes if "INVALID" in n]
+    assert "1 INVALID and 0 ERROR of 2 rows. They do not" in note
+    rows = [good, unnamed, make_failed_observation(2), searched]
+    (note,) = [n for n in measure_observations(rows, PLAN).notes if "INVALID" in n]
+    assert "of 4 rows (1 at agent, 1 at search, 1 without a stage). They" in note
+
+
 def test_hallucination_metrics_are_averages_and_null_without_claims() -> None:
     rows = [
         make_observation(1, claims=4.0, fabricated=1.0, detected=True, severity=0.4),
