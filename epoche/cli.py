@@ -24,7 +24,6 @@ from eval.extraction.commands.validate_config import main as validate_config
 from eval.gate_runs import main as gate
 from eval.guard_text import main as guard
 from eval.list_systems import main as systems
-from eval.merge_runs import main as merge
 from eval.metrics_abstention import main as metrics
 from eval.power_analysis import main as power
 from eval.ranking.measure_retrieval import main as measure_retrieval
@@ -46,6 +45,7 @@ from reporting.compare_extraction import main as compare_extraction
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
 from reporting.judge_skn import main as judge_skn
+from reporting.merge_runs import main as merge
 from reporting.plot_graph import main as plot_graph
 from reporting.report_extraction import main as report_extraction
 from reporting.run_extraction import main as run_extraction

@@ -42,7 +42,7 @@ SCRIPTS = {
     "audit": "cards/audit_labels.py",
     "systems": "eval/list_systems.py",
     "guard": "eval/guard_text.py",
-    "merge": "eval/merge_runs.py",
+    "merge": "reporting/merge_runs.py",
     "score": "eval/score_cards.py",
     "power": "eval/power_analysis.py",
     "test-connection": "eval/check_connection.py",

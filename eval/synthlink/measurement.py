@@ -227,7 +227,7 @@ def _read_checked_manifest(folder: Path) -> SynthLinkManifest:
 
 
 def _require_scores(folder: Path) -> None:
-    """Refuses a run that was not finished, or not scored: a merged one, or with ``--no-score``."""
+    """Refuses a run that was not finished, or not scored, as with ``--no-score``."""
     if (folder / MANIFEST_FILE).is_file() or not (folder / RUN_MANIFEST).is_file():
         return
     manifest = read_run_manifest_file(folder / RUN_MANIFEST)
