@@ -86,7 +86,12 @@ def main(
             limits=limits,
         )
     )
-    write_results(finished_run, with_report=report, is_asked=False)
+    write_results(
+        finished_run,
+        with_report=report,
+        is_asked=False,
+        hint=f"ask them again in {run} with --retry-errors, and judge it with --overwrite",
+    )
 
 
 if __name__ == "__main__":

@@ -173,6 +173,7 @@ def write_results(
     with_report: bool,
     is_asked: bool = True,
     retry: str = "--retry-errors asks again",
+    hint: str = "use --retry-errors to ask them again",
 ) -> None:
     """Writes the outputs and the report of a run, and prints its results.
 
@@ -181,16 +182,12 @@ def write_results(
         with_report: whether the report is written.
         is_asked: whether systems were asked; otherwise their replies existed.
         retry: how lost votes are asked for again.
+        hint: how failed rows are asked again, when the cause is fixed.
 
     Raises:
-        TooManyErrorsError: all rows are ERROR.
+        TooManyErrorsError: all rows of a pipeline are ERROR.
     """
-    from eval.harness.failed_rows import (
-        REPLACE_HINT,
-        RETRY_HINT,
-        format_counts,
-        report_failed_run,
-    )
+    from eval.harness.failed_rows import format_counts, report_failed_run
     from eval.skn.description import SKN
     from eval.skn.outputs import write_outputs
     from eval.skn.run_files import SUMMARY
@@ -215,7 +212,6 @@ def write_results(
         print_text(f"model calls: {calls.format_summary()}")
     if unjudged := manifest.counts["unjudged"]:
         print_warning(f"{unjudged} of {total} rows lack a judge's vote; {retry}")
-    hint = RETRY_HINT if is_asked else REPLACE_HINT
     report_failed_run(out, SKN, manifest, field="error", hint=hint)
 
 

@@ -57,6 +57,7 @@ def main(
     text, or an object with answer, abstained, confidence and reasoning) and, if known, confidence,
     raw, error and repeat. A sample without a prediction counts as ERROR.
     """
+    from eval.harness.failed_rows import REPLACE_HINT
     from eval.harness.prediction_reader import parse_field_map, parse_prediction_files
     from eval.harness.session import RunLimits
     from eval.model.options import ClientOptions
@@ -107,7 +108,11 @@ def main(
         for warning in found.list_warnings(manifest.sample_count, manifest.repeats, "sample"):
             print_warning(f"{name}: {warning}")
     write_results(
-        done, with_report=report, is_asked=False, retry="--overwrite has all of them judged again"
+        done,
+        with_report=report,
+        is_asked=False,
+        retry="--overwrite has all of them judged again",
+        hint=REPLACE_HINT,
     )
 
 

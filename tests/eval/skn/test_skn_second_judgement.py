@@ -42,7 +42,8 @@ def workspace(tmp_path: Path, scripted_server: ScriptedServer, scripted_model: s
     folder = write_inputs(tmp_path, SAMPLE_COUNT)
     scripted_server.behave_with(make_failing_model("skn", behaviours.http_error(500)))
     command = online_command(folder, scripted_model, out="run", judge=FIRST_JUDGE)
-    check_finished(run_epoche(*command), folder / "run")
+    # All rows of one pipeline are errors, which the exit code says.
+    check_finished(run_epoche(*command), folder / "run", code=27)
     scripted_server.behave_with(make_scripted_model())
     scripted_server.clear_log()
     return folder
@@ -74,7 +75,7 @@ def test_only_the_second_judge_is_asked(
 ) -> None:
     run_files = read_folder_bytes(workspace / "run")
     result = run_epoche(*judge_command("--judge-repeats", 1))
-    rows = check_finished(result, workspace / "again")
+    rows = check_finished(result, workspace / "again", code=27)
     assert f"\n{len(rows)} rows → " in result.out
     assert read_folder_bytes(workspace / "run") == run_files, "the first run is not changed"
     requests = scripted_server.requests
@@ -99,14 +100,16 @@ def test_only_the_second_judge_is_asked(
     assert manifest["calls"]["prompt_tokens"] == sum(u.prompt_tokens for u in usages if u)
     scripted_server.clear_log()
     again = run_epoche(*judge_command("--judge-repeats", 1))
-    assert check_finished(again, workspace / "again") == rows
+    assert check_finished(again, workspace / "again", code=27) == rows
     assert not scripted_server.requests
 
 
 def test_the_same_judge_gives_the_same_verdicts(
     workspace: Path, judge_command: JudgeCommand
 ) -> None:
-    rows = check_finished(run_epoche(*judge_command(judge=FIRST_JUDGE)), workspace / "again")
+    rows = check_finished(
+        run_epoche(*judge_command(judge=FIRST_JUDGE)), workspace / "again", code=27
+    )
     assert remove_latency(rows) == remove_latency(read_rows(workspace / "run"))
 
 
@@ -118,11 +121,13 @@ def test_an_interrupted_judgement_is_resumed(
     assert not any((workspace / "again" / name).exists() for name in PUBLISHED_FILES)
     scripted_server.behave_with(make_failing_model("accuracy", behaviours.http_error(500)))
     result = run_epoche(*judge_command())
-    check_finished(result, workspace / "again")
+    check_finished(result, workspace / "again", code=27)
     assert "lack a judge's vote" in result.err
     scripted_server.behave_with(make_scripted_model())
     scripted_server.clear_log()
-    rows = check_finished(run_epoche(*judge_command("--retry-errors")), workspace / "again")
+    rows = check_finished(
+        run_epoche(*judge_command("--retry-errors")), workspace / "again", code=27
+    )
     assert {find_request_role(request) for request in scripted_server.requests} <= JUDGE_ROLES
     assert not any((row["verdicts"] or {}).get("failed") for row in rows)
     n_failed = sum(row["outcome"] == "ERROR" for row in rows)
@@ -133,7 +138,7 @@ def test_an_interrupted_judgement_is_resumed(
     assert "--no-resume" in check_error_line(run_epoche(*judge_command("--no-resume")), 15)
     assert read_folder_bytes(workspace / "again") == before
     overwritten = run_epoche(*judge_command("--overwrite", judge=FIRST_JUDGE))
-    rows = check_finished(overwritten, workspace / "again")
+    rows = check_finished(overwritten, workspace / "again", code=27)
     assert remove_latency(rows) == remove_latency(read_rows(workspace / "run"))
 
 
@@ -164,7 +169,7 @@ def test_the_cost_limit_does_not_count_the_replies(
 
 def test_rules_judge_without_a_model(scripted_server: ScriptedServer, workspace: Path) -> None:
     judge = ("skn", "judge", workspace / "run", "--out", workspace / "rules", "--offline")
-    check_finished(run_epoche(*judge, "--resamples", 100), workspace / "rules")
+    check_finished(run_epoche(*judge, "--resamples", 100), workspace / "rules", code=27)
     assert not scripted_server.requests
     manifest = read_manifest(workspace / "rules")
     assert (manifest["judge_model"], manifest["offline"]) == (None, False)
