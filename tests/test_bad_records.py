@@ -134,7 +134,7 @@ def test_missing_files_are_reported(workspace: Path) -> None:
             workspace, 3, *arguments, message=r"result file does not exist \(gone\.jsonl\)\. Check"
         )
     result_commands = list_commands_reading_results(".")
-    for name in ("compare", "metrics", "report"):  # They accept a folder that contains result files.
+    for name in ("compare", "metrics", "report"):  # They accept a folder with result files.
         del result_commands[name]
     for arguments in (*list_commands_reading_cards(".").values(), *result_commands.values()):
         check_failure(workspace, 3, *arguments, message="is a folder, not a file")
