@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 
-from cards.graph_lookup import MAX_INCOMING_FACTS, GraphLookup
-from cards.literals import parse_number
+from cards.generation.graph_lookup import MAX_INCOMING_FACTS, GraphLookup
+from cards.generation.literals import parse_number
 
 WEIGHTS = {"name": 0.4, "proximity": 0.3, "type": 0.15, "popularity": 0.15}
 MAX_DISTANCE = 3

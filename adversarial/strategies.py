@@ -12,9 +12,9 @@ from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
-from cards.graph_lookup import GraphLookup
-from cards.literals import parse_number
-from cards.pools import Pool
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.literals import parse_number
+from cards.generation.pools import Pool
 
 MAX_SAMPLED_NAMES = 1500
 """Maximum number of objects whose names are compared; from more objects a sample is taken."""

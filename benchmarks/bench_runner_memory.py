@@ -54,8 +54,8 @@ def write_tiny_cards(path: Path, count: int) -> None:
 
 def measure_run(cards: Path, out: Path) -> dict[str, float]:
     """Runs in this process; returns number of rows, CPU and wall seconds, and peak memory."""
+    from eval.abstention.runner import run
     from eval.harness.session import RunLimits
-    from eval.runner import run
 
     start = time.perf_counter()
     result = run(

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eval.skn.pipelines import ABLATION_PIPELINES
+from eval.skn.formats.pipelines import ABLATION_PIPELINES
 from eval.stats.bootstrap import ClusterResamples, Floats, ResampledCounts, compute_resampled_sums
 from eval.stats.estimates import compute_ratios
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from eval.ranking.questions import read_questions
+from eval.retrieval_eval.questions import read_questions
 from eval.stats.calibration import (
     brier_score,
     calibration_error,

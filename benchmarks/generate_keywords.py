@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from kg.text.normaliser import FUNCTION_WORDS, normalise_phrase, split_words
+from kg.words.normaliser import FUNCTION_WORDS, normalise_phrase, split_words
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ("retrieval/corpora/keeping_data/book", "docs")

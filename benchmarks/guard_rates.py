@@ -25,11 +25,11 @@ from cards.generator import CardPlan, choose_default_predicates, make_cards
 from eval.guard.licenser import Event, Policy
 from eval.guard.stream import Guard
 from eval.questions.declarative import convert_to_statement
+from kg.base.plain_text import capitalise_sentence
 from kg.base.proportions import wilson_interval
 from kg.claims import Claim, Label
 from kg.knowledge import KnowledgeBase
 from kg.words.label_grammar import parse_label
-from kg.words.plain_text import capitalise_sentence
 
 PARAPHRASES = Path(__file__).parents[1] / "tests" / "data" / "rivers_paraphrases.jsonl"
 STATEMENTS = PARAPHRASES.with_name("rivers_statements.jsonl")

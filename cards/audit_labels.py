@@ -11,8 +11,8 @@ from kg.base.console import print_json, print_text, run_script
 from kg.base.options import DomainName, EngineName, ShapesEngine, ShapesFiles
 
 if TYPE_CHECKING:
-    from cards.audit import Audit, Baseline
     from cards.label_check import LabelCheck
+    from cards.leakage.audit import Audit, Baseline
     from kg.claims import Regime
 
 MAX_PRINTED_DISAGREEMENTS = 10
@@ -50,11 +50,11 @@ def main(
     """Tests whether labels can be predicted from the cards' surface, without graph or reasoning."""
     import msgspec
 
-    from cards.audit import audit_cards
     from cards.card import read_cards
     from cards.card_origin import find_card_sources, read_card_origin
-    from cards.kinds import FAITHFULNESS_KINDS
-    from cards.surface import get_readable_name
+    from cards.generation.kinds import FAITHFULNESS_KINDS
+    from cards.leakage.audit import audit_cards
+    from cards.leakage.surface import get_readable_name
     from kg.base.errors import AuditFailedError
 
     all_cards = read_cards(cards)

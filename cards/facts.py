@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kg.claims import Claim
-from kg.term_table import TermTable
 from kg.terms import OWL, RDF_TYPE
+from kg.triples.term_table import TermTable
 
 
 class Fact(NamedTuple):

@@ -1,8 +1,8 @@
 """Generates card sets: every label is proved twice and cannot be predicted from the surface.
 
-Cards are made in triplets (see ``cards/context.py``; ``cards/pools.py`` defines *anchor* and
-*holder*). Predicates take turns until the quota is reached; a predicate that has no more triplets
-is skipped.
+Cards are made in triplets (see ``generation/context.py``; ``generation/pools.py`` defines *anchor*
+and *holder*). Predicates take turns until the quota is reached; a predicate that has no more
+triplets is skipped.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from cards.card import Card
-from cards.context import Proposal, Role
-from cards.faithfulness import make_counterfactual_cards, make_withheld_card
-from cards.graph_lookup import GraphLookup
-from cards.kinds import COUNTERFACTUAL, FUNCTIONAL, WITHHELD
-from cards.pools import Pool, VaryingSide
-from cards.prover import Prover
-from cards.recipes import Recipes
-from cards.rng import rng_for
-from cards.shortage import Obstacle, explain_obstacles
-from cards.triplets import Triplet, TripletSource, write_triplet_cards
+from cards.generation.context import Proposal, Role
+from cards.generation.faithfulness import make_counterfactual_cards, make_withheld_card
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.kinds import COUNTERFACTUAL, FUNCTIONAL, WITHHELD
+from cards.generation.pools import Pool, VaryingSide
+from cards.generation.prover import Prover
+from cards.generation.recipes import Recipes
+from cards.generation.rng import rng_for
+from cards.generation.shortage import Obstacle, explain_obstacles
+from cards.generation.triplets import Triplet, TripletSource, write_triplet_cards
 from kg.claims import LABELS, Label
 from kg.knowledge import KnowledgeBase
 from kg.vocabulary import is_vocabulary

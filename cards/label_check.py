@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from cards.card import Card
-from cards.kinds import FAITHFULNESS_KINDS
+from cards.generation.kinds import FAITHFULNESS_KINDS
 from kg.claims import LABELS, Label
 from kg.oracle import Oracle
 

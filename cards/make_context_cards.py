@@ -53,8 +53,8 @@ def main(
 ) -> None:
     """Makes cards with proved answers: entailed, contradictory and unknown ones."""
     from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
+    from cards.generation.kinds import check_kinds
     from cards.generator import CardPlan, make_cards
-    from cards.kinds import check_kinds
     from cards.knowledge_base import open_knowledge_base
     from kg.base.errors import QuotaError
     from kg.base.files import check_output

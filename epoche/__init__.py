@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adversarial.near_miss import NearMissPlan, make_near_misses
-    from cards.audit import audit_cards
     from cards.card import Card, CardView, read_cards, write_cards
     from cards.generator import CardPlan, make_cards
+    from cards.leakage.audit import audit_cards
     from epoche.evaluation import evaluate
     from epoche.finished_run import Run, compare
+    from eval.abstention.runner import run
+    from eval.abstention.system import ClaimOracle, System, SystemOptions
+    from eval.abstention.systems.registry import make_systems, register
     from eval.guard.stream import Guard
+    from eval.harness.journals.row_layout import Shard
     from eval.harness.reply import Reply, Vote
-    from eval.harness.row_layout import Shard
     from eval.harness.session import RunLimits
     from eval.llm import ClientOptions, ModelClient
     from eval.manifest import RunManifest, read_manifest
@@ -32,20 +35,16 @@ if TYPE_CHECKING:
     from eval.metrics.observations import read_observations
     from eval.metrics.record import MetricsReport, read_metrics
     from eval.metrics.report import measure
-    from eval.registry import make_systems, register
     from eval.replies.parser import read_reply
     from eval.result import Answer, Result, read_results
-    from eval.runner import run
     from eval.settings import Settings
     from eval.skn.agent import agent_reason
-    from eval.skn.extractors import EXTRACTORS as SKN_EXTRACTORS
-    from eval.skn.extractors import extract_skn
     from eval.skn.notation import parse as parse_skn
     from eval.skn.notation import serialize as serialize_skn
     from eval.skn.notation import try_parse as try_parse_skn
+    from eval.skn.systems.extractors import extract_skn
     from eval.stats.estimates import Estimate
     from eval.synthlink.agents.trail import CitedPage, Round, Trail
-    from eval.system import ClaimOracle, System, SystemOptions
     from kg.base.errors import EpocheError
     from kg.claims import Claim, Proof, Verdict, Violation
     from kg.domain import Domain, load_domain
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "SKN_EXTRACTORS",
     "Answer",
     "Card",
     "CardPlan",
@@ -132,14 +130,14 @@ __all__ = [
 
 _NAMES_OF_MODULE = {
     "adversarial.near_miss": ("NearMissPlan", "make_near_misses"),
-    "cards.audit": ("audit_cards",),
+    "cards.leakage.audit": ("audit_cards",),
     "cards.card": ("Card", "CardView", "read_cards", "write_cards"),
     "cards.generator": ("CardPlan", "make_cards"),
     "epoche.evaluation": ("evaluate",),
     "epoche.finished_run": ("Run", "compare"),
     "eval.guard.stream": ("Guard",),
     "eval.harness.reply": ("Reply", "Vote"),
-    "eval.harness.row_layout": ("Shard",),
+    "eval.harness.journals.row_layout": ("Shard",),
     "eval.harness.session": ("RunLimits",),
     "eval.llm": ("ClientOptions", "ModelClient"),
     "eval.manifest": ("RunManifest", "read_manifest"),
@@ -147,13 +145,13 @@ _NAMES_OF_MODULE = {
     "eval.metrics.observations": ("read_observations",),
     "eval.metrics.record": ("MetricsReport", "read_metrics"),
     "eval.metrics.report": ("measure",),
-    "eval.registry": ("make_systems", "register"),
+    "eval.abstention.systems.registry": ("make_systems", "register"),
     "eval.replies.parser": ("read_reply",),
     "eval.result": ("Answer", "Result", "read_results"),
-    "eval.runner": ("run",),
+    "eval.abstention.runner": ("run",),
     "eval.settings": ("Settings",),
     "eval.skn.agent": ("agent_reason",),
-    "eval.skn.extractors": ("EXTRACTORS as SKN_EXTRACTORS", "extract_skn"),
+    "eval.skn.systems.extractors": ("extract_skn",),
     "eval.skn.notation": (
         "parse as parse_skn",
         "serialize as serialize_skn",
@@ -161,7 +159,7 @@ _NAMES_OF_MODULE = {
     ),
     "eval.stats.estimates": ("Estimate",),
     "eval.synthlink.agents.trail": ("CitedPage", "Round", "Trail"),
-    "eval.system": ("ClaimOracle", "System", "SystemOptions"),
+    "eval.abstention.system": ("ClaimOracle", "System", "SystemOptions"),
     "kg.base.errors": ("EpocheError",),
     "kg.claims": ("Claim", "Proof", "Verdict", "Violation"),
     "kg.domain": ("Domain", "load_domain"),

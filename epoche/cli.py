@@ -7,7 +7,8 @@ code inside ``main``, which keeps ``epoche --help`` fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -17,46 +18,57 @@ from cards.audit_labels import main as audit
 from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, build_schema
-from eval.check_connection import main as test_connection
+from eval.abstention.commands.score import main as score_cards
+from eval.blocks.page import PageFormat, register_page_writer
+from eval.blocks.section import Section
+from eval.commands.check_connection import main as test_connection
+from eval.commands.gate import main as gate
+from eval.commands.list_systems import main as systems
+from eval.commands.merge import main as merge
+from eval.commands.power import main as power
+from eval.commands.verify import main as verify
 from eval.extraction.commands.check_server import main as check_server
+from eval.extraction.commands.compare import main as compare_extraction
 from eval.extraction.commands.inspect_dataset import main as inspect_dataset
+from eval.extraction.commands.report import main as report_extraction
+from eval.extraction.commands.run import main as run_extraction
+from eval.extraction.commands.score import main as score_extraction
+from eval.extraction.commands.score_own import main as score_own
 from eval.extraction.commands.validate_config import main as validate_config
-from eval.gate_runs import main as gate
-from eval.guard_text import main as guard
-from eval.list_systems import main as systems
+from eval.guard.command import main as guard
 from eval.metrics_abstention import main as metrics
-from eval.power_analysis import main as power
-from eval.ranking.measure_retrieval import main as measure_retrieval
-from eval.ranking.score_rankings import main as score_rankings
-from eval.redaction import hide_secrets
+from eval.model.redaction import hide_secrets
+from eval.retrieval_eval.commands.evaluate import main as measure_retrieval
+from eval.retrieval_eval.commands.score import main as score_rankings
 from eval.run_epistemic_tests import main as evaluate
-from eval.score_cards import main as score_cards
 from eval.skn.commands.format_skn import main as format_skn
+from eval.skn.commands.judge import main as judge_skn
 from eval.skn.commands.parse_skn import main as parse_skn
+from eval.skn.commands.run import main as run_skn
+from eval.skn.commands.score import main as score_skn
 from eval.skn.commands.validate_skn import main as validate_skn
+from eval.synthlink.commands.run import main as run_synthlink
+from eval.synthlink.commands.score import main as score_synthlink
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
-from eval.verify_runs import main as verify
 from kg.analyze_query import analyze_command
 from kg.base.console import enable_tracebacks, print_json, wrap_command
 from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
-from reporting.compare_extraction import main as compare_extraction
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
-from reporting.judge_skn import main as judge_skn
-from reporting.merge_runs import main as merge
 from reporting.plot_graph import main as plot_graph
-from reporting.report_extraction import main as report_extraction
-from reporting.run_extraction import main as run_extraction
-from reporting.run_skn import main as run_skn
-from reporting.run_synthlink import main as run_synthlink
-from reporting.score_extraction import main as score_extraction
-from reporting.score_own import main as score_own
-from reporting.score_skn import main as score_skn
-from reporting.score_synthlink import main as score_synthlink
 from retrieval.search_run import main as search_run
 from retrieval.search_web import main as search_web
+
+
+def _write_section(section: Section, out: Path, formats: Collection[PageFormat]) -> list[Path]:
+    from reporting.section_page import write_section
+
+    return write_section(section, out, formats)
+
+
+register_page_writer(_write_section)
 
 app = typer.Typer(
     name="epoche",

@@ -63,7 +63,7 @@ def evaluate(
     """
     from eval.harness.base_run import RunFlags
     from eval.harness.session import RunLimits
-    from eval.harness.system_registry import register_object
+    from eval.harness.systems.system_registry import register_object
     from kg.base.errors import SettingError
 
     start = _STARTERS.get(benchmark)
@@ -132,9 +132,9 @@ def _write_items(items: Path | str | Iterable[Any], target: Path, *, overwrite: 
 
 def _run_cards(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
     from cards.card_origin import find_card_sources, read_card_origin
-    from eval.harness.system_options import SystemOptions
-    from eval.registry import make_systems
-    from eval.runner import run
+    from eval.abstention.runner import run
+    from eval.abstention.systems.registry import make_systems
+    from eval.harness.systems.system_options import SystemOptions
     from kg.base.files import require_file
 
     cards = require_file(items, "card file")
@@ -164,10 +164,10 @@ def _run_cards(items: Path | str, spec: str, flags: RunFlags, options: dict[str,
 
 
 def _run_extraction(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
-    from eval.extraction.config_reader import apply_flags
+    from eval.extraction.configuration.reader import apply_flags
+    from eval.extraction.options import RunOptions
     from eval.extraction.outputs import write_outputs
-    from eval.extraction.run_extraction import run
-    from eval.extraction.run_options import RunOptions
+    from eval.extraction.run import run
 
     config = apply_flags(
         None,
@@ -194,11 +194,11 @@ def _run_extraction(items: Path | str, spec: str, flags: RunFlags, options: dict
 
 
 def _run_synthlink(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
-    from eval.synthlink.run_files import PREDICTIONS
-    from eval.synthlink.run_options import RunOptions
-    from eval.synthlink.run_synthlink import run
-    from eval.synthlink.score_options import ScoreOptions
-    from reporting.synthlink_files import write_scores
+    from eval.synthlink.files import PREDICTIONS
+    from eval.synthlink.options import RunOptions
+    from eval.synthlink.run import run
+    from eval.synthlink.score_files import write_scores
+    from eval.synthlink.scoring.options import ScoreOptions
 
     catalog = None if items == _SHIPPED else Path(items)
     run(
@@ -226,8 +226,8 @@ def _run_synthlink(items: Path | str, spec: str, flags: RunFlags, options: dict[
 
 
 def _run_retrieval(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
-    from eval.ranking.outputs import write_outputs
-    from eval.ranking.run_retrieval import RunOptions, run
+    from eval.retrieval_eval.outputs import write_outputs
+    from eval.retrieval_eval.run import RunOptions, run
     from retrieval.factory import RUN_RETRIEVERS
 
     is_built_in = spec in RUN_RETRIEVERS
@@ -252,9 +252,9 @@ def _run_retrieval(items: Path | str, spec: str, flags: RunFlags, options: dict[
 
 
 def _run_skn(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
+    from eval.skn.options import RunOptions
     from eval.skn.outputs import write_outputs
-    from eval.skn.run_options import RunOptions
-    from eval.skn.run_skn import run
+    from eval.skn.run import run
     from eval.skn.search_source import SHIPPED
 
     run(

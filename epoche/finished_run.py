@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from eval.metrics.comparison import Comparison
     from eval.metrics.measurement import Measurement
     from eval.stats.estimates import Estimate
-    from reporting.report_files import Format
+    from reporting.card_report.report_files import Format
 
 Metrics = Mapping[str, Mapping[str, "Estimate"]]
 """System → metric → estimate."""
@@ -98,14 +98,14 @@ class Run:
         Raises:
             WriteError: the page cannot be written, or would overwrite an input.
         """
-        from reporting.report_files import parse_formats
+        from reporting.card_report.report_files import parse_formats
 
         out, formats = Path(path), parse_formats("html,csv,md,json")
         if self.path.is_dir():
-            from reporting.benchmark_sections.opening import sections_of
-            from reporting.benchmark_sections.sections_page import write_sections
+            from eval.run_sections import build_sections
+            from reporting.sections_page import write_sections
 
-            write_sections(sections_of([self.path]), out, formats)
+            write_sections(build_sections([self.path]), out, formats)
         else:
             _write_card_report(self.path, out, formats)
         return out
@@ -182,8 +182,12 @@ def _write_card_report(results: Path, out: Path, formats: list[Format]) -> None:
     from eval.metrics.observations import read_observations
     from eval.metrics.report import measure
     from kg.base.files import write_json_atomic
-    from reporting.inputs import read_inputs
-    from reporting.report_files import open_proof_source, refuse_overwriting, write_report
+    from reporting.card_report.inputs import read_inputs
+    from reporting.card_report.report_files import (
+        open_proof_source,
+        refuse_overwriting,
+        write_report,
+    )
 
     refuse_overwriting(out, formats, [results], ())
     with TemporaryDirectory() as folder:

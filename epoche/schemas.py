@@ -44,22 +44,22 @@ def build_schema(record: str) -> str:
 
 def _list_record_types() -> tuple[type, ...]:
     from cards.card import Card
-    from eval.extraction.config import Config
+    from eval.extraction.configuration.config import Config
     from eval.extraction.row import ExtractionRow
     from eval.extraction.samples.sample import Sample as ExtractionSample
     from eval.manifest import RunManifest
     from eval.metrics.record import MetricsReport
-    from eval.metrics.run_report import RunComparison, RunMetrics
-    from eval.ranking.questions import Question
-    from eval.ranking.row import RetrievalRow
+    from eval.metrics.runs.report import RunComparison, RunMetrics
     from eval.result import Result
+    from eval.retrieval_eval.questions import Question
+    from eval.retrieval_eval.row import RetrievalRow
     from eval.skn.grammar.document import Document
+    from eval.skn.items import Sample
     from eval.skn.row import SknRow
-    from eval.skn.sample import Sample
-    from eval.synthlink.outputs import AnswerView, ScoredPredictions
+    from eval.synthlink.items import Question as SynthLinkQuestion
     from eval.synthlink.predictions import Prediction
-    from eval.synthlink.question import Question as SynthLinkQuestion
     from eval.synthlink.row import SynthLinkRow
+    from eval.synthlink.scoring.outputs import AnswerView, ScoredPredictions
     from eval.synthlink.verdicts.record import VerdictLine
     from kg.text.chunks import Chunk
     from retrieval.corpus import CorpusPage

@@ -17,11 +17,11 @@ from typing import Any
 import msgspec
 
 from cards.card import Card, CardView
+from eval.abstention.system import AnySystem, ClaimOracle
 from eval.model.calls import current_calls
-from eval.redaction import hide_secrets
+from eval.model.redaction import hide_secrets
 from eval.replies.parser import read_reply
 from eval.result import PREDS, Answer, Pred, Result, Usage, round_cost
-from eval.system import AnySystem, ClaimOracle
 from kg.base.console import print_traceback
 from kg.base.errors import EXIT_TERMINATED, EpocheError, ModelAccessError
 

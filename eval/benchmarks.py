@@ -18,8 +18,8 @@ SHARED_MANIFEST = "manifest.json"
 
 _BUILT_IN = {
     "extraction": "eval.extraction.benchmark:EXTRACTION",
-    "retrieval": "eval.ranking.benchmark:RETRIEVAL",
-    "skn": "eval.skn.description:SKN",
+    "retrieval": "eval.retrieval_eval.benchmark:RETRIEVAL",
+    "skn": "eval.skn.benchmark:SKN",
     "synthlink": "eval.synthlink.benchmark:SYNTHLINK",
 }
 

@@ -13,11 +13,11 @@ from eval.comparison.gate import (
     parse_condition,
 )
 from eval.metrics.measurement import FAILURE_METRIC, Measurement
-from eval.metrics.run_pairs import pair_with_earlier_runs
+from eval.metrics.runs.pairs import pair_with_earlier_runs
 from eval.run_measurement import measure_paths
 from kg.base.console import print_text
 from kg.base.errors import EpocheError
-from kg.words.plain_text import to_one_line
+from kg.base.plain_text import to_one_line
 
 _LIMITED_METRICS = (FAILURE_METRIC, "invalid_rate")
 """The metrics that ``max_failures`` limits, where a benchmark has them."""

@@ -32,9 +32,9 @@ from eval.model.environment import read_variables
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price
 from eval.model.providers import find_endpoint
-from eval.model.reply_form import ReadResult, ReplyForm, get_form
+from eval.model.replies.reply_form import ReadResult, ReplyForm, get_form
+from eval.model.replies.schema_form import SchemaForm
 from eval.model.request_body import build_request_body, build_request_head
-from eval.model.schema_form import SchemaForm
 from eval.model.wire import ReceivedReply, read_usage
 from eval.result import Usage
 from kg.base.errors import ModelCallError

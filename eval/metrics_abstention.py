@@ -19,7 +19,7 @@ from kg.base.options import (
     RunPaths,
     SkipOtherCards,
 )
-from kg.words.plain_text import format_count, to_one_line
+from kg.base.plain_text import format_count, to_one_line
 
 if TYPE_CHECKING:
     from eval.metrics.measurement import ResamplingPlan
@@ -69,13 +69,13 @@ def main(
     Results of cards must be about the same cards, and run folders must be of one benchmark and of
     the same data. Writes one JSON file; docs/metrics.md defines each metric and number in it.
     """
-    from eval.card_check import read_checked_results
+    from eval.abstention.card_check import read_checked_results
+    from eval.abstention.run_files import find_result_files
     from eval.metrics.abstention import POLICIES
     from eval.metrics.console import render_summary, render_tables
     from eval.metrics.measurement import ResamplingPlan
     from eval.metrics.report import measure
     from eval.metrics.samples import Plan
-    from eval.run_files import find_result_files
     from eval.run_measurement import refuse_card_options, select_run_folders
     from kg.base.files import check_output, write_json_atomic
 
@@ -124,8 +124,8 @@ def _measure_runs(
     folders: Sequence[Path], out: Path | None, plan: ResamplingPlan, *, verbose: bool
 ) -> None:
     """Prints the metrics of run folders, and writes them if there is an output file."""
-    from eval.metrics.run_report import build_metrics
-    from eval.metrics.run_text import render_metrics
+    from eval.metrics.runs.report import build_metrics
+    from eval.metrics.runs.text import render_metrics
     from eval.run_measurement import list_folder_files, measure_folders
     from kg.base.files import check_output, write_json_atomic
 

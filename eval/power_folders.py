@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from eval.metrics.measurement import Measurement
-from eval.metrics.run_pairs import choose_pairs
+from eval.metrics.runs.pairs import choose_pairs
 from eval.stats.paired_tests import minimum_detectable_effect
 from kg.base.errors import RecordError, SettingError
+from kg.base.plain_text import clean_text
 from kg.base.proportions import normal_quantile
-from kg.words.plain_text import clean_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,8 @@ from msgspec import Meta
 
 from eval.model.completion import Message
 from kg.base.files import to_json_bytes
+from kg.base.plain_text import to_one_line
 from kg.claims import Gold
-from kg.words.plain_text import to_one_line
 
 EMPTY_BLOCK = "(none)"
 MAX_CLAIMS = 6

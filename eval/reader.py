@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from kg.claims import Gold
-from kg.text.normaliser import extract_content_words, split_cased_words, split_words
+from kg.words.normaliser import extract_content_words, split_cased_words, split_words
 
 DEFAULT_THRESHOLD = 0.5
 """Share of the question's word weight that one sentence must cover."""

@@ -10,12 +10,12 @@ from eval.benchmarks import find_benchmark, list_benchmarks, read_kind
 from eval.metrics.measurement import Measurement, ResamplingPlan
 from eval.metrics.record import PolicyName
 from kg.base.errors import RecordError, SettingError
-from kg.words.plain_text import join_list
+from kg.base.plain_text import join_list
 
 MeasureFunction: TypeAlias = Callable[[Sequence[Path], ResamplingPlan], Measurement]
 
 _MANIFEST = "manifest.json"
-_SCORES_KIND = "synthlink"
+SCORES_KIND = "synthlink"
 """Kind of the manifest of scores that ``epoche synthlink score`` writes; they may be of answers
 without a run, so no registered benchmark has it."""
 
@@ -96,7 +96,7 @@ def measure_paths(
     """
     if any(path.is_dir() for path in paths):
         return measure_folders([*paths, *baseline], plan)
-    from eval.metrics.card_measurement import measure_cards
+    from eval.abstention.measurement import measure_cards
 
     return measure_cards(paths, plan, baseline=baseline, policy=policy, cards=cards, common=common)
 
@@ -131,10 +131,10 @@ def _find_measure_function(folder: Path) -> tuple[str, MeasureFunction]:
         RecordError: the folder contains no readable manifest of a known benchmark, or the benchmark
             has no metrics.
     """
-    if read_kind(folder / _MANIFEST) == _SCORES_KIND:
+    if read_kind(folder / _MANIFEST) == SCORES_KIND:
         from eval.synthlink.measurement import measure_runs
 
-        return _SCORES_KIND, measure_runs
+        return SCORES_KIND, measure_runs
     benchmark = find_benchmark(folder)
     if benchmark.measure is None:
         names = [other.name for other in list_benchmarks() if other.measure is not None]

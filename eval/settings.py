@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from eval.redaction import is_secret_name
+from eval.model.redaction import is_secret_name
 from kg.base.errors import SettingError
 
 _NOT_IN_NAMES = re.compile(r"[^\w.-]")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from eval.answers import describe_error
-from eval.redaction import hide_secret_values
+from eval.model.redaction import hide_secret_values
 from kg.base.errors import EpocheError, SystemNotFoundError
 
 

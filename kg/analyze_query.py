@@ -33,10 +33,10 @@ def analyze_command(
 
     from kg.base.errors import SettingError
     from kg.base.files import check_output, to_json_bytes, write_text_atomic
+    from kg.base.plain_text import to_one_line
     from kg.difficulty.analysis import analyze_in_facts, analyze_in_run
     from kg.difficulty.fact_graph import FactGraph
     from kg.fact_predicates import find_fact_predicates
-    from kg.words.plain_text import to_one_line
 
     if (run is None) == (domain is None and not kg):
         raise SettingError(

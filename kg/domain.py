@@ -17,9 +17,9 @@ import msgspec
 import platformdirs
 
 from kg.base.errors import DomainError
+from kg.base.plain_text import clean_text
+from kg.base.templates import Renderer, compile_template
 from kg.claims import Claim, Regime
-from kg.words.plain_text import clean_text
-from kg.words.templates import Renderer, compile_template
 
 SHIPPED_FOLDER = Path(__file__).parent / "domains"
 CACHE_VARIABLE = "EPOCHE_CACHE_DIR"

@@ -32,13 +32,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kg.claims import Claim, Regime, Step
-from kg.index import Index, Triple
-from kg.loader import pause_garbage_collection
 from kg.reasoning.axioms import CompiledAxioms
 from kg.reasoning.inconsistencies import find_contradictions
 from kg.reasoning.run import InferenceRun
 from kg.reasoning.vocabulary import Vocabulary
 from kg.terms import OWL
+from kg.triples.index import Index, Triple
+from kg.triples.loader import pause_garbage_collection
 
 if TYPE_CHECKING:
     from kg.graph import Graph

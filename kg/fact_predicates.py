@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kg.domain import Domain
-from kg.index import Index
+from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 
 

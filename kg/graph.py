@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from kg.base.errors import EmptyGraphError
 from kg.claims import Claim
-from kg.index import Index
-from kg.loader import DEFAULT_MAX_BYTES, FileReader
-from kg.rdflib_bridge import fill_rdflib_graph
 from kg.terms import to_ntriples
+from kg.triples.index import Index
+from kg.triples.loader import DEFAULT_MAX_BYTES, FileReader
+from kg.triples.rdflib_bridge import fill_rdflib_graph
 
 if TYPE_CHECKING:
     import rdflib
@@ -55,7 +55,7 @@ class Graph:
     ) -> Graph:
         """Reads one or several files as one graph; blank nodes of different files stay distinct.
 
-        The format is given by the extension (see ``kg.loader.FORMATS``), optionally with ``.gz``.
+        The format is given by the extension (``triples.loader.FORMATS``), optionally with ``.gz``.
         Named graphs are merged, which ``notes`` reports. Malformed IRIs are kept;
         ``kg.inspection`` lists them.
 
@@ -126,7 +126,7 @@ class Graph:
     def to_rdflib(self) -> rdflib.Graph:
         """Returns the triples as an rdflib graph, built on first use.
 
-        Terms are converted as described in ``kg.rdflib_bridge``. This takes about 12 s and 1 GB
+        Terms are converted as ``triples.rdflib_bridge`` describes. This takes about 12 s and 1 GB
         per million triples.
 
         Raises:

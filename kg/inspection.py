@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from kg.base.plain_text import clean_text
 from kg.claims import Violation
-from kg.index import Index
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS, is_blank, is_iri, is_literal, is_malformed_iri
+from kg.triples.index import Index
 from kg.words.labels import LABEL_PREDICATES, Labels
-from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from kg.graph import Graph

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 from kg.base.errors import MissingFileError, MissingShapesError, UnknownPredicateError
+from kg.base.plain_text import clean_text
 from kg.claims import Regime
 from kg.domain import Domain, load_domain, make_adhoc_domain
 from kg.graph import Graph
-from kg.loader import pause_garbage_collection, promote_gc_objects
 from kg.oracle import Oracle
 from kg.shapes import Shapes
 from kg.terms import iri_tail
+from kg.triples.loader import pause_garbage_collection, promote_gc_objects
 from kg.words.label_grammar import split_name
 from kg.words.labels import Labels
-from kg.words.plain_text import clean_text
 from kg.words.verbaliser import Verbaliser
 
 Engine = Literal["incremental", "pyshacl"]

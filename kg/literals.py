@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 
+from kg.base.plain_text import clean_text, list_words
 from kg.terms import XSD, parse_literal
-from kg.words.plain_text import clean_text, list_words
 
 _INTEGERS = frozenset(
     XSD + name

@@ -19,14 +19,10 @@ import threading
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
-from kg.absence import ThreeValuedEvaluator
 from kg.base.errors import ShapesEngineError
 from kg.claims import Claim, Proof, Regime, Verdict, Violation
-from kg.denials import Denials
-from kg.engines import DataGraph, Findings, IncrementalEngine, PyshaclEngine
 from kg.entailment import Closure, compile_axioms
 from kg.graph import Graph
-from kg.index import Index, Triple
 from kg.reasoning.axioms import CompiledAxioms
 from kg.shapes import Shapes
 from kg.shapes.evaluation import NO_VALUE, Result
@@ -35,6 +31,10 @@ from kg.shapes.program import Program
 from kg.shapes.sparql import SparqlConstraint
 from kg.shapes.violations import make_violation
 from kg.terms import OWL, is_blank, is_literal, parse_literal, to_rdflib, write_literal
+from kg.triples.index import Index, Triple
+from kg.validation.absence import ThreeValuedEvaluator
+from kg.validation.denials import Denials
+from kg.validation.engines import DataGraph, Findings, IncrementalEngine, PyshaclEngine
 
 Engine = Literal["incremental", "pyshacl"]
 

@@ -20,7 +20,8 @@ from kg.base.options import (
     RunPaths,
     SkipOtherCards,
 )
-from kg.words.plain_text import to_one_line
+from kg.base.plain_text import to_one_line
+from reporting.section_renderer import render_section_markdown
 
 if TYPE_CHECKING:
     from eval.metrics.measurement import ResamplingPlan
@@ -63,13 +64,17 @@ def main(
     runs have a system of the same name, the run's name is added to it; of run folders, only these
     systems are then compared, unless --baseline names another.
     """
-    from eval.card_check import read_checked_results
+    from eval.abstention.card_check import read_checked_results
+    from eval.abstention.run_files import find_result_files
     from eval.comparison.report import compare_runs
-    from eval.comparison.text import describe_shared_cards, render_markdown, render_sentences
+    from eval.comparison.text import (
+        describe_shared_cards,
+        render_markdown,
+        render_sentences,
+    )
     from eval.metrics.abstention import POLICIES
     from eval.metrics.measurement import ResamplingPlan
     from eval.metrics.samples import Plan
-    from eval.run_files import find_result_files
     from eval.run_measurement import refuse_card_options, select_run_folders
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
     from reporting.comparison_page import render_comparison
@@ -140,14 +145,14 @@ def _compare_folders(
     folders: Sequence[Path], out: Path, plan: ResamplingPlan, *, baseline: str | None, html: bool
 ) -> None:
     """Compares the systems of run folders, writes the comparison and prints the headline."""
-    from eval.metrics.run_pairs import choose_pairs
-    from eval.metrics.run_report import build_comparison
-    from eval.metrics.run_text import render_comparisons
+    from eval.blocks.metric_sections import build_comparison_section
+    from eval.metrics.runs.pairs import choose_pairs
+    from eval.metrics.runs.report import build_comparison
+    from eval.metrics.runs.text import render_comparisons
     from eval.run_measurement import list_folder_files, measure_folders
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
-    from reporting.benchmark_sections.page import render_page
-    from reporting.benchmark_sections.section import PAGE_LEVEL
-    from reporting.run_section import build_comparison_section
+    from reporting.section_page import render_page
+    from reporting.section_renderer import PAGE_LEVEL
 
     made_from = list_folder_files(folders)
     pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
@@ -159,7 +164,7 @@ def _compare_folders(
     section = build_comparison_section(measurement, report, made_from)
     contents = {
         out: to_json_bytes(report, indent=2) + b"\n",
-        pages[".md"]: section.markdown_at(PAGE_LEVEL).encode(),
+        pages[".md"]: render_section_markdown(section, PAGE_LEVEL).encode(),
     }
     if html:
         page_text = render_page(section, beside=[out.name, pages[".md"].name])

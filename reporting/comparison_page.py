@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from eval.blocks.comparison_text import is_significant
+from eval.blocks.glossary import COMPARISON_TERMS, POLICY_DESCRIPTIONS, TEST_NAMES, describe_metric
+from eval.blocks.text_format import format_name
 from eval.comparison.report import ComparisonReport
 from eval.comparison.text import describe_shared_cards
 from eval.metrics.record import CardComparison
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import join_list
-from reporting.comparison_text import is_significant
+from kg.base.plain_text import join_list
+from reporting.card_report.summary_text import (
+    compare_neighbours,
+    describe_difference,
+    spell_system_count,
+)
+from reporting.charts.draw import draw_chart
 from reporting.comparison_view import ComparisonView
-from reporting.glossary import COMPARISON_TERMS, POLICY_DESCRIPTIONS, TEST_NAMES, describe_metric
 from reporting.page_templates import get_environment, render_style
-from reporting.summary_text import compare_neighbours, describe_difference, spell_system_count
-from reporting.visible_text import format_name, make_visible
+from reporting.visible_text import make_visible
 
 TITLE = "Which system is better, and is the difference significant?"
 
@@ -96,7 +102,7 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
         "beside": join_list([make_visible(name) for name in output_names]) or "nothing",
         "css": render_style(),
     }
-    return env.get_template("comparison.html.j2").render(context) + "\n"
+    return env.get_template("comparison.html.j2").render(context, draw_chart=draw_chart) + "\n"
 
 
 def _build_opening(view: ComparisonView) -> list[str]:

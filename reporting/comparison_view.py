@@ -9,16 +9,17 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from eval.blocks.charts import ForestChart, PlottedDifference
+from eval.blocks.comparison_text import is_significant, summarise_findings
+from eval.blocks.glossary import MetricDescription, describe_metric
+from eval.blocks.text_format import format_name
 from eval.comparison.report import ComparisonReport
 from eval.comparison.text import describe_comparison
 from eval.metrics.abstention import get_metric
 from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
-from reporting.comparison_text import build_pair_row, is_significant, summarise_findings
-from reporting.forest_plot import ForestPlot, PlottedDifference, build_forest_plot
-from reporting.glossary import MetricDescription, describe_metric
-from reporting.view_records import PairRow
-from reporting.visible_text import format_name, make_visible
+from reporting.card_report.view_records import PairRow, build_pair_row
+from reporting.visible_text import make_visible
 
 MAX_PLOTTED_PAIRS = 15
 """Maximum number of pairs to plot. With more pairs, only those with the first system of the table
@@ -59,7 +60,7 @@ class MetricPart:
     description: MetricDescription
     direction: str
     summary: str
-    forest: ForestPlot
+    forest: ForestChart
     against: str
     """The second system of every plotted pair: the baseline or, if there are too many pairs to plot
     them all, the first system of the table. Otherwise empty."""
@@ -169,8 +170,8 @@ class ComparisonView:
             description=describe_metric(metric),
             direction=DIRECTION_TEXTS[higher_is_better],
             summary=summarise_findings(pairs, higher_is_better),
-            forest=build_forest_plot(
-                [_to_plotted_difference(pair) for pair in plotted_pairs],
+            forest=ForestChart(
+                tuple(_to_plotted_difference(pair) for pair in plotted_pairs),
                 reference=format_name(reference),
                 higher_is_better=higher_is_better,
             ),

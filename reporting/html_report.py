@@ -64,27 +64,27 @@ def main(
     The report has the results of cards, if there are any, and one section for each run folder.
     """
     from cards.card_origin import find_common_sources
-    from eval.card_check import filter_results_by_cards
-    from eval.run_files import find_result_files
+    from eval.abstention.card_check import filter_results_by_cards
+    from eval.abstention.run_files import find_result_files
     from eval.run_measurement import is_run_folder, refuse_card_options
+    from eval.run_sections import build_sections
     from kg.domain import list_shipped_domains
-    from reporting.benchmark_sections.opening import sections_of
-    from reporting.benchmark_sections.page import write_section
-    from reporting.benchmark_sections.sections_page import write_sections
-    from reporting.inputs import find_metrics, read_inputs
-    from reporting.report_files import (
+    from reporting.card_report.inputs import find_metrics, read_inputs
+    from reporting.card_report.report_files import (
         open_proof_source,
         parse_formats,
         refuse_overwriting,
         write_report,
     )
+    from reporting.section_page import write_section
+    from reporting.sections_page import write_sections
 
     # A shell expands `--results *.jsonl` to one option, followed by arguments.
     paths = [*(results or ()), *(runs or ())]
     folders = [path for path in paths if is_run_folder(path)]
     card_results = [path for path in paths if path not in folders]
     requested_formats = parse_formats(formats)
-    sections = sections_of([*folders, *(section or ())])
+    sections = build_sections([*folders, *(section or ())])
     if not card_results:
         if not sections:
             raise typer.BadParameter("give at least one run folder or result file")
@@ -108,7 +108,7 @@ def main(
     metrics = metrics or find_metrics(card_results)
     if skip_other_cards and cards:
         card_results = filter_results_by_cards(card_results, cards)
-    section_inputs = [path for part in sections for path in part.made_from]
+    section_inputs = [path for part in sections for path in part.sources]
     input_files = [*card_results, metrics, *(cards or ()), *section_inputs]
     refuse_overwriting(out, requested_formats, input_files, sections)
     inputs = read_inputs(card_results, metrics, cards)

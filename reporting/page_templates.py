@@ -10,9 +10,9 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reporting.card_data import OUTCOMES, get_outcome_symbol, get_outcome_text
-from reporting.charts import format_number, format_percent
-from reporting.visible_text import format_name, make_visible
+from eval.blocks.text_format import format_name, format_number, format_percent
+from reporting.outcomes import OUTCOMES, get_outcome_symbol, get_outcome_text
+from reporting.visible_text import make_visible
 
 
 @cache

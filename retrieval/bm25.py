@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 from retrieval.base import CorpusRetriever, collect_unique_ids
 from retrieval.protocol import Passage
 

@@ -16,8 +16,8 @@ import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes, to_json_bytes
+from kg.base.plain_text import clean_text
 from kg.base.provenance import escape_file_name
-from kg.words.plain_text import clean_text
 from retrieval.protocol import Passage
 
 SHIPPED_CORPUS: Final = Path(__file__).parent / "corpora" / "synthlink" / "pages.jsonl"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kg.base.console import print_json, print_text
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 from retrieval.base import describe_retriever
 from retrieval.protocol import Passage, Retriever
 

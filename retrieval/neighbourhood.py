@@ -7,7 +7,7 @@ from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 from kg.claims import Claim
-from kg.denials import iter_denials
+from kg.validation.denials import iter_denials
 from retrieval.passages import is_factual_claim
 
 if TYPE_CHECKING:

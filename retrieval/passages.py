@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kg.claims import Claim
-from kg.denials import iter_denials
 from kg.terms import OWL, RDF_TYPE
+from kg.validation.denials import iter_denials
 from kg.vocabulary import is_vocabulary
 from retrieval.protocol import Passage
 

@@ -15,7 +15,7 @@ import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import convert_write_errors, iter_decoded_lines, to_json_bytes
-from kg.words.plain_text import clean_text, to_one_line
+from kg.base.plain_text import clean_text, to_one_line
 from retrieval.protocol import Passage
 
 MAX_TITLE_LENGTH = 300

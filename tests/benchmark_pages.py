@@ -8,13 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reporting.benchmark_sections.opening import section_of
-from reporting.benchmark_sections.page import page_files
+from eval.run_sections import build_section
+from reporting.section_page import build_page_files
 
 PRINT_PAGE_CODE = (
-    "import sys; from reporting.benchmark_sections.opening import section_of;"
-    "from reporting.benchmark_sections.page import page_files;"
-    "[sys.stdout.buffer.write(data) for data in page_files(section_of(sys.argv[1])).values()]"
+    "import sys; from eval.run_sections import build_section;"
+    "from reporting.section_page import build_page_files;"
+    "files = build_page_files(build_section(sys.argv[1]));"
+    "[sys.stdout.buffer.write(data) for data in files.values()]"
 )
 
 
@@ -30,12 +31,12 @@ def check_same_bytes(folder: Path) -> None:
         ).stdout
         for seed in ("0", "1")
     ]
-    assert outputs[0] == outputs[1] == b"".join(page_files(section_of(folder)).values())
+    assert outputs[0] == outputs[1] == b"".join(build_page_files(build_section(folder)).values())
 
 
 def check_self_contained(folder: Path) -> None:
     """Checks that the page loads no other file and links only to itself."""
-    page = page_files(section_of(folder))["report.html"].decode()
+    page = build_page_files(build_section(folder))["report.html"].decode()
     markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
     addresses = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
     # In scripts, an address may begin with the quotation mark of a template literal.

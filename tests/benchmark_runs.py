@@ -95,7 +95,7 @@ the folder."""
 _SLOW_JOURNAL = """
 import sys, time
 DELAY = float(sys.argv.pop(1))
-import eval.harness.journal as journal
+import eval.harness.journals.journal as journal
 append = journal.Journal.append
 def append_slowly(self, *row):
     append(self, *row)

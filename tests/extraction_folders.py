@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from extraction_outputs import Skill, load_shipped_samples, simulate_rows
 
+from eval.extraction.files import MANIFEST, SAMPLES
 from eval.extraction.manifest import ExtractionManifest, ReportSettings
 from eval.extraction.outputs import write_outputs
 from eval.extraction.row import ROWS, ExtractionRow
-from eval.extraction.run_files import MANIFEST, SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import Matching
 from kg.base.files import write_json_atomic, write_jsonl_atomic

@@ -13,12 +13,12 @@ from stage_calls import CommandResult, run_epoche
 
 from cards.card import Card, read_cards, write_cards
 from eval.extraction.samples.sample import Sample as ExtractionSample
-from eval.ranking.questions import Question as RetrievalQuestion
-from eval.skn.sample import Sample as SknSample
-from eval.skn.sample import read_samples
+from eval.retrieval_eval.questions import Question as RetrievalQuestion
+from eval.skn.items import Sample as SknSample
+from eval.skn.items import read_samples
 from eval.skn.search_source import SHIPPED
 from eval.synthlink.catalog import read_catalog
-from eval.synthlink.question import Question as SynthLinkQuestion
+from eval.synthlink.items import Question as SynthLinkQuestion
 from kg.claims import GOLD_OF_LABEL, Claim, Label
 
 N_ITEMS: Final = 4

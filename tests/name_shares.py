@@ -21,11 +21,7 @@ LEGACY_FOLDERS = (
     "eval/synthlink/corrected/english",
     "eval/synthlink/corrected/prose.py",
     "eval/synthlink/corrected/wording.py",
-    "reporting/skn_section",
-    "reporting/extraction_section",
-    "reporting/synthlink_section",
-    "reporting/benchmark_sections",
-    "reporting/plots",
+    "eval/synthlink/blocks",
 )
 """Folders and files that are not measured, because they keep their old names until replaced."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reporting.benchmark_sections.blocks import Fold, Grid
-from reporting.benchmark_sections.samples import Samples
-from reporting.benchmark_sections.section import Section
+from eval.blocks.blocks import Fold, Table
+from eval.blocks.samples import Samples
+from eval.blocks.section import Section
 
 
 def list_blocks(section: Section, part: str) -> list[Any]:
@@ -18,18 +18,18 @@ def list_blocks(section: Section, part: str) -> list[Any]:
     return blocks
 
 
-def find_grid(section: Section, part: str, title: str) -> Grid:
+def find_grid(section: Section, part: str, title: str) -> Table:
     """Returns the first table of a part whose title starts with ``title``."""
     return next(
         block
         for block in list_blocks(section, part)
-        if isinstance(block, Grid) and block.title.startswith(title)
+        if isinstance(block, Table) and block.title.startswith(title)
     )
 
 
-def grid_cells(table: Grid) -> dict[str, list[str]]:
+def grid_cells(table: Table) -> dict[str, list[str]]:
     """Returns a table as row name → texts of its cells."""
-    return {line.name: [cell.text for cell in line.cells] for line in table.lines}
+    return {line.name: [cell.text for cell in line.cells] for line in table.rows}
 
 
 def find_samples(section: Section) -> Samples:

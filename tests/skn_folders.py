@@ -8,13 +8,13 @@ from typing import Any
 
 from eval.result import Usage
 from eval.skn.agent import Response
+from eval.skn.files import MANIFEST, ROWS, SAMPLES, SOURCES
 from eval.skn.formats.extraction import Extraction
+from eval.skn.items import Sample, sample_to_json
 from eval.skn.judges.record import Hallucination, Verdicts
 from eval.skn.manifest import SknManifest
 from eval.skn.outputs import write_outputs
 from eval.skn.row import SknRow
-from eval.skn.run_files import MANIFEST, ROWS, SAMPLES, SOURCES
-from eval.skn.sample import Sample, sample_to_json
 from eval.skn.search_source import Source
 from kg.base.files import write_json_atomic, write_jsonl_atomic
 from retrieval.web_results import WebResult

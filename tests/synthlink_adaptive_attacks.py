@@ -18,8 +18,8 @@ from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.english.build_counts import prose as textbook
 from eval.synthlink.corrected.english.likelihood import english
 from eval.synthlink.corrected.wording import sentences
-from eval.synthlink.question import Question
-from kg.text.normaliser import FUNCTION_WORDS
+from eval.synthlink.items import Question
+from kg.words.normaliser import FUNCTION_WORDS
 
 _SMALL_WORDS = (
     " of ",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.synthlink.catalog import Catalog, read_catalog
-from eval.synthlink.question import Question
+from eval.synthlink.items import Question
 
 HONEST_ANSWERS = {
     "HIA-01": "In 1794 Eli Whitney patented the cotton gin, a machine that pulled seeds out of "

@@ -13,7 +13,7 @@ from typing import Any
 from servers.behaviours import Behaviour, ChatRequest, normal_reply
 from stage_calls import CommandResult
 
-from eval.synthlink.question import CATEGORIES
+from eval.synthlink.items import CATEGORIES
 from kg.base.files import to_json_bytes
 
 CATEGORY_CODES = tuple(CATEGORIES)

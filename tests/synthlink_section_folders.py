@@ -17,11 +17,11 @@ from synthlink_attacks import (
 )
 
 from eval.synthlink.agents.trail import CitedPage, Link, Round, Trail
-from eval.synthlink.question import Question, Source, Step
-from eval.synthlink.run_options import RunOptions
-from eval.synthlink.run_synthlink import run
-from eval.synthlink.score_options import ScoreOptions
-from reporting.synthlink_files import write_scores
+from eval.synthlink.items import Question, Source, Step
+from eval.synthlink.options import RunOptions
+from eval.synthlink.run import run
+from eval.synthlink.score_files import write_scores
+from eval.synthlink.scoring.options import ScoreOptions
 
 RESAMPLES = 100
 

@@ -28,7 +28,7 @@ from eval.metrics.record import MetricValue, PolicyName, SystemReport
 from eval.stats.estimates import Estimate
 from eval.stats.paired_tests import ALPHA, adjust_holm
 from kg.base.errors import SettingError, SystemNotFoundError
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 SYNTAX = "[SYSTEM:]METRIC[.low|.high|.worst|.best] <=|>=|<|> NUMBER"
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from eval.comparison.gate import Check
-from kg.words.plain_text import to_one_line
+from kg.base.plain_text import to_one_line
 
 # to_one_line removes the other characters that XML cannot represent.
 _INVALID_XML_CHARS = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")

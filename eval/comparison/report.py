@@ -14,7 +14,7 @@ from eval.metrics.outcomes import PRED_CODE, UNUSABLE
 from eval.metrics.record import CardComparison, Source
 from eval.metrics.samples import Plan, Samples
 from eval.stats.paired_tests import ALPHA
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 SCHEMA = "epoche.comparison/1"
 

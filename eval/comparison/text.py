@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from eval.comparison.report import ComparisonReport, SharedCards
 from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import ALPHA
-from kg.words.plain_text import clean_text, join_list
+from kg.base.plain_text import clean_text, join_list
 
 # Matches the characters that Markdown or HTML could interpret.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#|~&!])")

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from eval.blocks.section import Section
+from eval.extraction.files import MANIFEST, OUTPUT_FILES, SAMPLES
 from eval.extraction.manifest import COMMAND, FIXED_FIELDS, ExtractionManifest
 from eval.extraction.row import OUTCOMES, ROWS, ExtractionRow
 from eval.extraction.row_builder import get_row_key, score_reply
-from eval.extraction.run_files import MANIFEST, OUTPUT_FILES, SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.view import read_extraction
 from eval.harness.benchmark import Benchmark
@@ -42,6 +43,12 @@ def _measure(folders: Sequence[Path], plan: ResamplingPlan) -> Measurement:
     return measure_runs(folders, plan)
 
 
+def _build_section(folder: Path, id_: str) -> Section:
+    from eval.extraction.blocks.section import build_section
+
+    return build_section(folder, id_)
+
+
 EXTRACTION: Final = Benchmark(
     name="extraction",
     command=COMMAND,
@@ -61,4 +68,5 @@ EXTRACTION: Final = Benchmark(
     write_outputs=_write_outputs,
     hash_dataset=_hash_dataset,
     measure=_measure,
+    build_section=_build_section,
 )

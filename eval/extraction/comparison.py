@@ -25,7 +25,7 @@ from eval.extraction.row import ExtractionRow
 from eval.metrics.comparison import adjust_family, compare_item_values, round_optional
 from eval.stats.bootstrap import ClusterResamples, Floats, round_significant
 from eval.stats.effects import cohens_d_paired, cohens_d_pooled, paired_t_test, wilcoxon_test
-from kg.words.plain_text import join_list
+from kg.base.plain_text import join_list
 
 _TIE_TOLERANCE = 1e-12
 """Two scores that differ by at most this much (rounding errors) are a tie."""

@@ -34,7 +34,7 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
-from eval.metrics.run_set import hash_items, list_systems
+from eval.metrics.runs.run_set import hash_items, list_systems
 from eval.stats.bootstrap import round_significant
 
 _COMPARED_AS: Final[dict[str, ComparedMetric]] = {

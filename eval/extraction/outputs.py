@@ -11,11 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from eval.extraction.aggregate import aggregate_rows
-from eval.extraction.manifest import ExtractionManifest, read_manifest
-from eval.extraction.metrics.quality_score import SampleMetrics, compute_sample_metrics
-from eval.extraction.record import ExtractionReport
-from eval.extraction.row import ERROR, OUTCOMES, ExtractionRow, read_rows
-from eval.extraction.run_files import (
+from eval.extraction.files import (
     COMPARISON,
     MANIFEST,
     METRICS,
@@ -23,6 +19,10 @@ from eval.extraction.run_files import (
     PREDICTIONS,
     SUMMARY,
 )
+from eval.extraction.manifest import ExtractionManifest, read_manifest
+from eval.extraction.metrics.quality_score import SampleMetrics, compute_sample_metrics
+from eval.extraction.record import ExtractionReport
+from eval.extraction.row import ERROR, OUTCOMES, ExtractionRow, read_rows
 from eval.extraction.summary import render_summary
 from eval.harness.outputs import delete_outputs
 from kg.base.csv_text import to_csv

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 
+from eval.extraction.files import MANIFEST
 from eval.extraction.manifest import ExtractionManifest, read_manifest
 from eval.extraction.row import ExtractionRow, read_rows
-from eval.extraction.run_files import MANIFEST
 from eval.extraction.samples.sample_rows import read_samples
 from eval.extraction.scorer import score_sample
-from eval.metrics.run_set import (
+from eval.metrics.runs.run_set import (
     describe_left_out,
     describe_missing_rows,
     name_runs,
@@ -28,7 +28,7 @@ from eval.metrics.run_set import (
 )
 from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import iter_decoded_lines, iter_json_lines, to_json_bytes
-from kg.words.plain_text import join_list
+from kg.base.plain_text import join_list
 
 NOUN = "sample"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from eval.extraction.config import METRIC_GROUPS
+from eval.extraction.configuration.config import METRIC_GROUPS
 from eval.extraction.manifest import ExtractionManifest
 from eval.extraction.record import Estimate, ExtractionReport, SystemReport
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 HEADLINE_METRICS: Final = (
     "extraction_quality_score",

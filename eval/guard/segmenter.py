@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kg.words.plain_text import list_words
+from kg.base.plain_text import list_words
 
 LOOKAHEAD = 32
 """Number of characters to wait for after a possible end."""

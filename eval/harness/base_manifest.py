@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eval.harness.row_layout import RowLayout, Shard
+from eval.harness.journals.row_layout import RowLayout, Shard
 
 if TYPE_CHECKING:
     from eval.harness.session import RunStatus

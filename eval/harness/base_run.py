@@ -9,7 +9,7 @@ from typing import Any, Generic
 
 import msgspec
 
-from eval.harness.journal import Journal, RowReader
+from eval.harness.journals.journal import Journal, RowReader
 from eval.harness.resume import AnyManifest, make_no_resume_error
 from eval.harness.session import RunLimits, RunStatus, Session
 from eval.harness.totals import CallMeter

@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from eval.blocks.section import Section
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.grid import RowKey
 from eval.harness.reply import Reply, Vote
@@ -56,6 +57,8 @@ class Benchmark(Generic[Item, Row, Manifest]):
         hash_dataset: computes ``dataset_sha256`` of the manifest again, given folder and manifest.
             It returns None if only a part of the data set is at hand; the function is None if the
             hash cannot be computed again.
+        build_section: builds the section of a run in reports, given its folder and the start of
+            all ids in it; by default, the section has tables of the metrics.
         measure: measures runs, given their folders and how items are resampled; None if the
             benchmark has no metrics.
     """
@@ -77,4 +80,5 @@ class Benchmark(Generic[Item, Row, Manifest]):
     output_files: Sequence[str]
     write_outputs: Callable[[Path], object]
     hash_dataset: Callable[[Path, Manifest], str | None] | None = None
+    build_section: Callable[[Path, str], Section] | None = None
     measure: Callable[[Sequence[Path], ResamplingPlan], Measurement] | None = None

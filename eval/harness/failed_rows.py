@@ -13,7 +13,7 @@ from eval.harness.folder_manifest import FolderManifest
 from kg.base.console import print_warning
 from kg.base.errors import TooManyErrorsError
 from kg.base.files import iter_decoded_lines
-from kg.words.plain_text import join_list
+from kg.base.plain_text import join_list
 
 ERROR = "ERROR"
 """The outcome of a failed row, in all benchmarks."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Generic, Protocol
 
 from eval.harness.base_run import BaseRun, RunFlags, RunResult
-from eval.harness.journal import Journal, RowReader
+from eval.harness.journals.journal import Journal, RowReader
+from eval.harness.journals.row_layout import RowLayout
 from eval.harness.resume import AnyManifest, read_run_manifest, resume_manifest
-from eval.harness.row_layout import RowLayout
 from eval.harness.session import RunStatus
 from eval.harness.workers import Question
 from eval.result import Usage

@@ -21,7 +21,8 @@ from eval.answers import describe_failure
 from eval.harness.base_run import BaseRun, RunFlags, RunResult
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.grid import AsyncQuestion, SyncQuestion, make_reply_grid, shuffle_positions
-from eval.harness.journal import Journal
+from eval.harness.journals.journal import Journal
+from eval.harness.judging.vote_plan import VOTE_FAILED, Judge, VotePlan
 from eval.harness.outputs import delete_outputs_and_report
 from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
 from eval.harness.resume import (
@@ -32,9 +33,8 @@ from eval.harness.resume import (
 )
 from eval.harness.row_writer import write_rows
 from eval.harness.session import RunStatus
-from eval.harness.system import System, close_once, is_async
-from eval.harness.system_call import call_system, call_system_async
-from eval.harness.vote_plan import VOTE_FAILED, Judge, VotePlan
+from eval.harness.systems.system import System, close_once, is_async
+from eval.harness.systems.system_call import call_system, call_system_async
 from eval.harness.workers import AnsweredRow, Question
 from eval.model.warm_up import WarmUp
 from kg.base.console import print_warning

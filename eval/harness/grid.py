@@ -1,7 +1,7 @@
 """Lists the rows of a run over items × repeats × systems, and finds out which row a line contains.
 
 It is used by benchmarks whose rows name their item and their system. Cards have
-``eval.card_plan``, which handles a million items in little memory.
+``eval.abstention.card_plan``, which handles a million items in little memory.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from eval.harness.folder_manifest import FolderManifest
+from eval.harness.journals.row_layout import RowLayout
 from eval.harness.reply import STATUSES, Reply
-from eval.harness.row_layout import RowLayout
 from eval.harness.workers import AnsweredRow
 from eval.result import Usage
 from kg.base.errors import RecordError

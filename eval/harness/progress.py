@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kg.base.closable import Closable
 from kg.base.console import make_progress_bar
-from kg.words.plain_text import to_one_line
+from kg.base.plain_text import to_one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress

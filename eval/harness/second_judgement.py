@@ -11,7 +11,7 @@ import msgspec
 from eval.harness.base_run import RunFlags, RunResult
 from eval.harness.benchmark import Item, Manifest, Row
 from eval.harness.folder_run import RunDescription, refuse_leftovers, run_in_folder
-from eval.harness.journal import Journal
+from eval.harness.journals.journal import Journal
 from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, VOTES, read_replies
 from eval.harness.resume import OUT_HINT, make_no_resume_error

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eval.harness.journal import Journal
+from eval.harness.journals.journal import Journal
 from eval.harness.progress import RunProgress
 from eval.harness.reply import REPLIES, VOTES
 from eval.harness.totals import CallMeter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from eval.answers import describe_error
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
     from eval.model.completion import Completion

@@ -9,7 +9,7 @@ from eval.metrics.abstention import COMPANION_METRICS, HEADLINE_METRICS
 from eval.metrics.record import ControlWin, MetricsReport, MetricValue, PolicyReport, SystemReport
 from eval.result import PREDS
 from eval.stats.estimates import Estimate
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cards.kinds import FAITHFULNESS_KINDS
+from cards.generation.kinds import FAITHFULNESS_KINDS
 from eval.metrics.abstention import REPLY_RATES, get_metrics
 from eval.metrics.outcomes import Codes, count_cards_per_label, count_cells, counts_to_table
 from eval.metrics.record import GroupReport, PolicyName

@@ -10,7 +10,7 @@ from cards.joiner import join_cards
 from eval.manifest import read_manifest, require_card_file
 from eval.metrics.reader import ResultReader, ResultRow
 from eval.metrics.record import Source
-from eval.metrics.run_set import describe_missing_rows
+from eval.metrics.runs.run_set import describe_missing_rows
 from kg.base.errors import CardSetMismatchError
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL

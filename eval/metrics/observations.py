@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from cards.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
+from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.manifest import RunManifest, read_manifest
 from eval.metrics.missing_rows import add_missing_rows
 from eval.metrics.outcomes import CONTROLS, Codes, Floats
@@ -23,9 +23,9 @@ from eval.metrics.reader import ResultReader, build_row_decoder
 from eval.metrics.record import Source
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
+from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, LABELS
-from kg.words.plain_text import clean_text, join_list
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from eval.model.caller import Caller, FeatureRefusedError
 from eval.model.completion import MODES, Mode
 from eval.model.failures import FailureKind
-from eval.model.reply_form import ReplyForm
+from eval.model.replies.reply_form import ReplyForm
 from kg.base.errors import ModelAccessError, ModelCallError
 
 LOGPROBS = "logprobs"

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from eval.redaction import hide_secrets
+from eval.model.redaction import hide_secrets
 from kg.base.errors import SettingError
 
 MAX_FILE_BYTES = 64 * 1024

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from eval.model.environment import Variables
 from kg.base.errors import ModelAccessError
-from kg.words.plain_text import to_one_line
+from kg.base.plain_text import to_one_line
 
 MAX_MODEL_NAME_LENGTH = 300
 """Maximum number of characters of a model's name."""

@@ -8,7 +8,7 @@ import msgspec
 
 from eval.model.completion import Mode
 from eval.model.providers import Endpoint
-from eval.model.reply_form import ReplyForm
+from eval.model.replies.reply_form import ReplyForm
 
 STREAMED = b',"stream":true,"stream_options":{"include_usage":true}'
 

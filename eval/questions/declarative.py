@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kg.base.plain_text import list_words, to_one_line
 from kg.words.label_grammar import PREPOSITIONS
-from kg.words.plain_text import list_words, to_one_line
 
 MAX_QUESTION_LENGTH = 2_000
 """Maximum length in characters; a longer question is quoted, not converted."""

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kg.base.plain_text import clean_text, list_words
 from kg.words.label_grammar import parse_label
 from kg.words.labels import fold_text
-from kg.words.plain_text import clean_text, list_words
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

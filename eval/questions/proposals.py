@@ -1,6 +1,6 @@
 """Reads claims that a model proposes in words: names of subject, predicate and object.
 
-The names are linked as in questions (``eval.questions.mentions``, or else by the graph's labels),
+The names are linked as in questions (``mentions``, or else by the graph's labels),
 the predicate by the domain's wording. The claim is then compared with the question. If the question
 itself can be parsed, both claims must be the same; if not, the claim may only be about entities
 that the question mentions. Without this check a model could get a wrong answer licensed by
@@ -14,14 +14,19 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from eval.questions.cues import stem_tokens
-from eval.questions.mentions import Mention, build_name_key, build_unit_key, tokenise_text
+from eval.questions.mentions import (
+    Mention,
+    build_name_key,
+    build_unit_key,
+    tokenise_text,
+)
 from eval.questions.parser import ClaimParser, ParseFailure, Reading
 from eval.questions.question import explain_qualification, replace_mentions
+from kg.base.plain_text import add_article, clean_text
 from kg.claims import Claim
 from kg.literals import parse_number
 from kg.terms import RDF_TYPE, iri_tail
 from kg.words.label_grammar import split_name
-from kg.words.plain_text import add_article, clean_text
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from eval.questions.cues import SLOT
 from eval.questions.mentions import Mention, Token
-from kg.words.plain_text import list_words
+from kg.base.plain_text import list_words
 
 _NEGATIONS = frozenset(
     list_words(

@@ -14,7 +14,13 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.questions.mentions import ARTICLES, Mention, Token, is_capitalised, tokenise_text
+from eval.questions.mentions import (
+    ARTICLES,
+    Mention,
+    Token,
+    is_capitalised,
+    tokenise_text,
+)
 from eval.questions.parser import MAX_READINGS, ClaimParser, ParseFailure, Reading
 from eval.questions.question import replace_mentions
 from kg.claims import Claim

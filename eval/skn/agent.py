@@ -20,9 +20,9 @@ from eval.model.options import ClientOptions
 from eval.result import Usage
 from eval.skn.formats.prompts import AGENT_PROMPT, AgentReply
 from eval.skn.formats.published_prompts import PUBLISHED_AGENT, describe_published_prompt
-from eval.skn.run_settings import Setting, open_client
+from eval.skn.formats.settings import Setting, open_client
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient

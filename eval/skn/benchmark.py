@@ -1,71 +1,74 @@
-"""Runs the whole benchmark in one call, under its published name ``run_benchmark``."""
+"""Describes the comparison of SKN and JSON to the harness."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Final
 
-import msgspec
+from eval.blocks.section import Section
+from eval.harness.benchmark import Benchmark
+from eval.metrics.measurement import Measurement, ResamplingPlan
+from eval.skn.files import MANIFEST, OUTPUT_FILES, ROWS, SAMPLES, SOURCES
+from eval.skn.items import Sample, read_samples
+from eval.skn.manifest import COMMAND, FIXED_FIELDS, SknManifest
+from eval.skn.row import SknRow
+from eval.skn.row_builder import COUNTED, get_row_key, score_reply
+from eval.skn.systems.view import read_answer
+from kg.base.files import sha256_file
 
-from eval.skn.description import SKN as SKN
-from eval.stats.bootstrap import RESAMPLES
 
-if TYPE_CHECKING:
-    from eval.model.options import ClientOptions
+def _read_items(folder: Path, _manifest: SknManifest) -> list[Sample]:
+    return read_samples(folder / SAMPLES)
 
 
-def run_benchmark(
-    dataset_path: str | Path,
-    output_dir: str | Path = "results",
-    model: str | None = None,
-    ablation: bool = False,
-    *,
-    client: ClientOptions | None = None,
-    as_published: bool = False,
-    resamples: int = RESAMPLES,
-    **run_fields: Any,
-) -> dict[str, Any]:
-    """Runs the benchmark, which compares JSON and SKN as formats for extracted search results.
+def _hash_dataset(folder: Path, manifest: SknManifest) -> str | None:
+    dataset = folder / manifest.dataset
+    if not dataset.is_file():
+        return None
+    samples = read_samples(dataset)
+    asked = [samples[number] for number in manifest.layout.asked_items if number < len(samples)]
+    # Rows are computed from the samples in the folder, so these must be those of the data set.
+    is_same = asked == list(_read_items(folder, manifest))
+    return sha256_file(dataset if is_same else folder / SAMPLES)
 
-    An interrupted run is resumed when the function is called again with the same arguments.
 
-    Args:
-        dataset_path: the samples, as a JSON array or one JSON object per line.
-        output_dir: the folder of rows, manifest and all other outputs.
-        model: ``provider/model`` that extracts and answers; by default ``EPOCHE_MODEL``.
-        ablation: compare all pipelines, not only ``json`` and ``skn``.
-        client: options for calling models; by default with a cache of replies in ``output_dir``.
-        as_published: use the prompts and settings of the published benchmark (``docs/skn.md``).
-        resamples: bootstrap resamples of the intervals.
-        run_fields: other fields of ``RunOptions``, such as ``offline``, ``judge_models`` and
-            ``search``.
-
-    Returns:
-        The content of ``metrics.json``: the published keys by pipeline, ``efficiency`` and
-        ``report``.
-
-    Raises:
-        EpocheError: see ``eval.skn.run_skn.run`` and ``eval.skn.outputs.write_outputs``.
-        TypeError: ``run_fields`` has a name that is not a field of ``RunOptions``.
-    """
-    from eval.model.options import CACHE_NAME, ClientOptions
+def _write_outputs(folder: Path) -> None:
     from eval.skn.outputs import write_outputs
-    from eval.skn.run_options import RunOptions
-    from eval.skn.run_settings import Setting
-    from eval.skn.run_skn import run
 
-    out = Path(output_dir)
-    client_options = client or ClientOptions(cache=out / CACHE_NAME)
-    if model is not None:
-        client_options = msgspec.structs.replace(client_options, model=model)
-    if as_published:
-        run_fields = {**run_fields, "setting": Setting.as_published()}
-    options = RunOptions(
-        dataset=Path(dataset_path),
-        out=out,
-        client=client_options,
-        ablation=ablation,
-        resamples=resamples,
-        **run_fields,
-    )
-    return write_outputs(run(options).folder)[0]
+    write_outputs(folder)
+
+
+def _measure(folders: Sequence[Path], plan: ResamplingPlan) -> Measurement:
+    from eval.skn.measurement import measure_runs
+
+    return measure_runs(folders, plan)
+
+
+def _build_section(folder: Path, id_: str) -> Section:
+    from eval.skn.blocks.section import build_section
+
+    return build_section(folder, id_)
+
+
+SKN: Final = Benchmark(
+    name="skn",
+    command=COMMAND,
+    nouns=("sample", "pipeline"),
+    read_reply=read_answer,
+    row_type=SknRow,
+    row_key=get_row_key,
+    score=score_reply,
+    outcomes=COUNTED,
+    manifest_type=SknManifest,
+    fixed_fields=FIXED_FIELDS,
+    read_items=_read_items,
+    rows_file=ROWS,
+    manifest_file=MANIFEST,
+    item_files=(SAMPLES, SOURCES),
+    output_files=OUTPUT_FILES,
+    write_outputs=_write_outputs,
+    hash_dataset=_hash_dataset,
+    measure=_measure,
+    build_section=_build_section,
+)

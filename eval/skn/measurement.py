@@ -17,7 +17,7 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
-from eval.metrics.run_set import (
+from eval.metrics.runs.run_set import (
     describe_left_out,
     describe_missing_rows,
     hash_items,
@@ -27,11 +27,11 @@ from eval.metrics.run_set import (
     require_distinct_folders,
     select_shared_items,
 )
+from eval.skn.files import MANIFEST, SAMPLES
+from eval.skn.items import read_samples
 from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.metrics import MISSING_STAGE, group_by_pipeline, make_missing_row
 from eval.skn.row import read_rows
-from eval.skn.run_files import MANIFEST, SAMPLES
-from eval.skn.sample import read_samples
 from eval.skn.scoring.differences import OVERALL_METRICS, PER_SAMPLE_METRICS, compare_pipelines
 from eval.skn.scoring.metric_definitions import METRICS
 from eval.skn.scoring.observation import Observation, build_observation
@@ -46,7 +46,7 @@ from eval.skn.scoring.sample_counts import MeasurementPlan, SampleCounts
 from eval.stats.estimates import Estimate
 from eval.stats.ratio_metrics import RatioMetric
 from kg.base.errors import CardSetMismatchError, RecordError
-from kg.words.plain_text import join_list
+from kg.base.plain_text import join_list
 
 _NOUN: Final = "sample"
 _FAILURES: Final = RatioMetric(

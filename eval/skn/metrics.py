@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eval.skn.pipelines import DEFAULT_PIPELINES, PIPELINES
+from eval.skn.formats.pipelines import DEFAULT_PIPELINES, PIPELINES
 from eval.skn.published.efficiency import compute_efficiency
 from eval.skn.published.missing_verdicts import judge_rows
 from eval.skn.published.published_metrics import bootstrap_ci, compute_published_keys
@@ -26,8 +26,8 @@ from kg.base.files import sha256_bytes
 from kg.base.provenance import package_version
 
 if TYPE_CHECKING:
+    from eval.skn.items import Sample
     from eval.skn.row import SknRow
-    from eval.skn.sample import Sample
 
 __all__ = [
     "MeasurementPlan",

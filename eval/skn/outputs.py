@@ -15,13 +15,7 @@ import msgspec
 
 from eval.harness.reply import VOTES
 from eval.harness.resume import round_trip_json
-from eval.skn.judge import read_anchors
-from eval.skn.judges.agreement import measure_agreement
-from eval.skn.manifest import SknManifest, read_manifest
-from eval.skn.metrics import MeasurementPlan, calculate_metrics, compute_efficiency, measure_run
-from eval.skn.published.wide_rows import WideRows
-from eval.skn.row import read_rows
-from eval.skn.run_files import (
+from eval.skn.files import (
     CATEGORIES,
     DETAILS,
     EXTRACTIONS,
@@ -33,7 +27,13 @@ from eval.skn.run_files import (
     SOURCES,
     SUMMARY,
 )
-from eval.skn.sample import read_samples
+from eval.skn.items import read_samples
+from eval.skn.judges.agreement import measure_agreement
+from eval.skn.judging.judge import read_anchors
+from eval.skn.manifest import SknManifest, read_manifest
+from eval.skn.metrics import MeasurementPlan, calculate_metrics, compute_efficiency, measure_run
+from eval.skn.published.wide_rows import WideRows
+from eval.skn.row import read_rows
 from eval.skn.scoring.record import Mode, SknReport
 from eval.skn.search_source import read_sources
 from eval.skn.summary import render_summary

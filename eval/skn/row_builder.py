@@ -12,11 +12,11 @@ from eval.replies.abstention import is_abstention
 from eval.skn.abstention import has_published_phrase
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
+from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
 from eval.skn.manifest import SknManifest
 from eval.skn.row import OUTCOMES, STAGES, AbstentionSign, SknRow
 from eval.skn.rules.retention import Retention
-from eval.skn.sample import Sample
 from kg.base.errors import RecordError
 
 Record = TypeVar("Record")

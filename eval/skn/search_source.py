@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from eval.answers import describe_error
-from eval.skn.sample import Sample
+from eval.skn.items import Sample
 from kg.base.console import track_progress
 from kg.base.errors import SearchError
 from kg.base.files import iter_decoded_lines

@@ -16,12 +16,12 @@ from eval.harness.reply import VOTES
 from eval.harness.resume import round_trip_json
 from eval.harness.session import RunLimits
 from eval.manifest import library_versions, utc_now
-from eval.skn.description import SKN
-from eval.skn.judge import SknJudge, read_anchors
-from eval.skn.judge_set import JudgeSet, open_model_judges, open_rule_judges
+from eval.skn.benchmark import SKN
+from eval.skn.files import MANIFEST, SAMPLES, SOURCES, list_run_files
+from eval.skn.items import read_samples
+from eval.skn.judging.judge import SknJudge, read_anchors
+from eval.skn.judging.judge_set import JudgeSet, open_model_judges, open_rule_judges
 from eval.skn.manifest import SknManifest, read_manifest
-from eval.skn.run_files import MANIFEST, SAMPLES, SOURCES, list_run_files
-from eval.skn.sample import read_samples
 from eval.skn.search_source import read_sources
 from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import SettingError

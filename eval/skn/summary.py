@@ -15,7 +15,7 @@ from eval.skn.manifest import SknManifest
 from eval.skn.row import SknRow
 from eval.skn.scoring.record import SknReport
 from eval.stats.estimates import Estimate
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 _WIDTH = 70
 _RULE = "=" * _WIDTH

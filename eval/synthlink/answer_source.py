@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eval.synthlink.agents.factory import MODEL_SYSTEMS, SYSTEMS
-from eval.synthlink.run_files import (
+from eval.synthlink.files import (
     PREDICTIONS,
     RUN_MANIFEST,
     is_predictions_name,

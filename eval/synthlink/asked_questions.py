@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from eval.synthlink.answer_source import read_source_manifest
-from eval.synthlink.outputs import ScoredPredictions
-from eval.synthlink.record import ModeRepeats, ModeScores, SynthLinkReport
-from eval.synthlink.scores import list_count_notes
+from eval.synthlink.scoring.outputs import ScoredPredictions
+from eval.synthlink.scoring.record import ModeRepeats, ModeScores, SynthLinkReport
+from eval.synthlink.scoring.scores import list_count_notes
 
 
 def find_asked_questions(predictions: Path, n_questions: int) -> range:

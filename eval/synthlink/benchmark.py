@@ -8,9 +8,9 @@ from typing import Final
 
 from eval.harness.benchmark import Benchmark
 from eval.metrics.measurement import Measurement, ResamplingPlan
-from eval.synthlink.question import Question
+from eval.synthlink.files import OUTPUT_FILES, ROWS, RUN_MANIFEST
+from eval.synthlink.items import Question
 from eval.synthlink.row import OUTCOMES, SynthLinkRow, get_row_key
-from eval.synthlink.run_files import OUTPUT_FILES, ROWS, RUN_MANIFEST
 from eval.synthlink.run_manifest import (
     COMMAND,
     FIXED_FIELDS,
@@ -18,7 +18,7 @@ from eval.synthlink.run_manifest import (
     RunManifest,
     hash_questions,
 )
-from eval.synthlink.trail_reader import read_trail, score_reply
+from eval.synthlink.systems.trail_reader import read_trail, score_reply
 
 
 def _read_items(folder: Path, manifest: RunManifest) -> Sequence[Question]:

@@ -9,10 +9,10 @@ from typing import Final
 import msgspec
 
 from eval.synthlink.catalog_markdown import LayoutError, read_category, render_category
-from eval.synthlink.question import CATEGORIES, ID, Question
+from eval.synthlink.items import CATEGORIES, ID, Question
 from kg.base.errors import DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines, require_file
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 SHIPPED_CATALOG: Final = Path(__file__).parent / "data" / "catalog.jsonl"
 _HINT: Final = "See docs/synthlink.md for the layout."

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from eval.synthlink.question import CATEGORIES, ID, Question, Source, Step
+from eval.synthlink.items import CATEGORIES, ID, Question, Source, Step
 
 HEADINGS: Final = (
     "Question ID",

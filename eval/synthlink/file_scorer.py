@@ -12,14 +12,14 @@ import msgspec
 from eval.manifest import library_versions
 from eval.synthlink.answer_source import list_repeat_files
 from eval.synthlink.catalog import SHIPPED_CATALOG, Catalog, read_catalog
-from eval.synthlink.comparison import compare_reports
-from eval.synthlink.manifest import ComparedFile, SynthLinkManifest
-from eval.synthlink.outputs import AnswerView, ComparedScores, ScoredPredictions
 from eval.synthlink.predictions import Predictions, read_predictions
-from eval.synthlink.record import SynthLinkReport
-from eval.synthlink.repeats import average_report, list_repeat_notes, score_repeats
-from eval.synthlink.score_options import NO_RESOURCE, ScoreOptions
-from eval.synthlink.scores import score_predictions
+from eval.synthlink.scoring.comparison import compare_reports
+from eval.synthlink.scoring.manifest import ComparedFile, SynthLinkManifest
+from eval.synthlink.scoring.options import NO_RESOURCE, ScoreOptions
+from eval.synthlink.scoring.outputs import AnswerView, ComparedScores, ScoredPredictions
+from eval.synthlink.scoring.record import SynthLinkReport
+from eval.synthlink.scoring.repeats import average_report, list_repeat_notes, score_repeats
+from eval.synthlink.scoring.scores import score_predictions
 from kg.base.console import StageCallback
 from kg.base.errors import SettingError
 from kg.base.files import require_file, sha256_bytes, sha256_file, to_json_bytes

@@ -18,7 +18,7 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
-from eval.metrics.run_set import (
+from eval.metrics.runs.run_set import (
     describe_left_out,
     hash_items,
     list_systems,
@@ -29,16 +29,16 @@ from eval.metrics.run_set import (
 from eval.stats.bootstrap import ClusterResamples, resample_blocks
 from eval.stats.estimates import Estimate, compute_ratios, estimate_column
 from eval.synthlink.asked_questions import find_asked_questions, select_questions
-from eval.synthlink.comparison import ALL_GROUP, compare_pairs, list_shared_modes
-from eval.synthlink.manifest import SynthLinkManifest, read_manifest
-from eval.synthlink.mean_scores import estimate_means
+from eval.synthlink.files import PREDICTIONS, ROWS, RUN_MANIFEST
 from eval.synthlink.metrics import METRICS, MetricName, Mode
-from eval.synthlink.outputs import MANIFEST_FILE, ScoredPredictions, read_scores
 from eval.synthlink.prediction_writer import render_predictions
-from eval.synthlink.record import UNUSABLE_STATUSES, SynthLinkReport
-from eval.synthlink.repeats import average_report
-from eval.synthlink.run_files import PREDICTIONS, ROWS, RUN_MANIFEST
 from eval.synthlink.run_manifest import read_run_manifest_file
+from eval.synthlink.scoring.comparison import ALL_GROUP, compare_pairs, list_shared_modes
+from eval.synthlink.scoring.manifest import SynthLinkManifest, read_manifest
+from eval.synthlink.scoring.mean_scores import estimate_means
+from eval.synthlink.scoring.outputs import MANIFEST_FILE, ScoredPredictions, read_scores
+from eval.synthlink.scoring.record import UNUSABLE_STATUSES, SynthLinkReport
+from eval.synthlink.scoring.repeats import average_report
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import sha256_file
 from kg.base.proportions import wilson_interval

@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from eval.harness.prediction_reader import (
+from eval.harness.predictions.reader import (
     PredictionFile,
     PredictionFormat,
     Predictions,
     describe_files,
     read_predictions,
 )
+from eval.harness.predictions.scored_run import write_scored_run
 from eval.harness.reply import Reply
-from eval.harness.scored_run import write_scored_run
 from eval.manifest import library_versions, utc_now
 from eval.replies.abstention import is_abstention
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
 from eval.synthlink.benchmark import SYNTHLINK
 from eval.synthlink.catalog import read_catalog
+from eval.synthlink.files import ROWS, list_run_files
 from eval.synthlink.prediction_writer import write_predictions
 from eval.synthlink.predictions import Prediction, check_predictions, is_blank
-from eval.synthlink.run_files import ROWS, list_run_files
 from eval.synthlink.run_manifest import SHIPPED, RunManifest, hash_questions
-from eval.synthlink.trail_reader import read_trail
+from eval.synthlink.systems.trail_reader import read_trail
 from kg.base.files import check_output
 from kg.base.provenance import make_relative_name
 from kg.base.strict_json import NotJsonError, parse_json

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from eval.synthlink.agents.trail import CitedPage, Trail
+from eval.synthlink.files import ROWS, RUN_MANIFEST, name_predictions
 from eval.synthlink.predictions import Iteration, Prediction
 from eval.synthlink.row import SynthLinkRow, read_rows
-from eval.synthlink.run_files import ROWS, RUN_MANIFEST, name_predictions
 from eval.synthlink.run_manifest import read_run_manifest_file
 from kg.base.files import to_json_bytes, write_bytes_atomic
 

@@ -16,7 +16,7 @@ import msgspec
 
 from kg.base.errors import RecordError
 from kg.base.files import require_file
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 # A file can come from anywhere: these limits bound the memory and time that it takes.
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024

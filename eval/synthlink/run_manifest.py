@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.resume import read_run_manifest
-from eval.synthlink.question import Question
+from eval.synthlink.items import Question
 from kg.base.files import sha256_bytes, to_json_bytes
 
 KIND: Final = "synthlink-run"

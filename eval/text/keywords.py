@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eval.text.batch_client import BatchClient
 from eval.text.prompts import KEYWORDS, FoundKeywords
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.text.normaliser import repair_text
+from kg.words.normaliser import repair_text
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions

@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from kg.base.plain_text import clean_text
 from kg.literals import NUMERIC
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS, XSD, is_iri, is_literal, parse_literal, write_literal
-from kg.text.normaliser import normalise_phrase, repair_text
-from kg.words.plain_text import clean_text
+from kg.words.normaliser import normalise_phrase, repair_text
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

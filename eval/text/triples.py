@@ -17,7 +17,7 @@ from eval.text.batch_client import BatchClient
 from eval.text.ontology import Ontology, UnusableError
 from eval.text.prompts import MAX_TRIPLES, TRIPLES, FoundTriple, FoundTriples
 from kg.claims import Claim
-from kg.text.normaliser import repair_text, split_words
+from kg.words.normaliser import repair_text, split_words
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions

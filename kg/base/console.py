@@ -20,7 +20,7 @@ from kg.base.errors import (
     MissingFileError,
     WriteError,
 )
-from kg.words.plain_text import clean_for_terminal, escape_json_for_terminal, to_one_line
+from kg.base.plain_text import clean_for_terminal, escape_json_for_terminal, to_one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

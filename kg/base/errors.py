@@ -7,7 +7,7 @@ Every failure that a user can cause is one of these classes. The command line pr
 
 from __future__ import annotations
 
-from kg.words.plain_text import to_one_line
+from kg.base.plain_text import to_one_line
 
 MAX_QUOTE_LENGTH = 700
 """Maximum characters of each part of a message: quoted input may be megabytes long."""

@@ -10,7 +10,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape of a UTF-16 surrogate: alone, it is half a character and cannot be encoded."""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from kg.base.plain_text import clean_text
 from kg.difficulty.calibration import load_shipped_model, predict_miss_probability
 from kg.difficulty.fact_graph import FactGraph
 from kg.difficulty.features import QueryFeatures, compute_subgraph_features, find_subgraph
 from kg.difficulty.score import DifficultyScore, score_features
-from kg.term_table import TermTable
-from kg.text.normaliser import extract_content_words, split_words
+from kg.triples.term_table import TermTable
 from kg.words.labels import Labels
-from kg.words.plain_text import clean_text
+from kg.words.normaliser import extract_content_words, split_words
 
 if TYPE_CHECKING:
     from kg.text.canonical.lookup import CanonicalLookup

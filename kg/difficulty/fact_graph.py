@@ -24,8 +24,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kg.difficulty.features import UNCONNECTED_HOPS, QueryFeatures
-from kg.index import Index, Triple
-from kg.rows import Cell
+from kg.triples.index import Index, Triple
+from kg.triples.rows import Cell
 
 MAX_HOPS = 3
 """Maximum path length. A pair without a path of this length or less counts as unconnected."""

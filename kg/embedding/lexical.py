@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kg.embedding.embedder import Embedder, normalise_rows
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from kg.index import Index, Triple
 from kg.reasoning.equality import KeyRule, SameSubjectRule, SameValueRule
 from kg.reasoning.restrictions import (
     AllValuesRule,
@@ -26,6 +25,7 @@ from kg.reasoning.rules import (
 from kg.reasoning.schema import DerivedAxiom, close_schema, read_list
 from kg.reasoning.vocabulary import Vocabulary
 from kg.terms import is_iri, is_literal, parse_literal
+from kg.triples.index import Index, Triple
 
 RuleT = TypeVar("RuleT", bound=Rule)
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from kg.index import Triple
 from kg.reasoning.rule import Rule, Run
+from kg.triples.index import Triple
 
 
 class SameValueRule(Rule):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from kg.index import Index, Triple
 from kg.reasoning.axioms import parse_cardinality
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
+from kg.triples.index import Index, Triple
 
 Contradiction = tuple[str, tuple[Triple, ...]]
 """Rule name and premises; a triple may occur twice among the premises."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from kg.index import Triple
+from kg.triples.index import Triple
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from kg.index import Triple
 from kg.reasoning.rule import Rule, Run
+from kg.triples.index import Triple
 
 
 class HasValueRule(Rule):

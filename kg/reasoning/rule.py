@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
-from kg.index import Index, Triple
+from kg.triples.index import Index, Triple
 
 
 class Run(Protocol):

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from operator import itemgetter
 
-from kg.index import Triple
 from kg.reasoning.rule import Rule, Run
+from kg.triples.index import Triple
 
 _START, _END, _FLIPPED = itemgetter(0), itemgetter(1), itemgetter(1, 0)
 

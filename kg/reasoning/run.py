@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from kg.base.errors import GraphTooLargeError
-from kg.index import Index, Triple
 from kg.reasoning.axioms import CompiledAxioms
 from kg.reasoning.log import ENTRY_WIDTH, InferenceLog
 from kg.reasoning.rule import Rule
 from kg.reasoning.vocabulary import Vocabulary
+from kg.triples.index import Index, Triple
 
 EXPLICIT_PROOF = -1
 """Rule number of a triple whose rule name and premises are stored in full; its witness is their

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kg.index import Index, Triple
 from kg.reasoning.vocabulary import Vocabulary
+from kg.triples.index import Index, Triple
 
 
 class DerivedAxiom(NamedTuple):

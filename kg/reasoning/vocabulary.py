@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kg.term_table import TermTable
 from kg.terms import OWL, RDF, RDFS
+from kg.triples.term_table import TermTable
 
 # Attribute of ``Vocabulary`` → IRI.
 _TERMS = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from kg.index import Index
 from kg.shapes.components import (
     ClassConstraint,
     Closed,
@@ -25,8 +24,9 @@ from kg.shapes.nested import AllOf, AnyOf, NestedConstraint, Not, OneOf, Qualifi
 from kg.shapes.paths import compile_path
 from kg.shapes.rdflib_terms import MAX_CACHE_SIZE, RdflibTerms
 from kg.shapes.sparql import SparqlConstraint
-from kg.term_table import TermTable
 from kg.terms import RDF, RDFS
+from kg.triples.index import Index
+from kg.triples.term_table import TermTable
 
 # Component → class that evaluates it. ``sh:node`` is an ``sh:and`` of a single shape.
 _NESTED: dict[str, Callable[[Parameter, list[CompiledShape]], NestedConstraint]] = {

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Collection
 from typing import Any
 
-from kg.index import Index
 from kg.shapes.evaluation import NO_VALUE, Component, Result
 from kg.shapes.model import Parameter
 from kg.shapes.rdflib_terms import (
@@ -23,6 +22,7 @@ from kg.shapes.rdflib_terms import (
     silence_rdflib,
 )
 from kg.terms import RDF, RDFS, XSD, to_rdflib
+from kg.triples.index import Index
 
 
 class TermTest(Component):

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kg.index import Index
 from kg.shapes.components import ClassConstraint, Closed, PropertyPairConstraint
 from kg.shapes.evaluation import CompiledShape
 from kg.shapes.nested import AllOf, AnyOf, NestedConstraint, QualifiedCount
 from kg.shapes.paths import Path, Walk, compile_path, iter_steps, join_paths, reverse_path
 from kg.shapes.sparql import SparqlConstraint
-from kg.term_table import TermTable
+from kg.triples.index import Index
+from kg.triples.term_table import TermTable
 
 
 @dataclass(frozen=True)

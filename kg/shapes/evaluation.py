@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TypeAlias
 
-from kg.index import Index
 from kg.shapes.model import SH_VIOLATION, Parameter, Shape
 from kg.shapes.paths import Step, Walk
-from kg.term_table import TermTable
+from kg.triples.index import Index
+from kg.triples.term_table import TermTable
 
 NO_VALUE = -1
 """The value in results that have no ``sh:value``, for example those of counts."""

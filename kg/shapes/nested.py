@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kg.index import Index
 from kg.shapes.components import ClassConstraint, TypeCache
 from kg.shapes.evaluation import NO_VALUE, CompiledShape, Component
 from kg.shapes.model import Parameter
+from kg.triples.index import Index
 
 
 class NestedConstraint(Component):

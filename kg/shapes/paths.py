@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from kg.base.errors import ShapesError
-from kg.index import Index
 from kg.shapes.vocabulary import SH
-from kg.term_table import TermTable
 from kg.terms import RDF
+from kg.triples.index import Index
+from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -218,7 +218,7 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
 
     The frequent forms (single predicates, also repeated or as alternatives) have walks of their
     own that read the index rows directly, because a call per step would dominate their cost. A cell
-    of a row is one id or a collection of ids; see ``kg.rows``.
+    of a row is one id or a collection of ids; see ``kg.triples.rows``.
     """
     match path:
         case Step(predicate, inverse):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kg.index import Index
 from kg.shapes.paths import (
     Alternative,
     Path,
@@ -20,6 +19,7 @@ from kg.shapes.paths import (
 )
 from kg.shapes.rdflib_terms import RdflibTerms
 from kg.terms import from_rdflib
+from kg.triples.index import Index
 
 THIS = "this"
 """Name of the variable that is bound to the focus node."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kg.index import Index
 from kg.shapes.compiler import CompiledTargets, Compiler
 from kg.shapes.dependencies import ClosedEdge, Dependencies, Edge, QueryEdge
 from kg.shapes.evaluation import NO_VALUE, CompiledShape, Result
 from kg.shapes.model import RawResult
-from kg.term_table import TermTable
 from kg.terms import RDF, RDFS
+from kg.triples.index import Index
+from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
     from kg.shapes.collection import Shapes

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kg.term_table import TermTable
 from kg.terms import parse_literal, to_rdflib
+from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
     from rdflib.term import Identifier, Literal

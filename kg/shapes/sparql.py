@@ -14,7 +14,6 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from kg.index import Index
 from kg.shapes.evaluation import NO_VALUE, Component, Result
 from kg.shapes.model import Parameter, Shape
 from kg.shapes.paths import Alternative, Path, Repeat, Sequence, Step
@@ -32,6 +31,7 @@ from kg.shapes.patterns import (
 )
 from kg.shapes.queries import collect_node_names, parse_query
 from kg.shapes.rdflib_terms import RdflibTerms, silence_rdflib
+from kg.triples.index import Index
 
 _COMPILED_NODES = frozenset(
     [

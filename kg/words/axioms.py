@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kg.base.plain_text import add_article, capitalise_sentence
 from kg.claims import Claim
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS
 from kg.words.phrasebook import Phrasebook
-from kg.words.plain_text import add_article, capitalise_sentence
 
 # Class of a property → sentence. ``{xy}`` is the clause "X pred Y", and so on for other variables.
 _CHARACTERISTICS = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kg.base.plain_text import add_article, capitalise_sentence, clean_text, join_list
 from kg.shapes import Constraint
 from kg.terms import RDF, XSD, is_literal
 from kg.words.label_grammar import parse_label
 from kg.words.phrasebook import Phrasebook
-from kg.words.plain_text import add_article, capitalise_sentence, clean_text, join_list
 
 MAX_LISTED = 10
 """Maximum values of ``sh:in`` and similar lists that are rendered before "or n more"."""

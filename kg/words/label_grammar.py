@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from kg.base.plain_text import add_article, clean_text, list_words
+from kg.base.templates import escape_template
 from kg.domain import PredicateWording
-from kg.words.plain_text import add_article, clean_text, list_words
-from kg.words.templates import escape_template
 
 PhraseKind = Literal["noun", "verb", "passive", "past", "of", "quoted"]
 

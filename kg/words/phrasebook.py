@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Self
 
+from kg.base.plain_text import MAX_NAME_LENGTH, capitalise_sentence, clean_text
+from kg.base.templates import Renderer
 from kg.claims import Claim
 from kg.domain import (
     CompiledWording,
@@ -16,8 +18,6 @@ from kg.domain import (
 from kg.literals import NUMERIC, format_literal
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
 from kg.words.label_grammar import make_default_wording, split_name
-from kg.words.plain_text import MAX_NAME_LENGTH, capitalise_sentence, clean_text
-from kg.words.templates import Renderer
 
 if TYPE_CHECKING:
     from kg.entailment import Closure

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from kg.base.plain_text import add_article, capitalise_sentence, clean_text, join_list
 from kg.claims import Claim, Proof, Step, Verdict, Violation
-from kg.rules import RuleBook
 from kg.terms import OWL, RDF_TYPE, RDFS, is_literal
 from kg.words.axioms import is_axiom, render_axiom
 from kg.words.phrasebook import Phrasebook
-from kg.words.plain_text import add_article, capitalise_sentence, clean_text, join_list
+from kg.words.rules import RuleBook
 
 MAX_STEPS = 12
 """Maximum number of derivation steps in a rendered proof."""

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from kg.claims import Verdict, Violation
 from kg.domain import Rule
-from kg.rules import RuleBook
 from kg.words.phrasebook import Phrasebook
 from kg.words.proofs import render_proof_paragraph, render_violation_sentence
+from kg.words.rules import RuleBook
 
 
 class Verbaliser(Phrasebook):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from cards.card import Card, read_cards
 from kg.base.errors import EpocheError, SettingError
+from kg.base.plain_text import clean_text
 from kg.claims import Claim, Verdict
 from kg.difficulty.fact_graph import FactGraph, FactSubgraph
 from kg.difficulty.score import score_features
 from kg.fact_predicates import find_fact_predicates
 from kg.words.axioms import is_axiom
-from kg.words.plain_text import clean_text
 from reporting.graph_page.page import (
     CardText,
     DifficultyDetails,

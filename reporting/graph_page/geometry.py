@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from eval.blocks.text_format import shorten_text
 from reporting.graph_page.layout import HEIGHT, WIDTH
-from reporting.visible_text import make_visible, shorten_text
+from reporting.visible_text import make_visible
 
 N_COLOURS = 8
 """Number of group colours in the style sheet; further groups repeat them with another shape."""

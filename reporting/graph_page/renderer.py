@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from eval.blocks.text_format import shorten_text
 from kg.base.provenance import package_version
 from kg.difficulty.score import Dimension
 from reporting.graph_page.geometry import (
@@ -28,7 +29,7 @@ from reporting.page_templates import (
     read_scripts,
     render_style,
 )
-from reporting.visible_text import embed_json, make_visible, shorten_text
+from reporting.visible_text import embed_json, make_visible
 
 MAX_NAME_LENGTH = 160
 """Maximum length of a label, alias or section in tables and panels, in characters."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kg.base.errors import SettingError
+from kg.base.plain_text import clean_text, join_list
 from kg.difficulty.analysis import Analysis, analyze_in_run
-from kg.words.plain_text import clean_text, join_list
 from reporting.graph_page.page import DifficultyDetails, GraphPage, Group, Link, Mark, Node, Text
 from reporting.graph_page.selection import (
     LinkSelection,

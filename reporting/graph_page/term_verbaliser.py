@@ -8,7 +8,7 @@ from kg.claims import Claim, Verdict
 from kg.terms import iri_tail
 from kg.words.label_grammar import split_name
 from kg.words.proofs import find_specific_classes
-from reporting.proofs import describe_claim, describe_proof, describe_term
+from reporting.card_report.proofs import describe_claim, describe_proof, describe_term
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

@@ -17,8 +17,8 @@ from adversarial.near_miss import NearMisses, NearMissPlan, make_near_misses
 from adversarial.strategies import STRATEGIES, TruePairs
 from cards.card import read_cards
 from cards.facts import parse_meta_triples
-from cards.graph_lookup import GraphLookup
-from cards.rng import rng_for
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.rng import rng_for
 from kg.base.errors import DomainError, QuotaError
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cards.audit import audit_cards, compute_auc, group_cards, grouped_wilson_interval
 from cards.audit_labels import main
 from cards.card import Card, read_cards, write_cards
-from cards.surface import get_readable_name, has_negation, read_surface
+from cards.leakage.audit import audit_cards, compute_auc, group_cards, grouped_wilson_interval
+from cards.leakage.surface import get_readable_name, has_negation, read_surface
 from kg.base.errors import AuditFailedError
 from kg.claims import GOLD_OF_LABEL, Claim, Label
 

@@ -10,9 +10,9 @@ from shipped import open_shipped
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
 from cards.card import Card
-from cards.difficulty import compute_difficulty
+from cards.generation.difficulty import compute_difficulty
+from cards.generation.graph_lookup import GraphLookup
 from cards.generator import CardPlan, make_cards
-from cards.graph_lookup import GraphLookup
 from kg.knowledge import KnowledgeBase
 
 LEVELS = ("easy", "medium", "hard")

@@ -17,14 +17,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stage_calls import PRODUCT
 
-from cards.audit import audit_cards
 from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
 from cards.facts import parse_meta_triples
+from cards.generation.kinds import FAITHFULNESS_KINDS
 from cards.generator import CardPlan, CardSet, make_cards
-from cards.kinds import FAITHFULNESS_KINDS
+from cards.leakage.audit import audit_cards
+from cards.leakage.surface import FEATURE_NAMES, compute_features, read_surface
 from cards.make_context_cards import main
-from cards.surface import FEATURE_NAMES, compute_features, read_surface
 from kg.base.errors import (
     AuditFailedError,
     DomainError,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from cards.card import read_cards
+from eval.abstention.measurement import measure_cards
 from eval.comparison.gate import GateRequest
 from eval.gate_checks import check_runs
-from eval.metrics.card_measurement import measure_cards
 from eval.metrics.measurement import ResamplingPlan
 from kg.base.errors import CardSetMismatchError
 

@@ -14,8 +14,8 @@ from servers import behaviours
 from servers.scripted_server import ScriptedServer
 from stage_calls import check_error_line, run_epoche
 
-from eval.card_verifier import LabelProver, verify_results
-from eval.harness.verification import ABSENT, Difference, Verification
+from eval.abstention.card_verifier import LabelProver, verify_results
+from eval.harness.verification.record import ABSENT, Difference, Verification
 from kg.base.errors import MissingFileError
 
 DIFFERS = 39

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import typer
 
+from eval.abstention.run_files import find_result_files
 from eval.comparison.pairs import COMPARED_METRICS, compare_systems
 from eval.comparison.report import ComparisonReport, SharedCards
 from eval.comparison.text import describe_comparison, format_p_value, render_markdown
@@ -20,7 +21,6 @@ from eval.metrics.record import CardComparison
 from eval.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
 from eval.metrics_abstention import PolicyChoice
-from eval.run_files import find_result_files
 from eval.stats.paired_tests import adjust_holm, mcnemar_exact
 from kg.base.errors import CardSetMismatchError, MissingFileError, SystemNotFoundError
 from kg.base.provenance import manifest_path

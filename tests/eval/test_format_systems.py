@@ -15,13 +15,13 @@ from servers.scripted_server import ScriptedServer
 from stage_calls import run_epoche
 
 from cards.card import CardView, read_cards
+from eval.abstention.system import SystemOptions
+from eval.abstention.systems.registry import make_systems, system_names
 from eval.manifest import read_manifest
 from eval.model.options import ClientOptions
-from eval.registry import make_systems, system_names
 from eval.result import Answer, read_results
 from eval.skn.formats.card_prompt import CARD_PROMPT
-from eval.skn.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
-from eval.system import SystemOptions
+from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
 from kg.base.errors import ModelCallError, SettingError
 
 FACTS = ("The Main flows into the Rhine.", "The Main is a river.", "The Inn is in Austria.")

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eval.commands.gate import main
 from eval.comparison.gate import (
     Check,
     Condition,
@@ -24,7 +25,6 @@ from eval.comparison.gate import (
     select_systems,
 )
 from eval.comparison.junit import render_junit
-from eval.gate_runs import main
 from eval.metrics.record import CardComparison, MetricValue
 from kg.base.console import wrap_command
 from kg.base.errors import EpocheError, GateFailedError, SettingError, SystemNotFoundError

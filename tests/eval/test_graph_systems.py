@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from cards.card import Card, write_cards
+from eval.abstention.runner import run
+from eval.abstention.system import SystemOptions
+from eval.abstention.systems.registry import make_systems
 from eval.manifest import read_manifest
-from eval.registry import make_systems
 from eval.result import read_results
-from eval.runner import run
-from eval.system import SystemOptions
 from kg.base.errors import (
     CardSetMismatchError,
     GraphSyntaxError,

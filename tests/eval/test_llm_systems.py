@@ -17,14 +17,14 @@ from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
 
 from cards.card import CardView
+from eval.abstention.runner import run
+from eval.abstention.system import SystemOptions
+from eval.abstention.systems.consistency import combine_samples
+from eval.abstention.systems.registry import make_systems, system_names
 from eval.harness.session import RunLimits
 from eval.manifest import read_manifest
 from eval.model.options import ClientOptions
-from eval.registry import make_systems, system_names
 from eval.result import Answer, Result, read_results
-from eval.runner import run
-from eval.system import SystemOptions
-from eval.systems.consistency import combine_samples
 from kg.base.errors import ModelAccessError, ModelCallError, SettingError
 
 FACTS = ("The Main flows into the Rhine.", "The Main is a river.")
@@ -362,7 +362,7 @@ def test_unlicensed_proposals_never_pass(
             for reply in replies
         ]
     )
-    from eval.systems.graph_rag import GraphRag
+    from eval.abstention.systems.graph_rag import GraphRag
 
     graph_system = GraphRag(kb)
     passed_count = 0

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from stage_calls import PRODUCT
 
 from cards.card import hash_card_set, read_cards
-from eval.card_check import check_cards
+from eval.abstention.card_check import check_cards
 from eval.metrics.abstention import (
     COMPANION_METRICS,
     HEADLINE_METRICS,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.prompts import CLOSED_BOOK, EMPTY_BLOCK, PROMPTS, RAW, Prompt
-from kg.words.plain_text import to_one_line
+from kg.base.plain_text import to_one_line
 
 # Characters that XML 1.0 forbids are excluded: they are valid in prompts, but not in the XML
 # parser that these tests use.

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from eval.redaction import SECRET_PLACEHOLDER, hide_secret_values, hide_secrets, is_secret_name
+from eval.model.redaction import (
+    SECRET_PLACEHOLDER,
+    hide_secret_values,
+    hide_secrets,
+    is_secret_name,
+)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from cards.card import CardView
-from eval import registry
-from eval.harness import system_registry
-from eval.registry import make_systems, register, system_names
-from eval.system import SystemOptions
+from eval.abstention.system import SystemOptions
+from eval.abstention.systems import registry
+from eval.abstention.systems.registry import make_systems, register, system_names
+from eval.harness.systems import system_registry
 from kg.base.errors import EXIT_TERMINATED, SettingError, SystemNotFoundError
 
 OPTIONS = SystemOptions()
@@ -203,7 +203,7 @@ def test_unknown_settings_are_refused_by_own_systems() -> None:
 
 
 def test_list_is_printed_with_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
-    from eval.list_systems import main
+    from eval.commands.list_systems import main
 
     main()
     printed = capsys.readouterr().out

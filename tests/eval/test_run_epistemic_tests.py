@@ -176,7 +176,7 @@ def test_full_disk_is_an_error_and_the_run_can_resume(folder: Path, card_file: C
 def test_full_device_is_a_write_error(folder: Path, card_file: CardFile) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
-    from eval.harness.journal import Journal
+    from eval.harness.journals.journal import Journal
     from kg.base.errors import WriteError
 
     out = folder / "r.jsonl"

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from cards.card import CardView, hash_card_set, read_cards
+from eval.abstention.runner import Run, run
+from eval.abstention.system import AnySystem
 from eval.manifest import read_manifest
 from eval.result import Answer, read_results
-from eval.runner import Run, run
-from eval.system import AnySystem
 from kg.base.errors import (
     CardSetMismatchError,
     MissingFileError,
@@ -266,7 +266,7 @@ def test_params_that_are_not_json_are_refused_before_writing(
 
 
 def test_journal_refuses_damaging_rows(tmp_path: Path) -> None:
-    from eval.harness.journal import Journal
+    from eval.harness.journals.journal import Journal
 
     path = tmp_path / "r.jsonl"
     with Journal(path, 1) as journal:  # The journal has one position, 0; the outcome code is 1.

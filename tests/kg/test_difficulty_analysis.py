@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from shipped import open_shipped
 
-from cards.difficulty import compute_difficulty
-from cards.graph_lookup import GraphLookup
+from cards.generation.difficulty import compute_difficulty
+from cards.generation.graph_lookup import GraphLookup
 from kg.analyze_query import analyze_command
 from kg.base.errors import SettingError
 from kg.claims import Claim

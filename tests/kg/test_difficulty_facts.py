@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kg.difficulty.fact_graph import MAX_NEIGHBOURS, FactGraph
 from kg.difficulty.features import UNCONNECTED_HOPS
 from kg.difficulty.score import score_features
-from kg.index import Index
+from kg.triples.index import Index
 
 P, Q, VALUE, TYPE = "http://x/p", "http://x/q", "http://x/value", "http://x/type"
 

@@ -7,10 +7,10 @@ import jinja2
 import pytest
 
 from kg.base.errors import DomainError
+from kg.base.plain_text import clean_text
+from kg.base.templates import compile_template, escape_template
 from kg.claims import Claim
 from kg.domain import list_shipped_domains, load_domain, make_adhoc_domain
-from kg.words.plain_text import clean_text
-from kg.words.templates import compile_template, escape_template
 
 DOMAIN_TEXT = """
 name = "pets"

@@ -13,8 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from shipped import build_small_world, open_shipped
 
-from cards.audit import audit_cards
 from cards.generator import CardPlan, make_cards
+from cards.leakage.audit import audit_cards
 from eval.questions.parser import ClaimParser, Reading
 from kg.base.errors import MissingFileError
 from kg.claims import GOLD_OF_LABEL, Claim

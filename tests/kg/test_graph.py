@@ -24,8 +24,8 @@ from kg.base.errors import (
 from kg.base.files import sha256_file
 from kg.claims import Claim
 from kg.graph import Graph
-from kg.loader import FORMATS
 from kg.terms import from_rdflib, parse_literal, to_rdflib, write_literal
+from kg.triples.loader import FORMATS
 
 TURTLE = """@prefix e: <http://e/> .
 e:a e:p e:b, "x", "y"@EN, "1.00"^^<http://www.w3.org/2001/XMLSchema#decimal>, 01 ;
@@ -234,7 +234,7 @@ def test_multiplying_entities_are_refused(tmp_path, declarations, compression_su
 def test_entity_guard_sees_declarations_across_blocks(sizes, padding):
     import io
 
-    from kg.stream_guards import EntityGuard
+    from kg.triples.stream_guards import EntityGuard
 
     # The padding and the sizes of reads move the declaration over the borders of blocks.
     data = b" " * padding + b'<!ENTITY a "&b;">' + b" " * 5000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from kg.index import MIN_SUBJECTS_FOR_REVERSE, Index
-from kg.rows import MAX_LIST_SIZE
-from kg.term_table import TermTable
+from kg.triples.index import MIN_SUBJECTS_FOR_REVERSE, Index
+from kg.triples.rows import MAX_LIST_SIZE
+from kg.triples.term_table import TermTable
 
 SMALL = st.integers(0, 3)
 TRIPLES = st.tuples(SMALL, st.integers(0, 2), st.integers(0, 14))

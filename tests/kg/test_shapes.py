@@ -8,7 +8,6 @@ import pytest
 import rdflib
 
 from kg.base.errors import MissingFileError, MissingShapesError, ShapesError
-from kg.index import Index
 from kg.shapes import Shapes
 from kg.shapes.paths import (
     PathStartFinder,
@@ -18,6 +17,7 @@ from kg.shapes.paths import (
     reverse_path,
 )
 from kg.shapes.program import Program
+from kg.triples.index import Index
 
 E = "http://e/"
 PREFIXES = """@prefix sh: <http://www.w3.org/ns/shacl#> .

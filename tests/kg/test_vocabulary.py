@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cards.prover import is_about_vocabulary
+from cards.generation.prover import is_about_vocabulary
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import OWL, RDF_TYPE, RDFS, SKOS

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 import msgspec
 import pytest
 
+import epoche.cli  # noqa: F401  registers the writer of pages
 from cards.card import Card, hash_card_set, write_cards
 from eval.harness.totals import CallTotals
 from eval.manifest import RunManifest, write_manifest

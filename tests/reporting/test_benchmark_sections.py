@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -10,37 +11,32 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markupsafe import Markup
 
-from reporting.benchmark_sections import opening
-from reporting.benchmark_sections.blocks import (
+from eval.blocks.blocks import (
     Cell,
+    Column,
+    Definitions,
     Figure,
     Figures,
     Fold,
-    Grid,
-    Head,
-    Line,
+    Paragraphs,
     Part,
-    Prose,
-    Terms,
+    Table,
+    TableRow,
     Verbatim,
-    estimate_cell,
+    make_estimate_cell,
 )
-from reporting.benchmark_sections.page import page_files, write_page
-from reporting.benchmark_sections.samples import (
-    FIRST_ROWS,
-    TEXT_LIMIT,
-    Answer,
-    Detail,
-    Mark,
-    SampleRow,
-    Samples,
-    sample_data,
-)
-from reporting.benchmark_sections.section import Section
-from reporting.charts import ChartEstimate
+from eval.blocks.charts import RadarChart
+from eval.blocks.samples import MAX_TEXT_LENGTH, Answer, Detail, Mark, SampleRow, Samples
+from eval.blocks.section import Section
+from eval.blocks.text_format import ChartEstimate
+from eval.extraction.benchmark import EXTRACTION
+from eval.harness.folder_manifest import FolderManifest
+from eval.run_sections import write_page
 from reporting.html_report import main
+from reporting.sample_table import FIRST_ROWS, build_sample_data, list_first_rows
+from reporting.section_page import build_page_files
+from reporting.section_renderer import REPORT_LEVEL, render_section_markdown
 from reporting.visible_text import make_visible
 
 MARKS = (
@@ -71,13 +67,13 @@ def make_toy_section(text: str, id_: str = "toy") -> Section:
     ``text`` is put into every field, to see whether any text can break the page.
     """
     value = ChartEstimate(0.5, 0.25, 0.75, 0.1, 0.9)
-    grid = Grid(
+    grid = Table(
         text,
         text,
-        (Head(text, numeric=False), Head(text, text, text), Head("F1")),
+        (Column(text, numeric=False), Column(text, text, text), Column("F1")),
         (
-            Line(text, (estimate_cell(value), Cell(text)), text, text),
-            Line("other", (Cell("–", (text,)), Cell("0.9", shade=0.9)), group="another"),
+            TableRow(text, (make_estimate_cell(value), Cell(text)), text, text),
+            TableRow("other", (Cell("–", (text,)), Cell("0.9", shade=0.9)), group="another"),
         ),
         "shares",
     )
@@ -91,7 +87,7 @@ def make_toy_section(text: str, id_: str = "toy") -> Section:
         notices=(text,),
         stats=(("3", text),),
         parts=(
-            Part("first", text, text, (Prose((text,)), grid, Terms(((text, text),)))),
+            Part("first", text, text, (Paragraphs((text,)), grid, Definitions(((text, text),)))),
             Part(
                 "second",
                 "Second",
@@ -102,13 +98,14 @@ def make_toy_section(text: str, id_: str = "toy") -> Section:
                             Figure(
                                 text,
                                 text,
-                                Markup("<svg><title>gauge</title></svg>"),
+                                RadarChart(((text, 0.5),) * 3),
+                                text,
                                 finding=True,
                             ),
                         )
                     ),
-                    Prose((text, text), "list"),
-                    Prose((text,), "notice"),
+                    Paragraphs((text, text), "list"),
+                    Paragraphs((text,), "notice"),
                     Fold(text, (Verbatim(text), Figures((), "wide"))),
                 ),
             ),
@@ -130,28 +127,28 @@ def list_tags(page: str) -> list[str]:
     return [tag for tag in re.findall(r"</?[a-zA-Z!-]+", page) if tag != "<wbr"]
 
 
-EXPECTED_PAGE = page_files(make_toy_section("river"))["report.html"].decode()
+EXPECTED_PAGE = build_page_files(make_toy_section("river"))["report.html"].decode()
 
 
 @given(any_text)
 @settings(deadline=None, max_examples=60)
 def test_any_text_leaves_the_markup_unchanged(text: str) -> None:
-    files = page_files(make_toy_section(text))
+    files = build_page_files(make_toy_section(text))
     page = files["report.html"].decode("utf-8")
     assert list_tags(page) == list_tags(EXPECTED_PAGE)
     document = json.loads(files["report.json"])
     assert document["verdict"] == [make_visible(text)] * 2
     files["report.md"].decode("utf-8")
-    assert files == page_files(make_toy_section(text))
+    assert files == build_page_files(make_toy_section(text))
 
 
 @given(any_text)
 @settings(deadline=None, max_examples=60)
 def test_script_data_equals_the_page(text: str) -> None:
     samples = make_samples(text)
-    data = json.loads(json.dumps(sample_data(samples)))
+    data = json.loads(json.dumps(build_sample_data(samples)))
     strings = data["strings"]
-    for packed_row, row in zip(data["rows"], samples.first_rows, strict=True):
+    for packed_row, row in zip(data["rows"], list_first_rows(samples), strict=True):
         id_, facets, question, truth, details, answers = packed_row
         assert id_ == row.id
         assert [strings[index] for index in facets] == list(row.facets)
@@ -165,15 +162,15 @@ def test_script_data_equals_the_page(text: str) -> None:
 
 
 def test_page_has_only_first_rows_and_cut_texts() -> None:
-    samples = make_samples("x" * (TEXT_LIMIT + 5), FIRST_ROWS + 3)
-    assert len(samples.first_rows) == FIRST_ROWS
-    assert samples.first_rows[0].question.endswith("(5 more characters)")
-    assert len(sample_data(samples)["rows"]) == FIRST_ROWS + 3
+    samples = make_samples("x" * (MAX_TEXT_LENGTH + 5), FIRST_ROWS + 3)
+    assert len(list_first_rows(samples)) == FIRST_ROWS
+    assert list_first_rows(samples)[0].question.endswith("(5 more characters)")
+    assert len(build_sample_data(samples)["rows"]) == FIRST_ROWS + 3
     assert samples.count == "13 documents"  # FIRST_ROWS + 3
 
 
 def test_markdown_has_the_text_of_the_page() -> None:
-    markdown = make_toy_section("river").markdown
+    markdown = render_section_markdown(make_toy_section("river"), REPORT_LEVEL)
     for text in (
         "## river",
         "### Second",
@@ -190,7 +187,7 @@ def test_markdown_has_the_text_of_the_page() -> None:
 
 
 def test_markdown_omits_figures_without_findings() -> None:
-    chart_part = Part("d", "Charts", "Charts", (Prose(("Dots.",)), Figures((make_figure(),))))
+    chart_part = Part("d", "Charts", "Charts", (Paragraphs(("Dots.",)), Figures((make_figure(),))))
     finding_part = Part("f", "Found", "Found", (Figures((make_figure(finding=True),)),))
     section = Section(
         id="toy",
@@ -201,19 +198,19 @@ def test_markdown_omits_figures_without_findings() -> None:
         parts=(chart_part, finding_part),
         version="",
     )
-    assert "Charts" not in section.markdown
-    assert "### Found\n\ngauge: overconfident" in section.markdown
-    assert "# Toy" in section.markdown_at(2).splitlines()
-    assert "## Found" in section.markdown_at(2).splitlines()
+    assert "Charts" not in render_section_markdown(section, REPORT_LEVEL)
+    assert "### Found\n\ngauge: overconfident" in render_section_markdown(section, REPORT_LEVEL)
+    assert "# Toy" in render_section_markdown(section, 2).splitlines()
+    assert "## Found" in render_section_markdown(section, 2).splitlines()
 
 
 def make_figure(*, finding: bool = False) -> Figure:
-    return Figure("gauge", "overconfident", Markup("<svg></svg>"), finding=finding)
+    return Figure("gauge", "overconfident", RadarChart((("a", 0.5),) * 3), "a", finding)
 
 
 def test_fence_is_longer_than_its_content() -> None:
     section = make_toy_section("a ````` b")
-    assert "\n``````\na ````` b\n``````\n" in section.markdown
+    assert "\n``````\na ````` b\n``````\n" in render_section_markdown(section, REPORT_LEVEL)
 
 
 def test_a_page_without_samples_runs_no_script() -> None:
@@ -227,17 +224,28 @@ def test_a_page_without_samples_runs_no_script() -> None:
         parts=full_section.parts[:2],
         version="1",
     )
-    page = page_files(section)["report.html"].decode()
+    page = build_page_files(section)["report.html"].decode()
     assert "<script" not in page
     assert "script-src 'none'" in page
 
 
+class ToyManifest(FolderManifest, kw_only=True):
+    """The manifest of a benchmark of somebody else."""
+
+    kind: str = "toy"
+
+
 @pytest.fixture
 def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a benchmark for which only a registry entry exists."""
-    monkeypatch.setitem(
-        opening.KINDS, "toy", lambda folder, id_: make_toy_section(folder.name, id_)
+    """The folder of a run of a benchmark that another package registers."""
+    toy = dataclasses.replace(
+        EXTRACTION,
+        name="toy",
+        manifest_type=ToyManifest,
+        manifest_file="manifest.json",
+        build_section=lambda folder, id_: make_toy_section(folder.name, id_),
     )
+    monkeypatch.setattr("eval.benchmarks.list_benchmarks", lambda: [toy])
     folder = tmp_path / "lakes"
     folder.mkdir()
     (folder / "manifest.json").write_text('{"kind": "toy", "model": "x"}')
@@ -258,7 +266,7 @@ def test_new_benchmark_needs_only_a_registry_entry(
     main(finished_run.results, None, finished_run.metrics, out, section=[toy_folder])
     page = out.read_text("utf-8")
     assert '<a href="#toy">lakes</a>' in page
-    assert "<svg><title>gauge</title></svg>" in page
+    assert page.count('<svg class="chart plot radar"') == 1
     assert (out.parent / "report.toy.fields.csv").read_bytes() == b"a,b\r\n"
     assert json.loads((out.parent / "report.json").read_bytes())["sections"]["toy"]["numbers"] == [
         1,

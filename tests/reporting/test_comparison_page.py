@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 
+from eval.blocks.text_format import format_signed, shorten_names
 from eval.comparison.report import ComparisonReport, SharedCards
 from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
 from reporting.compare_runs import main
 from reporting.comparison_page import render_comparison
 from reporting.comparison_view import ComparisonView, swap_pair
-from reporting.forest_plot import PlottedDifference, build_forest_plot, format_signed
-from reporting.visible_text import shorten_names
 
 GOLD_ANSWERS = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
 HOSTILE_NAMES = (
@@ -58,86 +57,6 @@ def write_comparison(folder: Path, systems: dict[str, float], **flags: Any) -> P
     runs = write_runs(folder / "r.jsonl", systems)
     main(runs=[runs], out=folder / "comparison.json", resamples=200, **flags)
     return folder / "comparison.html"
-
-
-def make_difference(
-    value: float | None, low: float = 0, high: float = 0, **changes: Any
-) -> PlottedDifference:
-    fields = {
-        "first": "a",
-        "second": "b",
-        "minimum_detectable_effect": 0.05,
-        "is_significant": True,
-        "text": "",
-    } | changes
-    return PlottedDifference(value=value, low=low, high=high, **fields)
-
-
-# -- the forest plot ----------------------------------------------------------------------------
-
-
-def test_marks_are_placed_by_their_values() -> None:
-    plot = build_forest_plot(
-        [make_difference(0.1, 0.05, 0.2), make_difference(-0.2, -0.3, 0.0)], higher_is_better=True
-    )
-    positive_row, negative_row = plot.rows
-    assert plot.zero == (plot.left + plot.right) / 2
-    assert positive_row.low is not None
-    assert positive_row.x is not None
-    assert positive_row.high is not None
-    assert plot.zero < positive_row.low < positive_row.x < positive_row.high <= plot.right
-    # Equal lengths on the scale are equal lengths on the page, on both sides of zero.
-    assert positive_row.x - plot.zero == pytest.approx((positive_row.high - plot.zero) / 2, abs=0.1)
-    assert negative_row.x is not None
-    assert plot.zero - negative_row.x == pytest.approx(positive_row.high - plot.zero, abs=0.1)
-    assert negative_row.high == plot.zero
-    labels = " ".join(label for _, label in plot.ticks)
-    assert labels == "−0.3 −0.2 −0.1 0 +0.1 +0.2 +0.3"
-    assert (plot.negative_side, plot.positive_side) == ("← second is better", "first is better →")
-
-
-def test_sides_name_the_better_system() -> None:
-    cost_plot = build_forest_plot([make_difference(0.1)], higher_is_better=False)
-    assert (cost_plot.negative_side, cost_plot.positive_side) == (
-        "← first is better",
-        "second is better →",
-    )
-    reference_plot = build_forest_plot(
-        [make_difference(0.1)], reference="base", higher_is_better=False
-    )
-    assert (reference_plot.negative_side, reference_plot.positive_side) == (
-        "← row is better",
-        "base is better →",
-    )
-    assert not reference_plot.rows[0].second
-    neutral_plot = build_forest_plot([make_difference(0.1)], higher_is_better=None)
-    assert (neutral_plot.negative_side, neutral_plot.positive_side) == (
-        "← second is higher",
-        "first is higher →",
-    )
-
-
-def test_pair_without_a_value_has_a_row_without_a_mark() -> None:
-    missing_difference = PlottedDifference(
-        "a", "b", None, None, None, None, False, "AP: no value for a"
-    )
-    plot = build_forest_plot([missing_difference], higher_is_better=True)
-    row = plot.rows[0]
-    assert (row.x, row.low, row.band_left, row.interval) == (None, None, None, "")
-    assert row.value == "–"
-    assert build_forest_plot([], higher_is_better=True).rows == ()
-
-
-@pytest.mark.parametrize("largest_difference", [0.0, 1e-9, 0.003, 0.02, 0.07, 0.3, 0.77, 1.0])
-def test_every_difference_fits_its_axis(largest_difference: float) -> None:
-    plot = build_forest_plot(
-        [make_difference(largest_difference, 0.0, largest_difference)], higher_is_better=True
-    )
-    assert 5 <= len(plot.ticks) <= 9
-    assert len({label for _, label in plot.ticks}) == len(plot.ticks)
-    row = plot.rows[0]
-    assert row.high is not None
-    assert row.high <= plot.right
 
 
 def test_differences_have_a_sign() -> None:

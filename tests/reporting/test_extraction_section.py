@@ -16,22 +16,29 @@ from extraction_folders import SYSTEMS, write_result_folder, write_run_folder
 from extraction_outputs import Skill, load_shipped_samples, simulate_rows
 from section_blocks import find_grid, list_blocks
 
+from eval.blocks.blocks import Definitions, Figures, Paragraphs
+from eval.blocks.samples import Compared, SampleRow, Samples
+from eval.blocks.section import Section
+from eval.extraction.blocks import exports
+from eval.extraction.blocks.comparison_page import read_runs, write_comparison
+from eval.extraction.blocks.metric_texts import (
+    METRICS,
+    format_dollars,
+    format_interval,
+    format_value,
+)
+from eval.extraction.blocks.quality_charts import ZONES
+from eval.extraction.blocks.run_data import OFFLINE, read_run
+from eval.extraction.blocks.samples import MARKS, describe_verdict, get_mark_key
 from eval.extraction.record import Metric
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
+from eval.run_sections import build_section, write_page
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
-from reporting.benchmark_sections.blocks import Figures, Prose, Terms
-from reporting.benchmark_sections.opening import section_of
-from reporting.benchmark_sections.page import page_files, write_page
-from reporting.benchmark_sections.samples import Compared, SampleRow, Samples
-from reporting.benchmark_sections.section import Section
-from reporting.extraction_section import tables
-from reporting.extraction_section.compare_page import comparison_of, write_comparison
-from reporting.extraction_section.metric_words import METRICS, dollars, span_text, value_text
-from reporting.extraction_section.quality_figures import ZONES
-from reporting.extraction_section.reading import OFFLINE, read_run
-from reporting.extraction_section.samples_of_run import MARKS, mark_of, verdict_of
+from reporting.charts.draw import draw_chart
+from reporting.section_page import build_page_files
+from reporting.section_renderer import PAGE_LEVEL, render_section_markdown
 
 FIRST_SYSTEM, SECOND_SYSTEM = SYSTEMS
 
@@ -44,13 +51,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def section(folder: Path) -> Section:
-    return section_of(folder)
+    return build_section(folder)
 
 
 def map_titles_to_drawings(section: Section, part: str) -> dict[str, str]:
     """Returns the SVG drawing of each figure, by its title."""
     return {
-        figure.title: str(figure.drawing)
+        figure.title: str(draw_chart(figure.chart, "figure", figure.title, figure.alt))
         for block in list_blocks(section, part)
         if isinstance(block, Figures)
         for figure in block.figures
@@ -61,7 +68,7 @@ def list_paragraphs(section: Section, part: str) -> list[str]:
     return [
         text
         for block in list_blocks(section, part)
-        if isinstance(block, Prose)
+        if isinstance(block, Paragraphs)
         for text in block.paragraphs
     ]
 
@@ -99,13 +106,15 @@ def test_page_is_self_contained(folder: Path) -> None:
 
 def test_every_metric_is_in_the_table_once(section: Section, folder: Path) -> None:
     table = find_grid(section, "metrics", "Every metric")
-    names = [line.name for line in table.lines]
+    names = [line.name for line in table.rows]
     assert len(names) == len(set(names)) == len(get_args(Metric))
     assert set(names) == {METRICS[key].full_name for key in get_args(Metric)}
     run = read_run(folder)
-    f1 = next(line for line in table.lines if line.name == "Field F1 (partial)")
+    f1 = next(line for line in table.rows if line.name == "Field F1 (partial)")
     for cell, (_, system) in zip(f1.cells, run.systems, strict=True):
-        assert cell.text == value_text("field_f1_partial", system.metrics["field_f1_partial"].value)
+        assert cell.text == format_value(
+            "field_f1_partial", system.metrics["field_f1_partial"].value
+        )
 
 
 def test_the_summary_has_score_date_data_grades_strengths_and_weaknesses(
@@ -123,16 +132,18 @@ def test_the_summary_has_score_date_data_grades_strengths_and_weaknesses(
     assert all(f"✗ Weakness: {text}." in paragraphs for text in second_advice.weaknesses)
     table = find_grid(section, "summary", "At a glance")
     grades = {grade.metric: grade for grade in run.report.systems[SECOND_SYSTEM].grades}
-    for line in table.lines:
+    for line in table.rows:
         key = next(key for key, metric in METRICS.items() if metric.full_name == line.name)
         assert line.cells[1].text.startswith(f"{grades[key].grade} · ")
     verdict = " ".join(section.verdict)
     assert "30 texts" in verdict
-    assert value_text("extraction_quality_score", run.systems[0][1].quality.score.value) in verdict
+    assert (
+        format_value("extraction_quality_score", run.systems[0][1].quality.score.value) in verdict
+    )
 
 
 def test_method_part_describes_the_run(section: Section, folder: Path) -> None:
-    (terms,) = (block for block in list_blocks(section, "method") if isinstance(block, Terms))
+    (terms,) = (block for block in list_blocks(section, "method") if isinstance(block, Definitions))
     facts = dict(terms.entries)
     assert facts["Data set"] == "shipped: 30 samples"
     assert facts["Systems"] == f"{FIRST_SYSTEM} and {SECOND_SYSTEM}"
@@ -142,7 +153,9 @@ def test_method_part_describes_the_run(section: Section, folder: Path) -> None:
     assert any(
         "aligned before anything is counted" in text for text in list_paragraphs(section, "method")
     )
-    assert read_run(folder).report.signature in section_of(folder).markdown
+    assert read_run(folder).report.signature in render_section_markdown(
+        build_section(folder), PAGE_LEVEL
+    )
 
 
 # A title that ends with a colon stands for one figure of each system.
@@ -217,20 +230,20 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
         samples, "good", Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0)
     )
     bad_rows = simulate_rows(samples, "bad", Skill(slip=0.5, constrained=False))
-    different_section = section_of(
+    different_section = build_section(
         write_result_folder(tmp_path / "apart", samples, [*good_rows, *bad_rows])
     )
     assert "Paired tests on the same samples find good better than bad by" in " ".join(
         different_section.verdict
     )
-    assert find_grid(different_section, "comparison", "Ranking").lines[0].cells[0].text == "1 ★"
+    assert find_grid(different_section, "comparison", "Ranking").rows[0].cells[0].text == "1 ★"
     assert "★" in map_titles_to_drawings(different_section, "comparison")["Key metrics"]
     copied_rows = [msgspec.structs.replace(row, system="twin") for row in good_rows]
-    equal_section = section_of(
+    equal_section = build_section(
         write_result_folder(tmp_path / "alike", samples, [*good_rows, *copied_rows])
     )
     assert "better than" not in " ".join(equal_section.verdict)
-    assert find_grid(equal_section, "comparison", "Ranking").lines[0].cells[0].text == "1"
+    assert find_grid(equal_section, "comparison", "Ranking").rows[0].cells[0].text == "1"
     assert "★" not in re.sub(
         r"<desc.*?</desc>", "", map_titles_to_drawings(equal_section, "comparison")["Key metrics"]
     )
@@ -240,7 +253,7 @@ def test_advice_names_the_deciding_threshold(section: Section, folder: Path) -> 
     run = read_run(folder)
     tree = find_grid(section, "advice", "Decision tree")
     branch = run.systems[0][1].recommendation.branches[0]
-    line = tree.lines[0]
+    line = tree.rows[0]
     assert line.group == branch.verdict
     assert line.cells[0].text == "at least 0.900"
     is_met = branch.checks[0].passed
@@ -251,7 +264,7 @@ def test_advice_names_the_deciding_threshold(section: Section, folder: Path) -> 
         # The first letter is left out because the page may capitalise it.
         assert f"{system.recommendation.reasons[0][1:]}." in " ".join(paragraphs)
     levels = find_grid(section, "advice", "Service levels")
-    assert {line.group for line in levels.lines} == {"minimum", "target", "excellence"}
+    assert {line.group for line in levels.rows} == {"minimum", "target", "excellence"}
     assert any("replies are no valid instance" in text for text in paragraphs)
 
 
@@ -267,8 +280,8 @@ def test_samples_show_the_verdicts_of_the_scorer(section: Section, folder: Path)
     # The first facet of a sample says why it is shown.
     assert {row.facets[0].split(":")[0] for row in table.rows} >= {"best", "worst", "edge"}
     row = next(row for row in table.rows if row.facets[0] == "worst")
-    (sample,) = run.samples_of([row.id])
-    rows_by_system = {result.system: result for result in run.rows_of([row.id])}
+    (sample,) = run.read_samples([row.id])
+    rows_by_system = {result.system: result for result in run.read_rows([row.id])}
     n_checked = 0
     for index, name in enumerate(run.names):
         if rows_by_system[name].outcome in ("ERROR", "UNPARSABLE"):
@@ -278,11 +291,11 @@ def test_samples_show_the_verdicts_of_the_scorer(section: Section, folder: Path)
             (line.cells[0], line.verdict, line.look)
             for line in find_compared_fields(row, index).lines
         }
-        assert lines == {(field.path, *verdict_of(field)) for field in fields}
+        assert lines == {(field.path, *describe_verdict(field)) for field in fields}
         n_checked += 1
     assert n_checked
     assert row.answers[0] is not None
-    assert row.answers[0].mark == mark_of(rows_by_system[run.names[0]])
+    assert row.answers[0].mark == get_mark_key(rows_by_system[run.names[0]])
 
 
 def test_numeric_text_is_distinguished_from_a_number(tmp_path: Path) -> None:
@@ -297,7 +310,7 @@ def test_numeric_text_is_distinguished_from_a_number(tmp_path: Path) -> None:
         score=score_sample(sample, predicted).score,
     )
     sample_row = find_samples_table(
-        section_of(write_result_folder(tmp_path, [sample], [row]))
+        build_section(write_result_folder(tmp_path, [sample], [row]))
     ).rows[0]
     lines = {line.cells[0]: line for line in find_compared_fields(sample_row, 0).lines}
     assert lines["n"].cells[1:] == ("12", '"12"')
@@ -312,7 +325,7 @@ def test_files_have_every_row_and_parquet_equals_csv(section: Section, folder: P
 
     rows = list_table_rows(section, "samples")
     run = read_run(folder)
-    assert len(rows) == sum(map(len, run.points.values())) == 60  # 30 samples × 2 systems
+    assert len(rows) == sum(map(len, run.summaries.values())) == 60  # 30 samples × 2 systems
     for name, text in section.tables.items():
         parquet_rows = pq.read_table(BufferReader(section.parquet[name])).to_pylist()
         csv_rows = list(csv.DictReader(io.StringIO(text)))
@@ -330,8 +343,8 @@ def test_files_have_every_row_and_parquet_equals_csv(section: Section, folder: P
 
 
 def test_missing_pyarrow_gives_a_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "find_spec", lambda name: None)
-    files = page_files(section_of(folder))
+    monkeypatch.setattr(exports, "find_spec", lambda name: None)
+    files = build_page_files(build_section(folder))
     assert not [name for name in files if name.endswith(".parquet")]
     assert "pyarrow is not installed" in files["report.html"].decode()
     assert "report.samples.csv" in files
@@ -349,7 +362,10 @@ def test_only_requested_formats_are_written(folder: Path, tmp_path: Path) -> Non
 
 
 def join_report_text(section: Section) -> str:
-    return section.markdown + page_files(section, formats=["html"])["report.html"].decode()
+    return (
+        render_section_markdown(section, PAGE_LEVEL)
+        + build_page_files(section, formats=["html"])["report.html"].decode()
+    )
 
 
 ONE_SYSTEM: dict[str, Skill] = {"alone": Skill()}
@@ -373,7 +389,7 @@ ONE_SYSTEM: dict[str, Skill] = {"alone": Skill()}
 def test_degenerate_runs_have_a_page(
     tmp_path: Path, systems: dict[str, Skill], count: int, options: dict[str, Any], expected: str
 ) -> None:
-    run_section = section_of(
+    run_section = build_section(
         write_run_folder(tmp_path, systems, count=count, resamples=20, **options)
     )
     text = join_report_text(run_section)
@@ -388,10 +404,10 @@ def test_confidence_and_repeats_have_their_own_part(tmp_path: Path) -> None:
     folder = write_run_folder(
         tmp_path, {"sure": Skill(gives_confidence=True)}, count=12, repeats=3, resamples=40
     )
-    run_section = section_of(folder)
+    run_section = build_section(folder)
     # 12 samples, each asked 3 times.
-    assert find_grid(run_section, "confidence", "Calibration").lines[0].cells[0].text == "36"
-    assert find_grid(run_section, "confidence", "Consistency").lines[0].cells[0].text == "12"
+    assert find_grid(run_section, "confidence", "Calibration").rows[0].cells[0].text == "36"
+    assert find_grid(run_section, "confidence", "Consistency").rows[0].cells[0].text == "12"
     answers = [row.answers[0] for row in find_samples_table(run_section).rows]
     assert all(answer and answer.details[0].title.startswith("Asked 3 times") for answer in answers)
 
@@ -411,8 +427,10 @@ def make_many_samples(count: int) -> tuple[list[Sample], list[ExtractionRow]]:
 
 
 def test_large_run_has_a_small_page_and_complete_files(tmp_path: Path) -> None:
-    run_section = section_of(write_result_folder(tmp_path, *make_many_samples(1_200), resamples=20))
-    html = page_files(run_section, formats=["html"])["report.html"]
+    run_section = build_section(
+        write_result_folder(tmp_path, *make_many_samples(1_200), resamples=20)
+    )
+    html = build_page_files(run_section, formats=["html"])["report.html"]
     assert len(html) < 1_500_000
     assert len(find_samples_table(run_section).rows) <= 60
     assert len(list_table_rows(run_section, "samples")) == 1_200
@@ -430,8 +448,8 @@ def test_huge_outputs_are_cut_on_the_page(tmp_path: Path) -> None:
         )
         for s in samples
     ]
-    run_section = section_of(write_result_folder(tmp_path, samples, rows, resamples=20))
-    page = page_files(run_section, formats=["html"])["report.html"]
+    run_section = build_section(write_result_folder(tmp_path, samples, rows, resamples=20))
+    page = build_page_files(run_section, formats=["html"])["report.html"]
     assert len(page) < 1_000_000
     assert "1,440 more that are not shown" in page.decode()  # of 1,500; 60 are shown
 
@@ -444,7 +462,7 @@ def test_runs_are_compared_on_shared_samples(tmp_path: Path) -> None:
     second_folder = write_result_folder(
         tmp_path / "two", samples[4:], simulate_rows(samples[4:], "m", Skill(), seed=2)
     )
-    result = comparison_of([first_folder, second_folder])
+    result = read_runs([first_folder, second_folder])
     assert set(result.names) == {"m@one", "m@two"}
     assert result.report.n_samples == 12
     assert result.comparison is not None
@@ -461,18 +479,18 @@ def test_incomparable_runs_are_refused(tmp_path: Path) -> None:
     rows = simulate_rows(samples, "m", Skill())
     first_folder = write_result_folder(tmp_path / "one", samples, rows)
     with pytest.raises(SettingError, match="given twice"):
-        comparison_of([first_folder, tmp_path / "two" / ".." / "one"])
+        read_runs([first_folder, tmp_path / "two" / ".." / "one"])
     with pytest.raises(SettingError, match="only one system"):
-        comparison_of([first_folder])
+        read_runs([first_folder])
     other_samples = [msgspec.structs.replace(sample, text="another") for sample in samples]
     changed_folder = write_result_folder(tmp_path / "changed", other_samples, rows)
     with pytest.raises(CardSetMismatchError, match="no sample in common"):
-        comparison_of([first_folder, changed_folder])
+        read_runs([first_folder, changed_folder])
     strict = read_run(first_folder).matching
     loose = msgspec.structs.replace(strict, partial=0.4)
     loose_folder = write_result_folder(tmp_path / "loose", samples, rows, matching=loose)
     with pytest.raises(CardSetMismatchError, match="other rules"):
-        comparison_of([first_folder, loose_folder])
+        read_runs([first_folder, loose_folder])
     second_folder = write_result_folder(tmp_path / "two", samples, rows)
     with pytest.raises(SettingError, match="overwrite"):
         write_comparison([first_folder, second_folder], second_folder / "comparison.html")
@@ -483,41 +501,41 @@ def test_damaged_folders_are_refused(tmp_path: Path) -> None:
     rows = (folder / "rows.jsonl").read_bytes()
     (folder / "rows.jsonl").write_bytes(b"\n".join(rows.splitlines()[:-1]) + b"\n")
     with pytest.raises(CardSetMismatchError, match="3 rows of 'alone', but metrics of 4"):
-        section_of(folder)
+        build_section(folder)
     (folder / "rows.jsonl").write_bytes(rows)
     metrics = (folder / "metrics.json").read_bytes()
     (folder / "metrics.json").write_bytes(
         metrics.replace(b"epoche.extraction/1", b"epoche.other/9")
     )
     with pytest.raises(RecordError, match=r"epoche\.other/9"):
-        section_of(folder)
+        build_section(folder)
     (folder / "metrics.json").write_bytes(metrics[:100])
     with pytest.raises(RecordError, match="not a metrics file"):
-        section_of(folder)
+        build_section(folder)
     (folder / "metrics.json").write_bytes(metrics)
     samples = (folder / "samples.jsonl").read_text("utf-8")
     (folder / "samples.jsonl").write_text(samples.replace('"schema":{', '"schema":7,"was":{', 1))
     with pytest.raises(RecordError, match=r"samples\.jsonl:1"):
-        section_of(folder)
+        build_section(folder)
     (folder / "samples.jsonl").unlink()
     with pytest.raises(MissingFileError, match="sample"):
-        section_of(folder)
+        build_section(folder)
 
 
 def test_values_have_their_units() -> None:
-    assert value_text("schema_validity", 0.98765) == "98.8 %"
-    assert value_text("latency_p95_s", 0.034) == "34 ms"
-    assert value_text("latency_p95_s", 1.234) == "1.23 s"
-    assert value_text("throughput_rps", 12.0) == "12.00 /s"
-    assert [dollars(x) for x in (0.0, 2.5, 0.000123456, None)] == [
+    assert format_value("schema_validity", 0.98765) == "98.8 %"
+    assert format_value("latency_p95_s", 0.034) == "34 ms"
+    assert format_value("latency_p95_s", 1.234) == "1.23 s"
+    assert format_value("throughput_rps", 12.0) == "12.00 /s"
+    assert [format_dollars(x) for x in (0.0, 2.5, 0.000123456, None)] == [
         "$0.00",
         "$2.50",
         "$0.000123",
         "–",
     ]
-    assert span_text("exact_match", 0.5, 0.75) == "50.0–75.0 %"
-    assert span_text("latency_s", 0.05, 1.0) == "50 ms–1.00 s"
-    assert span_text("extraction_quality_score", None, 1.0) == ""
+    assert format_interval("exact_match", 0.5, 0.75) == "50.0–75.0 %"
+    assert format_interval("latency_s", 0.05, 1.0) == "50 ms–1.00 s"
+    assert format_interval("extraction_quality_score", None, 1.0) == ""
 
 
 def test_marks_have_a_sign_and_words() -> None:

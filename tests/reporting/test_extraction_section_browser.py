@@ -13,11 +13,11 @@ from extraction_outputs import Skill
 from page_contrast import CONTRAST_SCRIPT
 from page_structure import check_headings, check_printed_page, check_structure
 
+from eval.extraction.blocks.comparison_page import write_comparison
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from reporting.benchmark_sections.page import write_page
-from reporting.extraction_section.compare_page import write_comparison
+from eval.run_sections import write_page
 from reporting.html_report import main
 from reporting.visible_text import make_visible
 

@@ -13,14 +13,14 @@ import msgspec
 from extraction_folders import write_result_folder
 from extraction_outputs import Skill, load_shipped_samples, simulate_rows
 
+from eval.blocks.blocks import Block, Fold, Paragraphs, Table
+from eval.blocks.section import Section
+from eval.extraction.blocks.recommendations import list_improvements
+from eval.extraction.blocks.run_data import read_run
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from reporting.benchmark_sections.blocks import Block, Fold, Grid, Prose
-from reporting.benchmark_sections.opening import section_of
-from reporting.benchmark_sections.section import Section
-from reporting.extraction_section.advice import improvements
-from reporting.extraction_section.reading import read_run
+from eval.run_sections import build_section
 
 PERFECT_SKILL = Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0)
 
@@ -28,22 +28,25 @@ PERFECT_SKILL = Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0)
 def join_part_text(section: Section, part: str) -> str:
     (found_part,) = (candidate for candidate in section.parts if candidate.id == part)
     return " ".join(
-        text for block in found_part.blocks if isinstance(block, Prose) for text in block.paragraphs
+        text
+        for block in found_part.blocks
+        if isinstance(block, Paragraphs)
+        for text in block.paragraphs
     )
 
 
-def find_ranking(section: Section) -> Grid:
+def find_ranking(section: Section) -> Table:
     (comparison,) = (part for part in section.parts if part.id == "comparison")
     return next(
         block
         for block in comparison.blocks
-        if isinstance(block, Grid) and block.title.startswith("Ranking")
+        if isinstance(block, Table) and block.title.startswith("Ranking")
     )
 
 
-def iter_grids(blocks: Iterable[Block]) -> Iterator[Grid]:
+def iter_grids(blocks: Iterable[Block]) -> Iterator[Table]:
     for block in blocks:
-        if isinstance(block, Grid):
+        if isinstance(block, Table):
             yield block
         elif isinstance(block, Fold):
             yield from iter_grids(block.blocks)
@@ -61,8 +64,8 @@ def test_systems_with_equal_scores_share_a_rank(tmp_path: Path) -> None:
         samples, "worse", dataclasses.replace(PERFECT_SKILL, slip=0.9, seconds=60.0)
     )
     rows = [*rows_of_first, *copy_rows(rows_of_first, "twin"), *rows_of_worst]
-    section = section_of(write_result_folder(tmp_path, samples, rows))
-    lines = find_ranking(section).lines
+    section = build_section(write_result_folder(tmp_path, samples, rows))
+    lines = find_ranking(section).rows
     assert [line.cells[0].text.removesuffix(" ★") for line in lines] == ["1", "1", "3"]
     text = join_part_text(section, "comparison")
     assert "For quality alone: one and twin share the highest score." in text
@@ -75,7 +78,7 @@ def test_rule_based_systems_have_no_calls(tmp_path: Path) -> None:
     folder = write_result_folder(
         tmp_path, samples, simulate_rows(samples, "baseline", PERFECT_SKILL), offline=True
     )
-    names = [name for _, name in section_of(folder).stats]
+    names = [name for _, name in build_section(folder).stats]
     assert "calls" not in names
     assert "fillings by rules" in names
 
@@ -87,7 +90,7 @@ def test_rule_based_systems_get_no_prompt_advice(tmp_path: Path) -> None:
     for name, seconds in (("model", 0.5), ("rules", None)):
         rows = simulate_rows(samples, name, dataclasses.replace(poor_skill, seconds=seconds))
         run = read_run(write_result_folder(tmp_path / name, samples, rows, offline=seconds is None))
-        advice[name] = " ".join(improvements(run.systems[0][1]))
+        advice[name] = " ".join(list_improvements(run.systems[0][1]))
     assert "of all errors: " in advice["model"]
     assert "turn on structured output" in advice["model"]
     assert "of all errors." in advice["rules"]
@@ -104,7 +107,7 @@ def test_equally_failing_fields_are_named_as_ties(tmp_path: Path) -> None:
         score = score_sample(sample, predicted).score
         row = ExtractionRow(id="s", system="one", outcome="OK", predicted=predicted, score=score)
         run = read_run(write_result_folder(tmp_path / expected_text[:3], [sample], [row]))
-        assert expected_text in " ".join(improvements(run.systems[0][1]))
+        assert expected_text in " ".join(list_improvements(run.systems[0][1]))
         weaknesses = run.systems[0][1].recommendation.weaknesses
         assert weaknesses[-1].startswith(
             "one of the most" if not predicted else "most frequent error"
@@ -118,12 +121,12 @@ def test_unusable_replies_are_not_called_failed_calls(tmp_path: Path) -> None:
     rows[0] = msgspec.structs.replace(
         rows[0], outcome="INVALID", predicted=["not", "an object"], score=invalid_score
     )
-    section = section_of(write_result_folder(tmp_path, samples, rows))
+    section = build_section(write_result_folder(tmp_path, samples, rows))
     assert "schema are worth 0 in the headline: 1." in " ".join(section.caveats)
     (metrics_part,) = (part for part in section.parts if part.id == "metrics")
-    (table,) = (b for b in metrics_part.blocks if isinstance(b, Grid) and b.title == "Headline")
-    assert table.heads[-1].name == "unusable"
-    assert table.lines[0].cells[-1].text == "1"
+    (table,) = (b for b in metrics_part.blocks if isinstance(b, Table) and b.title == "Headline")
+    assert table.columns[-1].name == "unusable"
+    assert table.rows[0].cells[-1].text == "1"
     assert ("0", "failed") in section.stats
     (accuracy_part,) = (part for part in section.parts if part.id == "accuracy")
     notes = {grid.title: grid.about for grid in iter_grids(accuracy_part.blocks)}

@@ -20,7 +20,7 @@ from plot_inputs import (
 from stage_calls import check_error_line, command_line, run_epoche, run_process
 
 from cards.card import read_cards
-from cards.difficulty import compute_difficulty
+from cards.generation.difficulty import compute_difficulty
 from kg.difficulty.fact_graph import FactGraph
 from kg.fact_predicates import find_fact_predicates
 from kg.knowledge import KnowledgeBase

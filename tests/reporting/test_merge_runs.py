@@ -12,8 +12,8 @@ from benchmark_runs import CHANGING_KEYS
 from stage_calls import run_epoche
 from synthlink_run_parts import make_run_command, write_inputs
 
-from eval.synthlink.score_options import ScoreOptions
-from reporting.synthlink_merge import build_score_options
+from eval.synthlink.merged_scores import build_score_options
+from eval.synthlink.scoring.options import ScoreOptions
 
 SHARDS = ("shard1", "shard2")
 # Tables name predictions by their folder, so both have the same name.

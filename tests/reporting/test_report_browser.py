@@ -9,8 +9,8 @@ import pytest
 from page_contrast import CONTRAST_SCRIPT
 from page_structure import check_printed_page, check_structure
 
+from reporting.card_report.inputs import read_inputs
 from reporting.html_report import main
-from reporting.inputs import read_inputs
 
 pytestmark = pytest.mark.browser
 
@@ -210,6 +210,25 @@ def test_the_page_itself_never_scrolls_sideways(open_report, report, width):
     page.check("#f-controls")
     page.click("#expand")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_links_of_the_navigation_land_on_their_headings(open_report, report, width):
+    page = open_report(report, width=width).page
+    page.emulate_media(reduced_motion="reduce")
+    for link in page.locator("nav.toc a").all():
+        link.click()
+        top, nav, is_end = page.evaluate(
+            """(id) => {
+              const heading = document.querySelector(id + ' h2').getBoundingClientRect().top
+              const nav = document.querySelector('nav.toc').getBoundingClientRect().bottom
+              const end = document.documentElement.scrollHeight - scrollY - innerHeight < 1
+              return [heading, nav, end]
+            }""",
+            link.get_attribute("href"),
+        )
+        assert top >= nav
+        assert top <= nav + 40 or is_end  # the last section may be shorter than the window
 
 
 def test_page_can_be_printed(open_report, report, tmp_path):

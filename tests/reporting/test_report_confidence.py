@@ -13,19 +13,11 @@ import pytest
 from cards.card import Card
 from eval.harness.totals import CallTotals
 from eval.result import Pred, Usage
-from reporting.confidence_charts import (
-    ConfidenceBin,
-    build_reliability_diagram,
-    build_risk_curve,
-    choose_risk_ceiling,
-    scale_x,
-    scale_y,
-)
-from reporting.confidence_view import ConfidenceView
+from reporting.card_report.confidence_view import ConfidenceView
+from reporting.card_report.inputs import read_inputs
+from reporting.card_report.report_view import ReportView
+from reporting.card_report.usage import RowCalls, UsageTally, build_usage_table, compute_quantile
 from reporting.html_report import main
-from reporting.inputs import read_inputs
-from reporting.report_view import ReportView
-from reporting.usage import RowCalls, UsageTally, build_usage_table, compute_quantile
 
 SYSTEMS = {
     "kg": (1.0, 0.0, 0.0),
@@ -65,39 +57,6 @@ def read_section(page: Path, name: str) -> str:
     text = page.read_text("utf-8")
     start = text.index(f'<section id="{name}"')
     return text[start : text.index("</section>", start)]
-
-
-# -- geometry -----------------------------------------------------------------------------------
-
-
-def test_bins_are_placed_by_their_values() -> None:
-    # Edges, replies, right replies, mean confidence, accuracy and its interval.
-    lower_bin = ConfidenceBin(0.2, 0.3, 10, 4, 0.25, 0.4, 0.2, 0.6)
-    upper_bin = ConfidenceBin(0.9, 1.0, 40, 38, 0.95, 0.95, 0.8, 0.99)
-    lower_mark, upper_mark = build_reliability_diagram([lower_bin, upper_bin]).marks
-    assert (lower_mark.x, lower_mark.y) == (scale_x(0.25), scale_y(0.4))
-    assert lower_mark.expected == scale_y(0.25)
-    assert lower_mark.low > lower_mark.y > lower_mark.high  # y grows downwards.
-    assert upper_mark.y == upper_mark.expected
-    assert upper_mark.column_height == pytest.approx(4 * lower_mark.column_height, abs=0.1)
-    assert lower_mark.text.startswith(
-        "Confidence 0.20 to 0.30: 4 of 10 right, 0.400 (0.200 to 0.600)"
-    )
-    assert build_reliability_diagram([]).marks == ()
-
-
-def test_curve_is_cut_at_the_end_of_its_axis() -> None:
-    points = [(0.01, 1.0), (0.5, 0.1), (1.0, 0.2)]
-    ceiling = choose_risk_ceiling([points])
-    assert ceiling == 0.2
-    curve = build_risk_curve(points, 0.2, ceiling)
-    assert curve.path.startswith(
-        f"M{scale_x(0.01):g} {scale_y(1):g}L{scale_x(0.5):g} {scale_y(0.5):g}"
-    )
-    assert curve.random_y == scale_y(1.0)
-    assert curve.text.endswith("10 % at 25 %, 10 % at 50 %, 20 % at 75 %, 20 % at 100 %")
-    assert choose_risk_ceiling([[(1.0, 0.9)]]) == 1.0
-    assert choose_risk_ceiling([]) == 0.05
 
 
 # -- the sections -------------------------------------------------------------------------------

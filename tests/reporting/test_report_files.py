@@ -24,15 +24,15 @@ from eval.stats.paired_tests import Discordant
 from kg.base.errors import DomainError, EpocheError
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
-from reporting.card_data import SAME_PROOF_TEXT
-from reporting.comparison_text import build_pair_row
-from reporting.group_view import GroupView
+from reporting.card_report.card_data import SAME_PROOF_TEXT
+from reporting.card_report.group_view import GroupView
+from reporting.card_report.inputs import read_inputs
+from reporting.card_report.proofs import describe_proof
+from reporting.card_report.report_files import ProofSource, open_proof_source, write_report
+from reporting.card_report.report_view import ReportView
+from reporting.card_report.summary_text import list_caveats, summarise_results
+from reporting.card_report.view_records import build_pair_row
 from reporting.html_report import main
-from reporting.inputs import read_inputs
-from reporting.proofs import describe_proof
-from reporting.report_files import ProofSource, open_proof_source, write_report
-from reporting.report_view import ReportView
-from reporting.summary_text import list_caveats, summarise_results
 
 REPORT_SCRIPT = PRODUCT / "reporting" / "html_report.py"
 

@@ -9,12 +9,13 @@ import msgspec
 import pytest
 
 from cards.card import Card
+from eval.blocks.text_format import format_name
 from kg.claims import Claim
+from reporting.card_report.inputs import read_inputs
+from reporting.card_report.proofs import describe_proof
+from reporting.card_report.report_files import ProofSource, write_report
 from reporting.html_report import main
-from reporting.inputs import read_inputs
-from reporting.proofs import describe_proof
-from reporting.report_files import ProofSource, write_report
-from reporting.visible_text import format_name, make_visible
+from reporting.visible_text import make_visible
 
 pytestmark = pytest.mark.browser
 

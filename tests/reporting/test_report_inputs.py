@@ -20,8 +20,8 @@ from kg.base.errors import (
     SettingError,
 )
 from kg.base.files import write_json_atomic
-from reporting.inputs import read_inputs
-from reporting.report_files import parse_formats, refuse_overwriting
+from reporting.card_report.inputs import read_inputs
+from reporting.card_report.report_files import parse_formats, refuse_overwriting
 
 
 @pytest.fixture

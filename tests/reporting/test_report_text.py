@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eval.blocks.escaped_text import escape_markdown
+from eval.blocks.text_format import (
+    MAX_NAME_LENGTH,
+    ChartEstimate,
+    format_name,
+    format_number,
+    format_percent,
+    shorten_text,
+)
 from eval.metrics.observations import read_observations
 from eval.metrics.report import measure
 from kg.base.csv_text import escape_csv_cell
 from kg.claims import Claim, Proof, Step, Verdict, Violation
-from reporting.charts import (
-    ChartEstimate,
-    build_bar,
-    build_dot_panel,
-    build_scatter,
-    format_number,
-    format_percent,
-)
-from reporting.escaped_text import escape_markdown
-from reporting.proofs import describe_proof, describe_term
-from reporting.summary_text import summarise_results
-from reporting.visible_text import (
-    MAX_NAME_LENGTH,
-    embed_json,
-    format_name,
-    make_visible,
-    shorten_text,
-)
+from reporting.card_report.proofs import describe_proof, describe_term
+from reporting.card_report.summary_text import summarise_results
+from reporting.visible_text import embed_json, make_visible
 
 any_text = st.text(st.characters(codec=None), max_size=60)
 
@@ -140,47 +133,12 @@ def test_proofs_are_described_in_words():
     assert text.endswith("(1 shape checked). Rests on absence.")
 
 
-shares = st.none() | st.floats(0, 1)
-
-
-@given(st.lists(st.tuples(st.text(max_size=30), st.booleans(), shares, shares), max_size=12))
-@settings(deadline=None)
-def test_chart_marks_stay_inside_and_names_never_overlap(entries):
-    plot = build_scatter(entries, answerable_share=0.5)
-    for point in plot.points:
-        assert plot.left <= point.x <= plot.right
-        assert plot.top <= point.y <= plot.bottom
-        assert 0 < point.label_y < plot.height
-    heights = sorted(point.label_y for point in plot.points)
-    # Labels are 19 pixels apart, less rounding.
-    assert all(b - a >= 18.9 for a, b in pairwise(heights))
-    assert len(plot.points) + len(plot.absent) == len(entries)
-
-
-@given(st.lists(st.tuples(st.text(max_size=30), st.booleans(), shares), max_size=10))
-@settings(deadline=None)
-def test_dot_panels_have_controls_last_and_values_placed(entries):
-    panel = build_dot_panel(
-        [(name, control, ChartEstimate(value)) for name, control, value in entries]
-    )
-    assert [row.control for row in panel.rows] == sorted(row.control for row in panel.rows)
-    for row in panel.rows:
-        assert row.y < panel.plot_bottom
-        assert (row.x is None) == (row.estimate.value is None)
-        assert row.x is None or panel.plot_left <= row.x <= panel.plot_right
-    assert (panel.divider_y is not None) == (len({row.control for row in panel.rows}) == 2)
-
-
 def test_estimate_texts_omit_missing_values():
     value_only = ChartEstimate(0.5)
     assert (value_only.text, value_only.interval_text, value_only.worst_text) == ("0.500", "", "")
     full_estimate = ChartEstimate(0.5, 0.4, 0.6, 0.3, 0.7)
     assert (full_estimate.interval_text, full_estimate.worst_text) == ("0.400–0.600", "0.300–0.700")
     assert ChartEstimate(0.5, worst_low=0.5, worst_high=0.5).worst_text == ""
-    assert build_bar(ChartEstimate(None)).fill == 0
-    assert (
-        build_bar(full_estimate).low < build_bar(full_estimate).fill < build_bar(full_estimate).high
-    )
 
 
 def test_verdict_covers_only_named_systems(tmp_path):

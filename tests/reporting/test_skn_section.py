@@ -22,16 +22,21 @@ from skn_folders import (
 )
 from stage_calls import PRODUCT
 
+from eval.blocks.section import Section
+from eval.run_sections import build_section, build_sections, write_page
 from eval.skn.agent import Response
+from eval.skn.blocks.run_data import read_run
+from eval.skn.blocks.samples import MARKS, find_mark
+from eval.skn.blocks.texts import (
+    METRIC_DESCRIPTIONS,
+    OFFLINE_NOTICE,
+    RETENTION_NOTICE,
+    format_value,
+)
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
-from reporting.benchmark_sections.opening import section_of, sections_of
-from reporting.benchmark_sections.page import page_files, write_page
-from reporting.benchmark_sections.section import Section
 from reporting.html_report import main
-from reporting.skn_section.metric_names import METRICS, OFFLINE, RETENTION, value_text
-from reporting.skn_section.reading import read_run
-from reporting.skn_section.samples_of_run import MARKS, mark_of
+from reporting.section_page import build_page_files
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +46,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def section(folder: Path) -> Section:
-    return section_of(folder)
+    return build_section(folder)
+
+
+def render_html(section: Section) -> str:
+    return build_page_files(section)["report.html"].decode()
 
 
 def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
@@ -71,13 +80,13 @@ def test_page_is_self_contained(folder: Path) -> None:
 def test_headline_numbers_equal_the_metrics(section: Section, folder: Path) -> None:
     report = read_run(folder).report
     table = find_grid(section, "headline", "Every pipeline")
-    for line in table.lines:
+    for line in table.rows:
         value = report.pipelines[line.name].metrics["accuracy"]
         assert line.cells[0].text == f"{value.value:.3f}"
         assert line.cells[0].below[0] == f"{value.low:.3f}–{value.high:.3f}"
-    failures = {line.name: line.cells[-2].text for line in table.lines}  # the last column but one
+    failures = {line.name: line.cells[-2].text for line in table.rows}  # the last column but one
     assert failures == {"json": "0", "skn": "1"}
-    bounds = [text for line in table.lines for cell in line.cells for text in cell.below]
+    bounds = [text for line in table.rows for cell in line.cells for text in cell.below]
     # One row failed, so some numbers have bounds: with that row counted as right and as wrong.
     assert any(text.startswith("bounds") for text in bounds)
 
@@ -86,11 +95,11 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
     samples = make_samples(60)
     different_rows = [answered_row(sample, "json", right=False) for sample in samples]
     different_rows += [answered_row(sample, "skn", right=True) for sample in samples]
-    different_section = section_of(write_run_folder(tmp_path / "apart", samples, different_rows))
+    different_section = build_section(write_run_folder(tmp_path / "apart", samples, different_rows))
     assert "skn more accurate than json by 100.0 points" in " ".join(different_section.verdict)
     equal_rows = [answered_row(sample, name) for sample in samples for name in ("json", "skn")]
     equal_verdict = " ".join(
-        section_of(write_run_folder(tmp_path / "alike", samples, equal_rows)).verdict
+        build_section(write_run_folder(tmp_path / "alike", samples, equal_rows)).verdict
     )
     assert "cannot tell skn from json by accuracy" in equal_verdict
     assert "more accurate" not in equal_verdict
@@ -106,7 +115,7 @@ def test_verdict_states_the_minimum_detectable_effect(section: Section) -> None:
 
 def test_caveats_name_failures_and_self_judging(tmp_path: Path) -> None:
     folder = write_two_pipelines(tmp_path, same_judge=True, mode="as-published")
-    caveats = " ".join(section_of(folder).caveats)
+    caveats = " ".join(build_section(folder).caveats)
     assert "1 of skn" in caveats
     assert "they are not abstentions" in caveats
     assert "The model that answered also judged" in caveats
@@ -116,20 +125,20 @@ def test_caveats_name_failures_and_self_judging(tmp_path: Path) -> None:
 def test_offline_outputs_say_no_models_were_measured(
     tmp_path: Path,
 ) -> None:
-    from eval.skn.benchmark import run_benchmark
+    from eval.skn.published_run import run_benchmark
 
     samples_file = PRODUCT / "eval" / "skn" / "data" / "samples.json"
     run_benchmark(samples_file, tmp_path, offline=True, limit=6)
-    section = section_of(tmp_path)
-    files = page_files(section)
-    assert OFFLINE in section.notices
+    section = build_section(tmp_path)
+    files = build_page_files(section)
+    assert OFFLINE_NOTICE in section.notices
     for name in ("report.html", "report.md", "report.json"):
         assert "says nothing about models" in files[name].decode()
     page = files["report.html"].decode()
-    assert RETENTION in page
-    retention_table = find_grid(section, "retention", "Kept of the text")
+    assert RETENTION_NOTICE in page
+    retention_table = find_grid(section, "retention", "Retained of the text")
     report = read_run(tmp_path).report
-    for line in retention_table.lines:
+    for line in retention_table.rows:
         value = report.pipelines[line.name].retention["facts"]
         assert line.cells[0].text == f"{value.value:.2f}"
         assert line.cells[0].below == (f"{value.numerator:,.0f} of {value.denominator:,.0f}",)
@@ -138,30 +147,30 @@ def test_offline_outputs_say_no_models_were_measured(
 
 def test_marks_distinguish_failures_from_abstentions() -> None:
     answerable, unanswerable = make_samples(4)[0], make_samples(4)[3]
-    assert mark_of(answered_row(answerable, "skn")) == "right"
-    assert mark_of(answered_row(answerable, "skn", right=False)) == "wrong"
-    assert mark_of(answered_row(unanswerable, "skn")) == "unfounded"
-    assert mark_of(abstained_row(unanswerable, "skn")) == "abstained"
-    assert mark_of(abstained_row(answerable, "skn")) == "held"
-    assert mark_of(failed_row(unanswerable, "skn")) == "error"
-    assert mark_of(failed_row(unanswerable, "skn", outcome="INVALID", stage="agent")) == "invalid"
+    assert find_mark(answered_row(answerable, "skn")) == "right"
+    assert find_mark(answered_row(answerable, "skn", right=False)) == "wrong"
+    assert find_mark(answered_row(unanswerable, "skn")) == "unfounded"
+    assert find_mark(abstained_row(unanswerable, "skn")) == "abstained"
+    assert find_mark(abstained_row(answerable, "skn")) == "held"
+    assert find_mark(failed_row(unanswerable, "skn")) == "error"
+    assert find_mark(failed_row(unanswerable, "skn", outcome="INVALID", stage="agent")) == "invalid"
     failed_verdicts = Verdicts(failed=("accuracy",))
-    assert mark_of(answered_row(answerable, "skn", verdicts=failed_verdicts)) == "unjudged"
+    assert find_mark(answered_row(answerable, "skn", verdicts=failed_verdicts)) == "unjudged"
     assert len({mark.key for mark in MARKS}) == len(MARKS) == 8
 
 
 def test_samples_show_every_step_of_every_pipeline(section: Section) -> None:
-    html = section.html
+    html = render_html(section)
     for text in (
         "Why does job 4 stall?",
         "True: A lock of job 4 is never released.",
-        "What the search found",
+        "Search results",
         "The lock stays, says skn.",
-        "Its reasoning",
+        "Reasoning",
         "1 of 2 claims made up, severity 0.40.",
         "Claims judged made up",
         "The lock is red.",
-        "The extraction, read as it stands",
+        "The extraction, parsed without changes",
         "Failed at extraction: the server is gone",
         "There is no answer to this.",
     ):
@@ -180,11 +189,11 @@ def test_failed_judges_are_listed_by_vote(tmp_path: Path) -> None:
         problems=(Failure("accuracy", 1, "unreadable", "it answers with a list"),),
     )
     rows = [answered_row(sample, "skn", verdicts=incomplete_verdicts) for sample in samples]
-    section = section_of(write_run_folder(tmp_path, samples, rows))
-    assert "Right or wrong: 1 right, 1 no vote." in section.html
-    assert "No vote on accuracy: unreadable: it answers with a list" in section.html
+    section = build_section(write_run_folder(tmp_path, samples, rows))
+    assert "Right or wrong: 1 right, 1 no vote." in render_html(section)
+    assert "No vote on accuracy: unreadable: it answers with a list" in render_html(section)
     assert "3 answers lack a verdict" in " ".join(section.caveats)
-    assert "Votes that could not be had: 3 on accuracy." in section.html
+    assert "Missing votes: 3 on accuracy." in render_html(section)
 
 
 def test_first_repeat_is_shown_and_others_counted(tmp_path: Path) -> None:
@@ -192,25 +201,25 @@ def test_first_repeat_is_shown_and_others_counted(tmp_path: Path) -> None:
     rows = [
         answered_row(sample, "skn", right=n != 1, repeat=n) for sample in samples for n in range(3)
     ]
-    section = section_of(write_run_folder(tmp_path, samples, rows))
+    section = build_section(write_run_folder(tmp_path, samples, rows))
     assert "each 3 times" in " ".join(section.verdict)
-    assert "Asked 3 times; the first is shown" in section.html
-    assert "right 2, wrong 1" in section.html
+    assert "Asked 3 times; the first is shown" in render_html(section)
+    assert "right 2, wrong 1" in render_html(section)
 
 
 def test_effort_has_its_own_units(section: Section) -> None:
-    assert value_text("tokens", 1234.4) == "1,234"
-    assert value_text("latency_p50_s", 0.756) == "0.76 s"
-    assert value_text("accuracy", 0.5) == "0.500"
-    assert value_text("tokens", None) == "–"
+    assert format_value("tokens", 1234.4) == "1,234"
+    assert format_value("latency_p50_s", 0.756) == "0.76 s"
+    assert format_value("accuracy", 0.5) == "0.500"
+    assert format_value("tokens", None) == "–"
     table = find_grid(section, "effort", "Tokens and time")
-    column_names = [head.name for head in table.heads[1:]]
-    cells = dict(zip(column_names, (cell.text for cell in table.lines[0].cells), strict=True))
+    column_names = [head.name for head in table.columns[1:]]
+    cells = dict(zip(column_names, (cell.text for cell in table.rows[0].cells), strict=True))
     assert cells["median"] == "0.75 s"
 
 
 def test_exports_agree_with_the_metrics(folder: Path) -> None:
-    files = page_files(section_of(folder))
+    files = build_page_files(build_section(folder))
     report = read_run(folder).report
     rows = list(csv.DictReader(io.StringIO(files["report.metrics.csv"].decode(), newline="")))
     rows_by_metric = {
@@ -271,8 +280,8 @@ def write_degenerate_run(tmp_path: Path, kind: str) -> Path:
     ],
 )
 def test_degenerate_runs_have_a_section(tmp_path: Path, kind: str) -> None:
-    section = section_of(write_degenerate_run(tmp_path, kind))
-    files = page_files(section)
+    section = build_section(write_degenerate_run(tmp_path, kind))
+    files = build_page_files(section)
     page = files["report.html"].decode()
     markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
     assert not re.search(r"[>=\"–(]\s*None\s*[<\"–)]", markup)
@@ -286,19 +295,15 @@ def test_degenerate_runs_have_a_section(tmp_path: Path, kind: str) -> None:
 
 def test_folders_without_a_run_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="no such folder"):
-        section_of(tmp_path / "nowhere")
-    with pytest.raises(MissingFileError, match="manifest"):
-        section_of(tmp_path)
-    for text, message in (
-        ("[]", "names no kind of run"),
-        ("{" * 5_000, "names no kind of run"),
-        ('{"kind": "sudoku"}', "no section for a run of kind 'sudoku'"),
-    ):
+        build_section(tmp_path / "nowhere")
+    with pytest.raises(MissingFileError, match="run manifest"):
+        build_section(tmp_path)
+    for text in ("[]", "{" * 5_000, '{"kind": "sudoku"}'):
         (tmp_path / "manifest.json").write_text(text)
-        with pytest.raises(RecordError, match=message):
-            section_of(tmp_path)
+        with pytest.raises(RecordError, match="no readable manifest of a known benchmark"):
+            build_section(tmp_path)
     with pytest.raises(SettingError, match="given twice"):
-        sections_of([folder, folder / ".." / folder.name])
+        build_sections([folder, folder / ".." / folder.name])
 
 
 @pytest.mark.parametrize("name", ["metrics.json", "detailed_results.json", "rows.jsonl"])
@@ -306,10 +311,10 @@ def test_error_message_names_the_damaged_file(tmp_path: Path, name: str) -> None
     folder = write_two_pipelines(tmp_path, 4)
     (folder / name).write_bytes(b'{"torn": ')
     with pytest.raises(RecordError, match=re.escape(name)):
-        section_of(folder)
+        build_section(folder)
     (folder / name).unlink()
     with pytest.raises(MissingFileError):
-        section_of(folder)
+        build_section(folder)
 
 
 def test_rows_of_another_run_are_refused(tmp_path: Path) -> None:
@@ -317,7 +322,7 @@ def test_rows_of_another_run_are_refused(tmp_path: Path) -> None:
     other_folder = write_two_pipelines(tmp_path / "b", 8)
     (folder / "rows.jsonl").write_bytes((other_folder / "rows.jsonl").read_bytes())
     with pytest.raises(CardSetMismatchError, match="has a row and no metrics"):
-        section_of(folder)
+        build_section(folder)
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
@@ -326,7 +331,7 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
     metrics["report"]["schema"] = "epoche.skn/0"
     (folder / "metrics.json").write_text(json.dumps(metrics))
     with pytest.raises(RecordError, match=r"epoche\.skn/0"):
-        section_of(folder)
+        build_section(folder)
 
 
 def test_card_report_appends_sections(finished_run: Any, folder: Path, tmp_path: Path) -> None:
@@ -383,4 +388,4 @@ def test_report_never_overwrites_run_files(finished_run: Any, tmp_path: Path) ->
 
 def test_every_metric_has_a_description(folder: Path) -> None:
     for pipeline in read_run(folder).report.pipelines.values():
-        assert pipeline.metrics.keys() <= METRICS.keys()
+        assert pipeline.metrics.keys() <= METRIC_DESCRIPTIONS.keys()

@@ -17,14 +17,14 @@ from skn_folders import (
     write_two_pipelines,
 )
 
+from eval.run_sections import write_page
 from eval.skn.agent import Response
+from eval.skn.blocks.run_data import read_run
+from eval.skn.blocks.samples import find_mark
 from eval.skn.formats.extraction import Extraction
+from eval.skn.items import Sample
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
-from eval.skn.sample import Sample
-from reporting.benchmark_sections.page import write_page
 from reporting.html_report import main
-from reporting.skn_section.reading import read_run
-from reporting.skn_section.samples_of_run import mark_of
 from reporting.visible_text import make_visible
 
 pytestmark = pytest.mark.browser
@@ -102,7 +102,7 @@ def test_table_can_be_filtered_searched_sorted_and_paged(open_report, page):
     table.find_control("f-disagree").check()
     rows = read_run(page.parent).rows.values()
     n_disagreements = sum(
-        len({mark_of(row) for system_rows in rows_by_system.values() for row in system_rows}) > 1
+        len({find_mark(row) for system_rows in rows_by_system.values() for row in system_rows}) > 1
         for rows_by_system in rows
     )
     assert 0 < n_disagreements < 24
@@ -136,13 +136,13 @@ def test_row_opens_with_every_pipeline(open_report, page):
     sample_rows = table.page.locator("#skn-samples-rows details.row")
     sample_rows.first.locator("> summary").focus()
     table.page.keyboard.press("Enter")
-    assert "What the search found" in sample_rows.first.inner_text()
+    assert "Search results" in sample_rows.first.inner_text()
     answers = sample_rows.first.locator("details.answer")
     assert answers.count() == 2
     answers.nth(1).locator("summary").focus()
     table.page.keyboard.press("Enter")
     answer_text = answers.nth(1).inner_text()
-    for text in ("The lock stays, says skn.", "What the judges say", "The extraction"):
+    for text in ("The lock stays, says skn.", "Verdicts", "The extraction"):
         assert text in answer_text
     table.find_control("expand").click()
     assert table.page.locator("#skn-samples-rows details.row[open]").count() == 10

@@ -26,19 +26,20 @@ from synthlink_section_folders import (
     score_shipped_predictions,
 )
 
+from eval.blocks.blocks import Figures
+from eval.blocks.samples import Detail
+from eval.blocks.section import Section
+from eval.run_sections import build_section
+from eval.synthlink.blocks.losses import parts_of_score, steps_by_place
+from eval.synthlink.blocks.metric_texts import DECIDED_BY, VERDICTS
+from eval.synthlink.blocks.metric_texts import MEASURES as MEASURE_NAMES
+from eval.synthlink.blocks.samples import mark_counts
+from eval.synthlink.blocks.score_data import read_folder
 from eval.synthlink.metrics import AGGREGATE_WEIGHTS
-from eval.synthlink.outputs import read_scores
-from eval.synthlink.scores import score_predictions
+from eval.synthlink.scoring.outputs import read_scores
+from eval.synthlink.scoring.scores import score_predictions
 from kg.base.proportions import wilson_interval
-from reporting.benchmark_sections.blocks import Figures
-from reporting.benchmark_sections.opening import section_of
-from reporting.benchmark_sections.samples import Detail
-from reporting.benchmark_sections.section import Section
-from reporting.synthlink_section.losing import parts_of_score, steps_by_place
-from reporting.synthlink_section.measure_words import DECIDED_BY, VERDICTS
-from reporting.synthlink_section.measure_words import MEASURES as MEASURE_NAMES
-from reporting.synthlink_section.reading import read_folder
-from reporting.synthlink_section.samples_of_folder import mark_counts
+from reporting.section_renderer import SectionView, render_section_markdown
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def section(folder: Path) -> Section:
-    return section_of(folder)
+    return build_section(folder)
 
 
 def test_modes_are_shown_with_their_difference(section: Section, folder: Path) -> None:
@@ -66,7 +67,7 @@ def test_modes_are_shown_with_their_difference(section: Section, folder: Path) -
     assert f1_values[0] is not None
     assert f1_values[1] is not None
     assert rows["literal − corrected"][1] == f"{f1_values[0] - f1_values[1]:+.3f}".replace("-", "−")
-    assert "the specification does not define this metric" in section.html
+    assert "the specification does not define this metric" in SectionView(section).html
 
 
 def test_gained_and_lost_parts_sum_to_the_score(tmp_path: Path) -> None:
@@ -110,7 +111,7 @@ def test_weights_are_redistributed_without_steps(tmp_path: Path) -> None:
 
 def test_verdict_compares_with_the_literal_score(tmp_path: Path, section: Section) -> None:
     catalog = read_six_questions()
-    shuffled_section = section_of(
+    shuffled_section = build_section(
         score_shipped_predictions(tmp_path / "heap", attack_predictions("answer shuffled", catalog))
     )
     match = re.search(
@@ -147,7 +148,7 @@ def test_verdict_names_the_largest_loss(section: Section, folder: Path) -> None:
         [sum(part.lost for part in parts), largest_loss.lost, second_loss.lost], abs=6e-4
     )
     table = find_grid(section, "losing", "What the corrected score is made of")
-    marked_losses = [line.cells[2].text for line in table.lines if line.cells[2].tone == "down"]
+    marked_losses = [line.cells[2].text for line in table.rows if line.cells[2].tone == "down"]
     assert marked_losses == [f"{largest_loss.lost:.3f}"]
 
 
@@ -167,7 +168,7 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
         for question in catalog.questions
     ]  # fmt: skip
     other_answers = {"same": without_pages, "keywords": keyword_predictions}
-    compared_section = section_of(
+    compared_section = build_section(
         score_shipped_predictions(
             tmp_path, without_pages, other_answers, catalog=None, domain="none"
         )
@@ -182,7 +183,7 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
     comparison_table = find_grid(
         compared_section, "pairs", "answers.json less keywords.json, corrected"
     )
-    outcomes = {line.name: line.cells[-1].text for line in comparison_table.lines}
+    outcomes = {line.name: line.cells[-1].text for line in comparison_table.rows}
     assert outcomes["Score"] == "answers.json is better"
     assert outcomes["Pages named"] == "no significant difference"
     figure_blocks = [
@@ -211,7 +212,7 @@ def test_reversed_order_of_literal_scores_is_stated(tmp_path: Path) -> None:
         for question in catalog.questions
     ]
     options = {"catalog": None, "domain": "none"}
-    compared_section = section_of(
+    compared_section = build_section(
         score_shipped_predictions(
             tmp_path, fact_predictions, {"heaps": heap_predictions}, **options
         )
@@ -228,7 +229,7 @@ def test_inconclusive_difference_is_stated(section: Section) -> None:
 
 
 def test_blank_missing_and_refused_answers_are_distinguished(tmp_path: Path) -> None:
-    incomplete_section = section_of(score_incomplete_answers(tmp_path))
+    incomplete_section = build_section(score_incomplete_answers(tmp_path))
     assert (
         "3 are answered, 1 is abstained from, 1 has no answer and 1 has a row that cannot be used"
         in verdict_text(incomplete_section)
@@ -246,7 +247,7 @@ def test_blank_missing_and_refused_answers_are_distinguished(tmp_path: Path) -> 
     marks = mark_counts(read_folder(tmp_path / "run"))
     assert marks.total() == 6
     assert (marks["abstained"], marks["missing"], marks["refused"]) == (1, 1, 1)
-    text = incomplete_section.html
+    text = SectionView(incomplete_section).html
     for phrase in (
         "It abstains: the answer is blank.",
         "There is no row for this question.",
@@ -279,7 +280,7 @@ def test_steps_are_counted_by_position(section: Section, folder: Path) -> None:
         ]
         assert (step.asked, step.taken) == (len(answers_with_step), len(answers_taking_step))
         low, high = wilson_interval(step.taken, step.asked)
-        cell = find_grid(section, "losing", "Steps by their place").lines[step.number - 1].cells[2]
+        cell = find_grid(section, "losing", "Steps by their place").rows[step.number - 1].cells[2]
         assert (cell.text, cell.below) == (
             f"{step.taken / step.asked:.3f}",
             (f"{low:.3f}–{high:.3f}",),
@@ -303,7 +304,7 @@ def test_chain_is_complete_with_every_step(tmp_path: Path) -> None:
         {"question_id": question.id, "predicted_answer": question.steps[0].fact}
         for question in questions[4:]
     ]
-    chain_section = section_of(score_shipped_predictions(tmp_path, rows))
+    chain_section = build_section(score_shipped_predictions(tmp_path, rows))
     chains = grid_cells(find_grid(chain_section, "losing", "How far chains are followed"))
     # The columns: questions, and those with every step, some steps and no step.
     totals = [sum(int(line[column]) for line in chains.values()) for column in range(4)]
@@ -314,12 +315,12 @@ def test_chain_is_complete_with_every_step(tmp_path: Path) -> None:
 
 def test_contradicted_claims_are_counted_in_markdown(section: Section, folder: Path) -> None:
     table = find_grid(section, "losing", "Lowest scores among the answered")
-    assert "| Question | Score | Steps | Contradicted |" in section.markdown_at(1)
+    assert "| Question | Score | Steps | Contradicted |" in render_section_markdown(section, 1)
     parts_by_question = {
         row.question_id: row.parts
         for row in read_folder(folder).report.modes["corrected"].questions
     }
-    for line in table.lines:
+    for line in table.rows:
         claims = parts_by_question[line.name].claims
         contradicted = sum(claim.verdict == "contradicted" for claim in claims)
         assert grid_cells(table)[line.name][2] == (
@@ -368,10 +369,10 @@ def test_claims_are_counted_by_verdict_and_decider(section: Section, folder: Pat
 def test_every_round_and_threshold_is_shown(section: Section, folder: Path) -> None:
     corrected = read_scores(folder).report.modes["corrected"]
     table = find_grid(section, "rounds", "Speed by what counts as correct")
-    assert [line.cells[1].text for line in table.lines] == [
+    assert [line.cells[1].text for line in table.rows] == [
         f"{point.ie:.3f}" for point in corrected.sweep
     ]
-    assert [line.below for line in table.lines].count("taken for the score") == 1
+    assert [line.below for line in table.rows].count("taken for the score") == 1
     rounds = grid_cells(find_grid(section, "rounds", "First correct"))
     assert sum(int(line[0]) for line in rounds.values()) == 6
     threshold = read_scores(folder).report.thresholds.correct
@@ -400,4 +401,4 @@ def test_samples_show_every_round(section: Section, folder: Path) -> None:
         "Round 3. F1",
         "Literal against corrected",
     ):
-        assert str(escape(text)) in section.html, text
+        assert str(escape(text)) in SectionView(section).html, text

@@ -22,18 +22,18 @@ from synthlink_section_folders import (
     score_shipped_predictions,
 )
 
+from eval.blocks.section import Section
+from eval.run_sections import build_section, write_page
+from eval.synthlink.blocks.metric_texts import MEASURES as MEASURE_NAMES
+from eval.synthlink.blocks.samples import MARKS, mark_counts
+from eval.synthlink.blocks.score_data import read_folder
+from eval.synthlink.blocks.texts import LITERAL
 from eval.synthlink.metrics import METRICS
-from eval.synthlink.outputs import read_scores
+from eval.synthlink.scoring.outputs import read_scores
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
-from reporting.benchmark_sections.opening import section_of
-from reporting.benchmark_sections.page import page_files, write_page
-from reporting.benchmark_sections.section import Section
 from reporting.html_report import main
-from reporting.synthlink_section import samples_of_folder
-from reporting.synthlink_section.measure_words import MEASURES as MEASURE_NAMES
-from reporting.synthlink_section.reading import read_folder
-from reporting.synthlink_section.samples_of_folder import MARKS, mark_counts
-from reporting.synthlink_section.verdict_words import LITERAL
+from reporting.section_page import build_page_files
+from reporting.section_renderer import SectionView
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def section(folder: Path) -> Section:
-    return section_of(folder)
+    return build_section(folder)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,9 @@ def test_page_is_self_contained(folder: Path) -> None:
 
 def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
     incomplete_rows = csv.DictReader(
-        io.StringIO(section_of(score_incomplete_answers(tmp_path)).tables["measures"], newline="")
+        io.StringIO(
+            build_section(score_incomplete_answers(tmp_path)).tables["measures"], newline=""
+        )
     )
     overall = read_scores(tmp_path / "run").report.modes["corrected"].overall
     assert overall.answered_only["aggregate"] != overall.measures["aggregate"].value
@@ -85,7 +87,7 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
         if (row["mode"], row["category"]) == ("corrected", "all"):
             measure = row["measure"]
             assert row["answered_only"] == str(overall.answered_only[measure])
-    files = page_files(section_of(folder))
+    files = build_page_files(build_section(folder))
     record = read_scores(folder)
     rows = [*csv.DictReader(io.StringIO(files["report.measures.csv"].decode(), newline=""))]
     by_key = {(row["mode"], row["category"], row["measure"]): row for row in rows}
@@ -149,8 +151,8 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_degenerate_scores_have_a_section(tmp_path: Path, kind: str) -> None:
-    degenerate_section = section_of(write_degenerate_scores(tmp_path, kind))
-    files = page_files(degenerate_section)
+    degenerate_section = build_section(write_degenerate_scores(tmp_path, kind))
+    files = build_page_files(degenerate_section)
     page = files["report.html"].decode()
     markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
     assert not re.search(r"[>=\"–(]\s*(None|nan)\s*[<\"–)]", markup)
@@ -184,10 +186,10 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
     text = (folder / name).read_bytes()
     (folder / name).write_bytes(text[: len(text) // 2])
     with pytest.raises(RecordError, match=re.escape(name)):
-        section_of(folder)
+        build_section(folder)
     (folder / name).unlink()
     with pytest.raises(MissingFileError, match=re.escape(name)):
-        section_of(folder)
+        build_section(folder)
 
 
 def test_mismatched_files_are_refused(tmp_path: Path) -> None:
@@ -196,10 +198,10 @@ def test_mismatched_files_are_refused(tmp_path: Path) -> None:
     answer_bytes = answers.read_bytes()
     answers.write_bytes(b"".join(answer_bytes.splitlines(keepends=True)[:-1]))
     with pytest.raises(CardSetMismatchError, match="of other questions"):
-        section_of(folder)
+        build_section(folder)
     answers.write_bytes(b"")
     with pytest.raises(RecordError, match="no question"):
-        section_of(folder)
+        build_section(folder)
     answers.write_bytes(answer_bytes)
     record = folder / "synthlink_scores.json"
     for change, error, message in (
@@ -220,7 +222,7 @@ def test_mismatched_files_are_refused(tmp_path: Path) -> None:
         change(document)
         record.write_text(json.dumps(document))
         with pytest.raises(error, match=message):
-            section_of(folder)
+            build_section(folder)
         record.write_bytes(record_bytes)
 
 
@@ -256,14 +258,14 @@ def test_card_report_appends_the_section(
 
 
 def test_questions_on_a_page_are_limited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    total_characters = sum(row.characters for row in find_samples(section_of(folder)).rows)
-    monkeypatch.setattr(samples_of_folder, "CHARACTERS", total_characters // 2)
-    limited_section = section_of(folder)
+    total_characters = sum(row.length for row in find_samples(build_section(folder)).rows)
+    monkeypatch.setattr("eval.synthlink.blocks.samples.CHARACTERS", total_characters // 2)
+    limited_section = build_section(folder)
     rows = find_samples(limited_section).rows
     assert 1 < len(rows) < 6
-    assert sum(row.characters for row in rows) <= total_characters // 2
-    assert f"The first {len(rows)} of 6; the CSV file has all." in limited_section.html
-    table = page_files(limited_section)["report.questions.csv"].decode()
+    assert sum(row.length for row in rows) <= total_characters // 2
+    assert f"The first {len(rows)} of 6; the CSV file has all." in SectionView(limited_section).html
+    table = build_page_files(limited_section)["report.questions.csv"].decode()
     assert len(list(csv.DictReader(io.StringIO(table, newline="")))) == 6
 
 
@@ -272,7 +274,7 @@ def test_long_lists_are_cut(tmp_path: Path) -> None:
     rows[0]["retrieved_docs"] = [f"https://news.example/{n}" for n in range(400)]
     rows[0]["iterations"] = [{"answers": [f"{n} ships sank."], "docs": []} for n in range(400)]
     rows[0]["predicted_answer"] += "".join(f" In {n} a ship sank." for n in range(400))
-    html = section_of(score_shipped_predictions(tmp_path, rows)).html
+    html = SectionView(build_section(score_shipped_predictions(tmp_path, rows))).html
     # Of 400 entries 30 are shown, and the title says how many are not. The answer has some claims
     # besides the 400 ships, so only the first digit of their number is given.
     for title in ("Pages it names; ✓ are sources; 370", "Rounds; 370", "What it claims; 3"):
@@ -311,11 +313,11 @@ def test_any_answer_can_be_shown(
     assert mark_counts(section_data).total() == 6
     answered = section_data.report.n_answered
     total_line = find_grid(
-        section_of(folder), "losing", "What the corrected score is made of"
-    ).lines[-1]
+        build_section(folder), "losing", "What the corrected score is made of"
+    ).rows[-1]
     total = section_data.report.modes["corrected"].overall.measures["aggregate"].value
     assert float(total_line.cells[1].text) == pytest.approx(total, abs=6e-4)
-    files = page_files(section_of(folder))
+    files = build_page_files(build_section(folder))
     assert files["report.html"].count(b"<script") == 2
     assert (b"all are answered" in files["report.html"]) == (answered == 6)
 

@@ -17,19 +17,20 @@ from synthlink_section_folders import (
     score_honest_answers,
 )
 
-from eval.synthlink.outputs import read_scores
+from eval.run_sections import build_section
+from eval.synthlink.blocks.samples import mark_counts
+from eval.synthlink.blocks.score_data import read_folder
+from eval.synthlink.blocks.trails import Reached, reached
 from eval.synthlink.row import read_rows
-from eval.synthlink.score_options import ScoreOptions
+from eval.synthlink.score_files import write_scores
+from eval.synthlink.scoring.options import ScoreOptions
+from eval.synthlink.scoring.outputs import read_scores
 from eval.synthlink.verdicts.judge_report import build_judge_report
 from eval.synthlink.verdicts.record import Judgement, JudgeReport, VerdictLine
 from eval.synthlink.verdicts.score_update import apply_verdicts
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import to_json_bytes
-from reporting.benchmark_sections.opening import section_of
-from reporting.synthlink_files import write_scores
-from reporting.synthlink_section.reading import read_folder
-from reporting.synthlink_section.samples_of_folder import mark_counts
-from reporting.synthlink_section.trails import Reached, reached
+from reporting.section_renderer import SectionView
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_run_next_to_the_scores_is_shown_by_round(run_folder: Path) -> None:
-    section = section_of(run_folder)
+    section = build_section(run_folder)
     assert ScriptedAgent.name in section.about
     for text in (
         "Round 1, searching: HIA first",
@@ -50,7 +51,7 @@ def test_run_next_to_the_scores_is_shown_by_round(run_folder: Path) -> None:
         "It failed: ",
         "the line is dead",
     ):
-        assert text in section.html, text
+        assert text in SectionView(section).html, text
     assert "1 in a reply that cannot be read and 1 in a failure" in " ".join(section.caveats)
     marks = mark_counts(read_folder(run_folder))
     assert (marks["invalid"], marks["error"], marks["missing"], marks["abstained"]) == (1, 1, 0, 1)
@@ -67,18 +68,18 @@ def test_run_next_to_the_scores_is_shown_by_round(run_folder: Path) -> None:
 def test_tokens_and_seconds_use_rows_that_have_them(tmp_path: Path) -> None:
     folder = run_and_score(tmp_path)
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
-    assert "Tokens read by the model" not in section_of(folder).html
+    assert "Tokens read by the model" not in SectionView(build_section(folder)).html
     for row, tokens in zip(rows, (100, 300), strict=False):
         row["usage"] = {"prompt_tokens": tokens, "completion_tokens": 7}
         row["latency_s"] = 1.25
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    table = find_grid(section_of(folder), "run", "What it took")
+    table = find_grid(build_section(folder), "run", "What it took")
     work = grid_cells(table)
     assert work["Tokens read by the model"] == ["400", "200.0"]
     assert work["Tokens written by it"] == ["14", "7.0"]
     assert work["Seconds waiting for it"] == ["2.5", "1.2"]
     # The small note under the line about seconds says how many rows have a latency.
-    assert [line.below for line in table.lines][-1] == "2 of 6 rows tell it"
+    assert [line.below for line in table.rows][-1] == "2 of 6 rows tell it"
 
 
 def test_found_read_and_named_sources_are_counted(run_folder: Path) -> None:
@@ -88,7 +89,7 @@ def test_found_read_and_named_sources_are_counted(run_folder: Path) -> None:
     answered = [index for index, row in enumerate(read_rows(run_folder / "rows.jsonl")) if row.trail
                 and row.outcome == "ANSWERED"]  # fmt: skip
     assert len(answered) == 3
-    table = grid_cells(find_grid(section_of(run_folder), "run", "Sources"))
+    table = grid_cells(find_grid(build_section(run_folder), "run", "Sources"))
     assert table["named"] == ["3", f"{300 / sum(sources):.0f} %"]
     # For each answer, `ScriptedAgent` finds the first two sources, and reads and names the first.
     assert reached(section_data.run, section_data.answers) == Reached(
@@ -100,15 +101,15 @@ def test_found_read_and_named_sources_are_counted(run_folder: Path) -> None:
 
 
 def test_run_on_some_questions_is_noted(tmp_path: Path) -> None:
-    section = section_of(run_and_score(tmp_path, limit=2))
+    section = build_section(run_and_score(tmp_path, limit=2))
     assert "Only 2 of 6 questions were asked; the others count as missing." in section.caveats
 
 
 def test_system_answering_from_the_graph_gets_a_caveat(
     tmp_path: Path,
 ) -> None:
-    from eval.synthlink.run_options import RunOptions
-    from eval.synthlink.run_synthlink import run
+    from eval.synthlink.options import RunOptions
+    from eval.synthlink.run import run
 
     finished_run = run(RunOptions(system="graph_walk", out=tmp_path, limit=1))
     options = {
@@ -117,9 +118,9 @@ def test_system_answering_from_the_graph_gets_a_caveat(
         "resamples": RESAMPLES,
     }
     write_scores(ScoreOptions(**options))
-    assert "answers from the very graph" in " ".join(section_of(tmp_path).caveats)
+    assert "answers from the very graph" in " ".join(build_section(tmp_path).caveats)
     write_scores(ScoreOptions(**options, domain="none"))
-    assert "answers from the very graph" not in " ".join(section_of(tmp_path).caveats)
+    assert "answers from the very graph" not in " ".join(build_section(tmp_path).caveats)
 
 
 def write_judge_report(folder: Path) -> JudgeReport:
@@ -165,7 +166,7 @@ def test_judge_verdicts_are_compared_with_word_matching(tmp_path: Path) -> None:
     folder = score_honest_answers(tmp_path)
     old_claims = read_scores(folder).report.modes["corrected"].claims
     report = write_judge_report(folder)
-    section = section_of(folder)
+    section = build_section(folder)
     table = grid_cells(find_grid(section, "claims", "Words against the judge"))
     verdict_keys = {
         "borne out": "licensed",
@@ -183,12 +184,14 @@ def test_judge_verdicts_are_compared_with_word_matching(tmp_path: Path) -> None:
     assert trust["Calls another question's facts not told"] == ["0.000", "1"]
     decided = grid_cells(find_grid(section, "claims", "What decided"))
     assert decided["a model that judges"][0] == str(report.decided)
-    assert "a model that judges; by words: contradicted" in section.html
-    assert "loop/&lt;b&gt;judge&lt;/b&gt; judged what the graph left open" in section.html
-    assert "The model that answered also judged" in section.html
+    assert "a model that judges; by words: contradicted" in SectionView(section).html
+    assert (
+        "loop/&lt;b&gt;judge&lt;/b&gt; judged what the graph left open" in SectionView(section).html
+    )
+    assert "The model that answered also judged" in SectionView(section).html
     assert (
         "judged what the graph left open"
-        not in section_of(score_honest_answers(tmp_path / "nobody")).html
+        not in SectionView(build_section(score_honest_answers(tmp_path / "nobody"))).html
     )
 
 
@@ -197,10 +200,10 @@ def test_rows_other_than_the_scored_are_refused(tmp_path: Path) -> None:
     rows = folder / "rows.jsonl"
     rows.write_text(rows.read_text("utf-8").replace("In 1794 Eli Whitney", "In 1795 Eli Whitney"))
     with pytest.raises(CardSetMismatchError, match="'HIA-01' is not what was scored"):
-        section_of(folder)
+        build_section(folder)
     rows.unlink()
     with pytest.raises(MissingFileError):
-        section_of(folder)
+        build_section(folder)
 
 
 def test_run_rows_are_ignored_for_another_scored_file(tmp_path: Path) -> None:
@@ -214,7 +217,7 @@ def test_run_rows_are_ignored_for_another_scored_file(tmp_path: Path) -> None:
             resamples=RESAMPLES,
         )
     )
-    section = section_of(folder)
+    section = build_section(folder)
     assert ScriptedAgent.name not in section.about
     assert "mine.json" in section.about
     assert all(part.id != "run" for part in section.parts)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kg.base.errors import DuplicateIdError
 from kg.embedding.embedder import Embedder
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 from retrieval.bm25 import BM25
 from retrieval.dense import DenseRetriever
 from retrieval.protocol import Passage, Retriever

@@ -15,7 +15,7 @@ import retrieval
 from kg.text.chunker import chunk_documents
 from kg.text.chunks import Chunk
 from kg.text.documents import read_document
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 
 CORPUS = Path(retrieval.__file__).parent / "corpora" / "keeping_data"
 Kind = Literal["single-hop", "multi-hop", "cross-section", "confusable", "unanswerable"]

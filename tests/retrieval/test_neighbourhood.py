@@ -37,7 +37,7 @@ def test_all_asserted_facts_of_an_entity_and_no_others(kb: KnowledgeBase) -> Non
 
 
 def test_denials_are_included(kb: KnowledgeBase) -> None:
-    from kg.denials import iter_denials
+    from kg.validation.denials import iter_denials
 
     get_text = kb.graph.index.terms.get_text
     denial = next(iter(iter_denials(kb.graph.index)))

@@ -12,8 +12,8 @@ import pytest
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.corrected.steps import find_steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.question import Question, Step
-from kg.text.normaliser import extract_content_words, split_words
+from eval.synthlink.items import Question, Step
+from kg.words.normaliser import extract_content_words, split_words
 from retrieval.corpus import SHIPPED_CORPUS, CorpusPage, read_corpus
 from retrieval.factory import open_text_retriever
 

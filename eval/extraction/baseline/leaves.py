@@ -12,7 +12,7 @@ from eval.extraction.baseline.spans import Kind, Span
 from eval.extraction.baseline.text_index import WORD_PATTERN, TextIndex, is_denied
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from kg.base.errors import SchemaError
-from kg.words.plain_text import list_words
+from kg.base.plain_text import list_words
 
 # Matches the empty string between the words of a name such as "unitPrice".
 _CAMEL_CASE_BREAK: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

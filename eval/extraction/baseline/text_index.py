@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from eval.extraction.baseline.spans import Span, find_spans
-from kg.text.normaliser import stem_word
+from kg.words.normaliser import stem_word
 
 MAX_CHARS: Final = 50_000
 """Maximum number of characters that are read from a text."""

@@ -1,1 +1,1 @@
-"""Commands that check data, configurations and servers without a run."""
+"""The subcommands of ``epoche extract``."""

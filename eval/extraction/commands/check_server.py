@@ -30,9 +30,9 @@ def main(
     """Tests whether a server can be used and what it supports, like `epoche test-connection`."""
     import asyncio
 
-    from eval.check_connection import MAX_RETRIES, check_server
-    from eval.extraction.config_reader import apply_flags, read_config
-    from eval.extraction.run_options import list_models
+    from eval.commands.check_connection import MAX_RETRIES, check_server
+    from eval.extraction.configuration.reader import apply_flags, read_config
+    from eval.extraction.options import list_models
     from eval.model.options import ClientOptions
 
     settings = apply_flags(

@@ -10,7 +10,7 @@ import typer
 from kg.base.console import print_text, run_script
 
 if TYPE_CHECKING:
-    from eval.extraction.config import Config
+    from eval.extraction.configuration.config import Config
 
 
 def main(config: Annotated[Path, typer.Option(help="The YAML file.")]) -> None:
@@ -18,8 +18,8 @@ def main(config: Annotated[Path, typer.Option(help="The YAML file.")]) -> None:
 
     No model is called and no data is loaded. The exit code is 0 if the file can be used.
     """
-    from eval.extraction.config import describe_differences
-    from eval.extraction.config_reader import check_config
+    from eval.extraction.configuration.config import describe_differences
+    from eval.extraction.configuration.reader import check_config
     from kg.base.errors import ConfigError
 
     valid_config, problems = check_config(config)
@@ -40,7 +40,7 @@ def _print_endpoint(config: Config, path: Path) -> None:
     Raises:
         ConfigError: the configuration determines no server.
     """
-    from eval.extraction.run_options import list_models
+    from eval.extraction.options import list_models
     from eval.model.environment import read_variables
     from eval.model.providers import find_endpoint
     from kg.base.errors import ConfigError, ModelAccessError

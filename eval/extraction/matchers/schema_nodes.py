@@ -26,7 +26,7 @@ from eval.extraction.schemas.schema_graph import Path, SchemaGraph, json_pointer
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.extraction.settings import DEFAULT_MATCHING
 from kg.base.errors import SchemaError
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 MAX_LEVELS: Final = 200
 """Maximum nesting; any value below it counts as one field. Each level takes two stack frames, so

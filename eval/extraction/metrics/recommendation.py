@@ -23,7 +23,7 @@ from eval.extraction.record import (
     Recommendation,
 )
 from eval.extraction.verdicts.sample_score import UNDECLARED_FIELDS_KEY
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 DECISION_TREE: Final = (
     ("Deploy without human review", 0.90, 0.02),

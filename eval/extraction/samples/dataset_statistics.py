@@ -17,7 +17,7 @@ from eval.extraction.samples.sample import UNNAMED, Sample
 from eval.extraction.schemas.complexity import FEATURES, Complexity, compute_fields_complexity
 from eval.extraction.schemas.schema_fields import SchemaField, list_schema_fields
 from eval.extraction.schemas.schema_validator import SchemaValidator
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -12,7 +12,7 @@ from typing import Any
 
 from eval.extraction.samples.row_files import Row, row_from_arrow
 from kg.base.errors import MissingExtraError, SettingError
-from kg.words.plain_text import clean_text, join_list
+from kg.base.plain_text import clean_text, join_list
 
 HUB_TIMEOUT_S = 10.0
 """Time limit for the first request to the hub; later requests have the library's own limits."""

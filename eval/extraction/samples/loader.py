@@ -17,7 +17,7 @@ from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from kg.base.console import track_progress
 from kg.base.errors import MissingFileError, RecordError
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 SHIPPED = "shipped"
 """Name of the data set that comes with the package."""

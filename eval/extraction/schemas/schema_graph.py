@@ -17,7 +17,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import msgspec
 
 from kg.base.errors import SchemaError
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 # Keywords that contain subschemas. The first part of a name says what these apply to: SAME_VALUE,
 # the value of the schema itself; PART, a part of that value; DEFINITION, only where referenced. The

@@ -21,7 +21,7 @@ import msgspec
 
 from eval.extraction.schemas.schema_graph import SchemaGraph, json_pointer
 from kg.base.errors import SchemaError
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
     from jsonschema_rs import FancyRegexOptions, RegexOptions, ValidationError, Validator

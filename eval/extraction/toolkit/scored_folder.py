@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from eval.extraction.benchmark import EXTRACTION
+from eval.extraction.files import SAMPLES
 from eval.extraction.manifest import ExtractionManifest, ReportSettings
 from eval.extraction.row import ROWS
-from eval.extraction.run_files import SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
+from eval.harness.predictions.scored_run import write_scored_run as write_folder
 from eval.harness.reply import Reply
-from eval.harness.scored_run import write_scored_run as write_folder
 from eval.manifest import library_versions, utc_now
 from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import RecordError

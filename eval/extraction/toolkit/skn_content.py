@@ -17,11 +17,11 @@ from eval.extraction.samples.sample import Sample
 from eval.harness.reply import Reply
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.forms import ExtractionContent
+from eval.skn.formats.pipelines import PIPELINES
+from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import Document
-from eval.skn.pipelines import PIPELINES
 from eval.skn.row import SknRow
 from eval.skn.rules.extractor import CAUSES_RELATION, RuleExtractor
-from eval.skn.run_settings import Setting
 from kg.base.errors import RecordError
 
 GOLD_FILE = Path(__file__).parents[1] / "data" / "skn_gold" / "gold.jsonl"

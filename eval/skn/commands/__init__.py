@@ -1,1 +1,1 @@
-"""The three commands of the notation: ``epoche skn parse``, ``format`` and ``validate``."""
+"""Commands of the benchmark (``run``, ``score``, ``judge``) and of its notation."""

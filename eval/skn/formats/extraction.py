@@ -19,13 +19,13 @@ from eval.model.completion import Completion, Message
 from eval.result import Usage
 from eval.skn.formats.flat_json import FlatExtraction
 from eval.skn.formats.forms import ExtractionContent, parse_content, to_plain_values, write_content
+from eval.skn.formats.pipelines import PIPELINES, Pipeline
 from eval.skn.formats.prompts import build_extraction_prompt, build_repair_turn
 from eval.skn.formats.published_prompts import PUBLISHED_EXTRACTION, describe_published_prompt
 from eval.skn.formats.reply_schemas import get_reply_schema
+from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import Document
 from eval.skn.grammar.parse_result import Problem
-from eval.skn.pipelines import PIPELINES, Pipeline
-from eval.skn.run_settings import Setting
 from kg.base.errors import SettingError
 
 if TYPE_CHECKING:

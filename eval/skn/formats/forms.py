@@ -24,6 +24,7 @@ from eval.skn.formats.flat_json import (
 )
 from eval.skn.formats.json_normaliser import normalise_value
 from eval.skn.formats.json_parser import JsonFaultError, LocatedValue, parse_value, skip_space
+from eval.skn.formats.pipelines import ALL_SECTIONS, Pipeline
 from eval.skn.grammar.document import (
     CausalLink,
     Document,
@@ -36,9 +37,8 @@ from eval.skn.grammar.document import (
 from eval.skn.grammar.typed_json import from_json
 from eval.skn.notation import Problem, serialize
 from eval.skn.notation import try_parse as read_notation
-from eval.skn.pipelines import ALL_SECTIONS, Pipeline
 from kg.base.errors import NotationError
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 ExtractionContent = Document | FlatExtraction
 

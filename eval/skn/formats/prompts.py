@@ -20,11 +20,11 @@ from msgspec import Meta
 from eval.model.completion import Message
 from eval.prompts import DATA_ONLY, EMPTY_BLOCK, Prompt
 from eval.skn.formats.forms import build_example
+from eval.skn.formats.pipelines import Pipeline
+from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import Section
 from eval.skn.grammar.parse_result import Problem
-from eval.skn.pipelines import Pipeline
-from eval.skn.run_settings import Setting
-from kg.words.plain_text import clean_for_terminal
+from kg.base.plain_text import clean_for_terminal
 
 VERSION = 1
 """Version of the fair prompts; increase it with every change of their wording."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 import msgspec
 
 from eval.skn.formats.flat_json import Category
+from eval.skn.formats.pipelines import Pipeline
 from eval.skn.grammar.document import Level, Priority
-from eval.skn.pipelines import Pipeline
 
 
 class _Entity(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import NoReturn, cast
 
 from eval.skn.grammar.document import CausalLink, Fact, Level, Priority, Risk, Source
 from eval.skn.grammar.lexical import FORBIDDEN, STRING, UNIT, unquote_string
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 _LEVEL = re.compile("high|medium|low")
 _PRIORITY = re.compile("[!.~]")

@@ -14,7 +14,7 @@ import msgspec
 
 from eval.judges.anchors import iter_ring
 from eval.skn.judges.record import Failure, Judges
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 
 class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,11 +19,11 @@ import msgspec
 from eval.judges.panel import Ballot, lose_ballot, read_ballot
 from eval.judges.votes import explain_failed_call
 from eval.model.call_counter import count_calls
-from eval.model.reply_form import get_form
+from eval.model.replies.reply_form import get_form
+from eval.skn.formats.settings import PUBLISHED_MAX_TOKENS
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, JudgeName, Verdicts
 from eval.skn.judges.replies import AccuracyReply, check_counts, check_share, clip_claims
 from eval.skn.judges.tally import combine_ballots
-from eval.skn.run_settings import PUBLISHED_MAX_TOKENS
 from kg.base.errors import ModelCallError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from eval.skn.judges.record import GroundednessVote, HallucinationVote
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 MAX_CLAIMS = 200
 """No answer that fits into a judge's prompt makes more claims; a higher count is a mistake."""

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from eval.skn.formats.extraction import Extraction
+from eval.skn.formats.pipelines import PIPELINES
+from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
-from eval.skn.pipelines import PIPELINES
 from eval.skn.row import SknRow
-from eval.skn.sample import Sample
 from eval.skn.search_source import Source
 
 Wide = dict[str, Any]

@@ -31,9 +31,9 @@ from eval.skn.rules.analysis import HEDGED_CONFIDENCE, PLAIN_CONFIDENCE
 from eval.skn.rules.context import Context, ContextLink, ContextStatement, read_context
 from eval.skn.rules.statements import find_written_names, is_hedged, select_asking_sentences
 from kg.base.errors import NotationError
+from kg.base.plain_text import to_one_line
 from kg.claims import Gold
-from kg.text.normaliser import extract_content_words, split_words
-from kg.words.plain_text import to_one_line
+from kg.words.normaliser import extract_content_words, split_words
 
 VERSION = 1
 """Version of the rules; increase it whenever a change affects the answers."""

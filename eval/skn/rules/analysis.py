@@ -23,7 +23,7 @@ from eval.skn.rules.statements import (
     select_asking_sentences,
     split_statements,
 )
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 
 PLAIN_CONFIDENCE, HEDGED_CONFIDENCE, DISPUTED_CONFIDENCE = 0.9, 0.5, 0.3
 """Confidence in a statement: normally; if its own words hedge; if another one contradicts it."""

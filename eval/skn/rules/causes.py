@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from eval.reader import is_negated
-from kg.text.normaliser import extract_content_words, split_words
+from kg.words.normaliser import extract_content_words, split_words
 
 MAX_PHRASE_WORDS = 25
 """A longer cause or effect is not a phrase that fits into a link."""

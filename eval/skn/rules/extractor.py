@@ -13,12 +13,12 @@ from typing import Any
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import Category, Entity, FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import to_plain_values, write_content
+from eval.skn.formats.pipelines import Pipeline
+from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
-from eval.skn.pipelines import Pipeline
 from eval.skn.rules.analysis import Analysis, Statement, analyse_text
 from eval.skn.rules.statements import find_written_names
-from eval.skn.run_settings import Setting
-from kg.text.normaliser import split_words
+from kg.words.normaliser import split_words
 
 VERSION = 1
 """Version of the rules; increase it with every change of what they extract."""

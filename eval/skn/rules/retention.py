@@ -21,7 +21,7 @@ from eval.skn.rules.statements import (
     is_hedged,
     split_statements,
 )
-from kg.text.normaliser import split_words
+from kg.words.normaliser import split_words
 
 if TYPE_CHECKING:
     from eval.skn.formats.extraction import Extraction
@@ -54,7 +54,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
             the priority ``~``, or a confidence of at most ``MAX_UNCERTAIN_CONFIDENCE``.
         characters: length of the context, structure included.
         words: number of words of the context, structure included
-            (``kg.text.normaliser.split_words``).
+            (``kg.words.normaliser.split_words``).
         tokens: number of tokens of the context, estimated at four characters each.
     """
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from eval.reader import NEGATIONS, find_names
-from kg.text.normaliser import (
+from kg.base.plain_text import to_one_line
+from kg.words.normaliser import (
     extract_content_words,
     normalise_phrase,
     split_cased_words,
     split_words,
 )
-from kg.words.plain_text import to_one_line
 
 MAX_CHARS = 200_000
 """Maximum number of characters of a text that are read."""

@@ -8,7 +8,7 @@ from eval.metrics.comparison import Comparison
 from eval.skn.scoring.record import Outcomes, PipelineReport
 from eval.skn.scoring.sample_counts import MeasurementPlan
 from eval.stats.bootstrap import RESAMPLES
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 FEW_SAMPLES = 30
 """With fewer samples a test can detect only large differences."""

@@ -18,7 +18,7 @@ import msgspec
 
 from eval.guard.segmenter import Segmenter
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 
 if TYPE_CHECKING:
     from eval.synthlink.agents.library import Hit, Library

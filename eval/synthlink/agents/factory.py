@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from eval.harness.system_registry import SystemRegistry
+from eval.harness.systems.system_registry import SystemRegistry
 from eval.settings import Settings
 from eval.synthlink.agents.trail import MAX_ROUNDS, Agent
 from eval.system_description import collect_observed, find_model
@@ -81,7 +81,7 @@ def open_agent(name: str, options: AgentOptions) -> OpenedAgent:
     """Opens an agent.
 
     Args:
-        name: one of ``SYSTEMS``, or another system as ``eval.harness.system_registry`` describes.
+        name: one of ``SYSTEMS``, or another system as ``SystemRegistry`` describes.
         options: the options that the agent is built from.
 
     Raises:

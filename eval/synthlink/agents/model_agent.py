@@ -17,7 +17,7 @@ from eval.synthlink.agents.prompts import AGENT_PROMPT, AgentReply, Learned
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
 from eval.synthlink.predictions import is_blank
 from kg.base.errors import ModelCallError, SearchError
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eval.answers import make_storable
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient

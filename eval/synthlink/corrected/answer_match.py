@@ -18,7 +18,7 @@ from eval.synthlink.corrected.wording import (
     order,
     references,
 )
-from eval.synthlink.question import Question
+from eval.synthlink.items import Question
 
 _EXTRA_PAIRS: Final = 4
 """Number of imaginary pairs of words in the right order that are added to the real pairs, so that

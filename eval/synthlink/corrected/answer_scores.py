@@ -11,9 +11,9 @@ from eval.synthlink.corrected.pages import score_retrieval
 from eval.synthlink.corrected.prose import prose
 from eval.synthlink.corrected.steps import find_steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.items import Question
 from eval.synthlink.metrics import AGGREGATE_WEIGHTS, AnswerScores, MetricName
 from eval.synthlink.predictions import Prediction
-from eval.synthlink.question import Question
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard

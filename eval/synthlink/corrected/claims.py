@@ -24,9 +24,9 @@ from eval.synthlink.corrected.wording import (
     sentences,
     to_the_letter,
 )
+from eval.synthlink.items import Question
 from eval.synthlink.metrics import ClaimVerdict, DecidedBy, JudgedClaim
-from eval.synthlink.question import Question
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard

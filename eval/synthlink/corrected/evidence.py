@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from eval.synthlink.corrected.pages import PageKey, parse_citation, parse_source
 from eval.synthlink.corrected.wording import ContentWords, build_content_words, sentences
-from eval.synthlink.question import Question
-from kg.text.normaliser import extract_content_words
+from eval.synthlink.items import Question
+from kg.words.normaliser import extract_content_words
 
 if TYPE_CHECKING:
     from retrieval.corpus import Corpus, CorpusPage

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from eval.synthlink.question import Source
-from kg.text.normaliser import normalise_phrase
+from eval.synthlink.items import Source
+from kg.words.normaliser import normalise_phrase
 
 CUTOFF: Final = 5
 """Number of pages that are scored, as in P@5."""

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from eval.synthlink.corrected.english.likelihood import english
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import build_content_words, references, sentences
-from eval.synthlink.question import Question
-from kg.text.normaliser import FUNCTION_WORDS, split_words
+from eval.synthlink.items import Question
+from kg.words.normaliser import FUNCTION_WORDS, split_words
 
 LEAST_FOR_PROSE: Final = 8
 """Minimum number of content words of a text that is tested; shorter texts may lack function words

@@ -24,8 +24,8 @@ from eval.synthlink.corrected.wording import (
     sentences,
     to_the_letter,
 )
-from eval.synthlink.question import Question
-from kg.text.normaliser import normalise_phrase, split_words
+from eval.synthlink.items import Question
+from kg.words.normaliser import normalise_phrase, split_words
 
 # Boundaries between parts of a sentence: punctuation, dashes, brackets, and conjunctions.
 _PART_BOUNDARY: Final = re.compile(

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from eval.guard.segmenter import Segmenter
-from eval.synthlink.question import Question
-from kg.text.normaliser import (
+from eval.synthlink.items import Question
+from kg.words.normaliser import (
     extract_content_words,
     normalise_phrase,
     split_cased_words,

@@ -11,7 +11,7 @@ from eval.synthlink.file_scorer import References, read_references
 from eval.synthlink.judges.judge_items import AnswerClaims, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
 from eval.synthlink.predictions import read_predictions
-from eval.synthlink.scores import score_predictions
+from eval.synthlink.scoring.scores import score_predictions
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement
 from kg.base.console import show_stages
 from kg.base.errors import SettingError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eval.synthlink.predictions import Predictions
-    from eval.synthlink.score_options import ScoreOptions
+    from eval.synthlink.scoring.options import ScoreOptions
     from kg.base.console import StageCallback
 
 _UNUSED_RESAMPLES = 10

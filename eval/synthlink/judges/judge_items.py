@@ -14,13 +14,13 @@ from eval.synthlink.corrected.prose import is_prose, least, signs
 from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
 from eval.synthlink.verdicts.record import ItemKind
 from kg.base.files import sha256_bytes, to_json_bytes
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 
 if TYPE_CHECKING:
     from eval.synthlink.corrected.evidence import SourcePages
     from eval.synthlink.corrected.thresholds import Thresholds
+    from eval.synthlink.items import Question
     from eval.synthlink.metrics import JudgedClaim
-    from eval.synthlink.question import Question
 
 MAX_CLAIMS_PER_ANSWER: Final = 40
 """Maximum number of claims of one answer that are judged, which bounds the cost of long answers."""

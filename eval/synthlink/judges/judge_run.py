@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.harness.folder_run import close_clients
-from eval.harness.judge_run import JudgeRun, collect_lines
+from eval.harness.judging.judge_run import JudgeRun, collect_lines
 from eval.harness.session import RunLimits
 from eval.harness.totals import CallTotals
 from eval.judges.panel import DEFAULT_REPEATS, check_panel

@@ -11,7 +11,7 @@ from eval.synthlink.judges.prompts import CLAIM_PROMPT
 if TYPE_CHECKING:
     from eval.model.completion import Message
     from eval.synthlink.corrected.evidence import SourcePages
-    from eval.synthlink.question import Question
+    from eval.synthlink.items import Question
 
 MAX_EVIDENCE_LENGTH: Final = 100_000
 """Maximum length of question and evidence together, in characters. If they are longer, the claim is

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from eval.synthlink.corrected.answer_scores import aggregate_metrics
+from eval.synthlink.items import Question
 from eval.synthlink.metrics import (
     AGGREGATE_WEIGHTS,
     AnswerScores,
@@ -14,7 +15,6 @@ from eval.synthlink.metrics import (
     JudgedClaim,
     MetricName,
 )
-from eval.synthlink.question import Question
 from eval.synthlink.verdicts.record import Finding, VerdictLine
 
 # The judge's words for a verdict → those of the scores.

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from kg.text.canonical.rules import abbreviates_phrase, is_acronym, join_lemmas
-from kg.text.normaliser import normalise_phrase, split_words
+from kg.words.normaliser import normalise_phrase, split_words
 
 _MAX_WORDS = 9
 """Maximum number of words of an expansion: an acronym has up to eight characters, each of which

@@ -18,7 +18,7 @@ from kg.text.canonical.similar_pairs import ProgressCallback
 from kg.text.canonical.table import CanonicalTable
 from kg.text.canonical.verdicts import check_synonym_sets
 from kg.text.canonical.verifier import SynonymVerifier
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 _BATCH_SIZE = 4096
 """Number of keywords embedded in one call."""

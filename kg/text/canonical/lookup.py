@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kg.text.canonical.rules import is_refuted
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     import numpy as np

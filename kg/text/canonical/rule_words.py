@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg.words.plain_text import list_words
+from kg.base.plain_text import list_words
 
 CONTRASTS: tuple[frozenset[str], ...] = tuple(
     frozenset(list_words(line))
@@ -164,7 +164,7 @@ IRREGULAR_LEMMAS = {
     "acknowledgement": "acknowledgment", "fulfil": "fulfill", "cheque": "check",
     "halve": "half", "leave": "leaf", "shelve": "shelf",
 }  # fmt: skip
-"""Stem (of ``kg.text.normaliser.stem_word``) → lemma, for irregular plurals and spellings.
+"""Stem (of ``kg.words.normaliser.stem_word``) → lemma, for irregular plurals and spellings.
 
 Some lemmas are not words, as they must equal the stem of the singular: "analyses" has the stem
 "analyse", and "analysis" the stem "analysi".

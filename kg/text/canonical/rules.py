@@ -20,7 +20,13 @@ from kg.text.canonical.rule_words import (
     NUMBER_WORDS,
     PREFIXES,
 )
-from kg.text.normaliser import is_acronym_of, repair_text, split_cased_words, split_words, stem_word
+from kg.words.normaliser import (
+    is_acronym_of,
+    repair_text,
+    split_cased_words,
+    split_words,
+    stem_word,
+)
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)*")
 # British → American endings ("organisation", "analyse", "colour", "centre", "catalogue",

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import msgspec
 
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 
 class CanonicalTable(msgspec.Struct, frozen=True, dict=True):

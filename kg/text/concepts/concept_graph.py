@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kg.text.normaliser import extract_content_words, split_words, stem_word
+from kg.words.normaliser import extract_content_words, split_words, stem_word
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -24,7 +24,7 @@ _MAX_LOOKUP_WORDS = 3
 class ConceptGraph:
     """A graph with concepts as nodes and co-occurrence in chunks as edges.
 
-    A node is the normal form (``kg.text.normaliser.normalise_phrase``) of a concept's canonical
+    A node is the normal form (``kg.words.normaliser.normalise_phrase``) of a concept's canonical
     keyword. Nodes and edges are sorted.
 
     * node attributes: ``label`` (the commonest spelling), ``aliases`` (other spellings, including

@@ -8,9 +8,9 @@ import msgspec
 
 from kg.base.errors import RunFolderError
 from kg.base.files import to_json_bytes
-from kg.loader import pause_garbage_collection
 from kg.text.concepts.concept_graph import ConceptGraph
-from kg.text.normaliser import normalise_phrase
+from kg.triples.loader import pause_garbage_collection
+from kg.words.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     import networkx as nx

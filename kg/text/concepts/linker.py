@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from kg.loader import pause_garbage_collection
 from kg.text.concepts.association import compute_npmi
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.text.normaliser import normalise_phrase
+from kg.triples.loader import pause_garbage_collection
+from kg.words.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     from kg.text.canonical.table import CanonicalTable

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from kg.base.errors import DocumentError
-from kg.text.normaliser import repair_text, split_words
-from kg.words.plain_text import clean_for_terminal, to_one_line
+from kg.base.plain_text import clean_for_terminal, to_one_line
+from kg.words.normaliser import repair_text, split_words
 
 MAX_HEADING_LENGTH = 300
 """Maximum number of characters in a heading; a longer one is treated as a paragraph."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kg.base.errors import DocumentError
+from kg.base.plain_text import list_words
 from kg.text.documents.document import (
     Block,
     DocumentContent,
@@ -16,7 +17,6 @@ from kg.text.documents.document import (
     make_heading,
     make_paragraph,
 )
-from kg.words.plain_text import list_words
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag

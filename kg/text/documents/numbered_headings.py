@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from kg.text.documents.document import Heading
-from kg.text.normaliser import repair_text
 from kg.text.sections.headings import SectionLabel, parse_heading
+from kg.words.normaliser import repair_text
 
 MAX_LINE_LENGTH = 100
 """Maximum number of characters in a heading line."""

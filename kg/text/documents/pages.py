@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 from kg.text.documents.document import Block, make_heading, make_paragraph
 from kg.text.documents.numbered_headings import NumberedHeadings
-from kg.text.normaliser import normalise_phrase
 from kg.text.sections.headings import parse_heading
+from kg.words.normaliser import normalise_phrase
 
 MIN_PAGES_FOR_RUNNING_HEADS = 4
 """Minimum number of pages for the detection of running heads."""

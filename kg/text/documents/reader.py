@@ -12,7 +12,7 @@ from kg.text.documents.html_reader import read_html
 from kg.text.documents.markdown import read_markdown
 from kg.text.documents.pdf import read_pdf
 from kg.text.documents.plain_text import read_plain_text
-from kg.text.normaliser import split_words
+from kg.words.normaliser import split_words
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
 """Maximum size of a text file: some 3,000 pages."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from kg.base.log_capture import capture_logs
 from kg.text.chunks import Chunk
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.text.normaliser import FUNCTION_WORDS, normalise_phrase, repair_text, split_words
+from kg.words.normaliser import FUNCTION_WORDS, normalise_phrase, repair_text, split_words
 
 MAX_KEYWORD_WORDS = 3
 """Maximum number of words in a keyword."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from kg.base.plain_text import clean_text
 from kg.text.run.layout import RunConfig
-from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from kg.text.concepts.concept_graph import ConceptGraph

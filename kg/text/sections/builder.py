@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kg.text.normaliser import repair_text
 from kg.text.sections.headings import SectionLabel, make_section_key, parse_heading
 from kg.text.sections.scorer import extract_heading_keywords
 from kg.text.sections.tree import SectionNode, SectionTree, collect_keywords, fill_children
+from kg.words.normaliser import repair_text
 
 MAX_DEPTH = 64
 """Maximum number of headings in a path; of a longer path the first ones and the last are kept."""

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from kg.text.normaliser import split_words
+from kg.words.normaliser import split_words
 from kg.words.number_words import NUMBER_WORDS
 
 MAX_NUMBER_PARTS = 12

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from kg.text.normaliser import extract_content_words, list_ngrams
+from kg.words.normaliser import extract_content_words, list_ngrams
 
 DEFAULT_ALPHA = 0.6
 """Default of α, the weight of coverage."""

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from kg.text.concepts.concept_graph import ConceptGraph
-from kg.text.normaliser import normalise_phrase
 from kg.text.sections.headings import parse_heading
 from kg.text.sections.tree import SectionTree
+from kg.words.normaliser import normalise_phrase
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)
 

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
+from kg.base.plain_text import list_words
 from kg.text.chunks import Chunk
 from kg.text.concepts.concept_graph import ConceptGraph
-from kg.text.normaliser import FUNCTION_WORDS, split_words, stem_word
-from kg.words.plain_text import list_words
+from kg.words.normaliser import FUNCTION_WORDS, split_words, stem_word
 
 MIN_CHUNKS = 2
 """Minimum number of chunks in which a single word must occur, unless a heading names it. A phrase

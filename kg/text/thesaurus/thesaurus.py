@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kg.base.errors import ConceptExportError
-from kg.text.normaliser import normalise_phrase
+from kg.base.plain_text import clean_text
 from kg.text.thesaurus.hierarchy import (
     extract_title,
     find_broader_concepts,
@@ -16,7 +16,7 @@ from kg.text.thesaurus.hierarchy import (
     iter_broader_concepts,
 )
 from kg.text.thesaurus.selection import MIN_CHUNKS, select_concepts
-from kg.words.plain_text import clean_text
+from kg.words.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     from kg.text.run.folder import Run

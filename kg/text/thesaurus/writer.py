@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from kg.base.errors import SettingError, WriteError
 from kg.base.files import check_output, write_files_atomic
+from kg.base.plain_text import clean_text
 from kg.terms import is_malformed_iri, write_literal
 from kg.text.thesaurus.thesaurus import Thesaurus
-from kg.words.plain_text import clean_text
 
 VOCABULARY_NAMESPACE = "https://epoche.example/text#"
 SHAPES_FILE = Path(__file__).with_name("thesaurus.shacl.ttl")

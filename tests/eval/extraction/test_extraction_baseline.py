@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from eval.extraction.baseline.extractor import Baseline
 from eval.extraction.baseline.spans import MAX_SPANS, find_spans, parse_number
 from eval.extraction.baseline.text_index import TextIndex, is_denied
-from eval.extraction.prompt_builder import PromptBuilder
 from eval.extraction.samples.loader import load_samples, shipped_folder
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.extraction.scorer import score_sample
+from eval.extraction.systems.prompt_builder import PromptBuilder
 
 
 def extract_fields(text: str, **properties: Any) -> Any:

@@ -12,16 +12,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stage_calls import PRODUCT, check_error_line, run_epoche
 
-from eval.extraction.config import SYSTEM_PROMPT, USER_PROMPT, Config, describe_differences
-from eval.extraction.config_reader import apply_flags, check_config, read_config
-from eval.extraction.run_options import (
+from eval.extraction.configuration.config import (
+    SYSTEM_PROMPT,
+    USER_PROMPT,
+    Config,
+    describe_differences,
+)
+from eval.extraction.configuration.reader import apply_flags, check_config, read_config
+from eval.extraction.configuration.yaml_reader import MAX_BYTES, read_yaml
+from eval.extraction.options import (
     build_client_options,
     build_requirements,
     list_models,
     make_folder_name,
 )
 from eval.extraction.schemas.schema_validator import SchemaValidator
-from eval.extraction.yaml_reader import MAX_BYTES, read_yaml
 from kg.base.errors import ConfigError, SettingError
 
 # The numbers passed to `check_error_line` are the exit codes of docs/errors.md.

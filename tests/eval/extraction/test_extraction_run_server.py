@@ -22,7 +22,7 @@ from servers.behaviours import normal_reply
 from servers.scripted_server import ScriptedServer
 from stage_calls import CommandResult, check_error_line, run_epoche
 
-from eval.extraction.config import SYSTEM_PROMPT
+from eval.extraction.configuration.config import SYSTEM_PROMPT
 
 SAMPLE_COUNT = 12
 

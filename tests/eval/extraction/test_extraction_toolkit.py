@@ -43,10 +43,10 @@ from eval.harness.reply import Reply
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import parse_content, to_plain_values, write_content
+from eval.skn.formats.pipelines import ALL_SECTIONS, FAIR_ABLATION_PIPELINES, PIPELINES
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
-from eval.skn.pipelines import ALL_SECTIONS, FAIR_ABLATION_PIPELINES, PIPELINES
+from eval.skn.items import read_samples
 from eval.skn.row import SknRow
-from eval.skn.sample import read_samples
 from eval.skn.search_source import SHIPPED, SourceFinder
 from kg.base.errors import RecordError, WriteError
 from kg.claims import Claim

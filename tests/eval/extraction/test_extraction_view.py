@@ -10,7 +10,7 @@ import pytest
 from stage_calls import run_epoche
 
 from eval.extraction.view import read_extraction
-from eval.harness.prediction_rows import MAX_DEPTH
+from eval.harness.predictions.rows import MAX_DEPTH
 
 
 def nest(levels: int) -> list[Any]:

@@ -18,7 +18,7 @@ from benchmark_runs import (
 from stage_calls import CommandResult, run_epoche
 
 from eval.benchmarks import list_benchmarks
-from eval.harness.journal import Journal
+from eval.harness.journals.journal import Journal
 
 
 @pytest.fixture(scope="module", params=COMMANDS)

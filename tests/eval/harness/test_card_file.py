@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cards.card import hash_card_set, read_cards
-from eval.card_file import CardFile
+from eval.abstention.card_file import CardFile
 from kg.base.errors import (
     CardSetMismatchError,
     DuplicateIdError,

@@ -21,11 +21,11 @@ from servers.behaviours import API_KEY, Behaviour, ChatRequest, ReplyWriter
 from servers.scripted_server import ScriptedServer
 from stage_calls import CommandResult, check_error_line, run_epoche
 
+from eval.abstention.systems.registry import system_names
 from eval.benchmarks import find_benchmark
 from eval.harness.reply import REPLIES, VOTES
 from eval.model.providers import PROVIDERS
-from eval.registry import system_names
-from eval.skn.pipelines import PIPELINES
+from eval.skn.formats.pipelines import PIPELINES
 
 # Exit codes in these tests: 23 no access to the model, 26 cost limit, 27 too many errors.
 

@@ -16,13 +16,13 @@ from foreign_cases import CASES, N_ITEMS, Case, read_lines
 from reachable_objects import find_reachable_objects
 from stage_calls import check_error_line, command_line, run_process
 
-from eval.harness import system_registry
 from eval.harness.folder_run import FolderRun
 from eval.harness.function_system import FunctionSystem
 from eval.harness.reply import REPLIES
-from eval.harness.system import is_async
-from eval.harness.system_options import SystemOptions
-from eval.harness.system_registry import SystemRegistry
+from eval.harness.systems import system_registry
+from eval.harness.systems.system import is_async
+from eval.harness.systems.system_options import SystemOptions
+from eval.harness.systems.system_registry import SystemRegistry
 from kg.base.errors import SettingError, SystemNotFoundError
 
 MODULE = """

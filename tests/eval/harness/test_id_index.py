@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.harness import id_index
-from eval.harness.id_index import IdIndex
+from eval.harness.journals import id_index
+from eval.harness.journals.id_index import IdIndex
 
 
 def build_index(names: list[str]) -> tuple[IdIndex, list[int | None]]:

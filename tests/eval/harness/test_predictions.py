@@ -14,9 +14,10 @@ from foreign_cases import CASES, Case, read_lines
 from stage_calls import check_error_line, run_epoche
 
 from eval.benchmarks import find_benchmark
-from eval.harness import prediction_reader, prediction_rows
-from eval.harness.journal import Journal
-from eval.harness.prediction_reader import (
+from eval.harness.journals.journal import Journal
+from eval.harness.predictions import reader as prediction_reader
+from eval.harness.predictions import rows as prediction_rows
+from eval.harness.predictions.reader import (
     PredictionFile,
     PredictionFormat,
     parse_field_map,
@@ -416,7 +417,7 @@ def test_a_scoring_that_is_killed_leaves_no_finished_run(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("eval.harness.scored_run.write_rows", stop)
+        patch.setattr("eval.harness.predictions.scored_run.write_rows", stop)
         killed = case.score_file("--predictions", "own=own.jsonl", "--overwrite")
     assert killed.code == 130, killed.err
     for name in (benchmark.manifest_file, benchmark.rows_file):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.harness.grid import shuffle_positions
-from eval.harness.row_layout import RowLayout, Shard
+from eval.harness.journals.row_layout import RowLayout, Shard
 from kg.base.errors import SettingError
 
 

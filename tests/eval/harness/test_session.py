@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from eval.abstention.runner import Run, run
 from eval.harness.session import RunLimits
 from eval.harness.totals import CallTotals
 from eval.manifest import read_manifest
 from eval.result import Answer, Usage, read_results
-from eval.runner import Run, run
 from kg.base.errors import (
     CardSetMismatchError,
     CostLimitError,
@@ -68,7 +68,7 @@ def test_concurrency_limit_is_reached_and_not_exceeded(
 def test_questions_are_read_only_when_a_worker_is_free(
     card_file: CardFile, tmp_path: Path, make_system: SystemFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from eval.card_file import CardFile as OpenCardFile
+    from eval.abstention.card_file import CardFile as OpenCardFile
 
     read_items: list[int] = []
     original_getitem = OpenCardFile.__getitem__

@@ -12,7 +12,7 @@ from servers.llama_server import LlamaServer
 
 from eval.llm import ClientOptions, Message, ModelClient
 from eval.model.calls import record_calls
-from eval.model.probability import compute_answer_probability
+from eval.model.replies.probability import compute_answer_probability
 from kg.base.errors import ModelAccessError, ModelCallError
 
 

@@ -16,7 +16,7 @@ from eval.model.completion import Completion
 from eval.model.limits import RateLimits
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price, read_prices
-from eval.model.probability import compute_answer_probability
+from eval.model.replies.probability import compute_answer_probability
 from kg.base.errors import MissingFileError, RecordError
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eval.model.reply_form import build_strict_schema, get_form
+from eval.model.replies.reply_form import build_strict_schema, get_form
 
 
 class Verdict(msgspec.Struct):

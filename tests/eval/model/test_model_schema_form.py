@@ -19,7 +19,7 @@ from eval.llm import ClientOptions, ModelClient, Reply, SchemaForm
 from eval.model.calls import CallLog, record_calls
 from eval.model.environment import read_variables
 from eval.model.providers import find_endpoint
-from eval.model.schema_form import allows_strict, remove_extensions
+from eval.model.replies.schema_form import allows_strict, remove_extensions
 from kg.base.errors import ModelAccessError, ModelCallError
 
 STRICT_SCHEMA: dict[str, Any] = {

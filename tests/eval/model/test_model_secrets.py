@@ -135,7 +135,7 @@ def test_command_shows_no_key_from_dotenv(scripted_server: ScriptedServer, tmp_p
     scripted_server.behave(echo_key(400))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENAI_LOG": "debug"}
     result = subprocess.run(
-        [sys.executable, "-m", "eval.check_connection", "--model", "custom/scripted-1"],
+        [sys.executable, "-m", "eval.commands.check_connection", "--model", "custom/scripted-1"],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.questions.declarative import MAX_QUESTION_LENGTH, convert_to_statement, to_third_person
-from kg.words.plain_text import to_one_line
+from eval.questions.declarative import (
+    MAX_QUESTION_LENGTH,
+    convert_to_statement,
+    to_third_person,
+)
+from kg.base.plain_text import to_one_line
 
 
 @pytest.mark.parametrize(

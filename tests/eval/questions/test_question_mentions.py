@@ -15,9 +15,9 @@ from eval.questions.mentions import (
     tokenise_text,
 )
 from eval.questions.parser import ClaimParser, ParseFailure, Reading
+from kg.base.plain_text import list_words
 from kg.knowledge import KnowledgeBase
 from kg.words.labels import fold_text
-from kg.words.plain_text import list_words
 
 GRAPH = """
 @prefix : <https://example.org/> .

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eval.ranking.answerability import bootstrap_answerability
+from eval.retrieval_eval.answerability import bootstrap_answerability
 from eval.stats.bootstrap import ClusterResamples
 
 SCORES = st.lists(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eval.ranking.questions import read_questions, select_split
+from eval.retrieval_eval.questions import read_questions, select_split
 from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
 
 CHUNKS = ("a#1", "a#2", "b#1")

@@ -16,11 +16,11 @@ from stage_calls import CommandResult, check_error_line, run_epoche
 
 import retrieval
 from eval.metrics.measurement import ResamplingPlan
-from eval.ranking.measurement import measure_runs
-from eval.ranking.questions import read_questions
-from eval.ranking.retriever_set import RetrieverSet
-from eval.ranking.run_files import make_file_name
-from eval.ranking.view import RANKING_DEPTH
+from eval.retrieval_eval.files import make_file_name
+from eval.retrieval_eval.measurement import measure_runs
+from eval.retrieval_eval.questions import read_questions
+from eval.retrieval_eval.systems.retriever_set import RetrieverSet
+from eval.retrieval_eval.systems.view import RANKING_DEPTH
 from kg.text.run.folder import open_run
 from retrieval.factory import open_retriever
 

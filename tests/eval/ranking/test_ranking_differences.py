@@ -8,14 +8,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from eval.ranking.answerability import AUROC, FALSE_POSITIVES
-from eval.ranking.differences import compare_retrievers
-from eval.ranking.question_scores import QuestionScores, RetrieverScores
-from eval.ranking.questions import KINDS, UNANSWERABLE, Question
-from eval.ranking.record import ALL_QUESTIONS, RetrieverComparison
-from eval.ranking.row import RetrievalRow
-from eval.ranking.row_builder import build_row
-from eval.ranking.view import read_ranking
+from eval.retrieval_eval.answerability import AUROC, FALSE_POSITIVES
+from eval.retrieval_eval.differences import compare_retrievers
+from eval.retrieval_eval.question_scores import QuestionScores, RetrieverScores
+from eval.retrieval_eval.questions import KINDS, UNANSWERABLE, Question
+from eval.retrieval_eval.record import ALL_QUESTIONS, RetrieverComparison
+from eval.retrieval_eval.row import RetrievalRow
+from eval.retrieval_eval.row_builder import build_row
+from eval.retrieval_eval.systems.view import read_ranking
 from eval.stats.bootstrap import ClusterResamples
 
 QUESTIONS_PER_KIND = 12

@@ -8,22 +8,27 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eval.ranking.ablation import ENSEMBLE, ComponentVariant, iter_ablations
-from eval.ranking.cached_retriever import CachedRetriever
-from eval.ranking.differences import compare_retrievers
-from eval.ranking.item import RetrievalItem, iter_items
-from eval.ranking.manifest import ReportSettings, RetrievalManifest
-from eval.ranking.metrics import HEADLINE_METRIC
-from eval.ranking.question_scores import QuestionScores, RetrieverScores
-from eval.ranking.questions import Question
-from eval.ranking.record import ALL_QUESTIONS, Corpus, RetrievalReport, RetrieverComparison
-from eval.ranking.report_builder import build_report
-from eval.ranking.row import RetrievalRow
-from eval.ranking.row_builder import build_row
-from eval.ranking.system_set import RetrieverSystem, SystemSet
-from eval.ranking.text import build_table, describe_difference, describe_report, render_markdown
-from eval.ranking.tuner import iter_shares, tune_fusion
-from eval.ranking.view import RetrievalView, read_ranking
+from eval.retrieval_eval.differences import compare_retrievers
+from eval.retrieval_eval.items import RetrievalItem, iter_items
+from eval.retrieval_eval.manifest import ReportSettings, RetrievalManifest
+from eval.retrieval_eval.metrics import HEADLINE_METRIC
+from eval.retrieval_eval.question_scores import QuestionScores, RetrieverScores
+from eval.retrieval_eval.questions import Question
+from eval.retrieval_eval.record import ALL_QUESTIONS, Corpus, RetrievalReport, RetrieverComparison
+from eval.retrieval_eval.report import build_report
+from eval.retrieval_eval.row import RetrievalRow
+from eval.retrieval_eval.row_builder import build_row
+from eval.retrieval_eval.systems.ablation import ENSEMBLE, ComponentVariant, iter_ablations
+from eval.retrieval_eval.systems.cached_retriever import CachedRetriever
+from eval.retrieval_eval.systems.system_set import RetrieverSystem, SystemSet
+from eval.retrieval_eval.systems.tuner import iter_shares, tune_fusion
+from eval.retrieval_eval.systems.view import RetrievalView, read_ranking
+from eval.retrieval_eval.text import (
+    build_table,
+    describe_difference,
+    describe_report,
+    render_markdown,
+)
 from eval.stats.bootstrap import ClusterResamples
 from kg.text.concepts.linker import link_concepts
 from kg.text.keywords.protocol import ChunkKeywords

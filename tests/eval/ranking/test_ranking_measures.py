@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.ranking.cached_retriever import CachedRetriever
-from eval.ranking.metrics import METRIC_NAMES, score_questions
-from eval.ranking.questions import Question
-from eval.ranking.trec import render_qrels, render_run
-from eval.ranking.view import RANKING_DEPTH
+from eval.retrieval_eval.metrics import METRIC_NAMES, score_questions
+from eval.retrieval_eval.questions import Question
+from eval.retrieval_eval.systems.cached_retriever import CachedRetriever
+from eval.retrieval_eval.systems.view import RANKING_DEPTH
+from eval.retrieval_eval.trec import render_qrels, render_run
 from retrieval.bm25 import BM25
 from retrieval.protocol import Passage
 

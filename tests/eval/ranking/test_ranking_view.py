@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.harness.reply import Reply
-from eval.ranking.view import RANKING_DEPTH, RetrievalView, read_ranking
+from eval.retrieval_eval.systems.view import RANKING_DEPTH, RetrievalView, read_ranking
 
 IDS = frozenset(("a", "b", "c"))
 

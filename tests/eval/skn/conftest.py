@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from eval.llm import ClientOptions, ModelClient
-from eval.skn.run_settings import Setting, open_client
+from eval.skn.formats.settings import Setting, open_client
 
 
 @pytest.fixture

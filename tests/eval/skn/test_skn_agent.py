@@ -24,9 +24,9 @@ from servers.scripted_server import ScriptedServer
 from eval.llm import ClientOptions, ModelClient
 from eval.skn.agent import ModelAgent, Response, agent_reason
 from eval.skn.formats.forms import build_example
+from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.formats.published_prompts import PUBLISHED_AGENT
-from eval.skn.pipelines import PIPELINES
-from eval.skn.run_settings import Setting, open_client
+from eval.skn.formats.settings import Setting, open_client
 from kg.base.errors import ModelAccessError, ModelCallError
 
 QUESTION = "Why does the pod restart?"

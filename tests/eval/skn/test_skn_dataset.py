@@ -12,10 +12,10 @@ import msgspec
 import pytest
 from scipy.stats import mannwhitneyu
 
-from eval.skn.sample import Sample, read_samples
+from eval.skn.items import Sample, read_samples
 from eval.skn.search_source import SHIPPED, SourceFinder
 from kg.base.files import to_json_bytes
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 from retrieval.web_results import MAX_QUERY_LENGTH, FrozenQuery, WebResult, read_frozen_queries
 
 SAMPLES = SHIPPED / "samples.json"

@@ -20,8 +20,8 @@ from eval.skn.formats.forms import (
     write_content,
 )
 from eval.skn.formats.json_parser import JsonFaultError, parse_value
+from eval.skn.formats.pipelines import ALL_SECTIONS, PIPELINES, Pipeline
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
-from eval.skn.pipelines import ALL_SECTIONS, PIPELINES, Pipeline
 
 ALL_PIPELINES = tuple(PIPELINES.values())
 

@@ -23,13 +23,13 @@ from servers.scripted_server import ScriptedServer
 
 from eval.llm import ClientOptions, ModelClient
 from eval.model.calls import record_calls
-from eval.skn.extractors import EXTRACTORS, extract_json, extract_skn
 from eval.skn.formats.extraction import Extraction, ModelExtractor
 from eval.skn.formats.forms import build_example, parse_content, write_content
+from eval.skn.formats.pipelines import ABLATION_PIPELINES, PIPELINES
 from eval.skn.formats.published_prompts import PUBLISHED_EXTRACTION
 from eval.skn.formats.reply_schemas import get_reply_schema
-from eval.skn.pipelines import ABLATION_PIPELINES, PIPELINES
-from eval.skn.run_settings import Setting, open_client
+from eval.skn.formats.settings import Setting, open_client
+from eval.skn.systems.extractors import EXTRACTORS, extract_json, extract_skn
 from kg.base.errors import ModelAccessError, ModelCallError, NotationError, SettingError
 
 TEXT = "[Result 1]\nTitle: Pods & <limits>\nContent: A pod restarts when it is out of memory."

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from eval.skn.judge import SknJudge
-from eval.skn.judge_set import open_rule_judges
-from eval.skn.pipeline_system import PipelineSystem
-from eval.skn.view import SknView
+from eval.skn.judging.judge import SknJudge
+from eval.skn.judging.judge_set import open_rule_judges
+from eval.skn.systems.pipeline_system import PipelineSystem
+from eval.skn.systems.view import SknView
 from kg.base.errors import RecordError
 
 PLACE = "/srv/someone/cache.jsonl:3"
@@ -29,7 +29,7 @@ def test_the_problem_of_a_reply_has_no_place() -> None:
 
 
 def test_the_problem_of_an_anchor_has_no_place(monkeypatch: Any) -> None:
-    monkeypatch.setattr("eval.skn.judge.judge_anchors", fail)
+    monkeypatch.setattr("eval.skn.judging.judge.judge_anchors", fail)
     judge = SknJudge(open_rule_judges(), [], {}, published=False, has_anchors=True, seed=1)
     sample: Any = type("OneSample", (), {"id": "q1", "question": "Why?", "ground_truth": "So."})
     vote = asyncio.run(judge.judge_anchor(sample))

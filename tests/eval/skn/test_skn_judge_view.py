@@ -20,7 +20,7 @@ from eval.skn.judges.judge_view import (
     split_passages,
 )
 from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION
-from kg.words.plain_text import to_one_line
+from kg.base.plain_text import to_one_line
 
 SOURCES = "\n\n".join(
     f"[Result {n}]\nTitle: Page {n}\nURL: https://example.org/{n}\nContent: It says {n}."

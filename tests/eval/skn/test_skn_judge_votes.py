@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.judges.votes import has_enough_votes
-from eval.model.reply_form import build_strict_schema, get_form
+from eval.model.replies.reply_form import build_strict_schema, get_form
 from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION
 from eval.skn.judges.record import GroundednessVote, HallucinationVote
 from eval.skn.judges.votes import (

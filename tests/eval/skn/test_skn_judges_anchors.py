@@ -21,7 +21,7 @@ from eval.skn.judges.record import (
 )
 from eval.skn.judges.rule_judges import RuleJudges
 from kg.base.proportions import wilson_interval
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 TRUTHS = st.dictionaries(
     st.text("ab1\ud800", min_size=1, max_size=4),

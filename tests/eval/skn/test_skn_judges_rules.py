@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eval.skn.items import read_samples
 from eval.skn.judges.record import Verdicts
 from eval.skn.judges.rule_judges import RuleJudges, is_correct, judge_claims
-from eval.skn.sample import read_samples
 from eval.skn.search_source import SHIPPED
 
 QUESTION = "Why does my pod end with exit code 137?"

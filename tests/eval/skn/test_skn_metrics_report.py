@@ -14,6 +14,7 @@ from eval.metrics.comparison import Comparison
 from eval.result import Usage
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
+from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES
 from eval.skn.judges.record import Hallucination, Verdicts
 from eval.skn.metrics import (
     MeasurementPlan,
@@ -22,7 +23,6 @@ from eval.skn.metrics import (
     measure_observations,
     measure_run,
 )
-from eval.skn.pipelines import FAIR_ABLATION_PIPELINES
 from eval.skn.row import SknRow
 from eval.skn.scoring.observation import Observation, build_observation
 from eval.skn.scoring.pairs import select_pairs

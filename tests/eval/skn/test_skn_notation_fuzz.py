@@ -15,7 +15,7 @@ from eval.skn.grammar.parse_result import MAX_PROBLEMS, ParseResult
 from eval.skn.grammar.typed_json import from_json, read_json, to_json
 from eval.skn.notation import parse, serialize, try_parse
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import escape_json_for_terminal
+from kg.base.plain_text import escape_json_for_terminal
 
 # The grammar of docs/skn.md as one regular expression, independent of the parser.
 FORBIDDEN = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"

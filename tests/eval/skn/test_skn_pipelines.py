@@ -14,8 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.prompts import DATA_ONLY
-from eval.skn.extractors import EXTRACTORS
 from eval.skn.formats.forms import build_example, parse_content
+from eval.skn.formats.pipelines import (
+    ABLATION_PIPELINES,
+    ALL_SECTIONS,
+    DEFAULT_PIPELINES,
+    FAIR_ABLATION_PIPELINES,
+    PIPELINES,
+    Pipeline,
+)
 from eval.skn.formats.prompts import (
     AGENT_PROMPT,
     AgentReply,
@@ -24,16 +31,9 @@ from eval.skn.formats.prompts import (
     format_rules,
 )
 from eval.skn.formats.published_prompts import PUBLISHED_AGENT, PUBLISHED_EXTRACTION
+from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import Section
-from eval.skn.pipelines import (
-    ABLATION_PIPELINES,
-    ALL_SECTIONS,
-    DEFAULT_PIPELINES,
-    FAIR_ABLATION_PIPELINES,
-    PIPELINES,
-    Pipeline,
-)
-from eval.skn.run_settings import Setting
+from eval.skn.systems.extractors import EXTRACTORS
 from kg.base.errors import SettingError
 
 ALL_PIPELINES = tuple(PIPELINES.values())

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from eval.harness.reply import Reply, Vote
-from eval.skn.judge import SknJudge
-from eval.skn.judge_set import JudgeSet
+from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
+from eval.skn.judging.judge import SknJudge
+from eval.skn.judging.judge_set import JudgeSet
 from eval.skn.row import SknRow
 from eval.skn.row_builder import COUNTED, build_row, get_row_key
-from eval.skn.sample import Sample
 from eval.skn.search_source import Source
-from eval.skn.view import read_answer
+from eval.skn.systems.view import read_answer
 from kg.base.errors import ModelAccessError, RecordError
 
 SAMPLE = Sample(id="q1", question="Why does it stall?", ground_truth="A lock is kept.")

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.forms import parse_content, write_content
+from eval.skn.formats.pipelines import PIPELINES
+from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.notation import serialize
-from eval.skn.pipelines import PIPELINES
 from eval.skn.rules.agent import ABSTENTION, RuleAgent, is_yes_no_question
 from eval.skn.rules.analysis import analyse_text
 from eval.skn.rules.context import read_context
 from eval.skn.rules.extractor import RuleExtractor
 from eval.skn.rules.statements import find_written_names, split_statements
-from eval.skn.run_settings import Setting
 from kg.base.errors import NotationError
-from kg.text.normaliser import split_words
+from kg.words.normaliser import split_words
 
 SOURCE = Source("flow", "medium", 1.0)
 
@@ -141,11 +141,11 @@ def test_flat_json_keeps_whole_statements_causes_and_names() -> None:
 def test_bytes_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "import asyncio\n"
-        "from eval.skn.pipelines import PIPELINES\n"
+        "from eval.skn.formats.pipelines import PIPELINES\n"
         "from eval.skn.rules.agent import RuleAgent\n"
         "from eval.skn.rules.extractor import RuleExtractor\n"
         "from eval.skn.rules.retention import measure_retention\n"
-        "from eval.skn.run_settings import Setting\n"
+        "from eval.skn.formats.settings import Setting\n"
         f"text, question = {SEARCH_RESULT!r}, 'Why may Node.js of Acme Zephyr fail?'\n"
         "for pipeline in PIPELINES.values():\n"
         "    extraction = asyncio.run(RuleExtractor(pipeline, Setting()).extract(text, question))\n"

@@ -20,7 +20,7 @@ from eval.skn.rules.statements import (
     select_asking_sentences,
     split_statements,
 )
-from kg.text.normaliser import split_words
+from kg.words.normaliser import split_words
 
 SEARCH_RESULTS = """\
 [Result 1]

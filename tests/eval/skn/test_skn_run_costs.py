@@ -15,10 +15,10 @@ from servers.scripted_server import ChatRequest, ScriptedServer
 from eval.llm import ModelClient
 from eval.skn.agent import ModelAgent, Response
 from eval.skn.formats.extraction import Extraction, ModelExtractor
-from eval.skn.pipelines import PIPELINES
+from eval.skn.formats.pipelines import PIPELINES
+from eval.skn.formats.settings import Setting
 from eval.skn.published.efficiency import compute_efficiency
 from eval.skn.row import SknRow
-from eval.skn.run_settings import Setting
 from eval.skn.scoring.observation import build_observation
 
 EMPTY_JSON_EXTRACTION = '{"entities":[],"relationships":[],"claims":[]}'

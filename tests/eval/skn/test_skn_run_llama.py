@@ -11,7 +11,7 @@ from skn_run_parts import read_rows, write_inputs
 from stage_calls import run_epoche
 
 from eval.harness.reply import VOTES, read_votes
-from eval.skn.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
+from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
 
 SKN_PIPELINES = [name for name, pipeline in PIPELINES.items() if pipeline.notation == "skn"]
 

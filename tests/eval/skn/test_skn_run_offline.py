@@ -18,9 +18,9 @@ from skn_run_parts import (
 )
 from stage_calls import check_error_line, read_folder_bytes, run_epoche
 
-from eval.skn.benchmark import run_benchmark
-from eval.skn.pipelines import ABLATION_PIPELINES, FAIR_ABLATION_PIPELINES
-from eval.skn.run_options import RunOptions
+from eval.skn.formats.pipelines import ABLATION_PIPELINES, FAIR_ABLATION_PIPELINES
+from eval.skn.options import RunOptions
+from eval.skn.published_run import run_benchmark
 
 # A run with --ablation has eight formats, so it writes eight rows per sample.
 SAMPLE_COUNT = 7

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.skn.sample import Reference, Sample, read_samples
+from eval.skn.items import Reference, Sample, read_samples
 from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
 
 MINIMAL_SAMPLE = {"id": "a", "question": "Why?", "ground_truth": "Because."}

@@ -26,7 +26,7 @@ from skn_run_parts import (
 from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.harness.reply import VOTES, read_votes
-from eval.skn.pipelines import ABLATION_PIPELINES
+from eval.skn.formats.pipelines import ABLATION_PIPELINES
 
 # A run with --ablation has eight formats, so it writes eight rows per sample.
 SAMPLE_COUNT = 4

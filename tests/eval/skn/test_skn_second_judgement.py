@@ -27,7 +27,7 @@ from skn_run_parts import (
 from stage_calls import check_error_line, read_folder_bytes, run_epoche
 
 from eval.harness.reply import REPLIES, VOTES, read_replies, read_votes
-from eval.skn.judge import read_anchors
+from eval.skn.judging.judge import read_anchors
 
 SAMPLE_COUNT = 4
 FIRST_JUDGE, SECOND_JUDGE = "custom/judge-1", "custom/judge-2"

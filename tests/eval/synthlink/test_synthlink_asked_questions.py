@@ -16,7 +16,7 @@ from synthlink_run_parts import make_run_command, write_inputs
 from eval.metrics.measurement import FAILURE_METRIC, ResamplingPlan
 from eval.synthlink.measurement import measure_runs
 from eval.synthlink.metrics import METRICS
-from eval.synthlink.outputs import read_scores
+from eval.synthlink.scoring.outputs import read_scores
 
 QUESTION_COUNT = 8
 LIMIT = 3

@@ -28,7 +28,7 @@ from eval.synthlink.corrected.answer_scores import score_corrected
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.metrics import Mode
 from eval.synthlink.predictions import Prediction
-from eval.synthlink.scores import score_predictions
+from eval.synthlink.scoring.scores import score_predictions
 
 THRESHOLDS = Thresholds()
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "synthlink.md"

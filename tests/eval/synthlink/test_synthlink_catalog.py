@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eval.synthlink.catalog import category_file_name, read_catalog, render_catalog
 from eval.synthlink.catalog_markdown import LayoutError, read_category, render_category
-from eval.synthlink.question import CATEGORIES, Question, Source, Step
+from eval.synthlink.items import CATEGORIES, Question, Source, Step
 from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
 
 HEADER = """# SynthLink60 Catalog: Policy and Social Movements

@@ -20,11 +20,11 @@ from eval.synthlink.corrected.prose import signs
 from eval.synthlink.corrected.steps import find_steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import order
+from eval.synthlink.items import Question, Source, Step
 from eval.synthlink.predictions import Prediction
-from eval.synthlink.question import Question, Source, Step
-from eval.synthlink.scores import score_predictions
+from eval.synthlink.scoring.scores import score_predictions
 from kg.knowledge import KnowledgeBase
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 
 THRESHOLDS = Thresholds()
 

@@ -16,7 +16,7 @@ import pytest
 from stage_calls import PRODUCT
 
 from eval.synthlink.catalog import Catalog, read_catalog, render_catalog
-from eval.synthlink.question import CATEGORIES, Question, Triple
+from eval.synthlink.items import CATEGORIES, Question, Triple
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import XSD, write_literal

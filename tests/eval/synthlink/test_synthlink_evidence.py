@@ -21,10 +21,10 @@ from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.evidence import SourcePages, collect_pieces
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import common, names, sentences
+from eval.synthlink.items import Question, Source, Step
 from eval.synthlink.metrics import JudgedClaim
-from eval.synthlink.question import Question, Source, Step
-from eval.synthlink.scores import score_predictions
-from kg.text.normaliser import extract_content_words
+from eval.synthlink.scoring.scores import score_predictions
+from kg.words.normaliser import extract_content_words
 from retrieval.corpus import Corpus, CorpusPage, read_corpus
 
 THRESHOLDS = Thresholds()

@@ -13,6 +13,7 @@ from eval.synthlink.answer_source import AnswerSource, find_source
 from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.files import PREDICTIONS, RUN_MANIFEST
 from eval.synthlink.judges.claim_judge import is_split
 from eval.synthlink.judges.judge_items import (
     MAX_CLAIMS_PER_ANSWER,
@@ -23,12 +24,11 @@ from eval.synthlink.judges.judge_items import (
 from eval.synthlink.judges.judge_view import MAX_EVIDENCE_LENGTH, JudgeView, collect_evidence
 from eval.synthlink.judges.prompts import CLAIM_PROMPT
 from eval.synthlink.metrics import JudgedClaim
-from eval.synthlink.run_files import PREDICTIONS, RUN_MANIFEST
-from eval.synthlink.scores import score_predictions
+from eval.synthlink.scoring.scores import score_predictions
 from eval.synthlink.verdicts.record import Finding, Judgement, VerdictLine
 from eval.synthlink.verdicts.score_update import apply_verdicts
 from kg.base.errors import RecordError
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 from retrieval.corpus import read_corpus
 
 VOTES: tuple[Finding, ...] = ("supported", "contradicted", "not_told")

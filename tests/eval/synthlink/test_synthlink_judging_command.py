@@ -32,7 +32,7 @@ from synthlink_judge_parts import (
 )
 
 from epoche.schemas import build_schema
-from eval.synthlink.outputs import read_scores
+from eval.synthlink.scoring.outputs import read_scores
 from eval.synthlink.verdicts.record import JUDGED_FILE
 
 

@@ -121,7 +121,7 @@ def test_a_second_judge_in_the_folder_is_refused(
     all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
-    from eval.harness.journal import Journal
+    from eval.harness.journals.journal import Journal
 
     scripted_server.behave_with(make_judge_model())
     # An open journal locks its file, as another run would.

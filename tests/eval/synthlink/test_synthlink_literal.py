@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from eval.synthlink.literal_scores import (
+from eval.synthlink.items import Question, Source, Step
+from eval.synthlink.predictions import Iteration, Prediction
+from eval.synthlink.scoring.literal_scores import (
     SpecReadings,
     fact_checking_score,
     iteration_efficiency,
@@ -16,8 +18,6 @@ from eval.synthlink.literal_scores import (
     score_literal,
     token_f1,
 )
-from eval.synthlink.predictions import Iteration, Prediction
-from eval.synthlink.question import Question, Source, Step
 
 DEFAULT_READINGS = SpecReadings()
 

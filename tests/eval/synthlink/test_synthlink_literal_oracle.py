@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.synthlink.catalog import Catalog
-from eval.synthlink.question import Question, Source, Step
-from eval.synthlink.scores import score_predictions
-from eval.synthlink.tables import build_question_rows
+from eval.synthlink.items import Question, Source, Step
+from eval.synthlink.scoring.scores import score_predictions
+from eval.synthlink.scoring.tables import build_question_rows
 
 WORDS = (
     "press", "books", "cheaper", "literacy", "Europe", "spread", "Reformation", "ideas",

@@ -19,11 +19,12 @@ from synthlink_attacks import (
 )
 
 from epoche.schemas import build_schema
-from eval.synthlink.comparison import ALL_GROUP
-from eval.synthlink.manifest import read_manifest
 from eval.synthlink.metrics import METRICS
-from eval.synthlink.outputs import COMPARISON_FILES, OUTPUT_FILES, read_answers, read_scores
-from eval.synthlink.score_options import NO_RESOURCE, ScoreOptions
+from eval.synthlink.score_files import write_scores
+from eval.synthlink.scoring.comparison import ALL_GROUP
+from eval.synthlink.scoring.manifest import read_manifest
+from eval.synthlink.scoring.options import NO_RESOURCE, ScoreOptions
+from eval.synthlink.scoring.outputs import COMPARISON_FILES, OUTPUT_FILES, read_answers, read_scores
 from kg.base.errors import (
     DomainError,
     MissingFileError,
@@ -31,7 +32,6 @@ from kg.base.errors import (
     SettingError,
     WriteError,
 )
-from reporting.synthlink_files import write_scores
 from retrieval.corpus import read_corpus
 
 CATALOG = read_six_questions()

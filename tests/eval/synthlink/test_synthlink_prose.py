@@ -22,7 +22,7 @@ from eval.synthlink.corrected.english.likelihood import DOUBT, English, english
 from eval.synthlink.corrected.prose import is_prose, least, prose, signs
 from eval.synthlink.corrected.steps import find_steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.question import Question, Step
+from eval.synthlink.items import Question, Step
 from kg.base.errors import RecordError
 from retrieval.corpus import read_corpus
 

@@ -17,11 +17,11 @@ from synthlink_run_parts import make_run_command, read_rows, write_inputs
 
 from eval.metrics.measurement import FAILURE_METRIC, ResamplingPlan
 from eval.synthlink.answer_source import find_source, list_repeat_files
+from eval.synthlink.files import PREDICTIONS, RUN_MANIFEST, name_predictions
 from eval.synthlink.measurement import measure_runs
 from eval.synthlink.metrics import METRICS
-from eval.synthlink.outputs import ScoredPredictions, read_scores
-from eval.synthlink.record import RepeatScores
-from eval.synthlink.run_files import PREDICTIONS, RUN_MANIFEST, name_predictions
+from eval.synthlink.scoring.outputs import ScoredPredictions, read_scores
+from eval.synthlink.scoring.record import RepeatScores
 from eval.synthlink.verdicts.record import JUDGED_FILE
 from kg.base.files import sha256_file
 

@@ -29,10 +29,10 @@ from eval.synthlink.corrected.answer_scores import score_corrected
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.steps import find_steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.items import Question
 from eval.synthlink.predictions import Prediction
-from eval.synthlink.question import Question
 from kg.knowledge import KnowledgeBase
-from kg.text.normaliser import extract_content_words
+from kg.words.normaliser import extract_content_words
 from retrieval.corpus import read_corpus
 
 THRESHOLDS = Thresholds()

@@ -23,8 +23,8 @@ from synthlink_run_parts import (
     write_inputs,
 )
 
-from eval.synthlink.outputs import OUTPUT_FILES
 from eval.synthlink.predictions import read_predictions
+from eval.synthlink.scoring.outputs import OUTPUT_FILES
 
 QUESTION_COUNT = 12
 FEW_RESAMPLES = ("--resamples", 100)

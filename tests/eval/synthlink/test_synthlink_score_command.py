@@ -38,7 +38,7 @@ from stage_calls import (
 )
 
 from eval.synthlink.catalog import read_catalog
-from eval.synthlink.outputs import COMPARISON_FILES, OUTPUT_FILES, read_scores
+from eval.synthlink.scoring.outputs import COMPARISON_FILES, OUTPUT_FILES, read_scores
 
 EXAMPLE = """
    [

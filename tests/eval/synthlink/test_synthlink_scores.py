@@ -13,11 +13,15 @@ import numpy as np
 import pytest
 from synthlink_attacks import honest_predictions, make_prediction, read_six_questions
 
-from eval.synthlink.comparison import ALL_GROUP, compare_reports
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.metrics import AGGREGATE_WEIGHTS, METRICS
-from eval.synthlink.scores import score_predictions
-from eval.synthlink.tables import build_category_rows, build_question_rows, render_overall_text
+from eval.synthlink.scoring.comparison import ALL_GROUP, compare_reports
+from eval.synthlink.scoring.scores import score_predictions
+from eval.synthlink.scoring.tables import (
+    build_category_rows,
+    build_question_rows,
+    render_overall_text,
+)
 from kg.base.errors import CardSetMismatchError
 from kg.knowledge import KnowledgeBase
 

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthlink_run_parts import make_question
 
-from eval.harness.system_call import call_system_async
+from eval.harness.systems.system_call import call_system_async
 from eval.model.calls import record_calls
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
+from eval.synthlink.items import Question
 from eval.synthlink.prediction_scorer import read_prediction
 from eval.synthlink.prediction_writer import iter_predictions
 from eval.synthlink.predictions import MAX_ITEMS, MAX_TEXT_LENGTH, check_predictions
-from eval.synthlink.question import Question
 from eval.synthlink.row import OUTCOMES, SynthLinkRow
-from eval.synthlink.trail_reader import (
+from eval.synthlink.systems.trail_reader import (
     MAX_TRAIL_BYTES,
     check_reply,
     copy_question_text,

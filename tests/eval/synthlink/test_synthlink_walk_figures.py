@@ -21,7 +21,7 @@ from eval.synthlink.agents.walker.fact_map import FactMap
 from eval.synthlink.agents.walker.sentence_writer import SentenceWriter
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.metrics import Mode
-from eval.synthlink.scores import score_predictions
+from eval.synthlink.scoring.scores import score_predictions
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from retrieval.corpus import read_corpus

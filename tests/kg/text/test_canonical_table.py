@@ -22,7 +22,7 @@ from kg.text.canonical.lookup import CanonicalLookup
 from kg.text.canonical.table import CanonicalTable
 from kg.text.canonical.verdicts import VerdictError, check_synonym_sets
 from kg.text.canonical.verifier import RuleVerifier, Synonyms
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 KEYWORDS = {
     "Write-Ahead Logging": 4,

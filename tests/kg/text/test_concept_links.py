@@ -14,7 +14,7 @@ from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.concepts.graph_file import decode_graph, encode_graph
 from kg.text.concepts.linker import MAX_LINKED_KEYWORDS, link_concepts
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.text.normaliser import normalise_phrase
+from kg.words.normaliser import normalise_phrase
 
 WORDS = ("lock", "Locks", "B+-tree", "b+ trees", "index", "buffer pool", "Buffer Pools", "log", "—")
 

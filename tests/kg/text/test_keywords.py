@@ -17,7 +17,7 @@ from kg.text.chunks import Chunk
 from kg.text.keywords.cache import KeywordCache
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.keywords.yake_extractor import MAX_KEYWORD_LENGTH, Yake
-from kg.text.normaliser import normalise_phrase, repair_text
+from kg.words.normaliser import normalise_phrase, repair_text
 
 PROSE = """11.3 Two-phase locking
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg.text.normaliser import (
+from kg.words.normaliser import (
     FUNCTION_WORDS,
     extract_content_words,
     is_acronym_of,

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import TemplateError
 
-from kg.words import templates
-from kg.words.expressions import compile_output
+from kg.base import templates
+from kg.base.expressions import compile_output
 
 ERRORS = (TemplateError, TypeError, ValueError, LookupError, AttributeError)
 _texts = st.sampled_from(["", "a", " Sea", "the ", "River", "x y", "%s", "{", "é", "Ä", "\n"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 from shipped import open_shipped
 
+from kg.base.plain_text import add_article, capitalise_sentence, clean_text, join_list
 from kg.claims import Claim
 from kg.domain import Domain, PredicateWording, list_shipped_domains, load_domain
 from kg.graph import Graph
@@ -19,7 +20,6 @@ from kg.literals import format_literal, format_number, parse_number
 from kg.terms import RDF_TYPE, RDFS, XSD, write_literal
 from kg.words.label_grammar import get_base_form, make_default_wording, parse_label, split_name
 from kg.words.labels import Labels
-from kg.words.plain_text import add_article, capitalise_sentence, clean_text, join_list
 from kg.words.verbaliser import Verbaliser
 
 BASE = "https://example.org/"

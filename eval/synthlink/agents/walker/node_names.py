@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from eval.questions.cues import stem_word
-from kg.text.normaliser import extract_content_words, split_cased_words
-from kg.words.plain_text import list_words
+from kg.base.plain_text import list_words
+from kg.words.normaliser import extract_content_words, split_cased_words
 
 _NOUN_ENDINGS = tuple(
     list_words("ations ation ition ment ness ence ance ator ion ity ery ive ant ent al er or y")

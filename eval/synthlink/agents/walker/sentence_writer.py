@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from eval.guard.stream import Guard
 from eval.synthlink.agents.walker.fact_map import FactMap
 from eval.synthlink.agents.walker.paths import ChosenPath
+from kg.base.plain_text import capitalise_sentence, join_list
 from kg.claims import Claim
-from kg.words.plain_text import capitalise_sentence, join_list
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

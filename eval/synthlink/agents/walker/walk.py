@@ -21,7 +21,7 @@ from eval.synthlink.agents.walker.page_reader import MIN_NAMED_SHARE, PageReader
 from eval.synthlink.agents.walker.paths import MIN_SUPPORT, ChosenPath, PathEvidence, choose_paths
 from eval.synthlink.agents.walker.question_analysis import QuestionAnalysis
 from eval.synthlink.agents.walker.sentence_writer import SentenceWriter, order_facts
-from kg.words.plain_text import clean_text
+from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
     from eval.synthlink.agents.library import Hit

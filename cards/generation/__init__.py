@@ -1,0 +1,1 @@
+"""Makes triplets of cards and proves them."""

@@ -1,0 +1,65 @@
+"""Chooses entities with similar names, so that no property of a name predicts the label.
+
+Two things are equal within a triplet: the *frequent words* of the three names ("Creek", "Lake"),
+which occur in many names of the pool so that a learner could use them, and the number of words
+that each name shares with the name of the *anchor*, the term that all three cards ask about.
+Lengths, classes and numbers of asserted facts are made as similar as a few random candidates allow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from cards.generation.graph_lookup import GraphLookup
+
+MIN_FREQUENT_SHARE = 0.015
+"""A word is frequent if at least this share of the names contains it: with a few hundred cards, a
+learner could use such a word to predict the label."""
+
+MAX_SAMPLED_NAMES = 300
+"""Maximum number of names sampled from the entities that have a value of the card's predicate, and
+from those without one."""
+
+
+def find_frequent_words(lookup: GraphLookup, terms: Sequence[int]) -> frozenset[str]:
+    """Finds the words that occur in ``MIN_FREQUENT_SHARE`` of the names and in three or more."""
+    counts = Counter(word for term in terms for word in lookup.get_label_words(term))
+    min_count = max(3, MIN_FREQUENT_SHARE * len(terms))
+    return frozenset(word for word, n in counts.items() if n >= min_count)
+
+
+def count_shared_words(lookup: GraphLookup, x: int, anchor: int) -> int:
+    """Counts the words that two names share ("North Platte River", "Platte River": 2)."""
+    return len(lookup.get_label_words(x) & lookup.get_label_words(anchor))
+
+
+def compute_dissimilarity(lookup: GraphLookup, predicate: int, x: int, other: int) -> float:
+    """Computes the dissimilarity of two entities by counts alone; 0 if all counts are equal.
+
+    Adds up differences in: number of words and letters of the name, its last letter, whether it is
+    ASCII, classes, and how often the entity is an object of the predicate.
+    """
+    # Heuristic weights: six letters count as much as a word, a difference in classes counts most.
+    words, letters, last_letter, is_ascii, types, popularity = lookup.get_appearance(x, predicate)
+    words_2, letters_2, last_letter_2, is_ascii_2, types_2, popularity_2 = lookup.get_appearance(
+        other, predicate
+    )
+    distance = abs(words - words_2) + abs(letters - letters_2) / 6
+    distance += 0.5 * (last_letter != last_letter_2) + 0.5 * (is_ascii != is_ascii_2)
+    distance += 5.0 * (types != types_2)
+    return distance + abs(popularity - popularity_2)
+
+
+def sort_by_similarity(
+    lookup: GraphLookup, predicate: int, candidates: Iterable[int], other: int
+) -> list[int]:
+    """Sorts candidates by similarity to ``other``, most similar first; ties keep their order.
+
+    Args:
+        lookup: the knowledge base.
+        predicate: the card's predicate.
+        candidates: term ids.
+        other: the term that they are compared with.
+    """
+    return sorted(candidates, key=lambda x: compute_dissimilarity(lookup, predicate, x, other))

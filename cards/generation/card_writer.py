@@ -1,0 +1,83 @@
+"""Writes cards: combines a proved question with its facts, rules and proofs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from cards.card import Card
+from cards.facts import Fact, facts_to_json
+from cards.generation.difficulty import compute_difficulty
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.prover import Prover
+from kg.claims import GOLD_OF_LABEL, Proof, Verdict
+
+
+def write_card(
+    lookup: GraphLookup,
+    prover: Prover,
+    facts: Sequence[Fact],
+    sentences: Mapping[Fact, str],
+    verdict: Verdict,
+    *,
+    kind: str,
+    question: str,
+    proof: Proof,
+    salt: Sequence[object],
+    meta: Mapping[str, Any],
+) -> Card:
+    """Writes a card.
+
+    Args:
+        lookup: the knowledge base.
+        prover: has the predicate's rules as sentences.
+        facts: the card's facts, in this order.
+        sentences: the sentence of each fact.
+        verdict: the verdict over the card alone; its label is the card's.
+        kind: the card's kind.
+        question: the question.
+        proof: the proof for the card's field ``proof``: over the graph, or over the card for
+            context-faithfulness cards.
+        salt: values that the id depends on in addition to question and facts, such as the seed.
+        meta: further keys of ``meta``, in addition to facts, card proof and difficulty.
+    """
+    claim = verdict.claim
+    texts = tuple(sentences[fact] for fact in facts)
+    difficulty, subgraph = compute_difficulty(lookup.fact_graph, lookup.terms, claim)
+    return Card(
+        id=make_opaque_id(*salt, question, *texts),
+        facts=texts,
+        rules=prover.rule_texts,
+        question=question,
+        gold=GOLD_OF_LABEL[verdict.label],
+        label=verdict.label,
+        kind=kind,
+        claim=claim,
+        proof=proof,
+        cluster=claim.subj,
+        difficulty=difficulty,
+        meta={
+            "triples": facts_to_json(facts, lookup.terms),
+            "card_proof": msgspec.to_builtins(verdict.proof),
+            "difficulty": subgraph,
+            **meta,
+        },
+    )
+
+
+def write_sentence(lookup: GraphLookup, fact: Fact) -> str:
+    """Returns the sentence of a fact."""
+    claim = fact.to_claim(lookup.terms)
+    return (
+        lookup.kb.verbaliser.render_denial(claim)
+        if fact.denied
+        else lookup.kb.verbaliser.render_fact(claim)
+    )
+
+
+def make_opaque_id(*parts: object) -> str:
+    """Returns an opaque id: 16 hex digits of a hash of ``parts``."""
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]

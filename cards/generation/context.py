@@ -1,0 +1,194 @@
+"""Builds contexts: the facts that the cards of a triplet share, balanced between its roles.
+
+All three cards of a triplet give the *same facts* in different order. They ask about the same
+predicate and anchor in the same words, and differ only in the entity they ask about. So a count
+over the facts cannot predict the label, and the question can only by that entity's name. The facts
+could still mention one entity more often than another, so the mentions are balanced here: each
+entity occurs in the same number of facts, and if possible in facts of the same predicates, both
+asserted and denied.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import NamedTuple
+
+from cards.facts import Fact, TermRole, get_term_role
+from cards.generation.graph_lookup import GraphLookup, Style
+from cards.generation.pools import Pool
+from kg.claims import Label
+
+
+class Role(NamedTuple):
+    """One card of a triplet before it has a context."""
+
+    label: Label
+    x: int
+    """The varying term."""
+    core: tuple[Fact, ...]
+    """The facts that prove the label."""
+    forbids_other_value: bool = False
+    """Whether the card must not contain a fact with another value of ``x``: it would be a second
+    reason for the label."""
+
+
+class Proposal(NamedTuple):
+    """A triplet that is not proved yet."""
+
+    anchor: int
+    roles: list[Role]
+    with_types: bool = False
+    """Whether the facts must include the classes of the entities asked about."""
+
+
+def build_context(
+    lookup: GraphLookup, pool: Pool, anchor: int, roles: list[Role], size: int, rng: Random
+) -> list[Fact] | None:
+    """Chooses the facts of a triplet, in no particular order.
+
+    Args:
+        lookup: the knowledge base.
+        pool: the predicate and the varying side.
+        anchor: the term that all three cards ask about; no added fact mentions it.
+        roles: the cards' terms and the facts that prove their labels.
+        size: target number of facts; more are chosen if the balance needs them.
+        rng: chooses among equally good facts.
+
+    Returns:
+        The facts, or None if they cannot be balanced.
+    """
+    entities = {role.x for role in roles}
+    core_facts = list(dict.fromkeys(fact for role in roles for fact in role.core))
+    excluded = entities | {anchor} | {t for fact in core_facts for t in (fact.s, fact.o)}
+    chosen_facts = {role.x: [f for f in core_facts if f.mentions_term(role.x)] for role in roles}
+    spare_facts = {role.x: _list_spare_facts(lookup, pool, role, excluded, rng) for role in roles}
+    positions = {x: [get_term_role(f, x) for f in facts] for x, facts in chosen_facts.items()}
+
+    # First give every role the kinds of facts that another role needs for its label.
+    needed = list(dict.fromkeys(p for x in chosen_facts for p in positions[x]))
+    for x in chosen_facts:
+        for position in needed:
+            if position not in positions[x]:
+                _add_spare_fact(x, chosen_facts, spare_facts, positions, position)
+    # Then make the numbers of mentions equal. Prefer the kinds of facts that are most frequent for
+    # the other entities.
+    n_mentions = max(len(facts) for facts in chosen_facts.values())
+    for x in chosen_facts:
+        if len(chosen_facts[x]) == n_mentions:
+            continue
+        other_styles = Counter(
+            [lookup.get_style(p) for y in chosen_facts if y != x for p in positions[y]]
+        )
+        while len(chosen_facts[x]) < n_mentions:
+            # Entities must also occur at equal positions in the sentences, so a missing kind of
+            # fact is replaced by one whose sentence has the same style.
+            own_styles = [lookup.get_style(p) for p in positions[x]]
+            missing_by_style = {
+                style: n / (len(chosen_facts) - 1) - own_styles.count(style)
+                for style, n in other_styles.items()
+            }
+            best_kind = _choose_missing_kind(lookup, spare_facts[x], missing_by_style)
+            if best_kind is None or not _add_spare_fact(
+                x, chosen_facts, spare_facts, positions, best_kind
+            ):
+                return None
+    # Finally add one more fact of the same kind to each role until the size is reached.
+    total = len(set(core_facts)) + sum(
+        len(set(facts) - set(core_facts)) for facts in chosen_facts.values()
+    )
+    while total + len(chosen_facts) <= size:
+        kinds_by_role = [dict(spare_facts[x]) for x in chosen_facts]
+        common_kinds = [
+            p for p in dict(spare_facts[roles[0].x]) if all(p in kind for kind in kinds_by_role)
+        ]
+        if not common_kinds:
+            break
+        position = common_kinds[rng.randrange(len(common_kinds))]
+        for x in chosen_facts:
+            _add_spare_fact(x, chosen_facts, spare_facts, positions, position)
+        total += len(chosen_facts)
+    return list(
+        dict.fromkeys([*core_facts, *(f for facts in chosen_facts.values() for f in facts)])
+    )
+
+
+def has_balanced_mentions(facts: list[Fact], roles: list[Role]) -> bool:
+    """Returns whether the entities of all roles occur in the same number of facts."""
+    return len({sum(fact.mentions_term(role.x) for fact in facts) for role in roles}) == 1
+
+
+def has_balanced_starts(lookup: GraphLookup, facts: list[Fact], roles: list[Role]) -> bool:
+    """Returns whether the entities of all roles start the same number of fact sentences."""
+    start_counts = {
+        sum(
+            lookup.get_style(get_term_role(fact, role.x))[0]
+            for fact in facts
+            if fact.mentions_term(role.x)
+        )
+        for role in roles
+    }
+    return len(start_counts) == 1
+
+
+def _list_spare_facts(
+    lookup: GraphLookup, pool: Pool, role: Role, excluded: set[int], rng: Random
+) -> list[tuple[TermRole, Fact]]:
+    """Lists the facts about a role's term, with its position in each, in random order.
+
+    Facts that mention an excluded term, and other values if the role forbids them, are left out.
+    """
+    x = role.x
+    if lookup.terms.is_literal(x):
+        return []
+    facts = [*lookup.list_facts_about(x), *lookup.list_incoming_facts(x, pool.p)]
+    varies_subject = pool.varying == "subj"
+    suitable_facts = [
+        fact
+        for fact in facts
+        if (fact.o if fact.s == x else fact.s) not in excluded
+        and not (
+            role.forbids_other_value
+            and fact.p == pool.p
+            and not fact.denied
+            and (fact.s == x) == varies_subject
+        )
+    ]
+    rng.shuffle(suitable_facts)
+    # The sort is stable: facts with x as subject precede the others, since they are about x.
+    suitable_facts.sort(key=lambda fact: fact.s != x)
+    return [(get_term_role(fact, x), fact) for fact in suitable_facts]
+
+
+def _choose_missing_kind(
+    lookup: GraphLookup,
+    spare_facts: list[tuple[TermRole, Fact]],
+    missing_by_style: dict[Style, float],
+) -> TermRole | None:
+    """Chooses the kind of spare fact whose style is missing most; asserted before denied."""
+    return max(
+        dict(spare_facts),
+        key=lambda p: (
+            missing_by_style.get(lookup.get_style(p), -1.0),
+            not p.is_denied,
+            p.is_subject,
+        ),
+        default=None,
+    )
+
+
+def _add_spare_fact(
+    x: int,
+    chosen_facts: dict[int, list[Fact]],
+    spare_facts: dict[int, list[tuple[TermRole, Fact]]],
+    positions: dict[int, list[TermRole]],
+    position: TermRole,
+) -> bool:
+    """Adds a spare fact of one kind to the chosen facts of ``x``; returns False if none is left."""
+    for i, (kind, fact) in enumerate(spare_facts[x]):
+        if kind == position:
+            del spare_facts[x][i]
+            chosen_facts[x].append(fact)
+            positions[x].append(kind)
+            return True
+    return False

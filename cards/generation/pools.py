@@ -1,0 +1,260 @@
+"""Defines pools: the entities that cards of one predicate can ask about.
+
+A *triplet* of cards (E, C, U) asks about the same predicate and the same *anchor* and varies the
+other term ``x``. Varying the subject suits predicates with one value per subject (the mouth of a
+river); varying the object suits those with one subject per object (the parent company of a firm).
+A *holder* is a term ``x`` that has an anchor in the closure. A *member* is an entity of a class
+that many holders have (see ``MIN_CLASS_SHARE``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from random import Random
+from typing import Literal
+
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.rng import rng_for
+
+VaryingSide = Literal["subj", "obj"]
+
+N_SAMPLED_HOLDERS = 200
+"""Number of holders sampled to find the pool's classes."""
+MAX_PAIR_TRIES = 16
+"""Maximum number of random pairs tried to find one without blank nodes."""
+MIN_CLASS_SHARE = 0.1
+"""A class belongs to the pool if at least this share of the sampled holders has it."""
+
+
+class Pool:
+    """The terms ``x`` that claims ``(x, p, a)`` can be about, and their anchors ``a``.
+
+    The claims are ``(a, p, x)`` if the object varies.
+
+    Args:
+        lookup: the knowledge base.
+        p: the predicate's id.
+        varying: which side varies.
+        hint: only subjects whose name contains this text are used.
+    """
+
+    def __init__(self, lookup: GraphLookup, p: int, varying: VaryingSide, hint: str = "") -> None:
+        self.lookup = lookup
+        self.p = p
+        self.varying = varying
+        self.hint = hint.casefold()
+        self._list_cache: dict[tuple[bool, int], list[int]] = {}
+
+    def make_triple(self, x: int, a: int) -> tuple[int, int, int]:
+        """Returns the triple with ``x`` on the varying side."""
+        return (x, self.p, a) if self.varying == "subj" else (a, self.p, x)
+
+    def is_entailed(self, x: int, a: int) -> bool:
+        """Returns whether the closure has the triple."""
+        return bool(self.lookup.closure_index.has_triple(*self.make_triple(x, a)))
+
+    def is_asserted(self, x: int, a: int) -> bool:
+        """Returns whether the graph asserts the triple."""
+        return self.lookup.graph_index.has_triple(*self.make_triple(x, a))
+
+    def get_anchors(self, x: int) -> Sequence[int]:
+        """Returns all anchors of ``x`` in the closure: its true values."""
+        index, forward = self.lookup.closure_index, self.varying == "subj"
+        anchors = index.find_objects(x, self.p) if forward else index.find_subjects(self.p, x)
+        return self._get_list(anchors, x, forward) if isinstance(anchors, dict) else anchors  # type: ignore[return-value]  # a tuple or a list
+
+    def get_holders(self, a: int) -> Sequence[int]:
+        """Returns all ``x`` that have the anchor ``a`` in the closure."""
+        index, forward = self.lookup.closure_index, self.varying == "subj"
+        holders = index.find_subjects(self.p, a) if forward else index.find_objects(a, self.p)
+        return self._get_list(holders, a, not forward) if isinstance(holders, dict) else holders  # type: ignore[return-value]  # as above
+
+    @property
+    def anchor_rows(self) -> Mapping[int, object]:
+        """``x`` → its anchors, for every ``x`` that has one; a live view of the closure."""
+        index = self.lookup.closure_index
+        return index.get_row(self.p) if self.varying == "subj" else index.get_reverse_row(self.p)
+
+    def _get_list(self, values: dict[int, None], term: int, is_object_row: bool) -> list[int]:
+        """Returns the terms of a dict as a list, which can be indexed; cached, since it is long."""
+        value_list = self._list_cache.get((is_object_row, term))
+        if value_list is None:
+            value_list = self._list_cache[is_object_row, term] = list(values)
+        return value_list
+
+    @cached_property
+    def subjects(self) -> list[int]:
+        """Subjects of the predicate in the closure."""
+        return self._filter_by_hint(self.lookup.list_subjects(self.p, asserted_only=False))
+
+    @cached_property
+    def asserted_subjects(self) -> list[int]:
+        """Subjects of the predicate in the graph, without inferred triples."""
+        return self._filter_by_hint(self.lookup.list_subjects(self.p, asserted_only=True))
+
+    @cached_property
+    def e_kinds(self) -> tuple[str, ...]:
+        """The kinds of triples that the predicate has: ``asserted``, ``inferred`` or both."""
+        has_asserted = bool(self.lookup.graph_index.get_subjects(self.p))
+        has_inferred = self.p in self.lookup.kb.oracle.closure.inferred_predicates
+        kinds = (("asserted", has_asserted), ("inferred", has_inferred))
+        return tuple(kind for kind, exists in kinds if exists)
+
+    @property
+    def has_literal_values(self) -> bool:
+        """Whether the predicate's values are literals, judged by the first value."""
+        first = next(self.lookup.closure_index.iter_pairs(self.p), None)
+        return first is not None and self.lookup.terms.is_literal(first[1])
+
+    def sample_pair(self, rng: Random, kind: str = "") -> tuple[int, int] | None:
+        """Samples a true pair ``(x, a)``; None if a few tries find none without blank nodes.
+
+        Args:
+            rng: the random generator.
+            kind: ``asserted``, ``inferred``, or empty for pairs of any kind.
+        """
+        return next(self.sample_pairs(rng, kind, 1), None)
+
+    def sample_pairs(self, rng: Random, kind: str, n_pairs: int) -> Iterator[tuple[int, int]]:
+        """Samples true pairs ``(x, a)``: for each a random subject and one of its objects.
+
+        Args:
+            rng: the random generator; used only when a pair is requested.
+            kind: ``asserted``, ``inferred``, or empty for pairs of any kind.
+            n_pairs: number of pairs; fewer if a few tries find none without blank nodes.
+        """
+        lookup, p = self.lookup, self.p
+        subjects = self.asserted_subjects if kind == "asserted" else self.subjects
+        graph, blanks, forward = lookup.graph_index, lookup.blank_nodes, self.varying == "subj"
+        next_random, allow_asserted = rng.random, kind != "inferred"
+        row = (graph if kind == "asserted" else lookup.closure_index).get_row(self.p)
+        count = len(subjects)
+        for _ in range(n_pairs):
+            for _ in range(MAX_PAIR_TRIES if subjects else 0):
+                s = subjects[int(next_random() * count)]
+                # The index stores a single object as an int, several as a list or dict.
+                cell = row[s]
+                if isinstance(cell, int):
+                    o = cell
+                else:
+                    o = (cell if isinstance(cell, list) else list(cell))[
+                        int(next_random() * len(cell))
+                    ]
+                if (allow_asserted or not graph.has_triple(s, p, o)) and (
+                    s != o and s not in blanks and o not in blanks
+                ):
+                    yield (s, o) if forward else (o, s)
+                    break
+
+    def sample_path(self, rng: Random, anchor: int, hops: int) -> list[int] | None:
+        """Samples a path of ``hops`` steps from an anchor; None if it ends early or has a cycle.
+
+        Returns:
+            ``hops`` + 1 terms, the anchor first.
+        """
+        path = [anchor]
+        for _ in range(hops):
+            next_terms = self.get_anchors(path[-1])
+            if not next_terms:
+                return None
+            next_term = next_terms[int(rng.random() * len(next_terms))]
+            if next_term in path:
+                return None
+            path.append(next_term)
+        return path
+
+    def sample_holder(self, rng: Random) -> int | None:
+        """Samples an ``x`` that has an anchor."""
+        pair = self.sample_pair(rng)
+        return None if pair is None else pair[0]
+
+    def _filter_by_hint(self, terms: list[int]) -> list[int]:
+        if not self.hint:
+            return terms
+        return [term for term in terms if self.hint in self.lookup.get_label(term).casefold()]
+
+    @cached_property
+    def classes(self) -> tuple[int, ...]:
+        """The classes that holders usually have."""
+        rng = rng_for(self.lookup.terms.get_text(self.p), self.varying)
+        holders = [self.sample_holder(rng) for _ in range(N_SAMPLED_HOLDERS)]
+        sample = list(dict.fromkeys(x for x in holders if x is not None))
+        counts = Counter(c for x in sample for c in self.lookup.get_types(x))
+        return tuple(c for c, n in counts.items() if n >= MIN_CLASS_SHARE * len(sample))
+
+    @cached_property
+    def members(self) -> list[int]:
+        """All entities of the holders' classes; without classes, every node of the predicate."""
+        lookup = self.lookup
+        if self.classes:
+            members = lookup.members_by_class[self.classes[0]]
+            if len(self.classes) > 1:
+                members = list(
+                    dict.fromkeys(x for c in self.classes for x in lookup.members_by_class[c])
+                )
+        else:
+            members = list(
+                dict.fromkeys(t for pair in lookup.closure_index.iter_pairs(self.p) for t in pair)
+            )
+        return self._filter_by_hint(members) if self.varying == "subj" else members
+
+    @cached_property
+    def members_without_anchor(self) -> list[int]:
+        """Members that have no anchor in the closure."""
+        if self.varying == "subj":
+            holders = self.lookup.closure_index.get_subjects(self.p)
+        else:
+            holders = self.lookup.closure_index.get_objects(self.p)
+        return list(itertools.filterfalse(holders.__contains__, self.members))
+
+    @cached_property
+    def other_class_entities(self) -> list[int]:
+        """Entities of classes that no holder has; the classes take turns."""
+        lookup = self.lookup
+        own_classes = set(self.classes)
+        if not own_classes:
+            return []
+        class_members: list[list[int]] = []
+        for c in lookup.asserted_classes:
+            text = lookup.terms.get_text(c)
+            if c in own_classes or text.startswith("http://www.w3.org/"):
+                continue
+            entities = (
+                x for x in lookup.members_by_class[c] if not own_classes & {*lookup.get_types(x)}
+            )
+            class_members.append(list(itertools.islice(entities, 500)))
+        max_members = max(map(len, class_members), default=0)
+        # Small classes repeat, so that each class is equally likely to be sampled.
+        return [
+            members[i % len(members)]
+            for i in range(min(max_members, 500))
+            for members in class_members
+            if members
+        ]
+
+    def is_single_valued(self, rng: Random, n_tries: int = 8) -> bool:
+        """Returns whether an ``x`` can have only one anchor, tested with the oracle.
+
+        Combines random holders with anchors of other holders. The result is True if the oracle
+        contradicts more than half of these claims because of a maximum count at ``x``.
+        """
+        lookup, n_refused, n_tested = self.lookup, 0, 0
+        for _ in range(n_tries):
+            pair, other_pair = self.sample_pair(rng), self.sample_pair(rng)
+            if pair is None or other_pair is None:
+                continue
+            x, a = pair[0], other_pair[1]
+            if x == a or self.is_entailed(x, a):
+                continue
+            n_tested += 1
+            verdict = lookup.kb.oracle.license(lookup.make_claim(*self.make_triple(x, a)))
+            n_refused += any(
+                "MaxCount" in violation.component
+                and violation.focus_node == lookup.terms.get_text(x)
+                for violation in verdict.proof.violations
+                if verdict.label == "C"
+            )
+        return n_refused * 2 > n_tested

@@ -1,0 +1,75 @@
+"""Proves a card's label twice: over the graph, and over the card's own facts and rules alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cards.facts import Fact, facts_to_triples
+from cards.generation.graph_lookup import GraphLookup
+from kg.claims import Claim, Verdict
+from kg.domain import Rule
+from kg.oracle import Oracle
+from kg.terms import OWL, RDF_TYPE
+from kg.vocabulary import is_vocabulary
+
+
+def is_about_vocabulary(claim: Claim) -> bool:
+    """Returns whether a triple is about a class or property and not about an entity."""
+    if claim.pred == RDF_TYPE:
+        return claim.obj.startswith(OWL)
+    return is_vocabulary(claim.pred)
+
+
+class Prover:
+    """Proves the cards of one predicate.
+
+    All cards of a predicate show the same rules, so the shapes and axioms behind these rules are
+    compiled once.
+    """
+
+    def __init__(self, lookup: GraphLookup, p: int) -> None:
+        self.lookup = lookup
+        self.oracle = lookup.kb.oracle
+        self.rules: tuple[Rule, ...] = tuple(
+            lookup.kb.verbaliser.get_rules(lookup.terms.get_text(p))
+        )
+        shape_names = dict.fromkeys(shape for rule in self.rules for shape in rule.shapes)
+        self.shapes = lookup.kb.shapes.select_shapes(list(shape_names))
+        self.axioms = tuple(dict.fromkeys(axiom for rule in self.rules for axiom in rule.axioms))
+        self._verdict_cache: dict[Claim, Verdict] = {}
+
+    @property
+    def rule_texts(self) -> tuple[str, ...]:
+        """The rules as sentences, as every card of the predicate shows them."""
+        return tuple(rule.text for rule in self.rules)
+
+    def license_on_graph(self, claim: Claim) -> Verdict:
+        """Returns the oracle's verdict over the graph."""
+        verdict = self._verdict_cache.get(claim)
+        if verdict is None:
+            verdict = self._verdict_cache[claim] = self.oracle.license(claim)
+        return verdict
+
+    def make_card_oracle(self, facts: Iterable[Fact]) -> Oracle:
+        """Returns an oracle that knows only a card's facts and rules."""
+        return self.oracle.make_local_oracle(
+            facts_to_triples(facts, self.lookup.terms), self.shapes, self.axioms
+        )
+
+    def find_premises(self, s: int, p: int, o: int) -> tuple[Fact, ...] | None:
+        """Returns the facts that an entailed triple follows from; None if it is not entailed."""
+        lookup = self.lookup
+        if lookup.graph_index.has_triple(s, p, o):
+            return (Fact(s, p, o),)
+        verdict = self.license_on_graph(lookup.make_claim(s, p, o))
+        if verdict.label != "E":
+            return None
+        return tuple(
+            Fact(
+                lookup.intern_term(premise.subj),
+                lookup.intern_term(premise.pred),
+                lookup.intern_term(premise.obj),
+            )
+            for premise in verdict.proof.premises
+            if not is_about_vocabulary(premise)
+        )

@@ -1,0 +1,273 @@
+"""Proves proposed triplets and writes their cards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import NamedTuple
+
+from cards.card import Card
+from cards.facts import Fact
+from cards.generation.card_writer import make_opaque_id, write_card, write_sentence
+from cards.generation.context import (
+    Proposal,
+    Role,
+    build_context,
+    has_balanced_mentions,
+    has_balanced_starts,
+)
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.kinds import (
+    ASYMMETRIC,
+    CYCLE,
+    IRREFLEXIVE,
+    SURFACE_KINDS,
+    list_supported_kinds,
+)
+from cards.generation.pools import Pool
+from cards.generation.prover import Prover
+from cards.generation.recipes import OTHER_CLASS, OTHER_CONSTRAINT, Recipe, Recipes
+from cards.generation.shortage import Obstacle, find_unproved
+from kg.claims import Claim, Verdict
+
+MAX_FAILED_PROPOSALS = 60
+"""A recipe that never succeeded is dropped after this many failed proposals in a row. One that has
+succeeded is dropped after four times as many."""
+
+SURFACE_INTERVAL = 40
+SURFACE_OFFSET = 9
+"""Of every ``SURFACE_INTERVAL`` triplets of a predicate, the one at this offset may use a recipe
+whose C question alone, the "surface" of the card, reveals the label (``SURFACE_RECIPES``). So a
+card set has all kinds, but too few cards of such recipes to help a baseline."""
+
+MAX_ROUNDS = 3
+"""Maximum number of times that an entity may be the varying term of a predicate, each time with
+another anchor."""
+
+SURFACE_RECIPES = (OTHER_CLASS, IRREFLEXIVE)
+
+
+class Triplet(NamedTuple):
+    """Proved roles that share one anchor and one set of facts."""
+
+    pool: Pool
+    anchor: int
+    """The term that all three cards ask about."""
+    roles: list[Role]
+    facts: list[Fact]
+    graph_verdicts: dict[str, Verdict]
+    """Label → verdict over the graph."""
+    card_verdicts: dict[str, Verdict]
+    """Label → verdict over the card's facts and rules."""
+    kinds: dict[str, str]
+    """Label → kind."""
+
+
+class TripletSource:
+    """Yields the proved triplets of one predicate; its recipes take turns until all are exhausted.
+
+    Args:
+        lookup: the knowledge base.
+        pool: predicate and varying side.
+        prover: proves cards over graph and facts.
+        recipes: makes proposals.
+        allowed_kinds: kinds allowed for C cards; empty for all.
+        num_facts: target number of facts per card.
+        rng: the random generator.
+    """
+
+    def __init__(
+        self,
+        lookup: GraphLookup,
+        pool: Pool,
+        prover: Prover,
+        recipes: Recipes,
+        *,
+        allowed_kinds: frozenset[str],
+        num_facts: int,
+        rng: Random,
+    ) -> None:
+        self.lookup, self.pool, self.prover, self.recipes = lookup, pool, prover, recipes
+        self.allowed_kinds, self.num_facts, self.rng = allowed_kinds, num_facts, rng
+        self.with_types = False
+        self.strict = True
+        self.n_rounds = 0
+        self.proved_counts: Counter[str] = Counter()
+        """Recipe → number of proved triplets."""
+        self.failures: Counter[Obstacle] = Counter()
+        """Obstacle → number of proposals that failed since the last proved triplet."""
+        self._obstacle = Obstacle.ENTITIES
+        self._exhausted: set[str] = set()
+
+    def __iter__(self) -> Iterator[Triplet]:
+        while self.n_rounds < MAX_ROUNDS:
+            has_triplet = False
+            for triplet in self._iter_round():
+                has_triplet = True
+                yield triplet
+            self.n_rounds += 1
+            if not has_triplet:
+                if not self.strict:
+                    return
+                # A sparse graph may have too few facts to also balance sentence starts.
+                self.strict = False
+            self.recipes.start_next_round(strict=self.strict)
+
+    def _iter_round(self) -> Iterator[Triplet]:
+        """Yields triplets, using each entity at most once as the varying term."""
+        recipes_by_name = self.recipes.recipes_by_name
+        surface_names = [name for name in SURFACE_RECIPES if name in recipes_by_name]
+        regular_names = [
+            name for name in recipes_by_name if name not in (*surface_names, OTHER_CONSTRAINT)
+        ]
+        if self.allowed_kinds & SURFACE_KINDS:
+            # The user requested these kinds, so they are not limited to a small share.
+            regular_names, surface_names = [*regular_names, *surface_names], []
+        if not regular_names and OTHER_CONSTRAINT not in self._exhausted:
+            # Only if no recipe for a certain kind is possible.
+            regular_names.append(OTHER_CONSTRAINT)
+        n_proved = turn = surface_turn = 0
+        while regular_names:
+            is_regular = not surface_names or n_proved % SURFACE_INTERVAL != SURFACE_OFFSET
+            names = regular_names if is_regular else surface_names
+            name = names[(turn if is_regular else surface_turn) % len(names)]
+            turn += is_regular
+            surface_turn += not is_regular
+            max_failures = MAX_FAILED_PROPOSALS * (4 if self.proved_counts[name] else 1)
+            for _ in range(max_failures):
+                triplet = self._try_recipe(name, recipes_by_name)
+                if triplet is not None:
+                    self.proved_counts[name] += 1
+                    n_proved += 1
+                    yield triplet
+                    break
+            else:
+                names.remove(name)
+                self._exhausted.add(name)
+                if (
+                    not regular_names
+                    and not self.proved_counts
+                    and OTHER_CONSTRAINT not in self._exhausted
+                ):
+                    regular_names.append(OTHER_CONSTRAINT)  # Only if no named recipe succeeded.
+
+    def _try_recipe(self, name: str, recipes_by_name: dict[str, Recipe]) -> Triplet | None:
+        rejections = self.recipes.rejections
+        rejections.clear()
+        proposal = recipes_by_name[name]()
+        if proposal is None:
+            reached = (Obstacle.FALSE, Obstacle.NAMES)
+            self.failures[next((o for o in reached if rejections[o]), Obstacle.ENTITIES)] += 1
+            return None
+        triplet = self.prove_triplet(name, proposal)
+        may_need_types = not (proposal.with_types or self.with_types or self.proved_counts[name])
+        if triplet is None and may_need_types:
+            # Shapes that target a class apply only if the card's facts include the class members.
+            triplet = self.prove_triplet(name, proposal._replace(with_types=True))
+            self.with_types = triplet is not None
+        if triplet is not None:
+            self.recipes.used.update(role.x for role in proposal.roles)
+            self.failures.clear()
+        else:
+            self.failures[self._obstacle] += 1
+        return triplet
+
+    def prove_triplet(self, name: str, proposal: Proposal) -> Triplet | None:
+        """Builds the context and proves every role over card and graph; None if a proof fails."""
+        anchor, roles = proposal.anchor, proposal.roles
+        if proposal.with_types or self.with_types:
+            roles = [self._add_type_facts(role) for role in roles]
+        # The U entity was chosen for having no value, but other facts of the graph may still
+        # contradict the claim. Check that before the more expensive choice of facts.
+        graph_verdicts: dict[str, Verdict] = {}
+        self._obstacle = Obstacle.UNKNOWN
+        for role in roles:
+            if role.label == "U":
+                graph_verdicts["U"] = self.prover.license_on_graph(self._make_claim(role, anchor))
+                if graph_verdicts["U"].label != "U":
+                    return None
+        self._obstacle = Obstacle.FACTS
+        facts = build_context(self.lookup, self.pool, anchor, roles, self.num_facts, self.rng)
+        if facts is None:
+            return None
+        if name not in SURFACE_RECIPES:
+            if not has_balanced_mentions(facts, roles):
+                return None
+            if self.strict and not has_balanced_starts(self.lookup, facts, roles):
+                return None
+        card_oracle = self.prover.make_card_oracle(facts)
+        card_verdicts: dict[str, Verdict] = {}
+        kinds: dict[str, str] = {}
+        for role in sorted(roles, key=lambda role: role.label != "C"):
+            claim = self._make_claim(role, anchor)
+            self._obstacle = find_unproved(role.label)
+            verdict = card_oracle.license(claim)
+            if verdict.label != role.label:
+                return None
+            card_verdicts[role.label] = verdict
+            kind = self._determine_kind(name, claim, verdict)
+            if kind is None:
+                self._obstacle = Obstacle.KINDS if self.allowed_kinds else self._obstacle
+                return None
+            kinds[role.label] = kind
+            graph_verdict = graph_verdicts.get(role.label) or self.prover.license_on_graph(claim)
+            if graph_verdict.label != role.label:
+                return None
+            graph_verdicts[role.label] = graph_verdict
+        return Triplet(self.pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds)
+
+    def _make_claim(self, role: Role, anchor: int) -> Claim:
+        return self.lookup.make_claim(*self.pool.make_triple(role.x, anchor))
+
+    def _add_type_facts(self, role: Role) -> Role:
+        """Adds the type of the role's term to its core, the facts that prove its label."""
+        lookup = self.lookup
+        type_facts = tuple(Fact(role.x, lookup.type_id, c) for c in lookup.get_types(role.x)[:1])
+        return role._replace(core=(*(f for f in type_facts if f not in role.core), *role.core))
+
+    def _determine_kind(self, name: str, claim: Claim, verdict: Verdict) -> str | None:
+        """Returns a kind that the card's proof supports; None if a C card has no allowed kind."""
+        kinds = list_supported_kinds(verdict, reverse_holds=name == ASYMMETRIC)
+        if verdict.label != "C":
+            return kinds[0]
+        if name in (ASYMMETRIC, CYCLE):
+            # Here the recipe determines the kind: its claim reverses an asserted chain. The
+            # component in the proof does not, because a shape can forbid the reverse by
+            # sh:disjoint, sh:not or SPARQL.
+            kinds = [name] if claim.subj != claim.obj and kinds else []
+        elif name == IRREFLEXIVE:
+            kinds = [IRREFLEXIVE] if kinds else []
+        elif name not in (OTHER_CLASS, OTHER_CONSTRAINT):
+            kinds = [kind for kind in kinds if kind == name]
+        allowed = [kind for kind in kinds if not self.allowed_kinds or kind in self.allowed_kinds]
+        return allowed[0] if allowed else None
+
+
+def write_triplet_cards(
+    lookup: GraphLookup, prover: Prover, triplet: Triplet, seed: int, rng: Random
+) -> list[Card]:
+    """Writes the cards of a triplet, with the same facts (shuffled), rules and question wording."""
+    sentences = {fact: write_sentence(lookup, fact) for fact in triplet.facts}
+    wording_choice = rng.random()
+    context_id = make_opaque_id(seed, *sorted(sentences.values()))
+    cards: list[Card] = []
+    for role in triplet.roles:
+        facts = list(triplet.facts)
+        rng.shuffle(facts)
+        verdict = triplet.card_verdicts[role.label]
+        cards.append(
+            write_card(
+                lookup,
+                prover,
+                facts,
+                sentences,
+                verdict,
+                kind=triplet.kinds[role.label],
+                question=lookup.kb.verbaliser.render_question(verdict.claim, wording_choice),
+                proof=triplet.graph_verdicts[role.label].proof,
+                salt=[seed],
+                meta={"context": context_id},
+            )
+        )
+    return cards

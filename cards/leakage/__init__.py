@@ -1,0 +1,1 @@
+"""Tests whether the surface of cards gives their labels away."""

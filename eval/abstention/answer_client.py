@@ -1,0 +1,264 @@
+"""Asks a model for a typed reply and turns it into an answer; used by every system with a model.
+
+A reply becomes YES, NO or UNKNOWN only if it says so explicitly. A refusal, a reply that was cut
+off and a reply that cannot be read are ``INVALID``; a failed call raises an error, and its row is
+``ERROR``. Neither is ever counted as an abstention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from eval.answers import MAX_RAW_CHARS
+from eval.model.replies.probability import compute_answer_probability
+from eval.replies.parser import ParsedReply, read_reply
+from eval.result import Answer, Pred
+from eval.settings import Settings
+from kg.claims import Gold
+
+if TYPE_CHECKING:
+    from eval.llm import ModelClient
+    from eval.model.completion import Completion, Message, Reply
+    from eval.model.options import ClientOptions
+
+SERVER_DEFAULT = "server"
+"""``--set temperature=server`` leaves the temperature to the server."""
+
+# Beginnings of notes, which say how a reply was read.
+_REFUSED = "refused"
+_CUT_OFF = "cut off at max_tokens"
+_UNREADABLE = "unreadable"
+_READ_AS_TEXT = "read as text"
+
+ConfidenceSource = Literal["auto", "logprob", "stated", "none"]
+"""Where the confidence of an answer comes from. ``auto``: the log-probability if the server gives
+it, else the confidence that the model states, else null."""
+
+
+class AnswerReply(Protocol):
+    """A typed reply that has an answer and a confidence."""
+
+    @property
+    def answer(self) -> Gold:
+        """YES, NO or UNKNOWN."""
+
+    @property
+    def confidence(self) -> float:
+        """The confidence that the model states, 0 to 1."""
+
+
+T = TypeVar("T", bound=AnswerReply)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The settings that influence a model's replies, as given with ``--set``."""
+
+    temperature: float | None
+    top_p: float
+    max_tokens: int
+    seed: int | None
+    structured: str
+    confidence: str
+
+    @classmethod
+    def from_settings(
+        cls,
+        settings: Settings,
+        *,
+        temperature: float = 0.0,
+        max_tokens: int = 512,
+        with_confidence: bool = True,
+    ) -> Sampling:
+        """Reads the settings that all systems with a model have.
+
+        They are ``temperature``, ``top_p``, ``max_tokens``, ``model_seed``, ``structured`` and
+        ``confidence``. With ``temperature=server``, no temperature is sent.
+
+        Args:
+            settings: as given with ``--set``.
+            temperature: default temperature.
+            max_tokens: default maximum length of a reply, in tokens.
+            with_confidence: whether the system has the setting ``confidence``. If not, no
+                confidence is requested from the model.
+
+        Raises:
+            SettingError: a setting has an invalid value.
+        """
+        # Some models refuse every request that contains a temperature.
+        leave_to_server = settings.get_text("temperature", "") == SERVER_DEFAULT
+        return cls(
+            temperature=None
+            if leave_to_server
+            else settings.get_float("temperature", temperature, minimum=0.0, maximum=2.0),
+            top_p=settings.get_fraction("top_p", 1.0),
+            max_tokens=settings.get_int("max_tokens", max_tokens, minimum=1),
+            seed=settings.get_optional_int("model_seed"),
+            structured=settings.get_choice(
+                "structured", ("auto", "json_schema", "json_object", "text")
+            ),
+            confidence=settings.get_choice("confidence", ("auto", "logprob", "stated", "none"))
+            if with_confidence
+            else "none",
+        )
+
+
+class AnswerClient:
+    """A model client that returns answers.
+
+    Args:
+        client: the model.
+        source: the source of the confidence.
+    """
+
+    def __init__(self, client: ModelClient, source: ConfidenceSource = "auto") -> None:
+        self.client = client
+        self._source: ConfidenceSource = source
+
+    @classmethod
+    def open(cls, options: ClientOptions, sampling: Sampling) -> AnswerClient:
+        """Opens the client.
+
+        Raises:
+            EpocheError: as ``ModelClient.open``.
+        """
+        from eval.llm import ModelClient
+
+        structured: Any = sampling.structured  # from_settings has checked both values
+        source: Any = sampling.confidence
+        client = ModelClient.open(
+            options,
+            temperature=sampling.temperature,
+            max_tokens=sampling.max_tokens,
+            top_p=sampling.top_p,
+            seed=sampling.seed,
+            structured=structured,
+            logprobs=source in ("auto", "logprob"),
+        )
+        return cls(client, source)
+
+    def params(self) -> dict[str, Any]:
+        """Returns the client's parameters, and the source of the confidence."""
+        return {**self.client.params(), "confidence": self._source}
+
+    def qualify_name(self, base: str) -> str:
+        """Returns ``base:model``, so that systems with different models differ in name."""
+        return f"{base}:{self.client.model}"
+
+    async def ask(
+        self, messages: Sequence[Message], reply_type: type[T], *, sample: int = 0
+    ) -> tuple[Answer, T | None]:
+        """Asks the model once; if the reply is malformed, asks it once more to repair the reply.
+
+        Args:
+            messages: the prompt.
+            reply_type: the type of the reply.
+            sample: number of the sample; replies with different numbers are cached separately.
+
+        Returns:
+            The answer, and the typed reply if it could be read.
+
+        Raises:
+            ModelAccessError: no call can succeed.
+            ModelCallError: this call failed and will not be retried.
+        """
+        model_reply = await self.client.ask(messages, reply_type, sample=sample)
+        return self._build_answer(model_reply), model_reply.value
+
+    async def aclose(self) -> None:
+        """Closes the client."""
+        await self.client.aclose()
+
+    def _build_answer(self, reply: Reply[T]) -> Answer:
+        completion = reply.completion
+        if completion.is_refused:
+            return Answer(pred="INVALID", raw=completion.refusal or reply.text, note=_REFUSED)
+        value = reply.value
+        if value is not None:
+            confidence, note = self._choose_confidence(value.answer, value.confidence, completion)
+            return Answer(pred=value.answer, confidence=confidence, raw=reply.text, note=note)
+        if completion.finish_reason == "length":
+            return Answer(pred="INVALID", raw=reply.text, note=_CUT_OFF)
+        # A server without structured output may have returned the answer as plain text.
+        parsed_reply = _read_plain_text(reply.text)
+        if parsed_reply.pred == "INVALID":
+            return Answer(pred="INVALID", raw=reply.text, note=f"{_UNREADABLE}: {reply.problem}")
+        is_json = _is_json(parsed_reply)
+        # In a sentence the first "no" need not be the answer ("there is no doubt: yes"), so its
+        # token probabilities are used only for JSON and for one-word replies.
+        scored_completion = completion if is_json or _is_one_word(reply.text) else None
+        confidence, note = self._choose_confidence(parsed_reply.pred, None, scored_completion)
+        note_parts = filter(None, (f"{_READ_AS_TEXT} ({parsed_reply.reason})", note))
+        return Answer(
+            pred=parsed_reply.pred,
+            confidence=confidence,
+            raw=reply.text,
+            note="; ".join(note_parts),
+        )
+
+    def _choose_confidence(
+        self, answer: Gold, stated_confidence: float | None, completion: Completion | None
+    ) -> tuple[float | None, str]:
+        """Returns the confidence, and a note if it does not come from the preferred source.
+
+        Args:
+            answer: the answer that was parsed from the reply.
+            stated_confidence: the confidence that the model states, if any.
+            completion: the completion whose tokens spell the answer, if any.
+        """
+        if self._source == "none":
+            return None, ""
+        if self._source != "stated" and completion is not None:
+            probability = compute_answer_probability(completion, (answer,))
+            if probability is not None:
+                return round(probability, 6), ""
+        if self._source == "logprob":
+            return None, "no log-probability of the answer"
+        if stated_confidence is None or not 0.0 <= stated_confidence <= 1.0:
+            if stated_confidence is None:
+                return None, "no confidence"
+            return None, "the stated confidence is not a number from 0 to 1"
+        return stated_confidence, "confidence as stated" if self._source == "auto" else ""
+
+
+def read_raw_again(raw: str, note: str) -> Pred | None:
+    """Returns the prediction that follows from a row of a system that only asks for an answer.
+
+    Args:
+        raw: the row's ``raw``.
+        note: the row's ``note``, which says how the reply was read.
+
+    Returns:
+        The prediction; None if ``raw`` is not what the model wrote (a long reply that was cut).
+    """
+    from eval.model.replies.reply_form import get_form
+    from eval.prompts import TypedAnswer
+
+    if len(raw) > MAX_RAW_CHARS:
+        return None
+    if note in (_REFUSED, _CUT_OFF) or note.startswith(_UNREADABLE):
+        return "INVALID"
+    if note.startswith(_READ_AS_TEXT):
+        return _read_plain_text(raw).pred
+    value = get_form(TypedAnswer).read_reply(raw).value
+    return "INVALID" if value is None else value.answer
+
+
+def _read_plain_text(text: str) -> ParsedReply:
+    """Reads a reply that is no typed one. Broken JSON is not searched for an answer word."""
+    parsed_reply = read_reply(text)
+    if text.lstrip().startswith("{") and not _is_json(parsed_reply):
+        return ParsedReply("INVALID", parsed_reply.reason)
+    return parsed_reply
+
+
+def _is_json(parsed_reply: ParsedReply) -> bool:
+    # The reason begins with how the answer was found, for instance in JSON or in a sentence.
+    return parsed_reply.reason.startswith("JSON")
+
+
+def _is_one_word(text: str) -> bool:
+    """Returns whether a reply is a single word, so that its tokens are those of the answer."""
+    return len(text.split()) == 1

@@ -1,0 +1,146 @@
+"""Writes a result file of cards from predictions that were made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from eval.abstention.card_file import CardFile
+from eval.answers import build_result, read_answer
+from eval.harness.predictions.reader import (
+    PredictionFile,
+    PredictionFormat,
+    Predictions,
+    describe_files,
+    read_predictions,
+)
+from eval.harness.predictions.scored_run import NO_PREDICTION
+from eval.harness.reply import Reply
+from eval.manifest import RunManifest, library_versions, utc_now, write_manifest
+from eval.result import PREDS, Answer, Pred, Result, result_to_json
+from kg.base.errors import WriteError
+from kg.base.files import check_output, write_jsonl_atomic
+from kg.base.provenance import make_relative_name, manifest_path
+
+PREDICTIONS_SYSTEM: Final = "predictions"
+"""``system`` in the manifest of results that were not asked by ``epoche eval``."""
+
+
+def write_card_predictions(
+    cards_file: Path,
+    files: Sequence[PredictionFile],
+    out: Path,
+    *,
+    field_map: Mapping[str, str],
+    overwrite: bool = False,
+) -> tuple[RunManifest, dict[str, Predictions]]:
+    """Writes rows and manifest as ``epoche eval`` does; a card without a prediction is an ERROR.
+
+    Args:
+        cards_file: the card file.
+        files: the predictions of each system.
+        out: the result file.
+        field_map: our name of a field → the files' name.
+        overwrite: whether an existing result file is replaced.
+
+    Returns:
+        The manifest as written, and what was read from each file.
+
+    Raises:
+        MissingFileError, RecordError, DuplicateIdError: cards or predictions cannot be read.
+        WriteError: the result file exists, would overwrite an input, or cannot be written.
+    """
+    form = PredictionFormat(value="pred", noun="card", read_value=_read_value, field_map=field_map)
+    for path in (out, manifest_path(out)):
+        inputs = (cards_file, manifest_path(cards_file), *(file.path for file in files))
+        check_output(path, inputs)
+    if out.exists() and out.stat().st_size and not overwrite:
+        raise WriteError(
+            "the result file exists already",
+            where=str(out),
+            hint="Choose another --out, or use --overwrite to replace it.",
+        )
+    with CardFile(cards_file) as cards:
+        predictions = {file.name: read_predictions(file, _CardIds(cards), form) for file in files}
+        names = tuple(predictions)
+        replies = {
+            (reply.system, reply.id, reply.repeat): reply
+            for read in predictions.values()
+            for reply in read.replies
+        }
+        params = describe_files(files, field_map)
+        counts: dict[str, int] = dict.fromkeys(PREDS, 0)
+        manifest = RunManifest(
+            results=out.name,
+            cards_file=make_relative_name(cards_file, out.parent),
+            cards_sha256=cards.sha256,
+            cards_file_sha256=cards.file_sha256,
+            card_count=len(cards),
+            repeats=1 + max(repeat for _, _, repeat in replies),
+            system=PREDICTIONS_SYSTEM,
+            systems=names,
+            params=params if len(names) > 1 else params[names[0]],
+            seed=0,
+            versions=library_versions(),
+            started=utc_now(),
+            ended=utc_now(),
+            status="complete",
+            counts=counts,
+        )
+
+        def iter_rows() -> Iterator[dict[str, Any]]:
+            layout = manifest.layout
+            for item in layout.asked_items:
+                card = cards[item]
+                for _, repeat, column in layout.iter_item_rows(item):
+                    reply = replies.get((names[column], card.id, repeat))
+                    answer, extra = _make_answer(reply)
+                    counts[answer.pred] += 1
+                    row: Result = build_result(
+                        card,
+                        answer,
+                        name=names[column],
+                        card_set=cards.sha256,
+                        latency_s=None,
+                        usage=None,
+                        repeat=repeat,
+                        extra=extra,
+                    )
+                    yield result_to_json(row)
+
+        write_jsonl_atomic(out, iter_rows())
+        write_manifest(manifest_path(out), manifest)
+    return manifest, predictions
+
+
+class _CardIds:
+    """The ids of an open card file, which are not kept in memory."""
+
+    def __init__(self, cards: CardFile) -> None:
+        self._cards = cards
+
+    def __contains__(self, card_id: object) -> bool:
+        return isinstance(card_id, str) and self._cards.find_item(card_id) is not None
+
+
+def _read_value(value: object) -> Reply:
+    """Reads YES, NO, UNKNOWN, or a reply in words; the values of our own result files too."""
+    if value == "ERROR":
+        return Reply(status="error", problem="the file says that the call failed")
+    answer, note = read_answer(value)
+    if answer.pred == "INVALID":
+        return Reply(status="invalid", raw=answer.raw, problem=note)
+    return Reply(value=answer.pred, raw=answer.raw, notes=(note,) if note else ())
+
+
+def _make_answer(reply: Reply | None) -> tuple[Answer, dict[str, Any]]:
+    """Returns the answer of a reply, and further fields of its row."""
+    if reply is None:
+        return Answer(pred="ERROR", error=NO_PREDICTION), {}
+    if reply.status == "error":
+        return Answer(pred="ERROR", raw=reply.raw, error=reply.problem), {}
+    note = "; ".join(filter(None, (reply.problem, *reply.notes)))
+    pred: Pred = reply.value if reply.status == "ok" else "INVALID"
+    answer = Answer(pred=pred, confidence=reply.confidence, raw=reply.raw)
+    return answer, {"note": note} if note else {}

@@ -1,0 +1,258 @@
+"""Verifies results of cards: every row against its card, and every label against the graph.
+
+A result row contains the system's reply and copies of its card's gold answer, label and metadata.
+The copies, ``pass`` and the manifest's counts are computed again here; ``pred`` is read again from
+``raw`` for systems whose ``raw`` is exactly what the model wrote.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, cast
+
+import msgspec
+
+from cards.card import Card
+from cards.card_origin import CardOrigin, find_card_sources, read_card_origin
+from eval.abstention.answer_client import read_raw_again
+from eval.abstention.card_file import CardFile
+from eval.abstention.card_plan import OUTCOME_CODES
+from eval.harness.totals import CallMeter
+from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
+from eval.manifest import RunManifest, read_manifest, require_card_file
+from eval.result import PREDS, Result, result_from_json
+from kg.base.errors import CardSetMismatchError, MissingFileError
+from kg.base.files import require_file
+from kg.base.provenance import manifest_path
+from kg.claims import Regime
+
+SYSTEMS_WITH_RAW_REPLIES: Final = ("raw", "rag_llm")
+"""Values of ``--system`` whose ``raw`` alone decides ``pred``."""
+
+_TOTALS: Final = ("prompt_tokens", "completion_tokens", "cost_usd")
+"""Totals in the manifest that are sums over the rows."""
+
+
+class LabelProver:
+    """Proves the labels of card files again; each file once, however many runs asked its cards."""
+
+    def __init__(self) -> None:
+        self._found: dict[Path, tuple[str, int, list[tuple[str, str, str]]]] = {}
+
+    def prove_labels(self, cards: CardFile, log: DifferenceLog) -> None:
+        """Adds a difference for every label that the oracle does not prove.
+
+        Raises:
+            EpocheError: graph or shapes are damaged.
+        """
+        key = cards.path.resolve()
+        if key not in self._found:
+            self._found[key] = _check_labels(cards)
+        problem, n_checked, disagreements = self._found[key]
+        if problem:
+            log.skipped.append(f"labels: {problem}")
+            return
+        log.checked["labels"] = n_checked
+        for card_id, label, verdict in disagreements:
+            row = f"card {card_id!r}"
+            log.add(cards.path, "label", expected=verdict, found=label, row=row)
+
+
+def _check_labels(cards: CardFile) -> tuple[str, int, list[tuple[str, str, str]]]:
+    """Returns why the labels cannot be proved, else their number and the (id, label, verdict)."""
+    from cards.label_check import check_labels
+    from kg.knowledge import KnowledgeBase
+
+    origin: CardOrigin = read_card_origin(cards.path)
+    domain, graph, shapes = find_card_sources(origin, cards.path)
+    if not (domain or graph):
+        return "no manifest of the cards names a graph that is there", 0, []
+    try:
+        kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", origin.regime))
+    except MissingFileError as error:  # for example, a shipped domain whose graph is not built
+        return error.what, 0, []
+    for what, expected, actual in (
+        ("graph", origin.graph_sha256, kb.graph.sha256),
+        ("shapes", origin.shapes_sha256, kb.shapes.sha256),
+    ):
+        if expected is not None and expected != actual:
+            return f"the {what} changed after the cards were made", 0, []
+    check = check_labels((cards[number] for number in range(len(cards))), kb.oracle)
+    return (
+        "",
+        check.checked,
+        [(card.id, card.label, card.verdict) for card in check.disagreements],
+    )
+
+
+def verify_results(
+    path: Path, cards_file: Path | None = None, prover: LabelProver | None = None
+) -> Verification:
+    """Verifies a result file.
+
+    Args:
+        path: the result file; its manifest is in the same folder.
+        cards_file: the cards; by default the file that the manifest names.
+        prover: proves the labels of the cards again; None to leave them out.
+
+    Raises:
+        MissingFileError: the results, their manifest or the cards do not exist.
+        RecordError, DuplicateIdError: the manifest or the cards are damaged.
+    """
+    require_file(path, "result file")
+    manifest_file = manifest_path(path)
+    manifest = read_manifest(manifest_file)
+    log = DifferenceLog()
+    with CardFile(require_card_file(manifest_file, cards_file)) as cards:
+        for field, value in (
+            ("cards_sha256", cards.sha256),
+            ("cards_file_sha256", cards.file_sha256),
+            ("card_count", len(cards)),
+        ):
+            if getattr(manifest, field) != value:
+                recorded = getattr(manifest, field)
+                log.add(manifest_file, field, expected=value, found=recorded)
+        _RowVerifier(path, manifest, cards, log).verify()
+        if prover is None:
+            log.skipped.append("labels: not asked for")
+        else:
+            prover.prove_labels(cards, log)
+    return log.to_verification(path, "cards")
+
+
+class _RowVerifier:
+    """Verifies the rows of one result file, in a byte of memory per row."""
+
+    def __init__(
+        self, path: Path, manifest: RunManifest, cards: CardFile, log: DifferenceLog
+    ) -> None:
+        self._path = path
+        self._manifest = manifest
+        self._cards = cards
+        self._log = log
+        # The number of cards is that of the file, which a swapped file may not share with the run.
+        self._layout = msgspec.structs.replace(manifest, card_count=len(cards)).layout
+        self._columns = {name: column for column, name in enumerate(manifest.systems)}
+        self._seen = bytearray(self._layout.size)
+        self._meter = CallMeter()
+        self._counts = dict.fromkeys(PREDS, 0)
+        self._last_position = -1
+
+    def verify(self) -> None:
+        """Verifies every row, then what the manifest says of all of them."""
+        self._log.checked["rows"] = 0
+        is_sorted = True
+        with self._path.open("rb") as handle:
+            for number, line in enumerate(handle, start=1):
+                position = self._verify_line(line, number)
+                if position is not None:
+                    is_sorted = is_sorted and position > self._last_position
+                    self._last_position = position
+        self._log.checked["rows"] = sum(self._counts.values())
+        self._add_missing_rows()
+        if not is_sorted:
+            self._log.add(
+                self._path,
+                "order",
+                expected="the order of cards, repeats, systems",
+                found="another",
+            )
+        self._verify_totals()
+
+    def _verify_line(self, line: bytes, number: int) -> int | None:
+        """Verifies one row; returns its position, or None if it has none."""
+        try:
+            row = result_from_json(msgspec.json.decode(line, type=dict))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self._log.add(self._path, "row", expected="a row", found=str(error), line=number)
+            return None
+        self._counts[row.pred] += 1
+        self._meter.add_row(OUTCOME_CODES[row.pred], row.usage)
+        position, problem = self._find_position(row, number)
+        if position is None:
+            self._add(number, row, "row", ABSENT, problem)
+            return None
+        if self._seen[position]:
+            self._add(number, row, "row", ABSENT, "a second row")
+        self._seen[position] = 1
+        self._verify_copies(row, self._cards[self._layout.item_at(position)], number)
+        self._verify_pred(row, number)
+        return position
+
+    def _find_position(self, row: Result, number: int) -> tuple[int | None, str]:
+        item, column = self._cards.find_item(row.id), self._columns.get(row.system)
+        if item is None:
+            return None, "a row of a card that is not in the card file"
+        if column is None or row.repeat < 0:
+            return None, "a row of a system or repeat that is not in the manifest"
+        try:
+            self._layout.require_asked(
+                item, row.repeat, noun="card", where=f"{self._path}:{number}"
+            )
+        except CardSetMismatchError as error:
+            return None, error.what
+        return self._layout.position_of(item, row.repeat, column), ""
+
+    def _verify_copies(self, row: Result, card: Card, number: int) -> None:
+        for field, expected, found in (
+            ("gold", card.gold, row.gold),
+            ("label", card.label, row.label),
+            ("pass", row.pred == card.gold, row.passed),
+            ("kind", card.kind, row.kind),
+            ("cluster", card.cluster, row.cluster),
+            ("difficulty", card.difficulty, row.difficulty),
+            ("cards", self._manifest.cards_sha256[:12], row.cards),
+        ):
+            if expected != found:
+                self._add(number, row, field, expected, found)
+
+    def _verify_pred(self, row: Result, number: int) -> None:
+        if self._manifest.system not in SYSTEMS_WITH_RAW_REPLIES or row.pred == "ERROR":
+            return
+        pred = read_raw_again(row.raw, str(row.extra.get("note", "")))
+        if pred is not None:
+            preds = self._log.checked.get("preds read again from raw", 0)
+            self._log.checked["preds read again from raw"] = preds + 1
+            if pred != row.pred:
+                self._add(number, row, "pred", pred, row.pred)
+
+    def _add_missing_rows(self) -> None:
+        for item in self._layout.asked_items:
+            for position, repeat, column in self._layout.iter_item_rows(item):
+                if not self._seen[position]:
+                    row = self._describe(
+                        self._cards[item].id, self._manifest.systems[column], repeat
+                    )
+                    self._log.add(self._path, "row", expected="a row", found=ABSENT, row=row)
+
+    def _verify_totals(self) -> None:
+        manifest, log, manifest_file = self._manifest, self._log, manifest_path(self._path)
+        if manifest.status == "running":
+            log.skipped.append("counts and totals: the run was stopped before they were written")
+            return
+        for pred, count in self._counts.items():
+            if (recorded := manifest.counts.get(pred, 0)) != count:
+                log.add(manifest_file, f"counts.{pred}", expected=count, found=recorded)
+        totals = self._meter.compute_totals()
+        if totals is None or manifest.calls is None:
+            if totals is not manifest.calls and any(self._counts.values()):
+                log.add(manifest_file, "calls", expected=totals, found=manifest.calls)
+            return
+        for field in _TOTALS:
+            expected, found = getattr(totals, field), getattr(manifest.calls, field)
+            if expected != found:
+                log.add(manifest_file, f"calls.{field}", expected=expected, found=found)
+
+    def _add(self, line: int, row: Result, field: str, expected: object, found: object) -> None:
+        self._log.add(
+            self._path,
+            field,
+            expected=expected,
+            found=found,
+            line=line,
+            row=self._describe(row.id, row.system, row.repeat),
+        )
+
+    def _describe(self, card_id: str, system: str, repeat: int) -> str:
+        repeat_text = f", repeat {repeat}" if self._manifest.repeats > 1 else ""
+        return f"card {card_id!r} of {system}{repeat_text}"

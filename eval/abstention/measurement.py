@@ -1,0 +1,157 @@
+"""Measures and compares results of cards through the interface that all benchmarks share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Final
+
+from eval.abstention.card_check import check_cards
+from eval.comparison.gate import GATED_METRICS, collect_gated_values
+from eval.comparison.pairs import compare_pairs
+from eval.metrics.abstention import HEADLINE_METRICS, SYSTEM_METRICS, get_metric
+from eval.metrics.comparison import Comparison
+from eval.metrics.measurement import (
+    MeasuredRuns,
+    MeasuredSystem,
+    Measurement,
+    MetricInfo,
+    ResamplingPlan,
+    SystemPair,
+)
+from eval.metrics.observations import Observations, read_observations
+from eval.metrics.outcomes import CONTROLS
+from eval.metrics.record import PolicyName, SystemReport
+from eval.metrics.report import measure
+from eval.metrics.samples import Plan, Samples
+from eval.stats.estimates import Estimate
+
+_BASELINE_SUFFIX: Final = " (baseline)"
+
+
+class CardMeasurement(Measurement):
+    """The metrics of results of cards under one policy.
+
+    Args:
+        runs: what is measured.
+        plan: how cards are resampled.
+        observations: the answers of all systems.
+        policy: what counts as an answer and as an abstention.
+    """
+
+    has_gate_notes: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        runs: MeasuredRuns,
+        plan: ResamplingPlan,
+        observations: Observations,
+        policy: PolicyName,
+    ) -> None:
+        super().__init__(runs, plan)
+        self._plan = Plan((policy,), plan.resamples, plan.seed, plan.confidence)
+        self._observations = observations
+
+    @cached_property
+    def _samples(self) -> Samples:
+        return Samples(self._observations, self._plan)
+
+    @cached_property
+    def _reports(self) -> Mapping[str, SystemReport]:
+        report = measure(self._observations, self._plan).policies[self._plan.policies[0]]
+        return report.systems | report.controls
+
+    def describe_shared_items(self) -> str:
+        """Returns which cards all systems answered, for messages; not only headline cards."""
+        return f"{len(self._observations.ids):,} cards that both answered"
+
+    def estimates(self, system: str) -> Mapping[str, Estimate]:
+        """Returns the estimates of a system or control by metric."""
+        return collect_gated_values(self._reports[system])
+
+    def compare(
+        self, pairs: Sequence[SystemPair], metric_names: Sequence[str]
+    ) -> tuple[Comparison, ...]:
+        """Compares pairs of systems card by card; the difference is candidate − baseline."""
+        return compare_pairs(
+            self._samples, pairs, signature=self._samples.signature, metric_names=metric_names
+        )
+
+
+def measure_cards(
+    paths: Sequence[Path],
+    plan: ResamplingPlan,
+    *,
+    baseline: Sequence[Path] = (),
+    policy: PolicyName = "licensed",
+    cards: Sequence[Path] = (),
+    common: bool = True,
+) -> CardMeasurement:
+    """Measures result files of one card set.
+
+    Args:
+        paths: the result files. Equal names of their systems are distinguished by the files' names,
+            if there is no baseline.
+        plan: how cards are resampled.
+        baseline: further result files, whose runs follow; their systems are marked as baseline. A
+            system may be spread over several files.
+        policy: what counts as an answer and as an abstention.
+        cards: card files that the results must belong to; empty: not checked.
+        common: measure the cards that all systems answered, instead of raising if one has fewer.
+
+    Raises:
+        MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as
+            ``read_observations`` and ``check_cards``.
+    """
+    observations = read_observations(
+        [*paths, *baseline],
+        common=common,
+        distinguish_equal_names=True,
+        suffixes=dict.fromkeys(baseline, _BASELINE_SUFFIX),
+        cards=cards,
+    )
+    if cards:
+        observations = check_cards(observations, cards)
+    systems, controls = _list_systems(observations)
+    runs = MeasuredRuns(
+        benchmark="abstention",
+        noun="card",
+        systems=systems,
+        n_items=int(observations.headline_mask.sum()),
+        n_left_out=observations.n_left_out,
+        metrics={
+            name: MetricInfo(
+                get_metric(name, policy).higher_is_better if name in SYSTEM_METRICS else None,
+                is_compared=name in SYSTEM_METRICS,
+            )
+            for name in GATED_METRICS
+        },
+        headline=(*HEADLINE_METRICS, "accuracy"),
+        items=observations.card_set[:12],
+        details={"policy": policy},
+        notes=observations.notes,
+        controls=controls,
+    )
+    return CardMeasurement(runs, plan, observations, policy)
+
+
+def _list_systems(
+    observations: Observations,
+) -> tuple[tuple[MeasuredSystem, ...], tuple[str, ...]]:
+    """Lists the systems of all files, each with the first of its files, and the controls."""
+    found: dict[str, MeasuredSystem] = {}
+    for number, (source, suffix) in enumerate(
+        zip(observations.sources, observations.suffixes, strict=True)
+    ):
+        for name in source.systems:
+            found.setdefault(name, MeasuredSystem(name, name.removesuffix(suffix), number))
+    return (
+        tuple(system for system in found.values() if system.own_name not in CONTROLS),
+        tuple(
+            system.name
+            for control in CONTROLS
+            for system in found.values()
+            if system.own_name == control
+        ),
+    )

@@ -1,0 +1,84 @@
+"""Merges the shards of one run into the result file and manifest of a single run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from eval.abstention.card_file import CardFile
+from eval.abstention.card_plan import CardPlan
+from eval.harness.journals.journal import Journal
+from eval.harness.merging.journal_merger import read_shards, write_shards
+from eval.harness.merging.shards import combine_manifests, sort_shards
+from eval.harness.totals import CallMeter
+from eval.manifest import (
+    FIXED_FIELDS,
+    RunManifest,
+    read_manifest,
+    require_card_file,
+    write_manifest,
+)
+from eval.result import PREDS
+from kg.base.errors import CardSetMismatchError, WriteError
+from kg.base.files import check_output, require_file
+from kg.base.provenance import make_relative_name, manifest_path
+
+
+def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = None) -> RunManifest:
+    """Merges the result files of all shards of a run.
+
+    Args:
+        shards: the result files, in any order, each with its manifest in the same folder.
+        out: the merged result file, next to which its manifest is written. Both are identical to
+            those of a run without ``--shard``, except for the times in the manifest.
+        cards_file: the cards that were asked; by default the file the manifests name.
+
+    Returns:
+        The merged manifest.
+
+    Raises:
+        MissingFileError: a shard, its manifest or the card file does not exist.
+        RecordError: a row is damaged, or belongs to no question of the run.
+        CardSetMismatchError: the files are not shards of one run, or two are the same shard.
+        DuplicateIdError: a question is answered twice.
+        IncompleteRunError: a shard or an answer is missing.
+        WriteError: ``out`` contains a run, another process is writing it, or it cannot be written.
+    """
+    manifests = {path: read_manifest(manifest_path(require_file(path, "shard"))) for path in shards}
+    ordered = sort_shards(
+        [(path, manifests[path]) for path in shards],
+        (*FIXED_FIELDS, "cards_sha256", "cards_file_sha256"),
+    )
+    first = manifests[ordered[0]]
+    cards_file = require_card_file(manifest_path(ordered[0]), cards_file)
+    check_output(out, [*shards, *map(manifest_path, shards), cards_file])
+    with CardFile(cards_file) as cards:
+        if (cards.sha256, cards.file_sha256) != (first.cards_sha256, first.cards_file_sha256):
+            raise CardSetMismatchError(
+                "these are not the cards of the run",
+                where=str(cards_file),
+                hint="Name the card file of the run with --cards.",
+            )
+        meter = CallMeter()
+        plans = [
+            CardPlan(cards, manifests[path].systems, manifests[path].layout, on_row=meter.add_row)
+            for path in ordered
+        ]
+        rows = read_shards(ordered, plans)
+    # The journal is open as a lock: no other process writes the file in the meantime.
+    with Journal(out, 0) as existing:
+        if existing.path.stat().st_size:
+            raise WriteError(
+                "the file already contains a run", where=str(out), hint="Choose another --out."
+            )
+        write_shards(out, ordered, rows, first.layout)
+        merged: RunManifest = combine_manifests(
+            [manifests[path] for path in ordered], rows.count_outcomes(PREDS), meter
+        )
+        merged = msgspec.structs.replace(
+            merged, results=out.name, cards_file=make_relative_name(cards_file, out.parent)
+        )
+        write_manifest(manifest_path(out), merged)
+    return merged

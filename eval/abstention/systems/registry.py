@@ -1,0 +1,78 @@
+"""Lists the systems that answer cards, and makes those that ``--system`` names.
+
+Built-in factories are in the modules of this package. They take ``SystemOptions`` and return one
+system (or several, as the controls do). ``eval.harness.systems.system_registry`` describes how
+systems of others are named.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from eval.abstention.system import AnySystem, ClaimOracle, SystemOptions
+from eval.harness.systems.system_registry import Factory, SystemRegistry
+
+AnyFactory = TypeVar("AnyFactory", bound=Callable[..., Any])
+
+_factories: dict[str, Factory] = {}
+
+
+def register(name: str) -> Callable[[AnyFactory], AnyFactory]:
+    """Registers a factory (a function or a class) under ``name``.
+
+    ``epoche systems`` shows the first line of its docstring.
+
+    Raises:
+        ValueError: another factory already has the name.
+    """
+
+    def add_factory(factory: AnyFactory) -> AnyFactory:
+        existing = _factories.get(name)
+        if existing is not None and _identify_factory(existing) != _identify_factory(factory):
+            raise ValueError(f"two systems are called {name!r}")
+        _factories[name] = factory
+        return factory
+
+    return add_factory
+
+
+def system_names() -> dict[str, str]:
+    """Returns all names with a one-line description, built-in systems first."""
+    return CARD_SYSTEMS.list_names()
+
+
+def make_systems(name: str, options: SystemOptions) -> tuple[AnySystem, ...]:
+    """Makes the systems that ``--system`` names; see ``SystemRegistry.make_systems``."""
+    return CARD_SYSTEMS.make_systems(name, options)
+
+
+def _load_built_in(system_name: str) -> Mapping[str, Factory]:
+    """Imports the built-in systems.
+
+    If a module has the name of the requested system and registers it, only that module is imported.
+    """
+    from eval.abstention import systems
+
+    modules = {module_info.name for module_info in pkgutil.iter_modules(systems.__path__)}
+    if system_name in modules:
+        importlib.import_module(f"{systems.__name__}.{system_name}")
+    if system_name not in _factories:
+        for module in sorted(modules):
+            importlib.import_module(f"{systems.__name__}.{module}")
+    return _factories
+
+
+CARD_SYSTEMS: Final = SystemRegistry(
+    answer="answer(card)",
+    load_built_in=_load_built_in,
+    is_exempt=lambda product: isinstance(product, ClaimOracle),
+)
+
+
+def _identify_factory(factory: Factory) -> tuple[str, str]:
+    # Compared by name, not by identity: a module that is imported twice (as a script and by name)
+    # registers equal but not identical factories.
+    return getattr(factory, "__module__", ""), getattr(factory, "__qualname__", "")

@@ -1,0 +1,1 @@
+"""What a report shows, as data: sections of tables, charts and samples."""

@@ -1,0 +1,1 @@
+"""Builds the sections of reports on runs of structured extraction."""

@@ -1,0 +1,161 @@
+"""Tables of errors: kinds, the most frequent ones, hallucinations, omissions."""
+
+from __future__ import annotations
+
+from eval.blocks.blocks import Cell, Column, Table, TableRow
+from eval.blocks.text_format import UNDEFINED_TEXT, format_percent
+from eval.extraction.blocks.error_charts import MAX_OMISSIONS
+from eval.extraction.blocks.metric_texts import make_value_cell
+from eval.extraction.blocks.run_data import RunData
+from eval.extraction.record import Dimension
+
+_HALLUCINATIONS = {
+    "1": "1 · name and value made up",
+    "2": "2 · known name, made-up value",
+    "3": "3 · in the text, under a wrong name",
+    "4": "4 · array elements beyond those expected",
+}
+_PATTERNS = {
+    "wrong_value": "another value than expected, found in the text",
+    "missing_value": "expected, and not extracted",
+    "hallucinated_value": "a value that is nowhere in the text",
+    "partial_value": "near what was expected",
+    "wrong_type": "of another JSON type",
+    "type_coercion_failed": "words where a typed value or nothing was due",
+    "wrong_nesting": "at another place than expected",
+    "array_vs_object": "an array for an object, or an object for an array",
+    "missing_required_field": "missed, though the schema requires it",
+    "extra_field": "a field that nobody expected",
+    "incomplete_extraction": "less of a text than expected",
+    "over_extraction": "more of a text than expected",
+}
+
+
+def build_patterns_table(run: RunData) -> Table:
+    """Builds the table of errors by family and kind, a column per system."""
+    columns = (Column("Error", numeric=False), *(Column(name) for name in run.names))
+    rows = []
+    families = next(iter(run.systems))[1].errors.groups
+    for family, kinds in families.items():
+        for kind in kinds:
+            cells = []
+            for _, system in run.systems:
+                count = system.errors.groups.get(family, {}).get(kind, 0)
+                share = (format_percent(count / system.errors.total),) if count else ()
+                cells.append(Cell(f"{count:,}", share))
+            rows.append(
+                TableRow(
+                    kind.replace("_", " "),
+                    tuple(cells),
+                    _PATTERNS.get(kind, ""),
+                    family.replace("_", " "),
+                )
+            )
+    return Table(
+        "Errors by kind",
+        "A field that is wrong has one kind, so shares add up to 1; a field moved elsewhere is "
+        "two, one missed and one too many.",
+        columns,
+        tuple(rows),
+    )
+
+
+def build_top_errors_table(run: RunData) -> Table | None:
+    """Builds the table of each system's ten most frequent pairs of kind and field."""
+    rows = [
+        TableRow(
+            error.path,
+            (
+                Cell(error.pattern.replace("_", " ")),
+                Cell(f"{error.count:,}"),
+                Cell(format_percent(error.share)),
+            ),
+            group=name,
+        )
+        for name, system in run.systems
+        for error in system.errors.top
+    ]
+    if not rows:
+        return None
+    columns = (
+        Column("Field", numeric=False),
+        Column("Kind", numeric=False),
+        Column("Times"),
+        Column("Of all errors"),
+    )
+    return Table("The most frequent errors", "", columns, tuple(rows), "plain")
+
+
+def build_hallucinations_table(run: RunData) -> Table:
+    """Builds the table of hallucinations by type and by severity."""
+    columns = (Column("Hallucinations", numeric=False), *(Column(name) for name in run.names))
+    rows = [
+        TableRow(
+            label,
+            tuple(
+                Cell(f"{system.hallucinations.by_type.get(key, 0):,}") for _, system in run.systems
+            ),
+            group="By type",
+        )
+        for key, label in _HALLUCINATIONS.items()
+    ]
+    for severity in ("critical", "moderate", "minor"):
+        cells = []
+        for _, system in run.systems:
+            share_of_severity = system.hallucinations.severity.get(severity)
+            if share_of_severity is None:
+                cells.append(Cell(UNDEFINED_TEXT))
+                continue
+            share = (
+                UNDEFINED_TEXT
+                if share_of_severity.share is None
+                else f"{100 * share_of_severity.share:.1f} %"
+            )
+            cells.append(Cell(f"{share_of_severity.count:,}", (f"{share} of extracted",)))
+        rows.append(TableRow(severity, tuple(cells), group="By severity"))
+    totals = [
+        make_value_cell("hallucination_rate", system.metrics.get("hallucination_rate"))
+        for _, system in run.systems
+    ]
+    rows.append(TableRow("hallucination rate", tuple(totals), group="Rate"))
+    made_up = [
+        make_value_cell("fabricated_value_rate", system.metrics.get("fabricated_value_rate"))
+        for _, system in run.systems
+    ]
+    rows.append(TableRow("made-up values", tuple(made_up), "type 2 alone", group="Rate"))
+    return Table(
+        "Hallucinations",
+        "The rate counts fields that nobody expected; made-up values of expected fields (type 2) "
+        "are beside it.",
+        columns,
+        tuple(rows),
+    )
+
+
+def build_omissions_table(run: RunData, dimension: Dimension, title: str) -> Table | None:
+    """Builds the table of the shares of missed fields by key; of names, the most missed first."""
+    rates = {name: system.omissions.get(dimension, {}) for name, system in run.systems}
+    worst: dict[str, float] = {}
+    for system in rates.values():
+        for key, rate in system.items():
+            worst[key] = max(worst.get(key, 0.0), rate.value or 0.0)
+    keys = list(worst)
+    if dimension == "name":
+        keys = sorted((key for key in keys if worst[key]), key=lambda key: (-worst[key], key))
+        keys = keys[:MAX_OMISSIONS]
+    if not keys:
+        return None
+    rows = []
+    for key in keys:
+        cells = []
+        for name in run.names:
+            value = rates[name].get(key)
+            size = (
+                ()
+                if value is None or value.denominator is None
+                else (f"of {value.denominator:,.0f}",)
+            )
+            cells.append(make_value_cell("omission_rate", value, *size))
+        rows.append(TableRow(key, tuple(cells)))
+    columns = (Column(title, numeric=False), *(Column(name) for name in run.names))
+    return Table(f"Omissions by {title.lower()}", "", columns, tuple(rows))

@@ -1,0 +1,170 @@
+"""Texts of the section: what was measured, the results, their limits, and how to read them.
+
+A difference between systems is only stated where a paired test on the same samples found one after
+Holm's correction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eval.blocks.text_format import format_name, spell_count
+from eval.extraction.blocks.comparison_texts import describe_differences
+from eval.extraction.blocks.metric_texts import format_interval, format_value
+from eval.extraction.blocks.run_data import RunData
+from eval.extraction.record import SystemReport
+from kg.base.plain_text import join_list
+
+_MAX_NAMES = 3
+
+
+def describe_results(run: RunData) -> tuple[str, ...]:
+    """Describes the results in the sentences of the opening paragraph."""
+    return (
+        _describe_task(run),
+        *_describe_scores(run),
+        *describe_differences(run),
+        *_describe_verdicts(run),
+    )
+
+
+def _describe_task(run: RunData) -> str:
+    report = run.report
+    count = f"{report.n_samples:,} {'text' if report.n_samples == 1 else 'texts'}"
+    systems = run.systems
+    many = len(systems) > 1
+    who = f"{spell_count(len(systems))} systems" if many else f"One system, {_list_names(run)},"
+    verb = "were" if many else "was"
+    again = f", each {report.repeats} times" if report.repeats > 1 else ""
+    return (
+        f"{who} {verb} asked to fill the schemas of {count} with {report.n_expected:,} expected "
+        f"fields{again}."
+    )
+
+
+def _describe_scores(run: RunData) -> Iterator[str]:
+    known = [(n, system) for n, system in run.systems if system.quality.score.value is not None]
+    if not known:
+        yield "No reply could be scored, so nothing is known of their quality."
+        return
+    parts = [_describe_score(name, system) for name, system in known[:_MAX_NAMES]]
+    rest = len(known) - len(parts)
+    more = f"; {rest} more {'scores' if rest == 1 else 'score'} lower" if rest > 0 else ""
+    yield f"Extraction quality score: {join_list(parts)}{more}."
+
+
+def _describe_score(name: str, system: SystemReport) -> str:
+    score = system.quality.score
+    span = format_interval("extraction_quality_score", score.low, score.high)
+    inside = ", ".join(part for part in (system.quality.interpretation.lower(), span) if part)
+    text = f"{format_name(name)} {format_value('extraction_quality_score', score.value)}"
+    return f"{text} ({inside})" if inside else text
+
+
+def _describe_verdicts(run: RunData) -> Iterator[str]:
+    if len(run.systems) == 1:
+        yield f"Recommendation: {run.systems[0][1].recommendation.verdict}."
+        return
+    by_verdict: dict[str, list[str]] = {}
+    for name, system in run.systems:
+        by_verdict.setdefault(system.recommendation.verdict, []).append(format_name(name))
+    for verdict, names in list(by_verdict.items())[:_MAX_NAMES]:
+        yield f"{verdict}: {_join_names(names)}."
+
+
+def _list_names(run: RunData, most: int = 3) -> str:
+    """Joins the names of the systems."""
+    names = list(run.display_names)
+    rest = len(names) - most
+    return join_list([*names[:most], f"{rest} more"] if rest > 0 else names)
+
+
+def list_caveats(run: RunData) -> tuple[str, ...]:
+    """Lists what limits the headline numbers."""
+    sentences = []
+    failed = {n: system.outcomes.error for n, system in run.systems if system.outcomes.error}
+    if failed:
+        parts = [f"{count:,} of {format_name(name)}" for name, count in failed.items()]
+        sentences.append(
+            f"Calls that failed: {_join_names(parts)}. They are no empty extractions; the bounds "
+            "say what they could change."
+        )
+    bad = sum(system.outcomes.invalid + system.outcomes.unparsable for _, system in run.systems)
+    if bad:
+        worth = (
+            "are worth 0 in the headline"
+            if run.report.invalid == "zero"
+            else "are scored for what is right in them"
+        )
+        sentences.append(f"Replies that are no valid instance of their schema {worth}: {bad:,}.")
+    if run.report.n_samples < 30:
+        sentences.append(
+            "With so few samples the intervals are wide, and few differences can be found."
+        )
+    return tuple(sentences)
+
+
+def _join_names(parts: list[str]) -> str:
+    """Joins the first names of many."""
+    rest = len(parts) - _MAX_NAMES
+    return join_list([*parts[:_MAX_NAMES], f"{rest} others"] if rest > 0 else parts)
+
+
+METHOD = (
+    "Each system gets a text and a JSON Schema, and gives JSON. Output and truth are aligned "
+    "before anything is counted: objects by key, arrays of objects so that the total of their "
+    "fields' scores is greatest. A field is a leaf: a scalar, or a list of scalars. Null, a "
+    "missing key and an empty list say the same: nothing.",
+    "Each field gets a score from 0 to 1 by a matcher, which the schema may name, and one of five "
+    "categories: exact, partial, incorrect, missed, spurious. Strict F1 counts equal fields only, "
+    "partial F1 half a field for a near match, lenient F1 a whole one.",
+)
+
+TERMS: tuple[tuple[str, str], ...] = (
+    (
+        "EQS",
+        "Extraction quality score: schema validity, partial F1, type accuracy and 1 less the "
+        "hallucination rate, weighted. From 0.90 excellent, from 0.75 good, from 0.60 moderate.",
+    ),
+    (
+        "Interval",
+        "A range drawn so that it holds the true number in 95 of 100 runs on other samples of the "
+        "kind, unless the run was set to another share. It knows nothing of other prompts, other "
+        "servers or other days.",
+    ),
+    (
+        "Bounds",
+        "The least and the most a number could be, whatever the calls that failed would have "
+        "given.",
+    ),
+    (
+        "Invalid",
+        "JSON that is no valid instance of its schema. What it is worth is a setting; the other "
+        "reading has a table of its own.",
+    ),
+    (
+        "Hallucination",
+        "An extracted field that nobody expected. Critical: made up, the value of an expected "
+        "field too (type 2, which the rate leaves out); moderate: its value is in the text, "
+        "under another name; minor: one element of a list too many.",
+    ),
+    (
+        "Complexity",
+        "Of a schema, by number and depth of its fields. Simple: fewer than 5 fields, none deeper "
+        "than 1; complex: more than 15, or one deeper than 2; medium: between.",
+    ),
+    (
+        "Difference",
+        "The first system's value less the second's on the same samples. Only its test decides; "
+        "whether two intervals overlap is never used.",
+    ),
+    (
+        "p, adjusted",
+        "After Holm's correction over all pairs of a metric: with many pairs, some would look "
+        "different by chance.",
+    ),
+    (
+        "Frontier",
+        "Systems that no other equals or beats in both matters while it beats them in one.",
+    ),
+)

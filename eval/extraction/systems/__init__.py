@@ -1,0 +1,1 @@
+"""The extractors of a run."""

@@ -1,0 +1,1 @@
+"""Asks judges about replies and claims."""

@@ -1,0 +1,1 @@
+"""Reads predictions made elsewhere, and writes runs from them."""

@@ -1,0 +1,364 @@
+"""Reads predictions that were made elsewhere and converts them to replies, for every benchmark.
+
+A row of a file has these fields; ``--map`` gives other names for them:
+
+| field | what it is |
+|---|---|
+| ``id`` | id of the item |
+| ``value`` | the answer in the benchmark's own form |
+| ``raw`` | the system's reply as text, optional |
+| ``confidence`` | probability in [0, 1] that the answer is right, optional |
+| ``error`` | why there is no answer, optional |
+| ``repeat`` | number of the repeat, from 0, optional |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from eval.answers import MAX_ERROR_CHARS, check_confidence, make_storable
+from eval.harness.predictions.rows import CSV_DELIMITERS, iter_rows, read_header
+from eval.harness.reply import Reply
+from eval.harness.systems.system_call import MAX_REPLY_BYTES
+from eval.model.redaction import hide_secrets
+from kg.base.errors import DuplicateIdError, RecordError, SettingError
+from kg.base.files import sha256_file
+from kg.base.plain_text import clean_text
+
+MAX_REPEATS: Final = 1_000
+FIELDS: Final = ("id", "value", "raw", "confidence", "error", "repeat")
+
+_MAX_SHOWN_IDS = 5
+_MAX_SHOWN_COLUMNS = 10
+_MAX_SHOWN_CHARS = 60
+_NAMED_FILE = re.compile(r"(?P<name>[^=/\\]+)=(?P<file>.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class PredictionFile:
+    """A file of predictions of one system.
+
+    Attributes:
+        name: name of the system.
+        path: the file.
+    """
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The replies of one file.
+
+    Attributes:
+        replies: at most one per item and repeat, in the order of the file.
+        n_unknown: number of rows on items that do not exist; they are left out.
+        unknown_ids: the first of their ids.
+        bad_confidences: number of rows whose confidence is no probability; it is left out.
+        bad_confidence: the first of them, as text.
+    """
+
+    replies: tuple[Reply, ...]
+    n_unknown: int
+    unknown_ids: tuple[str, ...]
+    bad_confidences: int = 0
+    bad_confidence: str = ""
+
+    def list_warnings(self, n_items: int, repeats: int, noun: str) -> list[str]:
+        """Returns warnings about what is left out, and about items without a prediction.
+
+        Args:
+            n_items: number of items of the data set.
+            repeats: number of repeats of the run.
+            noun: what messages call an item.
+        """
+        warnings = []
+        if self.n_unknown:
+            total = len(self.replies) + self.n_unknown
+            more = ", …" if self.n_unknown > len(self.unknown_ids) else ""
+            warnings.append(
+                f"{self.n_unknown} of {total} predictions are left out, because there is no such "
+                f"{noun}: {', '.join(map(repr, self.unknown_ids))}{more}"
+            )
+        if self.bad_confidences:
+            warnings.append(
+                f"{self.bad_confidences} confidences are left out, because they are no numbers in "
+                f"[0, 1], for example {self.bad_confidence}; divide per cent by 100"
+            )
+        if missing := n_items * repeats - len(self.replies):
+            warnings.append(
+                f"{missing} of {n_items * repeats} predictions are missing and count as errors"
+            )
+        return warnings
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionFormat:
+    """How the predictions of a benchmark are read.
+
+    Attributes:
+        value: the benchmark's usual name of the field ``value``.
+        field_map: our name of a field → the file's name.
+        noun: what messages call an item.
+        read_value: converts a value to a reply; raises nothing.
+        id: the benchmark's usual name of the field ``id``.
+        parts: further fields of the benchmark. If there are any, ``read_value`` is given an object
+            with the value and those of them that the row has, under the benchmark's names.
+    """
+
+    value: str
+    noun: str
+    read_value: Callable[[Any], Reply]
+    field_map: Mapping[str, str] = field(default_factory=dict)
+    id: str = "id"
+    parts: tuple[str, ...] = ()
+
+    def name_field(self, field: str) -> str:
+        """Returns the file's name of a field."""
+        usual = {"value": self.value, "id": self.id}.get(field, field)
+        return self.field_map.get(field, usual)
+
+
+def parse_prediction_files(texts: Sequence[str]) -> tuple[PredictionFile, ...]:
+    """Parses ``NAME=FILE``; without a name, the system is called like the file without its suffix.
+
+    Raises:
+        SettingError: two files have the same name, or a name is empty.
+    """
+    files: list[PredictionFile] = []
+    for text in texts:
+        match = _NAMED_FILE.fullmatch(text)
+        path = Path(match["file"] if match else text)
+        name = make_storable((match["name"] if match else path.stem).strip())
+        # Names become names of folders and keys of tables.
+        if name.strip(".") == "" or name != clean_text(name, _MAX_SHOWN_CHARS):
+            raise SettingError(
+                "the predictions have no usable name",
+                where=f"--predictions {text}",
+                hint=f"Give them as NAME=FILE, with a name of at most {_MAX_SHOWN_CHARS} letters.",
+            )
+        if name in {file.name for file in files}:
+            raise SettingError(
+                f"two files of predictions are called {name!r}",
+                where=f"--predictions {text}",
+                hint="Give each its own name, as NAME=FILE.",
+            )
+        files.append(PredictionFile(name, path))
+    return tuple(files)
+
+
+def parse_field_map(texts: Sequence[str], *, value: str, id: str = "id") -> dict[str, str]:
+    """Parses ``field=theirs,field=theirs``.
+
+    Args:
+        texts: the pairs.
+        value: the benchmark's usual name of the field ``value``, which may be given instead.
+        id: the same for ``id``.
+
+    Returns:
+        Our name of a field, one of ``FIELDS`` → the file's name.
+
+    Raises:
+        SettingError: a pair has no ``=``, or does not begin with a field, or a field is given
+            twice.
+    """
+    names = {name: name for name in FIELDS} | {value: "value", id: "id"}
+    field_map: dict[str, str] = {}
+    for pair in (pair for text in texts for pair in text.split(",")):
+        name, _, theirs = (part.strip() for part in pair.partition("="))
+        field = names.get(name, "")
+        if not field or not theirs or field in field_map:
+            raise SettingError(
+                "not a pair of one of our fields and its name in the file",
+                where=f"--map {pair}",
+                hint=f"Give FIELD=THEIRS once per field; the fields are {_list_fields(value, id)}.",
+            )
+        field_map[field] = theirs
+    return field_map
+
+
+def _list_fields(value: str, id: str) -> str:
+    """Returns all names of fields of a benchmark, with ours where it has another."""
+    usual = {"value": value, "id": id}
+    names = [(usual.get(name, name), name) for name in FIELDS]
+    return ", ".join(own if own == name else f"{own} (or {name})" for own, name in names)
+
+
+def read_predictions(
+    file: PredictionFile, ids: Container[str], form: PredictionFormat
+) -> Predictions:
+    """Reads the predictions of one system.
+
+    Args:
+        file: the file, and the name of the system.
+        ids: ids of the items.
+        form: how rows are read.
+
+    Raises:
+        MissingFileError: there is no such file.
+        RecordError: the file is empty or too large, a row is malformed or has no id or value, no
+            row is on an item, or no row has a field that the map names.
+        DuplicateIdError: two rows are on the same item.
+    """
+    lines_by_key: dict[tuple[str, int], str] = {}
+    replies: list[Reply] = []
+    unknown_ids: list[str] = []
+    n_unknown = 0
+    columns: dict[str, None] = {}
+    bad_confidences: list[str] = []
+    is_csv = file.path.suffix.lower() in CSV_DELIMITERS
+    for where, row in iter_rows(file.path):
+        columns |= dict.fromkeys(row)
+        reply = _read_row(row, where, form, is_csv=is_csv)
+        confidence = row.get(form.name_field("confidence"))
+        if confidence is not None and reply.confidence is None and reply.status != "error":
+            bad_confidences.append(clean_text(str(confidence), _MAX_SHOWN_CHARS))
+        key = (reply.id, reply.repeat)
+        if key in lines_by_key:
+            raise DuplicateIdError(
+                f"{_show(reply.id)} has two predictions, here and at {lines_by_key[key]}",
+                where=where,
+                hint="Keep one of them, or number them with a field `repeat`.",
+            )
+        lines_by_key[key] = where.rpartition(":")[2]
+        if reply.id in ids:
+            replies.append(msgspec.structs.replace(reply, system=file.name))
+        else:
+            n_unknown += 1
+            if len(unknown_ids) < _MAX_SHOWN_IDS:
+                unknown_ids.append(clean_text(reply.id, _MAX_SHOWN_CHARS))
+    if not columns:
+        raise RecordError(
+            "the file has no predictions",
+            where=str(file.path),
+            hint=f"Each is an object or a row with {form.name_field('id')!r} and "
+            f"{form.name_field('value')!r}.",
+        )
+    # The header is read because a column of empty cells is in no row.
+    _check_columns({**columns, **dict.fromkeys(read_header(file.path))}, file, form)
+    if not replies:
+        shown = f", for example {', '.join(map(repr, unknown_ids))}" if unknown_ids else ""
+        raise RecordError(
+            f"none of the {n_unknown} predictions is on a {form.noun} of this data set{shown}",
+            where=str(file.path),
+            hint=f"The field {form.name_field('id')!r} must have the ids of the {form.noun}s.",
+        )
+    return Predictions(
+        tuple(replies),
+        n_unknown,
+        tuple(unknown_ids),
+        len(bad_confidences),
+        next(iter(bad_confidences), ""),
+    )
+
+
+def _check_columns(
+    columns: Mapping[str, None], file: PredictionFile, form: PredictionFormat
+) -> None:
+    """Raises a ``RecordError`` if the map names a field that no row has."""
+    for name, theirs in form.field_map.items():
+        if theirs not in columns:
+            raise RecordError(
+                f"no prediction has a field {theirs!r}",
+                where=f"{file.path}, --map {name}={theirs}",
+                hint=f"The file has the fields {_list_names(columns)}.",
+            )
+
+
+def _list_names(columns: Iterable[object]) -> str:
+    names = [clean_text(str(name), _MAX_SHOWN_CHARS) for name in columns]
+    more = ", …" if len(names) > _MAX_SHOWN_COLUMNS else ""
+    return (", ".join(names[:_MAX_SHOWN_COLUMNS]) or "none") + more
+
+
+def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_csv: bool) -> Reply:
+    """Converts a row to a reply, without the name of its system."""
+    item = row.get(form.name_field("id"))
+    if isinstance(item, int) and not isinstance(item, bool):
+        item = str(item)
+    if not isinstance(item, str) or not item:
+        raise _make_field_error("id", row, where, form)
+    item = make_storable(item)
+    repeat = _read_repeat(row.get(form.name_field("repeat"), 0), where)
+    error = row.get(form.name_field("error"))
+    if error:
+        problem = clean_text(hide_secrets(make_storable(str(error))), MAX_ERROR_CHARS)
+        return Reply(id=item, repeat=repeat, status="error", problem=problem)
+    name = form.name_field("value")
+    if name not in row and not is_csv:
+        raise _make_field_error("value", row, where, form)
+    value = row.get(name, "")
+    if form.parts:
+        value = {form.value: value, **{part: row[part] for part in form.parts if part in row}}
+    reply = form.read_value(value)
+    notes = list(reply.notes)
+    confidence = row.get(form.name_field("confidence"))
+    if isinstance(confidence, str) and is_csv:
+        confidence = _parse_number(confidence)
+    raw = row.get(form.name_field("raw"))
+    reply = msgspec.structs.replace(
+        reply,
+        id=item,
+        repeat=repeat,
+        confidence=check_confidence(confidence, notes) if confidence is not None else None,
+        notes=tuple(notes),
+        raw=reply.raw if raw is None else make_storable(str(raw)),
+    )
+    if len(msgspec.json.encode(reply)) > MAX_REPLY_BYTES:
+        raise RecordError(f"a prediction of more than {MAX_REPLY_BYTES:,} bytes", where=where)
+    return reply
+
+
+def _read_repeat(value: Any, where: str) -> int:
+    text = str(value)
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or len(text) > 9:
+        number = MAX_REPEATS
+    else:
+        number = int(text)
+    if number >= MAX_REPEATS:
+        raise RecordError(
+            f"the repeat {_show(text)} is not a whole number from 0 to {MAX_REPEATS - 1}",
+            where=where,
+        )
+    return number
+
+
+def _parse_number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _make_field_error(
+    field: str, row: Mapping[str, Any], where: str, form: PredictionFormat
+) -> RecordError:
+    name = form.name_field(field)
+    return RecordError(
+        f"a prediction has no {name!r}" + (" that is a text" if field == "id" else ""),
+        where=where,
+        hint=f"It has the fields {_list_names(row)}; name the right one with --map {field}=….",
+    )
+
+
+def _show(text: str) -> str:
+    return repr(clean_text(text, _MAX_SHOWN_CHARS))
+
+
+def describe_files(files: Iterable[PredictionFile], field_map: Mapping[str, str]) -> dict[str, Any]:
+    """Returns what a manifest says about predictions: name → file, hash and names of fields."""
+    return {
+        file.name: {
+            "predictions": file.path.name,
+            "sha256": sha256_file(file.path),
+            **({"map": dict(field_map)} if field_map else {}),
+        }
+        for file in files
+    }

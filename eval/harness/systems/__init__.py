@@ -1,0 +1,1 @@
+"""Systems under test: the protocol, the registry, and asking them."""

@@ -1,0 +1,1 @@
+"""Computes the rows of a finished run again and lists what differs."""

@@ -1,0 +1,1 @@
+"""Metrics and comparisons of run folders of any benchmark."""

@@ -1,0 +1,1 @@
+"""The retrievers of an evaluation."""

@@ -1,0 +1,1 @@
+"""The section of a run of SKN against JSON in a report."""

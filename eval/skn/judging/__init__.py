@@ -1,0 +1,1 @@
+"""Judges the replies of a run."""

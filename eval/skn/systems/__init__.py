@@ -1,0 +1,1 @@
+"""The pipelines that are compared: extractors and agent."""

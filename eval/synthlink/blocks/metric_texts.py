@@ -1,0 +1,123 @@
+"""What SynthLink's measures are called, and what they mean, in plain words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eval.blocks.glossary import MetricDescription
+from eval.synthlink.items import CATEGORIES
+from eval.synthlink.metrics import AGGREGATE_WEIGHTS, MetricName, Mode
+
+MEASURES: Final[dict[MetricName, MetricDescription]] = {
+    "aggregate": MetricDescription(
+        "score",
+        "Score",
+        "The five weighted parts together; a question without an answer is worth 0.",
+    ),
+    "f1": MetricDescription(
+        "F1", "Words of the answer", "Precision and recall of words against the expected answer."
+    ),
+    "p_at_5": MetricDescription(
+        "P@5", "Pages named", "Of the first five pages it names, the share that are sources."
+    ),
+    "recall_at_5": MetricDescription(
+        "R@5", "Sources named", "Of the sources, the share among those five. Has no weight."
+    ),
+    "rqs": MetricDescription(
+        "RQS", "Steps taken", "Of the steps that lead to the answer, the share it takes."
+    ),
+    "fcs": MetricDescription(
+        "FCS", "Claims borne out", "Of what it claims, the share that is verified."
+    ),
+    "ie": MetricDescription(
+        "IE", "Speed", "1 for a correct answer in the first round, 1/2 in the second, and so on."
+    ),
+}
+"""The score first, then its parts in the order of the specification."""
+
+PARTS: Final[tuple[MetricName, ...]] = tuple(key for key in MEASURES if key in AGGREGATE_WEIGHTS)
+"""Those that have a weight."""
+
+MODES: Final[dict[Mode, str]] = {
+    "corrected": "what the formulas are meant to say",
+    "literal": "the formulas as published",
+}
+
+VERDICTS: Final[dict[str, tuple[str, str]]] = {
+    "licensed": ("✓", "borne out"),
+    "contradicted": ("✗", "contradicted"),
+    "unknown": ("?", "cannot be told"),
+}
+"""Of claims: sign and words."""
+
+DECIDED_BY: Final[dict[str, str]] = {
+    "graph": "the graph",
+    "facts": "step facts and expected answer",
+    "pages": "the texts of the sources",
+    "judge": "a model that judges",
+    "nothing": "nothing",
+}
+
+TERMS: Final[tuple[tuple[str, str], ...]] = (
+    (
+        "corrected, literal",
+        "Two ways to score the same answers. Literal takes the published formulas as they stand; "
+        "keywords thrown together do well in it. Corrected asks for what they are meant to say, "
+        "and trusts nothing that the answer brings along to verify itself.",
+    ),
+    (
+        "Score",
+        "0.3 F1 + 0.2 P@5 + 0.3 RQS + 0.1 FCS + 0.1 IE. What the catalogue lacks for a question "
+        "takes no part there, for any system alike.",
+    ),
+    (
+        "F1",
+        "Precision and recall of the answer's words. Corrected: without small words and those of "
+        "the question, in order, in prose, and against all step facts too.",
+    ),
+    (
+        "P@5, R@5",
+        "Pages it names against the sources of the catalogue: precision of the first five and "
+        "recall among them. Nothing here knows whether a page was read.",
+    ),
+    (
+        "RQS",
+        "Share of steps taken. Literal looks for keywords anywhere; corrected for each step's "
+        "fact in a sentence.",
+    ),
+    (
+        "FCS",
+        "Share of claims verified. Literal looks them up in what the answer says verified it; "
+        "corrected in what the evaluator holds: graph, facts, expected answers, texts of sources.",
+    ),
+    (
+        "IE",
+        "1 divided by the number of the first round with a correct answer, 0 if none, or if the "
+        "last word is not correct.",
+    ),
+    (
+        "Missing, refused, abstained",
+        "No row for the question; a row that cannot be used; a blank answer. Each is worth 0, and "
+        "the denominator is always the whole catalogue.",
+    ),
+    (
+        "Interval",
+        "By resampling whole questions. Made anew with other questions of the kind, such an "
+        "interval would hold the true number about as often as its confidence says. It knows "
+        "nothing of other models or other days.",
+    ),
+    (
+        "p, adjusted",
+        "Of the sign-flip test on the same questions, after Holm's correction over the measures.",
+    ),
+    (
+        "Smallest detectable",
+        "The true difference that a comparison of this size finds 4 times in 5: the grey band. "
+        "Files that cannot be told apart may still differ by as much.",
+    ),
+)
+
+
+def category_name(letters: str) -> str:
+    """A category in full where its letters are known."""
+    return CATEGORIES.get(letters, letters)

@@ -1,0 +1,1 @@
+"""Scores predictions in the literal and the corrected mode."""

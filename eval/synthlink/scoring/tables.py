@@ -1,0 +1,94 @@
+"""Converts a report into rows of CSV tables and text; file names are the specification's."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eval.synthlink.metrics import METRICS, Mode
+from eval.synthlink.scoring.record import SynthLinkReport
+
+Cell = str | int | float | None
+
+SCORES_CSV: Final = "synthlink_scores.csv"
+CATEGORY_SCORES_CSV: Final = "synthlink_category_scores.csv"
+OVERALL_TEXT: Final = "synthlink_overall_score.txt"
+SCORES_JSON: Final = "synthlink_scores.json"
+"""The full record, for programs."""
+
+_MAX_NAMED_ROWS: Final = 50
+"""Maximum number of refused rows listed in the text."""
+
+
+def build_question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
+    """Builds a row per mode and question: status, metrics, steps taken, and claims by verdict."""
+    rows: list[dict[str, Cell]] = []
+    for mode, scores in report.modes.items():
+        for question in scores.questions:
+            verdicts = [claim.verdict for claim in question.parts.claims]
+            rows.append(
+                {"mode": mode, "question_id": question.question_id, "category": question.category,
+                 "status": question.status}
+                | {metric: getattr(question.parts, metric) for metric in METRICS}
+                | {"steps_taken": " ".join(map(str, question.parts.steps)),
+                   "claims_licensed": verdicts.count("licensed"),
+                   "claims_contradicted": verdicts.count("contradicted"),
+                   "claims_unknown": verdicts.count("unknown"),
+                   "claims_judged": sum(claim.by == "judge" for claim in question.parts.claims)}
+            )  # fmt: skip
+    return rows
+
+
+def build_category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
+    """Builds a row of means and intervals per mode and category, and one per mode for all."""
+    rows: list[dict[str, Cell]] = []
+    for mode, scores in report.modes.items():
+        for name, group in {**scores.categories, "all": scores.overall}.items():
+            row: dict[str, Cell] = {
+                "mode": mode,
+                "category": name,
+                "questions": group.n,
+                "answered": group.answered,
+                "abstained": group.abstained,
+                "coverage": group.coverage,
+            }
+            for metric, mean in group.measures.items():
+                row |= {
+                    metric: mean.value,
+                    f"{metric}_low": mean.low,
+                    f"{metric}_high": mean.high,
+                }
+            rows.append(row)
+    return rows
+
+
+def render_overall_text(report: SynthLinkReport) -> str:
+    """Renders coverage, the overall scores of each mode, refused rows and notes as text."""
+    lines = [*render_headlines(report)]
+    lines += [f"refused: {row}" for row in report.refused[:_MAX_NAMED_ROWS]]
+    if (n_unnamed := len(report.refused) - _MAX_NAMED_ROWS) > 0:
+        lines.append(f"refused: {n_unnamed} more, see {SCORES_JSON}")
+    lines += [f"note: {note}" for note in report.notes]
+    return "\n".join(lines) + "\n"
+
+
+def render_headlines(report: SynthLinkReport) -> list[str]:
+    """Renders a line on coverage, and a line per mode with the aggregate and the other metrics."""
+    abstentions = f", {report.n_abstained} abstained" if report.n_abstained else ""
+    return [
+        f"SynthLink, {report.n_answered} of {report.n_questions} questions answered "
+        f"(coverage {report.coverage:.3f}){abstentions}; a question without an answer counts as 0",
+        *(_render_mode_line(report, mode) for mode in report.modes),
+    ]
+
+
+def _render_mode_line(report: SynthLinkReport, mode: Mode) -> str:
+    means = report.modes[mode].overall.measures
+    aggregate = means["aggregate"]
+    parts = ", ".join(
+        f"{name} {'none' if mean.value is None else format(mean.value, '.3f')}"
+        for name, mean in means.items()
+        if name != "aggregate"
+    )
+    if aggregate.value is None or aggregate.low is None or aggregate.high is None:
+        return f"{mode}: no aggregate ({parts})"
+    return f"{mode}: {aggregate.value:.3f} [{aggregate.low:.3f}, {aggregate.high:.3f}] ({parts})"

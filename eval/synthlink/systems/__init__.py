@@ -1,0 +1,1 @@
+"""What systems see of a question and what they return."""

@@ -1,0 +1,1 @@
+"""Loads triples and stores them in an index."""

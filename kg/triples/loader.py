@@ -1,0 +1,346 @@
+"""Loads RDF files into an index: six formats, plain or gzipped, without network access.
+
+Files are parsed by pyoxigraph. Its lenient mode accepts malformed IRIs, which are kept and listed
+by ``epoche kg inspect``, instead of rejecting the whole file. Nothing is downloaded: neither
+``owl:imports`` nor a remote JSON-LD ``@context``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn, cast
+
+from kg.base.errors import (
+    EmptyGraphError,
+    GraphFormatError,
+    GraphSyntaxError,
+    MissingFileError,
+)
+from kg.base.files import require_file
+from kg.triples.index import Index
+from kg.triples.rows import Row, add_to_row
+from kg.triples.stream_guards import (
+    EntityGuard,
+    LimitedStream,
+    Readable,
+    open_gzip,
+    read_json_with_depth_limit,
+)
+from kg.triples.term_table import TermTable
+
+if TYPE_CHECKING:
+    from pyoxigraph import QuadParser, RdfFormat
+
+FORMATS = {
+    ".ttl": "TURTLE",
+    ".turtle": "TURTLE",
+    ".nt": "N_TRIPLES",
+    ".nq": "N_QUADS",
+    ".trig": "TRIG",
+    ".rdf": "RDF_XML",
+    ".owl": "RDF_XML",
+    ".xml": "RDF_XML",
+    ".jsonld": "JSON_LD",
+    ".json": "JSON_LD",
+}
+"""File name extension → format; each may be followed by ``.gz``."""
+
+DEFAULT_MAX_BYTES = 8 * 1024**3
+"""Maximum file size *after* decompression, so that a gzip bomb is stopped early."""
+
+
+class LoadedFile(NamedTuple):
+    """The declarations of a file, without its triples."""
+
+    prefixes: dict[str, str]
+    notes: list[str]
+    """Remarks about the file, e.g. that its named graphs were merged."""
+
+
+def detect_format(path: Path) -> str:
+    """Returns the format name of a path, given by its extension.
+
+    Raises:
+        GraphFormatError: the extension is not in ``FORMATS``.
+    """
+    name = path.name.lower().removesuffix(".gz")
+    format_name = FORMATS.get(Path(name).suffix)
+    if format_name is None:
+        extensions = " ".join(FORMATS)
+        raise GraphFormatError(
+            f"unknown graph format {Path(name).suffix or '(no extension)'!r}",
+            where=str(path),
+            hint=f"Known extensions: {extensions}, each also with .gz; rename or convert the file.",
+        )
+    return format_name
+
+
+@contextlib.contextmanager
+def pause_garbage_collection() -> Iterator[None]:
+    """Switches garbage collection off while millions of acyclic objects are created.
+
+    The collector would scan all of them repeatedly, which takes a third of the loading time of a
+    million triples.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def promote_gc_objects() -> None:
+    """Moves all objects to the collector's oldest generation, without traversing them.
+
+    Does nothing if the application has frozen objects itself (``gc.freeze``), because these would
+    be unfrozen.
+    """
+    if not gc.get_freeze_count():
+        # ``unfreeze`` puts all frozen objects into the oldest generation.
+        gc.freeze()
+        gc.unfreeze()
+
+
+class FileReader:
+    """Reads files into an index, hashes their bytes and keeps their blank nodes distinct."""
+
+    def __init__(self, index: Index, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        self._index = index
+        self._max_bytes = max_bytes
+        self._digest = hashlib.sha256()
+        self._blank_count = 0
+
+    @property
+    def sha256(self) -> str:
+        """Hex SHA-256 of the bytes on disk (not decompressed) of all files read so far."""
+        return self._digest.hexdigest()
+
+    def read_file(self, path: Path | str) -> LoadedFile:
+        """Adds one file's triples to the index.
+
+        Raises:
+            MissingFileError, GraphFormatError, GraphSyntaxError, GraphTooLargeError,
+            EmptyGraphError: the message names the path.
+        """
+        import pyoxigraph
+
+        path = require_file(path, "graph file")
+        rdf_format: RdfFormat = getattr(pyoxigraph.RdfFormat, detect_format(path))
+        old_size = len(self._index)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(pause_garbage_collection())
+            stream = stack.enter_context(self._open_file(path))
+            stack.enter_context(_convert_parser_errors(path))
+            limited_stream = LimitedStream(stream, path, self._max_bytes, self._digest)
+            source: Readable = limited_stream
+            if path.name.lower().endswith(".gz"):
+                source = open_gzip(limited_stream, path, self._max_bytes)
+            # The base IRI uses only the file name, so that relative IRIs resolve to the same text
+            # in any folder. Without a base, lenient mode would accept an "IRI" that can be
+            # mistaken for the term text of a blank node or a literal.
+            parser = pyoxigraph.parse(
+                _guard_stream(source, rdf_format, path),
+                rdf_format,
+                base_iri=f"file:///{_quote_file_name(path)}",
+                lenient=True,
+            )
+            graph_count, statement_count = _fill_index(
+                self._index, parser, self, path, has_graph_names=rdf_format.supports_datasets
+            )
+            prefixes = dict(parser.prefixes)
+        if not statement_count:
+            raise EmptyGraphError(
+                "the file contains no triples",
+                where=str(path),
+                hint="Check that it is the right file.",
+            )
+        notes = []
+        if graph_count:
+            notes.append(f"{path.name}: {graph_count} named graphs merged into one")
+        if len(self._index) - old_size < statement_count:
+            duplicates = statement_count - (len(self._index) - old_size)
+            notes.append(f"{path.name}: {duplicates} duplicate triples ignored")
+        return LoadedFile(prefixes, notes)
+
+    def make_blank_label(self) -> str:
+        """Makes a new blank node label: ``_:b0``, ``_:b1`` … in order of first occurrence."""
+        label = f"_:b{self._blank_count}"
+        self._blank_count += 1
+        return label
+
+    def _open_file(self, path: Path) -> IO[bytes]:
+        try:
+            return path.open("rb")
+        except OSError as error:
+            raise MissingFileError(
+                f"graph file cannot be read: {error.strerror}", where=str(path)
+            ) from error
+
+
+@contextlib.contextmanager
+def _convert_parser_errors(path: Path) -> Iterator[None]:
+    """Converts errors of the parser into errors that name path, line and column."""
+    try:
+        yield
+    except SyntaxError as error:
+        text = str(error.msg or error)
+        if "LoadDocumentCallback" in text:
+            raise GraphSyntaxError(
+                "the JSON-LD refers to a remote @context, which is not downloaded",
+                where=str(path),
+                hint="Copy the context into the file itself.",
+            ) from error
+        where = str(path)
+        if error.lineno is not None:
+            where += f", line {error.lineno}"
+            if error.offset is not None:
+                where += f", column {error.offset}"
+        raise GraphSyntaxError(
+            f"the graph does not parse: {text}", where=where, hint="Correct the file at this place."
+        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise GraphSyntaxError(
+            f"damaged gzip file: {error}",
+            where=str(path),
+            hint="Download or compress the file again.",
+        ) from error
+    except (OSError, ValueError) as error:
+        raise GraphSyntaxError(f"the graph does not parse: {error}", where=str(path)) from error
+
+
+def _guard_stream(source: Readable, rdf_format: RdfFormat, path: Path) -> bytes | IO[bytes]:
+    from pyoxigraph import RdfFormat as Formats
+
+    if rdf_format == Formats.JSON_LD:
+        return read_json_with_depth_limit(source, path)
+    if rdf_format == Formats.RDF_XML:
+        source = EntityGuard(source, path)
+    # The parser only ever calls read().
+    return cast("IO[bytes]", source)
+
+
+def _quote_file_name(path: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(path.name, safe="")
+
+
+def _fill_index(
+    index: Index, parser: QuadParser, reader: FileReader, path: Path, *, has_graph_names: bool
+) -> tuple[int, int]:
+    """Adds all quads of a parser; returns (number of named graphs, number of statements).
+
+    The loop runs once per triple of files with millions of them. It therefore does not call
+    ``Index.add_triple``, and checks graph names only if the format has them. The links of each
+    predicate, as subject, object, subject, object …, are collected first. At the end they are
+    turned into a row, in most cases by a single ``dict`` call.
+    """
+    from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode
+
+    terms = index.terms
+    ids, texts = terms.ids, terms.texts
+    get_id, append_text = ids.get, texts.append
+    forward = index.begin_loading()
+    links_by_predicate: dict[NamedNode, list[int]] = {}
+    blank_ids: dict[str, int] = {}
+    graph_names: dict[str, None] = {}
+    s = 0
+    last_subject = None
+    for quad in parser:
+        subject = quad.subject
+        if subject.__class__ is NamedNode:
+            text = subject.value
+            # Files usually group triples by subject, so the last subject is the most likely one.
+            if text != last_subject:
+                last_subject = text
+                term_id = get_id(text)
+                s = _intern_iri(terms, text) if term_id is None else term_id
+        elif subject.__class__ is BlankNode:
+            last_subject = None
+            term_id = blank_ids.get(subject.value)
+            if term_id is None:
+                term_id = blank_ids[subject.value] = terms.intern(reader.make_blank_label())
+            s = term_id
+        else:
+            _refuse_triple_term(subject, path)
+        predicate = quad.predicate
+        try:
+            links = links_by_predicate[predicate]
+        except KeyError:
+            links = links_by_predicate[predicate] = []
+            forward.setdefault(_intern_iri(terms, predicate.value), {})
+        target = quad.object
+        if target.__class__ is NamedNode:
+            text = target.value
+            o = get_id(text)
+            if o is None:
+                o = _intern_iri(terms, text)
+        elif target.__class__ is Literal:
+            text = str(target)
+            o = get_id(text)
+            if o is None:
+                o = ids[text] = len(texts)
+                append_text(text)
+        elif target.__class__ is BlankNode:
+            o = blank_ids.get(target.value)
+            if o is None:
+                o = blank_ids[target.value] = terms.intern(reader.make_blank_label())
+        else:
+            _refuse_triple_term(target, path)
+        links.append(s)
+        links.append(o)
+        if has_graph_names:
+            graph = quad.graph_name
+            if graph.__class__ is not DefaultGraph:
+                graph_names[str(graph)] = None
+    statement_count = added_count = 0
+    # ``popitem`` frees the links of each predicate as soon as its row has been built.
+    while links_by_predicate:
+        predicate, links = links_by_predicate.popitem()
+        p = _intern_iri(terms, predicate.value)
+        statement_count += len(links) // 2
+        forward[p], new_count = _add_links(forward[p], links)
+        added_count += new_count
+    index.finish_loading(added_count)
+    return len(graph_names), statement_count
+
+
+def _add_links(row: Row, links: list[int]) -> tuple[Row, int]:
+    """Adds links (subject, object, subject, …) to a row; returns the row and how many are new."""
+    subjects = links[::2]
+    if not row:
+        new_row: Row = dict(zip(subjects, links[1::2], strict=True))
+        if len(new_row) == len(subjects):  # No subject has two objects.
+            return new_row, len(new_row)
+    added_count = 0
+    for s, o in zip(subjects, links[1::2], strict=True):
+        if s not in row:
+            row[s] = o
+            added_count += 1
+        else:
+            added_count += add_to_row(row, s, o)
+    return row, added_count
+
+
+def _intern_iri(terms: TermTable, text: str) -> int:
+    # N-Triples has no base IRI, so in lenient mode an "IRI" may be empty or start like the term
+    # text of a literal or blank node. The prefix keeps the kinds of terms distinguishable.
+    if text[:1] in {"", '"', "_"}:
+        text = f"file:///{text}"
+    return terms.intern(text)
+
+
+def _refuse_triple_term(term: object, path: Path) -> NoReturn:
+    raise GraphSyntaxError(
+        f"RDF 1.2 triple terms are not supported: {str(term)[:200]}",
+        where=str(path),
+        hint="Use a named graph or rdf:Statement instead.",
+    )

@@ -1,0 +1,1 @@
+"""Finds the violations that a claim adds."""

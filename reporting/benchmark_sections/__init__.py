@@ -1,1 +1,0 @@
-"""Sections of the report that show other benchmarks, each also a page of its own."""

@@ -1,0 +1,1 @@
+"""The report of cards: its tables, charts and exports."""

@@ -1,1 +1,0 @@
-"""What the folder of a run of SKN against JSON shows."""
