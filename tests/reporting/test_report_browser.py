@@ -214,7 +214,7 @@ def test_the_page_itself_never_scrolls_sideways(open_report, report, width):
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_links_of_the_navigation_land_on_their_headings(open_report, report, width):
-    page = open_report(report, width=width).page
+    page = open_report(report, viewport={"width": width, "height": 900}).page
     page.emulate_media(reduced_motion="reduce")
     for link in page.locator("nav.toc a").all():
         link.click()

@@ -265,6 +265,7 @@ class Reader:
 
 class Hub:
     name = "hub"
+    def __init__(self, options): pass
     def params(self):
         return {}
     def get_scores(self, query, pool_size, chunks=None):
