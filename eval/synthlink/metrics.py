@@ -25,7 +25,10 @@ AnswerStatus = Literal["answered", "abstained", "missing", "refused"]
 ``refused``: the row could not be used. A question that is not ``answered`` scores 0 and does not
 count towards coverage."""
 
-ClaimVerdict = Literal["licensed", "contradicted", "unknown"]
+ClaimVerdict = Literal["licensed", "contradicted", "unknown", "unjudged"]
+"""``unknown``: a judge finds that the evidence leaves the claim open. ``unjudged``: nothing could
+judge the claim, so it is part of no denominator."""
+VERDICTS: Final[tuple[ClaimVerdict, ...]] = ("licensed", "contradicted", "unknown", "unjudged")
 DecidedBy = Literal["graph", "facts", "pages", "nothing", "judge"]
 """The source of a verdict: graph, catalogue's facts, source pages, none, or a judge."""
 
@@ -37,8 +40,6 @@ class JudgedClaim(msgspec.Struct, frozen=True):
     verdict: ClaimVerdict
     by: DecidedBy
     """The source of the verdict."""
-    words: ClaimVerdict | None = None
-    """If a judge decided, the verdict from comparing words; otherwise null."""
 
 
 class AnswerScores(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,19 +52,11 @@ class AnswerScores(msgspec.Struct, frozen=True, kw_only=True):
     fcs: float | None
     ie: float | None
     aggregate: float | None
-    plain_f1: float | None = None
-    """F1 before the factors for order and prose are applied; corrected mode only."""
-    order: float | None = None
-    """Degree to which the common words are in the reference's order; corrected mode only."""
-    prose: float | None = None
-    """Degree to which the answer is prose; corrected mode only."""
-    named: float | None = None
-    """Factor on the weight of keywords, below 1 if the answer strings them together; corrected mode
-    only."""
-    brevity: float | None = None
-    """Factor on the steps taken, below 1 if the answer is too long; corrected mode only."""
-    steps: tuple[int, ...] = ()
-    """Numbers of the steps taken, from 1; corrected mode only."""
+    unjudged: tuple[MetricName, ...] = ()
+    """The metrics that are null because steps or claims are unjudged; corrected mode only."""
+    unjudged_steps: int = 0
+    """Number of steps with a fact of which is not known whether the answer states it; corrected
+    mode only."""
     claims: tuple[JudgedClaim, ...] = ()
     """Claims of the answer with their verdicts; corrected mode only."""
     iteration_f1: tuple[float, ...] = ()

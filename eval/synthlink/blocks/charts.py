@@ -26,7 +26,6 @@ from eval.blocks.text_format import ChartEstimate, format_name, format_number, s
 from eval.synthlink.blocks.losses import (
     first_correct,
     parts_of_score,
-    steps_by_place,
     verdict_counts,
 )
 from eval.synthlink.blocks.metric_texts import MEASURES, MODES, PARTS, VERDICTS
@@ -39,9 +38,14 @@ from eval.synthlink.scoring.record import ModeScores, QuestionComparison
 _MAX_NAME_LENGTH = 24
 
 
-def build_strip_figure(folder: ScoredFolder) -> Figure:
-    """Builds the score of each mode as a strip: a field for each part, as wide as its weight."""
-    strips = tuple(_build_strip(folder, mode) for mode in folder.modes)
+def build_strip_figure(folder: ScoredFolder) -> Figure | None:
+    """Builds the score of each mode as a strip: a field for each part, as wide as its weight.
+
+    Modes without a score are left out; None if there is no other.
+    """
+    strips = tuple(strip for mode in folder.modes if (strip := _build_strip(folder, mode)).fields)
+    if not strips:
+        return None
     scores = ", ".join(f"{strip.name} {strip.value}" for strip in strips)
     return Figure(
         "What the score is made of",
@@ -85,26 +89,6 @@ def build_metric_figures(folder: ScoredFolder) -> tuple[Figure, ...]:
     return tuple(figures)
 
 
-def build_step_figure(folder: ScoredFolder, scores: ModeScores) -> Figure | None:
-    """Builds the shares of first steps, second steps and so on that are taken."""
-    bars = tuple(
-        Bar(
-            f"step {step.number}",
-            step.share(folder.report.confidence),
-            text=f"step {step.number}: {step.taken:,} of {step.asked:,} taken",
-        )
-        for step in steps_by_place(scores, folder.answers)
-    )
-    if not bars:
-        return None
-    return Figure(
-        "Where chains break",
-        "Share of questions whose first step, second step and so on is taken.",
-        BarChart((BarGroup("", bars),)),
-        "One bar per place in the chain. A table below has the numbers.",
-    )
-
-
 def build_mark_figure(folder: ScoredFolder) -> Figure:
     """Builds the outcomes of the answers, over all questions and by category."""
     groups = [("all", None), *((key, key) for key in folder.headline.categories)]
@@ -119,7 +103,7 @@ def build_mark_figure(folder: ScoredFolder) -> Figure:
         rows.append(OutcomeRow(name, False, parts))
     return Figure(
         "Outcomes of the answers",
-        "✓ correct by its F1; ~ not correct, but takes a step, or the catalogue states none; "
+        "✓ correct by its F1; ~ not correct, but takes a step, or its steps are not judged; "
         "✗ takes none; ○ abstained; ! no usable row.",
         OutcomeBars(tuple(rows)),
         "One bar per category: shares of its questions. A table below has every question.",
@@ -128,7 +112,7 @@ def build_mark_figure(folder: ScoredFolder) -> Figure:
 
 def build_claim_figure(scores: ModeScores) -> Figure:
     """Builds the verdicts on claims, over all questions and by category."""
-    looks = {"licensed": "right", "contradicted": "wrong", "unknown": "none"}
+    looks = {"licensed": "right", "contradicted": "wrong", "unknown": "held", "unjudged": "none"}
     rows = []
     for name, category in [("all", None), *((key, key) for key in scores.categories)]:
         parts = tuple(
@@ -140,7 +124,7 @@ def build_claim_figure(scores: ModeScores) -> Figure:
             rows.append(OutcomeRow(name, False, parts))
     return Figure(
         "Verdicts on claims",
-        "✓ supported; ✗ contradicted; ? undecided.",
+        "✓ supported; ✗ contradicted; ? undecided; ! unjudged.",
         OutcomeBars(tuple(rows)),
         "One bar per category: shares of its claims. The table below has the counts.",
     )

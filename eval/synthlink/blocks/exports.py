@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eval.synthlink.blocks.samples import mark_of
 from eval.synthlink.blocks.score_data import ScoredFolder
-from eval.synthlink.metrics import METRICS
+from eval.synthlink.metrics import METRICS, VERDICTS
 from kg.base.csv_text import to_csv
 
 SAMPLES = "questions"
@@ -22,7 +22,7 @@ _PAIRS = (
 )
 _SAMPLES = (
     *("id", "category", "question", "expected", "status", "amounts_to", "answer", "docs"),
-    *("steps", "steps_taken", "claims_licensed", "claims_contradicted", "claims_unknown"),
+    *("steps", "steps_unjudged", *(f"claims_{verdict}" for verdict in VERDICTS)),
 )
 
 
@@ -75,7 +75,7 @@ def _sample_rows(folder: ScoredFolder) -> Iterator[list[object]]:
         yield [
             *(view.question_id, view.category, view.question, view.expected, view.status),
             *(mark_of(folder, at), view.answer, " ".join(view.docs)),
-            *(sum(map(bool, view.facts)), " ".join(map(str, parts.steps))),
-            *(verdicts.count(verdict) for verdict in ("licensed", "contradicted", "unknown")),
+            *(sum(map(bool, view.facts)), parts.unjudged_steps),
+            *(verdicts.count(verdict) for verdict in VERDICTS),
             *(getattr(by_mode[mode].parts, key) for mode in folder.modes for key in METRICS),
         ]

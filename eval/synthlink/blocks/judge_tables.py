@@ -1,4 +1,4 @@
-"""Who judged claims beside graph and words, and how far that judge can be trusted."""
+"""Which models judged claims, and how far that judge can be trusted."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from eval.blocks.text_format import (
     UNDEFINED_TEXT,
     ChartEstimate,
     format_name,
-    format_number,
     format_percent,
 )
 from eval.judges.rates import Rate
-from eval.synthlink.blocks.metric_texts import VERDICTS
 from eval.synthlink.verdicts.judge_report import is_unreliable
 from eval.synthlink.verdicts.record import JudgeReport
 from kg.base.plain_text import join_list
@@ -21,52 +19,34 @@ def judging(report: JudgeReport | None) -> tuple[Block, ...]:
     """Nothing where nobody judged."""
     if report is None:
         return ()
-    return Paragraphs(tuple(_who(report))), _against_words(report), _trust(report)
+    return Paragraphs(tuple(_who(report))), _trust(report)
 
 
 def _who(report: JudgeReport) -> list[str]:
     who = join_list([format_name(name) for name in report.models]) or "A model"
     said = [
-        f"{who} judged what the graph left open: {report.decided:,} of {report.open:,} claims. The "
-        "judge sees question, claim and what the evaluator holds, never the system's name."
+        f"{who} judged what graph and quotation left open: {report.decided:,} of {report.open:,} "
+        "claims. The judge sees question, claim and what the evaluator holds, never the system's "
+        "name."
     ]
     if is_unreliable(report):
         said.append("It errs so often on what is known that its verdicts are worth little.")
     if report.same:
         said.append("The model that answered also judged, which favours its own answers.")
     others = [
-        (report.open - report.asked, "not put to the judge: no sentences, too long, or too many"),
+        (report.open - report.asked, "not put to the judge: too long, or too many"),
         (report.lost, "put to it without any verdict"),
     ]
     left = [f"{count:,} {words}" for count, words in others if count]
     if left:
-        said.append(f"Words decide about the others: {join_list(left)}.")
+        said.append(f"The others are unjudged: {join_list(left)}.")
     if report.split:
         said.append(f"Votes on {report.split:,} had no majority; these cannot be told.")
     return said
 
 
-def _against_words(report: JudgeReport) -> Table:
-    """What words alone would have said, and what the judge said."""
-    lines = []
-    for key, (_, words) in VERDICTS.items():
-        said = report.by_words.get(key, {})
-        if said:
-            lines.append(TableRow(words, tuple(Cell(f"{said.get(to, 0):,}") for to in VERDICTS)))
-    return Table(
-        "Words against the judge",
-        "A line is what words alone say of a claim, a column what the judge said of it.",
-        (
-            Column("By words", numeric=False),
-            *(Column(words, sign) for sign, words in VERDICTS.values()),
-        ),
-        tuple(lines),
-    )
-
-
 def _trust(report: JudgeReport) -> Table:
     votes = f"{report.planned} planned {'vote' if report.planned == 1 else 'votes'} on each claim."
-    kappa = () if report.kappa is None else (f"κ {format_number(report.kappa, 2)}",)
     lost = ", ".join(f"{count:,} {kind}" for kind, count in report.lost_votes.items())
     return Table(
         "How far the judge can be trusted",
@@ -74,11 +54,6 @@ def _trust(report: JudgeReport) -> Table:
         "fails them is found out by them.",
         (Column("Matter", numeric=False), Column("Share"), Column("Judged")),
         (
-            TableRow(
-                "Says what words say",
-                (Cell(format_percent(report.agreed), kappa), Cell(f"{report.decided:,}")),
-                "κ is agreement beyond chance",
-            ),
             TableRow(
                 "Every vote is the same",
                 (Cell(format_percent(report.unanimous)), Cell(UNDEFINED_TEXT)),

@@ -1,14 +1,12 @@
-"""Tables of where scores are lost: parts, steps, chains, claims, single questions."""
+"""Tables of where scores are lost: parts, claims, single questions."""
 
 from __future__ import annotations
 
-from eval.blocks.blocks import Cell, Column, Table, TableRow, Tone, make_estimate_cell
+from eval.blocks.blocks import Cell, Column, Table, TableRow, Tone
 from eval.blocks.text_format import UNDEFINED_TEXT, format_number, format_percent, shorten_text
 from eval.synthlink.blocks.losses import (
-    chains,
     claims_by,
     parts_of_score,
-    steps_by_place,
     verdict_counts,
 )
 from eval.synthlink.blocks.metric_texts import DECIDED_BY, MEASURES, VERDICTS, category_name
@@ -20,7 +18,8 @@ from kg.base.plain_text import to_one_line
 _VERDICT_MEANS = {
     "licensed": "What the evaluator holds bears it out.",
     "contradicted": "What the evaluator holds speaks against it.",
-    "unknown": "The evaluator holds nothing that decides it.",
+    "unknown": "A judge finds that the evidence leaves it open.",
+    "unjudged": "Nothing could judge it; it is part of no denominator.",
 }
 _QUESTION = 160
 """Characters shown of a question in a table."""
@@ -66,65 +65,6 @@ def made_of(folder: ScoredFolder, mode: Mode) -> Table:
     )
 
 
-def steps(folder: ScoredFolder, scores: ModeScores) -> Table | None:
-    """How often first steps, second steps and so on are taken."""
-    found = steps_by_place(scores, folder.answers)
-    if not found:
-        return None
-    return Table(
-        "Steps by their place in the chain",
-        "Of the questions that have such a step, answered or not.",
-        (Column("Step", numeric=False), Column("taken"), Column("of"), Column("share")),
-        tuple(
-            TableRow(
-                str(one.number),
-                (
-                    Cell(f"{one.taken:,}"),
-                    Cell(f"{one.asked:,}"),
-                    make_estimate_cell(one.share(folder.report.confidence)),
-                ),
-            )
-            for one in found
-        ),
-    )
-
-
-def chain_lengths(folder: ScoredFolder, scores: ModeScores) -> Table | None:
-    """How far chains of each length were followed."""
-    found = chains(scores, folder.answers)
-    if not found:
-        return None
-    lines = []
-    for one in found:
-        count = one.whole + one.broken + one.none
-        silent = (f"{one.unanswered:,} of them without an answer",) if one.unanswered else ()
-        lines.append(
-            TableRow(
-                f"{one.length} {'step' if one.length == 1 else 'steps'}",
-                (
-                    Cell(f"{count:,}"),
-                    Cell(f"{one.whole:,}", (format_percent(one.whole / count),)),
-                    Cell(f"{one.broken:,}", (format_percent(one.broken / count),)),
-                    Cell(f"{one.none:,}", (format_percent(one.none / count), *silent)),
-                ),
-            )
-        )
-    return Table(
-        "How far chains are followed",
-        "A chain has as many steps as the catalogue states facts for the question.",
-        (
-            Column("Chain", numeric=False),
-            Column("all", "questions", "Questions whose chain is that long."),
-            Column("whole", "every step", "Questions of which the answer takes every step."),
-            Column("broken", "some steps", "Questions of which the answer takes some steps."),
-            Column(
-                "none", "no step", "Questions of which the answer takes no step, or none is given."
-            ),
-        ),
-        tuple(lines),
-    )
-
-
 def claims(scores: ModeScores) -> Table:
     """Claims by category and verdict."""
     groups = [("all", None), *((key, key) for key in scores.categories)]
@@ -164,47 +104,43 @@ def deciders(scores: ModeScores) -> Table:
             lines.append(TableRow(DECIDED_BY.get(by, by), tuple(cells)))
     return Table(
         "What decided",
-        "The graph is asked first; words, and a judge if there is one, only where it is silent.",
+        "The graph is asked first; then, whether the evidence has the same sentence; then a judge, "
+        "if there is one.",
         (Column("By", numeric=False), *_verdict_heads()),
         tuple(lines),
     )
 
 
 def weakest(folder: ScoredFolder, scores: ModeScores, at_most: int) -> Table:
-    """The questions with the lowest scores, those without an answer left out."""
+    """The questions with the lowest F1, those without an answer left out."""
     views = {view.question_id: view for view in folder.answers}
     rows = [row for row in scores.questions if row.status == "answered"]
-    rows.sort(key=lambda row: row.parts.aggregate or 0.0)
+    rows.sort(key=lambda row: row.parts.f1 or 0.0)
     lines = []
     for row in rows[:at_most]:
-        view = views[row.question_id]
-        n_facts = sum(map(bool, view.facts))
-        wrong = sum(claim.verdict == "contradicted" for claim in row.parts.claims)
+        judged = [claim for claim in row.parts.claims if claim.verdict != "unjudged"]
+        wrong = sum(claim.verdict == "contradicted" for claim in judged)
         lines.append(
             TableRow(
                 row.question_id,
                 (
-                    Cell(format_number(row.parts.aggregate, 2)),
-                    Cell(f"{len(row.parts.steps)} of {n_facts}" if n_facts else UNDEFINED_TEXT),
-                    Cell(
-                        f"{wrong} of {len(row.parts.claims)}"
-                        if row.parts.claims
-                        else UNDEFINED_TEXT
-                    ),
+                    Cell(format_number(row.parts.f1, 2)),
+                    Cell(f"{wrong} of {len(judged)}" if judged else UNDEFINED_TEXT),
                 ),
-                shorten_text(to_one_line(view.question), _QUESTION),
+                shorten_text(to_one_line(views[row.question_id].question), _QUESTION),
             )
         )
     return Table(
-        "Lowest scores among the answered",
+        "Lowest F1 among the answered",
         "The way to each stands under Questions.",
         (
             Column("Question", numeric=False),
-            Column("Score", "", MEASURES["aggregate"].explanation),
-            Column("Steps", "taken", MEASURES["rqs"].explanation),
+            Column("F1", "", MEASURES["f1"].explanation),
             # In Markdown the first word stands alone: "Claims 0 of 2" would say that none holds.
             Column(
-                "Contradicted", "claims", "Sentences that what the evaluator holds speaks against."
+                "Contradicted",
+                "claims",
+                "Of the claims with a verdict, those that what the evaluator holds speaks against.",
             ),
         ),
         tuple(lines),

@@ -47,13 +47,14 @@ VERDICTS: Final[dict[str, tuple[str, str]]] = {
     "licensed": ("✓", "borne out"),
     "contradicted": ("✗", "contradicted"),
     "unknown": ("?", "cannot be told"),
+    "unjudged": ("!", "unjudged"),
 }
 """Of claims: sign and words."""
 
 DECIDED_BY: Final[dict[str, str]] = {
     "graph": "the graph",
-    "facts": "step facts and expected answer",
-    "pages": "the texts of the sources",
+    "facts": "the words of a step's fact or the expected answer",
+    "pages": "the words of a source's text",
     "judge": "a model that judges",
     "nothing": "nothing",
 }
@@ -63,17 +64,18 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
         "corrected, literal",
         "Two ways to score the same answers. Literal takes the published formulas as they stand; "
         "keywords thrown together do well in it. Corrected asks for what they are meant to say, "
-        "and trusts nothing that the answer brings along to verify itself.",
+        "trusts nothing that the answer brings along to verify itself, and leaves unjudged what "
+        "only a reader could judge.",
     ),
     (
         "Score",
         "0.3 F1 + 0.2 P@5 + 0.3 RQS + 0.1 FCS + 0.1 IE. What the catalogue lacks for a question "
-        "takes no part there, for any system alike.",
+        "takes no part there, for any system alike. There is no score where a part is unjudged.",
     ),
     (
         "F1",
         "Precision and recall of the answer's words. Corrected: without small words and those of "
-        "the question, in order, in prose, and against all step facts too.",
+        "the question, and against all step facts too. Words in any order count alike.",
     ),
     (
         "P@5, R@5",
@@ -82,13 +84,19 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "RQS",
-        "Share of steps taken. Literal looks for keywords anywhere; corrected for each step's "
-        "fact in a sentence.",
+        "Share of steps taken. Literal looks for keywords anywhere. In corrected it is unjudged: "
+        "no rule reads whether an answer states a step's fact.",
     ),
     (
         "FCS",
         "Share of claims verified. Literal looks them up in what the answer says verified it; "
-        "corrected in what the evaluator holds: graph, facts, expected answers, texts of sources.",
+        "corrected is the share of claims borne out among those that the graph, a quotation of "
+        "the evidence or a judge decides.",
+    ),
+    (
+        "Unjudged",
+        "Neither true nor false: nothing could judge it, so it is part of no denominator. With "
+        "`--judge-model`, a model judges claims.",
     ),
     (
         "IE",

@@ -39,7 +39,7 @@ _TEXT = 1_200
 MARKS = (
     Mark("match", "✓", "matches", "right: F1 high enough to count as correct", "right"),
     Mark("part", "~", "in part", "in part: not correct, but it takes a step", "held"),
-    Mark("below", "~", "below", "below: not correct, and nobody states the steps", "held"),
+    Mark("below", "~", "below", "below: not correct, and its steps are not judged", "held"),
     Mark("off", "✗", "off", "wrong: not correct, and no step is taken", "wrong"),
     Mark("abstained", "○", "abstained", "abstained: the answer is blank", "held"),
     Mark("missing", "!", "missing", "missing: no row for this question", "none"),
@@ -48,7 +48,7 @@ MARKS = (
     Mark("refused", "!", "refused", "refused: its row cannot be used", "none"),
 )
 """What one answer amounts to, the best first."""
-_ALWAYS = ("match", "part", "off")
+_ALWAYS = ("match",)
 """Explained even where no answer has them; the others only where one has."""
 
 
@@ -99,7 +99,7 @@ def samples_of_folder(folder: ScoredFolder, elsewhere: str) -> Samples:
         rows.append(row)
     return Samples(
         noun=("question", "questions"),
-        facets=("Category", "Steps", "Claims"),
+        facets=("Category", "Claims"),
         systems=(folder.name,),
         marks=tuple(mark for mark in MARKS if counts[mark.key] or mark.key in _ALWAYS),
         rows=tuple(rows),
@@ -120,7 +120,6 @@ def _row(folder: ScoredFolder, at: int, view: AnswerView) -> SampleRow:
         id=view.question_id,
         facets=(
             category_name(view.category),
-            _steps_facet(corrected, view),
             _claims_facet(corrected.parts.claims),
         ),
         question=view.question,
@@ -133,18 +132,12 @@ def _row(folder: ScoredFolder, at: int, view: AnswerView) -> SampleRow:
     )
 
 
-def _steps_facet(row: QuestionScore, view: AnswerView) -> str:
-    length = sum(map(bool, view.facts))
-    if not length:
-        return "no facts stated"
-    taken = len(row.parts.steps)
-    return "every step" if taken >= length else "some steps" if taken else "no step"
-
-
 def _claims_facet(claims: Sequence[JudgedClaim]) -> str:
     verdicts = {claim.verdict for claim in claims}
     if "contradicted" in verdicts:
         return "a claim contradicted"
+    if "unjudged" in verdicts:
+        return "a claim unjudged"
     if "unknown" in verdicts:
         return "a claim cannot be told"
     return "all claims borne out" if verdicts else "no claim"
@@ -160,7 +153,6 @@ def _answer(
 ) -> Answer:
     details: list[AnyDetail] = [*_scores(by_mode)]
     if headline.status == "answered":
-        details += _steps(corrected, view)
         details += _claims(corrected.parts.claims)
         details += _pages(view)
     row = folder.row_of(view.question_id)
@@ -189,42 +181,22 @@ _SILENT: dict[AnswerStatus, str] = {
 }
 
 
-def _steps(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
-    """Each fact with whether the answer states it."""
-    facts = [(number, fact) for number, fact in enumerate(view.facts, start=1) if fact]
-    if not facts:
-        return
-    taken = set(row.parts.steps)
-    tones: list[ItemTone] = ["right" if place in taken else "wrong" for place, _ in facts]
-    said = [f"{place}. {fact}" for place, fact in facts]
-    title = f"Steps taken: {len(taken)} of {len(facts)}"
-    yield from _listed(title, said, tones)
-
-
 def _claims(claims: Sequence[JudgedClaim]) -> Iterator[AnyDetail]:
     """Each claim with its verdict and what decided."""
     if not claims:
         return
-    looks: dict[str, Look] = {"licensed": "right", "contradicted": "wrong", "unknown": "none"}
+    looks: dict[str, Look] = {"licensed": "right", "contradicted": "wrong"}
     lines = tuple(
         ComparedLine(
             " ".join(VERDICTS[claim.verdict]),
-            looks[claim.verdict],
-            (truncate_text(claim.text, _TEXT), _decider(claim)),
+            looks.get(claim.verdict, "none"),
+            (truncate_text(claim.text, _TEXT), DECIDED_BY.get(claim.by, claim.by)),
         )
         for claim in claims[:_ITEMS]
     )
     more = len(claims) - len(lines)
     title = f"What it claims; {more:,} more that are not shown" if more else "What it claims"
     yield Compared(title, ("Verdict", "Claim", "Decided by"), lines)
-
-
-def _decider(claim: JudgedClaim) -> str:
-    """What decided about a claim, and what words alone would have said where that is another."""
-    said = DECIDED_BY.get(claim.by, claim.by)
-    if claim.words is None or claim.words == claim.verdict:
-        return said
-    return f"{said}; by words: {VERDICTS[claim.words][1]}"
 
 
 def _pages(view: AnswerView) -> Iterator[Detail]:

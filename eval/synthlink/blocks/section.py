@@ -99,7 +99,7 @@ def _build_headline(folder: ScoredFolder) -> Iterator[Block]:
         yield Paragraphs(
             (
                 f"Both rows score the same answers. Literal takes {MODES['literal']}, by which "
-                "keywords thrown together beat an honest answer; so read the first row.",
+                "keywords thrown together beat an honest answer.",
             )
         )
     overall = folder.headline.overall
@@ -110,21 +110,15 @@ def _build_headline(folder: ScoredFolder) -> Iterator[Block]:
 
 def _build_losses(folder: ScoredFolder) -> Iterator[Block]:
     scores = folder.corrected
-    drawn = None if scores is None else charts.build_step_figure(folder, scores)
-    marks = charts.build_mark_figure(folder)
-    yield Figures((marks, drawn) if drawn is not None else (marks,))
-    yield loss_tables.made_of(folder, folder.modes[0])
-    for mode in folder.modes[1:]:
-        yield Fold(f"The {mode} score", (loss_tables.made_of(folder, mode),))
+    yield Figures((charts.build_mark_figure(folder),))
+    for mode in folder.modes:
+        made_of = loss_tables.made_of(folder, mode)
+        if made_of.rows and mode == folder.modes[0]:
+            yield made_of
+        elif made_of.rows:
+            yield Fold(f"The {mode} score", (made_of,))
     if scores is None:
         return
-    lengths = loss_tables.chain_lengths(folder, scores)
-    by_place = loss_tables.steps(folder, scores)
-    if lengths is None or by_place is None:
-        yield Paragraphs(("The catalogue states no facts, so nobody can say where chains break.",))
-    else:
-        yield lengths
-        yield Fold("Steps by their place, in numbers", (by_place,))
     lowest = loss_tables.weakest(folder, scores, _WEAKEST)
     if lowest.rows:
         yield lowest
@@ -138,7 +132,9 @@ def _build_claims(folder: ScoredFolder) -> Iterator[Block]:
     yield Paragraphs(
         (
             f"Each sentence of an answer is held against {_evidence(folder)}, never against what "
-            "the answer brings along. What cannot be told may well be true.",
+            "the answer brings along. A claim is unjudged where the graph cannot read it, the "
+            "evidence does not have the same sentence, and no model was asked; it may well be "
+            "true.",
         )
     )
     yield Figures((charts.build_claim_figure(scores),))
@@ -234,11 +230,12 @@ def _build_limits(folder: ScoredFolder) -> Iterator[Block]:
 _REFUSED_SHOWN = 50
 
 _CANNOT_TELL = (
-    "All measures compare words. An answer in words of its own that shares none with facts and "
-    "expected answers gets little, however right it is.",
+    "F1 and speed compare words. An answer in words of its own that shares none with facts and "
+    "expected answers gets little, however right it is, and the right words in any order get as "
+    "much as a right answer.",
     "Pages and rounds are what a system says of itself. Nobody knows whether a page was read.",
-    "A claim counts as borne out where half of its words stand in one piece of evidence; only what "
-    "the graph can read is held to who did what.",
+    "Whether an answer takes a step is unjudged, and so is a claim that only a reader could judge. "
+    "What is unjudged is part of no number.",
 )
 
 

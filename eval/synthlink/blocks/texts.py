@@ -66,16 +66,20 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
     said += _of_run(folder)
     corrected = folder.corrected
     if corrected is not None:
-        rqs, pages = (corrected.overall.measures.get(key) for key in ("rqs", "p_at_5"))
-        if rqs is not None and rqs.value is None:
+        pages = corrected.overall.measures.get("p_at_5")
+        if not any(fact for view in folder.answers for fact in view.facts):
             said.append(
                 "The catalogue states no facts, so no step can be checked; the other parts bear "
                 "the weight."
             )
+        elif corrected.unjudged_steps:
+            said.append(
+                f"Whether the answers take their {corrected.unjudged_steps:,} steps is unjudged."
+            )
         if pages is not None and pages.value is None:
             said.append("The catalogue names no sources, so pages cannot be judged.")
         if not folder.report.graph:
-            said.append("No graph was asked: claims are held against words alone.")
+            said.append("No graph was asked: only quotations, or a judge, can decide a claim.")
     return tuple(said)
 
 
@@ -140,7 +144,8 @@ def _opening(folder: ScoredFolder) -> str:
 def _score(folder: ScoredFolder) -> str:
     found = _value(folder, folder.modes[0])
     if found is None or found.value is None:
-        return "There is no score."
+        why = f" ({found.why})" if found is not None and found.why else ""
+        return f"There is no {folder.modes[0]} score{why}."
     span = ""
     if found.low is not None and found.high is not None:
         span = f" ({format_number(found.low)} to {format_number(found.high)})"
@@ -201,12 +206,17 @@ def _claims(folder: ScoredFolder) -> list[str]:
     if folder.corrected is None:
         return []
     count = verdict_counts(folder.corrected)
+    n_unjudged = count.pop("unjudged")
     total = sum(count.values())
     if not total:
-        return ["No answer claims anything that could be checked."]
+        if not n_unjudged:
+            return ["No answer claims anything that could be checked."]
+        return [f"None of {n_unjudged:,} claims is judged."]
+    rest = f" {n_unjudged:,} more {'is' if n_unjudged == 1 else 'are'} unjudged."
+    rest = rest if n_unjudged else ""
     if count["licensed"] == total > 1:
-        return [f"All {total:,} claims are borne out."]
-    text = f"Of {total:,} {'claim' if total == 1 else 'claims'}"
+        return [f"All {total:,} claims with a verdict are borne out.{rest}"]
+    text = f"Of {total:,} {'claim' if total == 1 else 'claims'} with a verdict"
     text += (
         f" {format_percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} borne out"
     )
@@ -214,7 +224,7 @@ def _claims(folder: ScoredFolder) -> list[str]:
     text += (
         f" and {format_percent(wrong / total)} contradicted" if wrong else ", none is contradicted"
     )
-    return [f"{text}; the rest cannot be told." if count["unknown"] else f"{text}."]
+    return [f"{text}; the rest cannot be told.{rest}" if count["unknown"] else f"{text}.{rest}"]
 
 
 def _compared(folder: ScoredFolder) -> list[str]:
@@ -277,7 +287,8 @@ def extremes(folder: ScoredFolder) -> str:
         for key, group in folder.headline.categories.items()
         if (value := group.measures.get("aggregate")) is not None and value.value is not None
     }
-    if len(known) < 2:
+    overall = _value(folder, folder.modes[0])
+    if len(known) < 2 or overall is None or overall.value is None:
         return ""
     low, high = min(known.values()), max(known.values())
     if high - low < 0.0005:

@@ -103,10 +103,8 @@ def report_judge_usage(report: JudgeReport | None, journal_path: Path) -> None:
     problem = f"{report.lost} of {report.asked} claims got no verdict from the judge"
     if report.lost == report.asked:
         raise TooManyErrorsError(
-            f"{problem}; word overlap decided all of them",
+            f"{problem}; all of them are unjudged",
             where=str(journal_path),
             hint="See `lost` in its lines; fix the cause and run the same command again.",
         )
-    print_warning(
-        f"{problem}, so word overlap decided them; run the same command to ask the judge again"
-    )
+    print_warning(f"{problem} and are unjudged; run the same command to ask the judge again")

@@ -1,1 +1,1 @@
-"""The corrected scores: the five metrics as intended, robust against answers that game them."""
+"""The corrected scores: the five metrics as intended, as far as they can be measured."""

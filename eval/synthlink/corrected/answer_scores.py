@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from eval.synthlink.corrected.answer_match import brevity_factor, match_answer, order_factor
+import msgspec
+
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.pages import score_retrieval
-from eval.synthlink.corrected.prose import prose
-from eval.synthlink.corrected.steps import find_steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.corrected.word_f1 import compute_word_f1
 from eval.synthlink.items import Question
-from eval.synthlink.metrics import AGGREGATE_WEIGHTS, AnswerScores, MetricName
+from eval.synthlink.metrics import AGGREGATE_WEIGHTS, AnswerScores, JudgedClaim, MetricName
 from eval.synthlink.predictions import Prediction
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ def score_corrected(
     thresholds: Thresholds,
     pages: SourcePages | None = None,
 ) -> AnswerScores:
-    """Computes the corrected metrics of one answer.
+    """Computes the corrected metrics of one answer, without a judge.
 
-    ``fcs`` is null for an answer that claims nothing, ``rqs`` for a question whose steps have no
-    facts.
+    No rule reads whether an answer states the fact of a step, so ``rqs`` is unjudged wherever the
+    catalogue states facts.
 
     Args:
         prediction: the answer.
@@ -38,48 +39,55 @@ def score_corrected(
         thresholds: settings of the corrected scores.
         pages: source pages used as evidence; None for none.
     """
-    answer = prediction.predicted_answer
-    claims = judge_claims(answer, question, guard, thresholds, pages)
-    refuted = [claim.text for claim in claims if claim.verdict == "contradicted"]
-    match = match_answer(answer, question, thresholds, refuted)
+    f1 = compute_word_f1(prediction.predicted_answer, question)
     # All answers of one iteration are joined into one: otherwise the best of many guesses would
     # count.
     iteration_f1 = tuple(
-        match_answer(". ".join(iteration.answers), question, thresholds).f1
+        compute_word_f1(". ".join(iteration.answers), question)
         for iteration in prediction.iterations
     )
     retrieval = score_retrieval(prediction.retrieved_docs, question.sources)
-    steps = find_steps_taken(answer, question, thresholds)
-    prose_factor = prose(answer, question.answer, thresholds)
-    # The factors on RQS are computed on the complete answer, because one fact has too few words to
-    # tell whether its words are shuffled or its names strung together.
-    form_factor = prose_factor * order_factor(match.order, thresholds) * match.keyword_factor
-    length_factor = brevity_factor(answer, question, thresholds)
-    n_facts = sum(bool(step.fact) for step in question.steps)
-    n_licensed = sum(claim.verdict == "licensed" for claim in claims)
-    metrics: dict[MetricName, float | None] = {
-        "f1": match.f1,
-        "p_at_5": None if retrieval is None else retrieval.precision,
-        "rqs": None if steps is None else form_factor * length_factor * len(steps) / n_facts,
-        "fcs": n_licensed / len(claims) if claims else None,
-        "ie": iteration_efficiency(match.f1, iteration_f1, thresholds.correct),
-    }
-    return AnswerScores(
-        f1=match.f1,
-        p_at_5=metrics["p_at_5"],
+    scores = AnswerScores(
+        f1=f1,
+        p_at_5=None if retrieval is None else retrieval.precision,
         recall_at_5=None if retrieval is None else retrieval.recall,
-        rqs=metrics["rqs"],
-        fcs=metrics["fcs"],
-        ie=metrics["ie"],
-        aggregate=aggregate_metrics(metrics, question),
-        plain_f1=match.plain_f1,
-        order=match.order,
-        prose=prose_factor,
-        named=match.keyword_factor,
-        brevity=length_factor,
-        steps=tuple(step + 1 for step in steps or ()),
-        claims=claims,
+        rqs=None,
+        fcs=None,
+        ie=iteration_efficiency(f1, iteration_f1, thresholds.correct),
+        aggregate=None,
+        unjudged_steps=sum(bool(step.fact) for step in question.steps),
         iteration_f1=iteration_f1,
+    )
+    claims = judge_claims(prediction.predicted_answer, question, guard, pages)
+    return set_claims(scores, question, claims)
+
+
+def set_claims(
+    scores: AnswerScores, question: Question, claims: Sequence[JudgedClaim]
+) -> AnswerScores:
+    """Returns the scores of an answer with these claims, and FCS and aggregate computed from them.
+
+    FCS is the share of licensed claims among those with a verdict. It is null, and unjudged, if no
+    claim has one; it is null, and counts as 0 in the aggregate, if the answer claims nothing.
+    """
+    judged = [claim for claim in claims if claim.verdict != "unjudged"]
+    n_licensed = sum(claim.verdict == "licensed" for claim in judged)
+    fcs = n_licensed / len(judged) if judged else None
+    unjudged: list[MetricName] = []
+    if scores.unjudged_steps:
+        unjudged.append("rqs")
+    if claims and not judged:
+        unjudged.append("fcs")
+    aggregate = None
+    if unjudged:
+        unjudged.append("aggregate")
+    else:
+        metrics: dict[MetricName, float | None] = {
+            name: getattr(scores, name) for name in AGGREGATE_WEIGHTS
+        }
+        aggregate = aggregate_metrics(metrics | {"fcs": fcs}, question)
+    return msgspec.structs.replace(
+        scores, fcs=fcs, aggregate=aggregate, claims=tuple(claims), unjudged=tuple(unjudged)
     )
 
 
@@ -99,10 +107,10 @@ def score_unanswered(question: Question) -> AnswerScores:
 
 
 def aggregate_metrics(metrics: dict[MetricName, float | None], question: Question) -> float:
-    """Computes the weighted mean of the metrics available for a question.
+    """Computes the weighted mean of the metrics available for a question; none is unjudged.
 
-    A metric for which the catalogue lacks the data is left out, for all systems equally. A metric
-    that is null because the answer claims nothing counts as 0 with its full weight.
+    A metric for which the catalogue lacks the data is left out, for all systems equally. FCS that
+    is null because the answer claims nothing counts as 0 with its full weight.
     """
     weights = {
         name: weight

@@ -1,37 +1,19 @@
-"""Splits the evidence on a question into pieces that a claim is compared with.
-
-Facts can license a claim or contradict it. Expected answers, and pages of the question's sources,
-can only license it: they state several things, so a claim that differs from one of their sentences
-may be about another thing.
-"""
+"""Collects the evidence on a question: facts, expected answers, and pages of its sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 from eval.synthlink.corrected.pages import PageKey, parse_citation, parse_source
-from eval.synthlink.corrected.wording import ContentWords, build_content_words, sentences
 from eval.synthlink.items import Question
-from kg.words.normaliser import extract_content_words
+from eval.synthlink.sentences import normalise_wording, split_sentences
 
 if TYPE_CHECKING:
     from retrieval.corpus import Corpus, CorpusPage
 
 EvidenceKind = Literal["facts", "pages"]
 """``facts``: from the catalogue, expected answers included. ``pages``: from a source page."""
-
-
-class EvidencePiece(NamedTuple):
-    """One piece of evidence."""
-
-    content: ContentWords
-    kind: EvidenceKind
-    is_single_fact: bool = False
-    """Whether it is the fact of a step. Such a fact states one thing, so its numbers and negation
-    belong to that thing; a sentence of an expected answer can state several things."""
-    title_words: frozenset[str] = frozenset()
-    """Content words of the title of its page; empty for ``facts``."""
 
 
 class SourcePages:
@@ -67,30 +49,22 @@ class SourcePages:
         return self._by_title.get(cited.title)
 
 
-def collect_pieces(question: Question, pages: SourcePages | None = None) -> list[EvidencePiece]:
-    """Collects the pieces of evidence on a question.
+def collect_sentences(
+    question: Question, pages: SourcePages | None = None
+) -> dict[str, EvidenceKind]:
+    """Collects the sentences of the evidence on a question.
 
-    These are facts, single sentences of the expected answers, complete expected answers, and
-    sentences of the source pages.
+    Returns:
+        Sentence, as ``normalise_wording`` returns it → where it is from. Facts, expected answers
+        and aliases come before pages; these may also be matched as a whole.
     """
-    return [
-        *_iter_catalogue_pieces(question),
-        *(_iter_page_pieces(question, pages) if pages else ()),
-    ]
-
-
-def _iter_catalogue_pieces(question: Question) -> Iterator[EvidencePiece]:
-    facts = {step.fact for step in question.steps if step.fact}
     texts = [step.fact for step in question.steps if step.fact]
-    for answer in (question.answer, *question.aliases):
-        texts += [text for _, text in sentences(answer)]
-        texts.append(answer)
-    for text in dict.fromkeys(texts):
-        yield EvidencePiece(build_content_words(text), "facts", text in facts)
-
-
-def _iter_page_pieces(question: Question, pages: SourcePages) -> Iterator[EvidencePiece]:
-    for page in pages.find_pages(question):
-        title_words = frozenset(extract_content_words(page.title))
-        for _, text in sentences(page.text):
-            yield EvidencePiece(build_content_words(text), "pages", title_words=title_words)
+    texts += [question.answer, *question.aliases]
+    kinds: dict[str, EvidenceKind] = {}
+    for text in texts:
+        for sentence in (text, *(part for _, part in split_sentences(text))):
+            kinds.setdefault(normalise_wording(sentence), "facts")
+    for page in pages.find_pages(question) if pages is not None else ():
+        for _, sentence in split_sentences(page.text):
+            kinds.setdefault(normalise_wording(sentence), "pages")
+    return kinds

@@ -1,1 +1,1 @@
-"""Language models as judges of claims that the graph does not decide, checked by anchors."""
+"""Language models as judges of claims that nothing else decides, checked by anchors."""

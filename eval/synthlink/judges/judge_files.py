@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from eval.synthlink.answer_source import list_repeat_files
 from eval.synthlink.corrected.evidence import SourcePages
-from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.file_scorer import References, read_references
 from eval.synthlink.judges.judge_items import AnswerClaims, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
@@ -29,7 +28,7 @@ _UNUSED_RESAMPLES = 10
 
 
 def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
-    """Asks the judge about the claims that the graph leaves open, of every file to be scored.
+    """Asks the judge about the unjudged claims of every file to be scored.
 
     Each verdict is appended to the journal in the output folder as it arrives. Calling this again
     with the same arguments asks only for the verdicts that the journal lacks.
@@ -59,19 +58,18 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
         options.output_dir / JUDGED_FILE, [*files, *([options.catalog] if options.catalog else [])]
     )
     references = read_references(options)
-    thresholds = options.thresholds
     answers: list[AnswerClaims] = []
     with show_stages() as watch:
         for file in files:
             predictions = read_predictions(file, references.catalog.ids)
-            answers += _iter_answer_claims(predictions, references, thresholds, watch)
+            answers += _iter_answer_claims(predictions, references, watch)
     pages = None if references.pages is None else SourcePages(references.pages)
-    items = select_items_to_judge(answers, references.catalog.questions, pages, thresholds)
+    items = select_items_to_judge(answers, references.catalog.questions, pages)
     return collect_verdicts(items, options.output_dir, judge)
 
 
 def _iter_answer_claims(
-    predictions: Predictions, references: References, thresholds: Thresholds, watch: StageCallback
+    predictions: Predictions, references: References, watch: StageCallback
 ) -> Iterator[AnswerClaims]:
     """Yields the answers of a file that claim something, with the verdicts on their claims."""
     report = score_predictions(
@@ -80,12 +78,10 @@ def _iter_answer_claims(
         "corrected",
         knowledge=references.knowledge,
         pages=references.pages,
-        thresholds=thresholds,
         resamples=_UNUSED_RESAMPLES,
         watch=lambda _, done, total: watch("claims", done, total),
     )
-    answers = {row.question_id: row.predicted_answer for row in predictions.rows}
     rows = report.modes["corrected"].questions
     for question, row in zip(references.catalog.questions, rows, strict=True):
         if row.parts.claims:
-            yield AnswerClaims(question, answers[question.id], row.parts.claims)
+            yield AnswerClaims(question, row.parts.claims)

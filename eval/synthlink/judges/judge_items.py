@@ -1,4 +1,4 @@
-"""Selects the items to judge: the claims that the graph leaves open, and anchors.
+"""Selects the items to judge: the unjudged claims, and anchors.
 
 An anchor is a fact whose verdict is known: a fact of the question itself must be supported, a fact
 of another question must not be.
@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eval.judges.anchors import iter_ring
-from eval.synthlink.corrected.prose import is_prose, least, signs
 from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
 from eval.synthlink.verdicts.record import ItemKind
 from kg.base.files import sha256_bytes, to_json_bytes
@@ -18,7 +17,6 @@ from kg.words.normaliser import extract_content_words
 
 if TYPE_CHECKING:
     from eval.synthlink.corrected.evidence import SourcePages
-    from eval.synthlink.corrected.thresholds import Thresholds
     from eval.synthlink.items import Question
     from eval.synthlink.metrics import JudgedClaim
 
@@ -48,10 +46,9 @@ class JudgeItem(NamedTuple):
 
 
 class AnswerClaims(NamedTuple):
-    """An answer, and its claims with the verdicts that graph and word comparison give."""
+    """The claims of the answer to a question, with the verdicts of graph and quotation."""
 
     question: Question
-    answer: str
     claims: tuple[JudgedClaim, ...]
 
 
@@ -59,19 +56,16 @@ def select_items_to_judge(
     answers: Iterable[AnswerClaims],
     questions: Sequence[Question],
     pages: SourcePages | None,
-    thresholds: Thresholds,
 ) -> list[JudgeItem]:
     """Selects the claims of some answers to be judged, and anchors of the same questions.
 
-    Some claims are not judged, but decided by comparing words: claims after the first
-    ``MAX_CLAIMS_PER_ANSWER`` of an answer, strings of keywords, and claims that do not fit into the
-    judge's prompt together with their evidence.
+    Some claims stay unjudged: claims after the first ``MAX_CLAIMS_PER_ANSWER`` of an answer, and
+    claims that do not fit into the judge's prompt together with their evidence.
 
     Args:
         answers: answers of all files that are scored; a claim of several answers is judged once.
         questions: the whole catalogue.
         pages: source pages used as evidence; None for none.
-        thresholds: settings of the corrected scores, which decide what counts as prose.
 
     Returns:
         All claims, then all anchors, each in the order of the catalogue. An item does not depend on
@@ -79,10 +73,11 @@ def select_items_to_judge(
     """
     items: dict[str, dict[str, JudgeItem]] = {}
     evidence: dict[str, tuple[str, ...]] = {}
-    for question, answer, claims in answers:
+    for question, claims in answers:
         if question.id not in evidence:
             evidence[question.id] = collect_evidence(question, pages)
-        for claim in _select_open_claims(question, answer, claims, thresholds):
+        open_claims = [claim for claim in claims if claim.verdict == "unjudged"]
+        for claim in open_claims[:MAX_CLAIMS_PER_ANSWER]:
             view = JudgeView(question.question, claim.text, evidence[question.id])
             if view.is_within_limits:
                 item = JudgeItem("claim", question.id, view)
@@ -96,19 +91,6 @@ def select_items_to_judge(
         for item in _iter_anchors(question, other_facts, pages)
     ]
     return [*claim_items, *(item for item in anchors if item.view.is_within_limits)]
-
-
-def _select_open_claims(
-    question: Question, answer: str, claims: Sequence[JudgedClaim], thresholds: Thresholds
-) -> list[JudgedClaim]:
-    """Selects the claims of one answer that a judge is asked about."""
-    answer_signs, min_signs = signs(answer), least(question, thresholds)
-    open_claims = [
-        claim
-        for claim in claims
-        if claim.by != "graph" and is_prose(claim.text, answer_signs, min_signs)
-    ]
-    return open_claims[:MAX_CLAIMS_PER_ANSWER]
 
 
 def _iter_anchors(

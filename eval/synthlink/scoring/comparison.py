@@ -22,7 +22,7 @@ def compare_reports(reports: Mapping[str, SynthLinkReport]) -> tuple[QuestionCom
     """Compares the first report with each of the others, question by question.
 
     A question that a file does not answer counts as 0 for that file. A question whose metric is
-    null in either report is left out of the comparison on that metric.
+    null or unjudged in either report is left out of the comparison on that metric.
 
     Args:
         reports: report of each file, by the file's name; all with the same catalogue, thresholds,
@@ -130,7 +130,7 @@ def _compare_in_group(
     value_pairs = []
     for metric in METRICS:
         candidate, baseline = (
-            np.where(in_group, collect_metric_values(rows, metric), np.nan) for rows in pair_of_rows
+            collect_metric_values(rows, metric, in_group) for rows in pair_of_rows
         )
         value_pairs.append((candidate, baseline))
     return compare_item_values(

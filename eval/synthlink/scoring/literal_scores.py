@@ -14,10 +14,10 @@ from urllib.parse import unquote
 import msgspec
 
 from eval.synthlink.catalog_markdown import render_steps
-from eval.synthlink.corrected.wording import sentences
 from eval.synthlink.items import Question, Source
 from eval.synthlink.metrics import AGGREGATE_WEIGHTS, AnswerScores, MetricName
 from eval.synthlink.predictions import Prediction
+from eval.synthlink.sentences import split_sentences
 from kg.words.normaliser import FUNCTION_WORDS, split_words
 
 _CUTOFF = 5
@@ -147,7 +147,7 @@ def fact_checking_score(answer: str, verified: tuple[str, ...], readings: SpecRe
 
     The sources are the texts that the prediction itself gives.
     """
-    claims = [text.strip().casefold() for _, text in sentences(answer)]
+    claims = [text.strip().casefold() for _, text in split_sentences(answer)]
     if not claims:
         return 0.0
     texts = [text.casefold() for text in verified]

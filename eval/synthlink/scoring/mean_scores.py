@@ -12,15 +12,49 @@ from eval.stats.estimates import Estimate, compute_ratios, estimate_column
 from eval.synthlink.metrics import METRICS, MetricName, Mode, QuestionScore
 
 # Reasons why a metric has no value.
+_UNJUDGED: Final[dict[MetricName, str]] = {
+    "rqs": "unjudged: no rule reads whether an answer states the facts of the steps",
+    "fcs": "unjudged: neither graph nor quotation decides any claim, and no model judged them",
+    "aggregate": "unjudged: parts of it are",
+}
 _NOT_SPECIFIED: Final = "the specification does not define this metric"
 _NOTHING_CLAIMED: Final = "no answer claims anything"
 _NOT_IN_CATALOGUE: Final = "the catalogue lacks the data for this metric"
 
 
-def collect_metric_values(rows: Sequence[QuestionScore], metric: MetricName) -> Floats:
-    """Returns one value per question, nan where the metric is undefined, shape (questions,)."""
-    values = [getattr(row.parts, metric) for row in rows]
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+def collect_metric_values(
+    rows: Sequence[QuestionScore], metric: MetricName, in_group: Any = None
+) -> Floats:
+    """Returns one value per question, nan for none, shape (questions,).
+
+    Unjudged answers have no value. If no answer in the group has one for this reason, nothing was
+    measured: then the zeros of questions without an answer are left out too.
+
+    Args:
+        rows: the scores of all questions.
+        metric: the metric.
+        in_group: whether a question counts, shape (questions,); None for all questions.
+    """
+    group = np.ones(len(rows), dtype=np.bool_) if in_group is None else np.asarray(in_group)
+    values = np.array(
+        [np.nan if (value := getattr(row.parts, metric)) is None else value for row in rows],
+        dtype=np.float64,
+    )
+    values = np.where(group, values, np.nan)
+    is_answered = np.array([row.status == "answered" for row in rows])
+    if count_unjudged(rows, metric, group) and np.isnan(values[is_answered]).all():
+        return np.full(len(rows), np.nan)
+    return values
+
+
+def count_unjudged(rows: Sequence[QuestionScore], metric: MetricName, in_group: Any = None) -> int:
+    """Counts the questions of a group for which a metric is unjudged."""
+    group = [True] * len(rows) if in_group is None else in_group
+    return sum(
+        metric in row.parts.unjudged
+        for row, is_in_group in zip(rows, group, strict=True)
+        if is_in_group
+    )
 
 
 def estimate_means(
@@ -42,8 +76,8 @@ def estimate_means(
     # Each mean is a ratio of two sums over questions: of the values, and of how many are defined.
     blocks = []
     for metric in METRICS:
-        values = collect_metric_values(rows, metric)
-        is_defined = in_group & ~np.isnan(values)
+        values = collect_metric_values(rows, metric, in_group)
+        is_defined = ~np.isnan(values)
         blocks.append(
             np.column_stack([np.where(is_defined, values, 0.0), is_defined.astype(np.float64)])
         )
@@ -60,14 +94,18 @@ def estimate_means(
                 denominator=float(count),
                 higher_is_better=True,
                 missing=int(in_group.sum()) - count,
-                why="" if count else _explain_undefined(metric, mode),
+                why="" if count else _explain_undefined(metric, mode, rows, in_group),
             ),
             confidence,
         )
     return estimates
 
 
-def _explain_undefined(metric: MetricName, mode: Mode) -> str:
+def _explain_undefined(
+    metric: MetricName, mode: Mode, rows: Sequence[QuestionScore], in_group: Any
+) -> str:
+    if count_unjudged(rows, metric, in_group):
+        return _UNJUDGED[metric]
     if mode == "literal":
         return _NOT_SPECIFIED
     return _NOTHING_CLAIMED if metric == "fcs" else _NOT_IN_CATALOGUE

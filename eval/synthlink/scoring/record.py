@@ -18,7 +18,7 @@ from eval.synthlink.metrics import AnswerStatus, MetricName, Mode, QuestionScore
 from eval.synthlink.predictions import RefusedRow
 from eval.synthlink.verdicts.record import JudgeReport
 
-SCHEMA: Final = "epoche.synthlink/1"
+SCHEMA: Final = "epoche.synthlink/2"
 
 UNUSABLE_STATUSES: Final[tuple[AnswerStatus, ...]] = ("missing", "refused")
 """Statuses of questions whose answer is missing or cannot be read."""
@@ -34,13 +34,15 @@ class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
     n: int = 0
     """Number of questions that the mean is over."""
     nulls: int = 0
-    """Number of questions for which the metric is undefined."""
+    """Number of questions for which the metric is undefined or unjudged."""
+    unjudged: int = 0
+    """Number of questions for which the metric is unjudged."""
     why: str = ""
     """Why ``value`` is null."""
 
     @classmethod
-    def from_estimate(cls, estimate: Estimate) -> MeanScore:
-        """Returns the mean that was estimated."""
+    def from_estimate(cls, estimate: Estimate, unjudged: int) -> MeanScore:
+        """Returns the mean that was estimated, with the number of unjudged questions."""
         return cls(
             value=estimate.value,
             low=estimate.low,
@@ -48,6 +50,7 @@ class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
             method=estimate.method,
             n=estimate.n,
             nulls=estimate.missing,
+            unjudged=unjudged,
             why=estimate.why,
         )
 
@@ -89,6 +92,8 @@ class ModeScores(msgspec.Struct, frozen=True, kw_only=True):
     sweep: tuple[SweepPoint, ...] = ()
     claims: dict[str, int] = {}
     """Verdict → number of claims, over all answers; corrected mode only."""
+    unjudged_steps: int = 0
+    """Number of steps, over all answers, of which is not known whether they were taken."""
 
 
 class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +112,7 @@ class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
     pages: str = ""
     """Name of the corpus whose source pages were used as evidence; empty for none."""
     judge: JudgeReport | None = None
-    """Which models judged claims that the graph leaves open, and how reliably; null for none."""
+    """Which models judged claims that nothing else decides, and how reliably; null for none."""
     confidence: float
     resamples: int
     seed: int
@@ -127,6 +132,8 @@ class QuestionRepeats(msgspec.Struct, frozen=True, kw_only=True):
     """Mean of each metric over the repeats where it is defined."""
     spread: dict[MetricName, float | None]
     """Standard deviation of each metric between the repeats; null for less than two values."""
+    unjudged: tuple[MetricName, ...] = ()
+    """Metrics without a mean because they are unjudged in the repeats with an answer."""
 
 
 class ModeRepeats(msgspec.Struct, frozen=True, kw_only=True):

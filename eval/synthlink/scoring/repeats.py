@@ -6,6 +6,7 @@ A question without a usable answer in a repeat counts as 0 in that repeat, as wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isnan
 from statistics import stdev
 from typing import Any
 
@@ -14,7 +15,11 @@ import numpy as np
 
 from eval.stats.bootstrap import ClusterResamples, round_significant
 from eval.synthlink.metrics import METRICS, AnswerScores, MetricName, Mode, QuestionScore
-from eval.synthlink.scoring.mean_scores import collect_metric_values, estimate_means
+from eval.synthlink.scoring.mean_scores import (
+    collect_metric_values,
+    count_unjudged,
+    estimate_means,
+)
 from eval.synthlink.scoring.record import (
     UNUSABLE_STATUSES,
     MeanScore,
@@ -41,8 +46,9 @@ def _combine_mode(reports: Sequence[SynthLinkReport], mode: Mode) -> ModeRepeats
     first = reports[0]
     rows_by_repeat = [report.modes[mode].questions for report in reports]
     questions = tuple(_combine_question(rows) for rows in zip(*rows_by_repeat, strict=True))
+    mean_rows = list_mean_rows(first.modes[mode].questions, questions)
     estimates = estimate_means(
-        list_mean_rows(first.modes[mode].questions, questions),
+        mean_rows,
         np.ones(len(questions), dtype=np.bool_),
         mode,
         ClusterResamples(len(questions), first.resamples, first.seed),
@@ -52,7 +58,10 @@ def _combine_mode(reports: Sequence[SynthLinkReport], mode: Mode) -> ModeRepeats
         metric: tuple(_compute_mean(rows, metric) for rows in rows_by_repeat) for metric in METRICS
     }
     return ModeRepeats(
-        means={metric: MeanScore.from_estimate(item) for metric, item in estimates.items()},
+        means={
+            metric: MeanScore.from_estimate(item, count_unjudged(mean_rows, metric))
+            for metric, item in estimates.items()
+        },
         by_repeat=by_repeat,
         spread={metric: _compute_spread(values) for metric, values in by_repeat.items()},
         questions=questions,
@@ -60,14 +69,25 @@ def _combine_mode(reports: Sequence[SynthLinkReport], mode: Mode) -> ModeRepeats
 
 
 def _combine_question(rows: Sequence[QuestionScore]) -> QuestionRepeats:
-    values = {metric: [getattr(row.parts, metric) for row in rows] for metric in METRICS}
+    values = {metric: _list_values(rows, metric) for metric in METRICS}
     return QuestionRepeats(
         question_id=rows[0].question_id,
         category=rows[0].category,
         n_unusable=sum(row.status in UNUSABLE_STATUSES for row in rows),
         means={metric: _average(found) for metric, found in values.items()},
         spread={metric: _compute_spread(found) for metric, found in values.items()},
+        unjudged=tuple(
+            metric
+            for metric, found in values.items()
+            if count_unjudged(rows, metric) and all(value is None for value in found)
+        ),
     )
+
+
+def _list_values(rows: Sequence[QuestionScore], metric: MetricName) -> list[float | None]:
+    """Returns the values of a metric; see ``collect_metric_values``."""
+    values = collect_metric_values(rows, metric).tolist()
+    return [None if isnan(value) else value for value in values]
 
 
 def list_mean_rows(
@@ -87,7 +107,7 @@ def list_mean_rows(
 
 def _make_mean_scores(question: QuestionRepeats) -> AnswerScores:
     values: dict[str, Any] = {metric: question.means[metric] for metric in METRICS}
-    return AnswerScores(**values)
+    return AnswerScores(**values, unjudged=question.unjudged)
 
 
 def average_report(report: SynthLinkReport, repeats: RepeatScores | None) -> SynthLinkReport:

@@ -1,7 +1,7 @@
 """Scores predictions: per question, per category, and over the whole catalogue.
 
-Means are always over all questions of the catalogue: a question without an answer, or with a blank
-one, scores 0. Intervals are bootstrap intervals over questions.
+Means are over all questions of the catalogue, except answers that could not be judged: a question
+without an answer, or with a blank one, scores 0. Intervals are bootstrap intervals over questions.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from eval.synthlink.metrics import (
     AGGREGATE_WEIGHTS,
     METRICS,
     MODES,
+    VERDICTS,
     AnswerScores,
     AnswerStatus,
     MetricName,
@@ -42,7 +43,11 @@ from eval.synthlink.predictions import (
     read_predictions,
 )
 from eval.synthlink.scoring.literal_scores import SpecReadings, score_literal
-from eval.synthlink.scoring.mean_scores import collect_metric_values, estimate_means
+from eval.synthlink.scoring.mean_scores import (
+    collect_metric_values,
+    count_unjudged,
+    estimate_means,
+)
 from eval.synthlink.scoring.record import (
     GroupScores,
     MeanScore,
@@ -98,7 +103,7 @@ def score_predictions(
         confidence: level of the intervals.
         resamples: number of bootstrap resamples.
         seed: seed of the bootstrap.
-        judged: verdicts of a judge on claims that the graph leaves open; None for none.
+        judged: verdicts of a judge on claims that nothing else decides; None for none.
         watch: called with the progress of each mode: its name, the number of questions scored so
             far, and the number of all questions.
 
@@ -169,6 +174,7 @@ def score_predictions(
                 if "corrected" in modes
                 else ()
             ),
+            *(_list_unjudged_notes(modes["corrected"]) if "corrected" in modes else ()),
             *(list_judge_notes(judge) if judge is not None else ()),
         ),
     )
@@ -230,6 +236,22 @@ def _list_evidence_notes(
         yield f"no graph: claims are checked against {join_list(evidence)} only"
     if pages is not None and (n_missing := pages.count_missing(catalog.questions)):
         yield f"{n_missing} sources have no page in the corpus"
+
+
+def _list_unjudged_notes(scores: ModeScores) -> Iterator[str]:
+    """Yields notes on steps and claims that nothing could judge."""
+    if scores.unjudged_steps:
+        yield (
+            f"{scores.unjudged_steps} steps of answered questions are unjudged: no rule reads "
+            "whether an answer states their facts. Corrected RQS and aggregate leave these "
+            "answers out"
+        )
+    if n_unjudged := scores.claims["unjudged"]:
+        yield (
+            f"{n_unjudged} of {sum(scores.claims.values())} claims are unjudged, neither true nor "
+            "false: neither the graph nor a quotation of the evidence decides them, and no model "
+            "judged them (--judge-model). Corrected FCS leaves them out"
+        )
 
 
 def _score_question(
@@ -299,9 +321,8 @@ def _build_mode_scores(
         categories=scores,
         questions=rows,
         sweep=tuple(_sweep_efficiency(rows, catalog, thresholds)) if is_corrected else (),
-        claims={name: verdicts.count(name) for name in ("licensed", "contradicted", "unknown")}
-        if is_corrected
-        else {},
+        claims={name: verdicts.count(name) for name in VERDICTS} if is_corrected else {},
+        unjudged_steps=sum(row.parts.unjudged_steps for row in rows),
     )
 
 
@@ -317,8 +338,8 @@ def _score_group(
     means: dict[MetricName, MeanScore] = {}
     answered_means: dict[MetricName, float | None] = {}
     for metric, estimate in estimate_means(rows, in_group, mode, resamples, confidence).items():
-        means[metric] = MeanScore.from_estimate(estimate)
-        values = collect_metric_values(rows, metric)
+        means[metric] = MeanScore.from_estimate(estimate, count_unjudged(rows, metric, in_group))
+        values = collect_metric_values(rows, metric, in_group)
         answered_values = values[is_answered & ~np.isnan(values)]
         answered_means[metric] = (
             round_significant(float(answered_values.mean())) if answered_values.size else None
@@ -341,21 +362,27 @@ def _sweep_efficiency(
     rows: tuple[QuestionScore, ...], catalog: Catalog, thresholds: Thresholds
 ) -> Iterable[SweepPoint]:
     """Computes efficiency and aggregate for several minimum F1 that make an answer correct."""
+    is_measured = ~np.isnan(collect_metric_values(rows, "aggregate"))
     for min_f1 in sorted({*thresholds.sweep, thresholds.correct}):
         efficiencies, aggregates, n_correct = [], [], 0
-        for row, question in zip(rows, catalog.questions, strict=True):
+        for row, question, is_row_measured in zip(
+            rows, catalog.questions, is_measured, strict=True
+        ):
             parts = row.parts
             final_f1 = parts.f1 or 0.0
             efficiencies.append(iteration_efficiency(final_f1, parts.iteration_f1, min_f1))
             n_correct += row.status == "answered" and final_f1 >= min_f1
-            metrics: dict[MetricName, float | None] = {
-                name: getattr(parts, name) for name in AGGREGATE_WEIGHTS
-            }
-            metrics["ie"] = efficiencies[-1]
-            aggregates.append(aggregate_metrics(metrics, question))
+            if is_row_measured:
+                metrics: dict[MetricName, float | None] = {
+                    name: getattr(parts, name) for name in AGGREGATE_WEIGHTS
+                }
+                metrics["ie"] = efficiencies[-1]
+                aggregates.append(aggregate_metrics(metrics, question))
         yield SweepPoint(
             correct=min_f1,
             ie=round_significant(sum(efficiencies) / len(efficiencies)),
-            aggregate=round_significant(sum(aggregates) / len(aggregates)),
+            aggregate=(
+                round_significant(sum(aggregates) / len(aggregates)) if aggregates else None
+            ),
             n_correct=n_correct,
         )

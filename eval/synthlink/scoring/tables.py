@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from eval.synthlink.metrics import METRICS, Mode
+from eval.synthlink.metrics import METRICS, VERDICTS, Mode
 from eval.synthlink.scoring.record import SynthLinkReport
 
 Cell = str | int | float | None
@@ -20,7 +20,7 @@ _MAX_NAMED_ROWS: Final = 50
 
 
 def build_question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
-    """Builds a row per mode and question: status, metrics, steps taken, and claims by verdict."""
+    """Builds a row per mode and question: status, metrics, and claims by verdict."""
     rows: list[dict[str, Cell]] = []
     for mode, scores in report.modes.items():
         for question in scores.questions:
@@ -29,10 +29,8 @@ def build_question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
                 {"mode": mode, "question_id": question.question_id, "category": question.category,
                  "status": question.status}
                 | {metric: getattr(question.parts, metric) for metric in METRICS}
-                | {"steps_taken": " ".join(map(str, question.parts.steps)),
-                   "claims_licensed": verdicts.count("licensed"),
-                   "claims_contradicted": verdicts.count("contradicted"),
-                   "claims_unknown": verdicts.count("unknown"),
+                | {f"claims_{verdict}": verdicts.count(verdict) for verdict in VERDICTS}
+                | {"steps_unjudged": question.parts.unjudged_steps,
                    "claims_judged": sum(claim.by == "judge" for claim in question.parts.claims)}
             )  # fmt: skip
     return rows

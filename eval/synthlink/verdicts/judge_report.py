@@ -11,7 +11,6 @@ from eval.judges.agreement import measure_vote_agreement
 from eval.judges.rates import compute_rate
 from eval.result import Usage, round_cost
 from eval.stats.bootstrap import round_significant
-from eval.stats.kappa import cohens_kappa
 from eval.synthlink.metrics import QuestionScore
 from eval.synthlink.verdicts.record import ItemKind, Judgement, JudgeReport, VerdictLine
 
@@ -30,25 +29,13 @@ def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> J
         (row.question_id, claim)
         for row in rows
         for claim in row.parts.claims
-        if claim.by != "graph"
+        if claim.verdict == "unjudged" or claim.by == "judge"
     ]
     lines_by_claim = {
         key: judgement.lines_by_claim.get((key[0], key[1].text)) for key in open_claims
     }
     judged_lines = [line for line in lines_by_claim.values() if line is not None]
-    decided_claims = [claim for _, claim in open_claims if claim.by == "judge"]
-    word_verdicts = [claim.words for claim in decided_claims]
-    judge_verdicts = [claim.verdict for claim in decided_claims]
-    table: dict[str, dict[str, int]] = {}
-    for (word_verdict, judge_verdict), count in sorted(
-        Counter(zip(word_verdicts, judge_verdicts, strict=True)).items()
-    ):
-        table.setdefault(str(word_verdict), {})[judge_verdict] = count
-    n_same = sum(
-        word_verdict == judge_verdict
-        for word_verdict, judge_verdict in zip(word_verdicts, judge_verdicts, strict=True)
-    )
-    kappa = cohens_kappa(word_verdicts, judge_verdicts)
+    n_decided = sum(claim.by == "judge" for _, claim in open_claims)
     own_fact_verdicts, other_fact_verdicts = (
         _get_anchor_verdicts(judgement, kind) for kind in ("own fact", "other fact")
     )
@@ -60,12 +47,9 @@ def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> J
         planned=judgement.planned,
         open=len(open_claims),
         asked=len(judged_lines),
-        decided=len(decided_claims),
+        decided=n_decided,
         split=sum(line.split for line in judged_lines),
         lost=sum(not line.has_outcome for line in judged_lines),
-        by_words=table,
-        agreed=round_significant(n_same / len(decided_claims)) if decided_claims else None,
-        kappa=None if kappa is None else round_significant(kappa),
         unanimous=None if unanimous is None else round_significant(unanimous),
         own_facts=compute_rate(own_fact_verdicts, "supported"),
         other_facts=compute_rate(other_fact_verdicts, "not_told"),
@@ -78,12 +62,9 @@ def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> J
 def list_judge_notes(report: JudgeReport) -> Iterator[str]:
     """Yields the notes that must accompany scores that use a judge's verdicts."""
     models = ", ".join(report.models)
-    agreement = (
-        "" if report.agreed is None else f", and agreed with word overlap on {report.agreed:.0%}"
-    )
     yield (
-        f"{models} judged {report.decided} of {report.open} claims that the graph left open"
-        f"{agreement}"
+        f"{models} judged {report.decided} of {report.open} claims that graph and quotation left "
+        "open"
     )
     for text, rate in (
         ("called {} of {} facts of the questions themselves supported", report.own_facts),
@@ -98,14 +79,9 @@ def list_judge_notes(report: JudgeReport) -> Iterator[str]:
     if report.split:
         yield f"{_format_claims(report.split)} unknown, since the judge's votes have no majority"
     if report.lost:
-        yield (
-            f"{_format_claims(report.lost)} got no verdict from the judge: decided by word overlap"
-        )
+        yield f"{_format_claims(report.lost)} unjudged: the judge gave no verdict"
     if not_judged := report.open - report.asked:
-        yield (
-            f"{_format_claims(not_judged)} not judged: not a sentence, too long, or too many in "
-            "one answer"
-        )
+        yield f"{_format_claims(not_judged)} unjudged: too long, or too many in one answer"
     if report.lost_votes:
         lost_counts = ", ".join(f"{count} {kind}" for kind, count in report.lost_votes.items())
         yield f"votes of the judge that were lost: {lost_counts}"

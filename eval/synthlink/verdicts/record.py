@@ -86,17 +86,12 @@ class JudgeReport(msgspec.Struct, frozen=True, kw_only=True):
         models: ``provider/model`` of each judge.
         same: whether the model that answered is one of the judges.
         planned: number of votes on each claim, without a deciding vote.
-        open: number of claims that the graph does not decide.
-        asked: number of ``open`` claims that were judged; the others are decided by comparing
-            words.
+        open: number of claims that neither graph nor quotation decides.
+        asked: number of ``open`` claims that were judged; the others are unjudged.
         decided: number of claims that were judged with a verdict or a split vote.
         split: number of ``decided`` claims whose votes have no majority; their verdict is unknown.
         lost: number of claims that were judged without result, because votes were lost; they are
-            decided by comparing words.
-        by_words: verdict from words → verdict of the judge → number of ``decided`` claims.
-        agreed: share of ``decided`` claims for which words give the same verdict; null for no
-            claims.
-        kappa: Cohen's kappa of these two verdicts; null where it is undefined.
+            unjudged.
         unanimous: share of claims with identical votes, among those with all planned votes; null
             for one vote per claim, and for no claims.
         own_facts: share of the questions' own facts that were judged supported.
@@ -114,9 +109,6 @@ class JudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     decided: int
     split: int
     lost: int
-    by_words: dict[str, dict[str, int]]
-    agreed: float | None
-    kappa: float | None
     unanimous: float | None
     own_facts: Rate
     other_facts: Rate

@@ -1,1 +1,0 @@
-"""Whether a text is English: counts of word classes, and what they tell."""
