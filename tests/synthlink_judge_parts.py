@@ -15,7 +15,6 @@ from servers.behaviours import Behaviour, ChatRequest, normal_reply
 from eval.model.options import ClientOptions
 from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.evidence import SourcePages
-from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.judges.judge_items import AnswerClaims, JudgeItem, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions
 from eval.synthlink.metrics import JudgedClaim
@@ -201,12 +200,11 @@ def list_items_to_judge(
     rows = [
         AnswerClaims(
             catalog.questions[index],
-            TOPICS[index].paraphrase,
-            (JudgedClaim(TOPICS[index].paraphrase, "unknown", "nothing"),),
+            (JudgedClaim(TOPICS[index].paraphrase, "unjudged", "nothing"),),
         )
         for index in positions
     ]
-    return select_items_to_judge(rows, catalog.questions, pages, Thresholds())
+    return select_items_to_judge(rows, catalog.questions, pages)
 
 
 def make_judge_options(model: str, *models: str, **changes: Any) -> JudgeOptions:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from synthlink_attacks import (
+from synthlink_six_answers import (
     HONEST_ANSWERS,
     SIX_QUESTIONS_FILE,
-    attack_predictions,
     honest_predictions,
     read_six_questions,
+    shuffled_predictions,
 )
 
 from eval.synthlink.agents.trail import CitedPage, Link, Round, Trail
@@ -58,7 +58,7 @@ def score_shipped_predictions(
 def score_honest_answers(folder: Path, **options: Any) -> Path:
     """Scores the honest answers, with the shuffled expected answers for comparison."""
     catalog = read_six_questions()
-    other_answers = {"shuffled": attack_predictions("answer shuffled", catalog)}
+    other_answers = {"shuffled": shuffled_predictions(catalog)}
     return score_shipped_predictions(folder, honest_predictions(catalog), other_answers, **options)
 
 

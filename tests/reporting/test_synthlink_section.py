@@ -10,35 +10,34 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from markupsafe import escape
 from section_blocks import find_grid, find_samples, grid_cells, list_blocks, verdict_text
-from synthlink_attacks import (
-    ATTACKS,
-    SIX_QUESTIONS_FILE,
-    attack_predictions,
-    honest_predictions,
-    read_six_questions,
-)
 from synthlink_section_folders import (
     score_honest_answers,
     score_incomplete_answers,
     score_shipped_predictions,
+)
+from synthlink_six_answers import (
+    SIX_QUESTIONS_FILE,
+    echo_predictions,
+    read_six_questions,
 )
 
 from eval.blocks.blocks import Figures
 from eval.blocks.samples import Detail
 from eval.blocks.section import Section
 from eval.run_sections import build_section
-from eval.synthlink.blocks.losses import parts_of_score, steps_by_place
+from eval.synthlink.blocks.losses import parts_of_score
 from eval.synthlink.blocks.metric_texts import DECIDED_BY, VERDICTS
 from eval.synthlink.blocks.metric_texts import MEASURES as MEASURE_NAMES
 from eval.synthlink.blocks.samples import mark_counts
 from eval.synthlink.blocks.score_data import read_folder
-from eval.synthlink.metrics import AGGREGATE_WEIGHTS
+from eval.synthlink.catalog import read_catalog
+from eval.synthlink.items import Step
 from eval.synthlink.scoring.outputs import read_scores
 from eval.synthlink.scoring.scores import score_predictions
-from kg.base.proportions import wilson_interval
 from reporting.section_renderer import SectionView, render_section_markdown
 
 
@@ -70,13 +69,28 @@ def test_modes_are_shown_with_their_difference(section: Section, folder: Path) -
     assert "the specification does not define this metric" in SectionView(section).html
 
 
+def write_catalog_without_facts(path: Path, n_without: int = 6) -> Path:
+    """Writes the six questions, the first ones without facts, so that no step is unjudged."""
+    lines = [json.loads(line) for line in SIX_QUESTIONS_FILE.read_text("utf-8").splitlines()]
+    for line in lines[:n_without]:
+        line["steps"] = [{"instruction": "Look it up."}]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def expected_predictions(**changes: object) -> list[dict[str, object]]:
+    """Answers the six questions with the expected answers."""
+    return [
+        {"question_id": question.id, "predicted_answer": question.answer,
+         "retrieved_docs": [source.url for source in question.sources]} | changes
+        for question in read_six_questions().questions
+    ]  # fmt: skip
+
+
 def test_gained_and_lost_parts_sum_to_the_score(tmp_path: Path) -> None:
-    catalog = read_six_questions()
-    for rows in (
-        honest_predictions(catalog),
-        [],
-        *(attack_predictions(name, catalog) for name in ATTACKS),
-    ):
+    catalog = read_catalog(write_catalog_without_facts(tmp_path / "bare.jsonl"))
+    for rows in (expected_predictions(), echo_predictions(catalog), []):
         report = score_predictions(rows, catalog, "both", resamples=2)
         for scores in report.modes.values():
             parts = parts_of_score(scores, report.weights)
@@ -84,20 +98,13 @@ def test_gained_and_lost_parts_sum_to_the_score(tmp_path: Path) -> None:
             assert total is not None
             assert sum(part.gained for part in parts) == pytest.approx(total, abs=1e-8)
             assert sum(part.lost for part in parts) == pytest.approx(1 - total, abs=1e-8)
-            assert [part.measure for part in parts][:2] == ["f1", "rqs"]
-            weights = {part.measure: part.weight for part in parts}
-            assert weights == pytest.approx(dict(AGGREGATE_WEIGHTS))
 
 
 def test_weights_are_redistributed_without_steps(tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in SIX_QUESTIONS_FILE.read_text("utf-8").splitlines()]
-    for line in lines[:3]:
-        line["steps"] = [{"instruction": "Look it up."}]
-    path = tmp_path / "half.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    section_data = read_folder(
-        score_shipped_predictions(tmp_path, honest_predictions(read_six_questions()), catalog=path)
-    )
+    path = write_catalog_without_facts(tmp_path / "half.jsonl", 3)
+    # Only the questions without facts have a score; the others are not answered.
+    rows = expected_predictions()[:3]
+    section_data = read_folder(score_shipped_predictions(tmp_path, rows, catalog=path))
     corrected = section_data.report.modes["corrected"]
     parts = {part.measure: part for part in parts_of_score(corrected, section_data.report.weights)}
     # Half of the questions have no facts: for them the weight 0.3 of the steps (rqs) is spread over
@@ -109,43 +116,56 @@ def test_weights_are_redistributed_without_steps(tmp_path: Path) -> None:
     )
 
 
-def test_verdict_compares_with_the_literal_score(tmp_path: Path, section: Section) -> None:
-    catalog = read_six_questions()
-    shuffled_section = build_section(
-        score_shipped_predictions(tmp_path / "heap", attack_predictions("answer shuffled", catalog))
+def test_verdict_says_why_there_is_no_score(section: Section, folder: Path) -> None:
+    measures = read_scores(folder).report.modes["corrected"].overall.measures
+    text = verdict_text(section)
+    assert "all are answered" in text
+    assert "There is no corrected score (unjudged: parts of it are)." in text
+    assert f"F1 {measures['f1'].value:.3f}, " in text
+    assert "The formulas as published say 0." in text
+    section_data = read_folder(folder)
+    assert parts_of_score(section_data.headline, section_data.report.weights) == ()
+    assert "steps is unjudged" in " ".join(section.caveats)
+
+
+def test_verdict_compares_with_the_literal_score(tmp_path: Path) -> None:
+    catalog = write_catalog_without_facts(tmp_path / "bare.jsonl")
+    echo_section = build_section(
+        score_shipped_predictions(
+            tmp_path, echo_predictions(read_six_questions()), catalog=catalog, domain="none"
+        )
     )
     match = re.search(
         r"would say 0\.\d+, (0\.\d+) more, above all because they give (\S+) instead of (\S+) for",
-        verdict_text(shuffled_section),
+        verdict_text(echo_section),
     )
     assert match
     stated_difference, literal_part, corrected_part = map(float, match.groups())
     assert literal_part > corrected_part
     corrected, literal = (
-        read_scores(tmp_path / "heap" / "run").report.modes[mode].overall.measures["aggregate"]
+        read_scores(tmp_path / "run").report.modes[mode].overall.measures["aggregate"]
         for mode in ("corrected", "literal")
     )
     assert (
         f"The score is {corrected.value:.3f} of 1 ({corrected.low:.3f} to {corrected.high:.3f})."
-        in verdict_text(shuffled_section)
+        in verdict_text(echo_section)
     )
-    assert f"would say {literal.value:.3f}" in verdict_text(shuffled_section)
+    assert f"would say {literal.value:.3f}" in verdict_text(echo_section)
     assert stated_difference == pytest.approx(literal.value - corrected.value, abs=6e-4)
-    assert stated_difference > 0.3
-    assert "all are answered" in verdict_text(section)
 
 
-def test_verdict_names_the_largest_loss(section: Section, folder: Path) -> None:
-    section_data = read_folder(folder)
-    parts = parts_of_score(section_data.headline, section_data.report.weights)
-    largest_loss, second_loss = sorted(parts, key=lambda part: -part.lost)[:2]
-    match = re.search(
-        r"Of the ([\d.]+) that it lacks, ([\d.]+) is lost on .*? and ([\d.]+) on",
-        verdict_text(section),
+def test_verdict_names_the_largest_loss(tmp_path: Path) -> None:
+    catalog = write_catalog_without_facts(tmp_path / "bare.jsonl")
+    folder = score_shipped_predictions(
+        tmp_path, expected_predictions(), catalog=catalog, domain="none"
     )
+    section, section_data = build_section(folder), read_folder(folder)
+    parts = parts_of_score(section_data.headline, section_data.report.weights)
+    largest_loss = max(parts, key=lambda part: part.lost)
+    match = re.search(r"Of the ([\d.]+) that it lacks, ([\d.]+) is lost on", verdict_text(section))
     assert match
     assert [float(number) for number in match.groups()] == pytest.approx(
-        [sum(part.lost for part in parts), largest_loss.lost, second_loss.lost], abs=6e-4
+        [sum(part.lost for part in parts), largest_loss.lost], abs=6e-4
     )
     table = find_grid(section, "losing", "What the corrected score is made of")
     marked_losses = [line.cells[2].text for line in table.rows if line.cells[2].tone == "down"]
@@ -153,35 +173,41 @@ def test_verdict_names_the_largest_loss(section: Section, folder: Path) -> None:
 
 
 def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
-    from eval.synthlink.catalog import read_catalog
-
     catalog = read_catalog()
+    path = tmp_path / "bare.jsonl"
+    path.write_bytes(
+        b"".join(
+            msgspec.json.encode(msgspec.structs.replace(question, steps=(Step("Look it up."),)))
+            + b"\n"
+            for question in catalog.questions
+        )
+    )
     right_predictions = [
-        {"question_id": question.id, "predicted_answer": question.answer,
-         "retrieved_docs": [source.url for source in question.sources]}
+        {"question_id": question.id, "predicted_answer": question.answer}
         for question in catalog.questions
-    ]  # fmt: skip
-    without_pages = [row | {"retrieved_docs": []} for row in right_predictions]
-    keyword_predictions = [
-        {"question_id": question.id, "retrieved_docs": [],
-         "predicted_answer": ", ".join(word for step in question.steps for word in step.keywords)}
+    ]
+    echoes = [
+        {"question_id": question.id, "predicted_answer": question.question}
         for question in catalog.questions
-    ]  # fmt: skip
-    other_answers = {"same": without_pages, "keywords": keyword_predictions}
+    ]
     compared_section = build_section(
         score_shipped_predictions(
-            tmp_path, without_pages, other_answers, catalog=None, domain="none"
+            tmp_path,
+            right_predictions,
+            {"same": right_predictions, "echoes": echoes},
+            catalog=path,
+            domain="none",
         )
     )
     assert re.search(
-        r"find it better than keywords\.json by \d\d\.\d points", verdict_text(compared_section)
+        r"find it better than echoes\.json by \d\d\.\d points", verdict_text(compared_section)
     )
     assert "cannot tell it from same.json" in verdict_text(compared_section)
     assert "better than same" not in verdict_text(compared_section)
     assert "would put" not in verdict_text(compared_section)
     assert "could not be told apart" not in verdict_text(compared_section)
     comparison_table = find_grid(
-        compared_section, "pairs", "answers.json less keywords.json, corrected"
+        compared_section, "pairs", "answers.json less echoes.json, corrected"
     )
     outcomes = {line.name: line.cells[-1].text for line in comparison_table.rows}
     assert outcomes["Score"] == "answers.json is better"
@@ -190,42 +216,8 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
         block for block in list_blocks(compared_section, "pairs") if isinstance(block, Figures)
     ]
     titles = [figure.title for block in figure_blocks for figure in block.figures]
-    assert "answers.json against keywords.json, corrected" in titles
-    assert "answers.json against keywords.json, literal" in titles
-
-
-def test_reversed_order_of_literal_scores_is_stated(tmp_path: Path) -> None:
-    from eval.synthlink.catalog import read_catalog
-
-    catalog = read_catalog()
-    # An answer whose words are sorted is no answer, but the literal formulas reward its words.
-    heap_predictions = [
-        {"question_id": question.id, "predicted_answer": ", ".join(sorted(question.answer.split())),
-         "sources_verified": [", ".join(sorted(question.answer.split()))]}
-        for question in catalog.questions
-    ]  # fmt: skip
-    fact_predictions = [
-        {
-            "question_id": question.id,
-            "predicted_answer": " ".join(step.fact for step in question.steps[:2]),
-        }
-        for question in catalog.questions
-    ]
-    options = {"catalog": None, "domain": "none"}
-    compared_section = build_section(
-        score_shipped_predictions(
-            tmp_path, fact_predictions, {"heaps": heap_predictions}, **options
-        )
-    )
-    assert "better than heaps.json" in verdict_text(compared_section)
-    assert "The literal scores would put heaps.json first." in verdict_text(compared_section)
-
-
-def test_inconclusive_difference_is_stated(section: Section) -> None:
-    assert re.search(
-        r"cannot tell it from shuffled\.json; the \d+\.\d points between them would need more",
-        verdict_text(section),
-    )
+    assert "answers.json against echoes.json, corrected" in titles
+    assert "answers.json against echoes.json, literal" in titles
 
 
 def test_blank_missing_and_refused_answers_are_distinguished(tmp_path: Path) -> None:
@@ -233,9 +225,6 @@ def test_blank_missing_and_refused_answers_are_distinguished(tmp_path: Path) -> 
     assert (
         "3 are answered, 1 is abstained from, 1 has no answer and 1 has a row that cannot be used"
         in verdict_text(incomplete_section)
-    )
-    assert "Over the answered ones alone the score would be 0." in " ".join(
-        incomplete_section.caveats
     )
     table = grid_cells(find_grid(incomplete_section, "headline", "Coverage"))
     assert table["all"] == ["6", "50 %", "3", "1", "1", "1"]
@@ -259,89 +248,35 @@ def test_blank_missing_and_refused_answers_are_distinguished(tmp_path: Path) -> 
     answered_only = grid_cells(
         find_grid(incomplete_section, "headline", "Over answered questions alone")
     )
-    assert float(answered_only["corrected"][0]) > float(
-        grid_cells(find_grid(incomplete_section, "headline", "Scores"))["corrected"][0]
+    # The second column is F1; the first, the score, is unjudged.
+    assert float(answered_only["corrected"][1]) > float(
+        grid_cells(find_grid(incomplete_section, "headline", "Scores"))["corrected"][1]
     )
 
 
-def test_steps_are_counted_by_position(section: Section, folder: Path) -> None:
-    section_data = read_folder(folder)
-    corrected = section_data.report.modes["corrected"]
-    for step in steps_by_place(corrected, section_data.answers):
-        answers_with_step = [
-            index
-            for index, view in enumerate(section_data.answers)
-            if len(view.facts) >= step.number
-        ]
-        answers_taking_step = [
-            index
-            for index in answers_with_step
-            if step.number in corrected.questions[index].parts.steps
-        ]
-        assert (step.asked, step.taken) == (len(answers_with_step), len(answers_taking_step))
-        low, high = wilson_interval(step.taken, step.asked)
-        cell = find_grid(section, "losing", "Steps by their place").rows[step.number - 1].cells[2]
-        assert (cell.text, cell.below) == (
-            f"{step.taken / step.asked:.3f}",
-            (f"{low:.3f}–{high:.3f}",),
-        )
-    chains = grid_cells(find_grid(section, "losing", "How far chains are followed"))
-    assert sum(int(line[0]) for line in chains.values()) == 6
-    for total, all_steps, some_steps, no_step in chains.values():
-        assert int(total) == int(all_steps) + int(some_steps) + int(no_step)
-
-
-def test_chain_is_complete_with_every_step(tmp_path: Path) -> None:
-    questions = read_six_questions().questions
-    rows = [
-        {
-            "question_id": question.id,
-            "predicted_answer": " ".join(step.fact for step in question.steps),
-        }
-        for question in questions[:4]
-    ]
-    rows += [
-        {"question_id": question.id, "predicted_answer": question.steps[0].fact}
-        for question in questions[4:]
-    ]
-    chain_section = build_section(score_shipped_predictions(tmp_path, rows))
-    chains = grid_cells(find_grid(chain_section, "losing", "How far chains are followed"))
-    # The columns: questions, and those with every step, some steps and no step.
-    totals = [sum(int(line[column]) for line in chains.values()) for column in range(4)]
-    assert totals == [6, 4, 2, 0]
-    facets = [row.facets[1] for row in find_samples(chain_section).rows]
-    assert facets == ["every step"] * 4 + ["some steps"] * 2
-
-
 def test_contradicted_claims_are_counted_in_markdown(section: Section, folder: Path) -> None:
-    table = find_grid(section, "losing", "Lowest scores among the answered")
-    assert "| Question | Score | Steps | Contradicted |" in render_section_markdown(section, 1)
+    table = find_grid(section, "losing", "Lowest F1 among the answered")
+    assert "| Question | F1 | Contradicted |" in render_section_markdown(section, 1)
     parts_by_question = {
         row.question_id: row.parts
         for row in read_folder(folder).report.modes["corrected"].questions
     }
     for line in table.rows:
-        claims = parts_by_question[line.name].claims
+        claims = [
+            claim for claim in parts_by_question[line.name].claims if claim.verdict != "unjudged"
+        ]
         contradicted = sum(claim.verdict == "contradicted" for claim in claims)
-        assert grid_cells(table)[line.name][2] == (
+        assert grid_cells(table)[line.name][1] == (
             f"{contradicted} of {len(claims)}" if claims else "–"
         )
 
 
-def test_step_and_page_marks_equal_the_record(section: Section, folder: Path) -> None:
+def test_page_marks_equal_the_record(section: Section, folder: Path) -> None:
     section_data = read_folder(folder)
-    corrected = section_data.report.modes["corrected"].questions
-    rows = zip(find_samples(section).rows, corrected, section_data.answers, strict=True)
-    for sample, row, view in rows:
+    for sample, view in zip(find_samples(section).rows, section_data.answers, strict=True):
         answer = sample.answers[0]
         assert answer is not None
         details = {detail.title: detail for detail in answer.details if isinstance(detail, Detail)}
-        steps = details[f"Steps taken: {len(row.parts.steps)} of {len(view.facts)}"]
-        steps_taken = [
-            number for number, tone in enumerate(steps.tones, start=1) if tone == "right"
-        ]
-        assert steps_taken == sorted(row.parts.steps)
-        assert set(steps.tones) <= {"right", "wrong"}
         pages = details["Pages it names; ✓ are sources"]
         urls = {source.url for source in view.sources}
         assert [tone == "right" for tone in pages.tones] == [doc in urls for doc in view.docs]
@@ -385,15 +320,15 @@ def test_every_round_and_threshold_is_shown(section: Section, folder: Path) -> N
 def test_samples_show_every_round(section: Section, folder: Path) -> None:
     rows = read_scores(folder).report.modes["corrected"].questions
     claims = [claim.text for row in rows for claim in row.parts.claims]
-    assert len({claim.verdict for row in rows for claim in row.parts.claims}) == 3
+    verdicts = {claim.verdict for row in rows for claim in row.parts.claims}
+    assert "unjudged" in verdicts
     for text in (
         "How did a machine for cleaning cotton",
         "Expected: Whitney's cotton gin",
         "In 1794 Eli Whitney patented the cotton gin",
-        f"Steps taken: {len(rows[0].parts.steps)} of 4",
-        "1. Eli Whitney patented the cotton gin in 1794.",
+        "Eli Whitney patented the cotton gin in 1794.",
         "What it claims",
-        *(" ".join(verdict) for verdict in VERDICTS.values()),
+        *(" ".join(VERDICTS[verdict]) for verdict in verdicts),
         *claims,
         "Pages it names; ✓ are sources",
         "Sources not among its first five pages",

@@ -14,13 +14,13 @@ from benchmark_pages import check_same_bytes, check_self_contained
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from section_blocks import find_grid, find_samples, verdict_text
-from synthlink_attacks import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
 from synthlink_section_folders import (
     run_and_score,
     score_honest_answers,
     score_incomplete_answers,
     score_shipped_predictions,
 )
+from synthlink_six_answers import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
 
 from eval.blocks.section import Section
 from eval.run_sections import build_section, write_page
@@ -82,11 +82,12 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
         )
     )
     overall = read_scores(tmp_path / "run").report.modes["corrected"].overall
-    assert overall.answered_only["aggregate"] != overall.measures["aggregate"].value
+    assert overall.answered_only["f1"] != overall.measures["f1"].value
     for row in incomplete_rows:
         if (row["mode"], row["category"]) == ("corrected", "all"):
             measure = row["measure"]
-            assert row["answered_only"] == str(overall.answered_only[measure])
+            value = overall.answered_only[measure]
+            assert row["answered_only"] == ("" if value is None else str(value))
     files = build_page_files(build_section(folder))
     record = read_scores(folder)
     rows = [*csv.DictReader(io.StringIO(files["report.measures.csv"].decode(), newline=""))]
@@ -106,8 +107,11 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
         question.id for question in read_six_questions().questions
     ]
     corrected = record.report.modes["corrected"].questions
-    assert [row["aggregate_corrected"] for row in question_rows] == [
-        str(row.parts.aggregate) for row in corrected
+    assert [row["f1_corrected"] for row in question_rows] == [
+        str(row.parts.f1) for row in corrected
+    ]
+    assert [row["claims_unjudged"] for row in question_rows] == [
+        str(sum(claim.verdict == "unjudged" for claim in row.parts.claims)) for row in corrected
     ]
     document = json.loads(files["report.json"])
     assert document["schema"] == "epoche.section/1"
@@ -159,21 +163,21 @@ def test_degenerate_scores_have_a_section(tmp_path: Path, kind: str) -> None:
     assert ",nan" not in files["report.measures.csv"].decode()
     phrase = {
         "literal alone": LITERAL,
-        "corrected alone": "The score is",
+        "corrected alone": "There is no corrected score",
         "no graph": "No graph was asked",
         "no facts": "The catalogue states no facts",
         "one question": "The one question is answered.",
         "no answers": "none is answered and 6 have no answer",
         "all blank": "none is answered and 6 are abstained from",
-        "bare answers": "0.300 is lost on the words of the answer",
+        "bare answers": "None of 6 claims is judged.",
     }[kind]
     assert phrase in page
     assert (LITERAL in page) == (kind == "literal alone")
     marks = mark_counts(read_folder(tmp_path / "run"))
-    # An incorrect answer is marked "below" if no steps are known that it could have taken.
-    assert (marks["below"] > 0) == (kind == "no facts")
+    # An incorrect answer is marked "below" if its steps are not judged.
+    assert (marks["below"] > 0) == (kind in ("no facts", "bare answers"))
     assert ("would say" in verdict_text(degenerate_section)) == (
-        kind not in ("literal alone", "corrected alone")
+        kind in ("no answers", "all blank")
     )
 
 
@@ -313,9 +317,9 @@ def test_any_answer_can_be_shown(
     assert mark_counts(section_data).total() == 6
     answered = section_data.report.n_answered
     total_line = find_grid(
-        build_section(folder), "losing", "What the corrected score is made of"
+        build_section(folder), "losing", "What the literal score is made of"
     ).rows[-1]
-    total = section_data.report.modes["corrected"].overall.measures["aggregate"].value
+    total = section_data.report.modes["literal"].overall.measures["aggregate"].value
     assert float(total_line.cells[1].text) == pytest.approx(total, abs=6e-4)
     files = build_page_files(build_section(folder))
     assert files["report.html"].count(b"<script") == 2

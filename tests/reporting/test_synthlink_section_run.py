@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from section_blocks import find_grid, grid_cells
-from synthlink_attacks import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
 from synthlink_section_folders import (
     RESAMPLES,
     ScriptedAgent,
     run_and_score,
     score_honest_answers,
 )
+from synthlink_six_answers import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
 
 from eval.run_sections import build_section
 from eval.synthlink.blocks.samples import mark_counts
@@ -124,7 +124,7 @@ def test_system_answering_from_the_graph_gets_a_caveat(
 
 
 def write_judge_report(folder: Path) -> JudgeReport:
-    """Records a judge whose verdict is "supported" on every claim that the graph left open.
+    """Records a judge whose verdict is "supported" on every unjudged claim.
 
     So are its verdicts on two anchors: a fact about the question ("own fact") and a fact about
     another question ("other fact").
@@ -162,35 +162,23 @@ def write_judge_report(folder: Path) -> JudgeReport:
     return report
 
 
-def test_judge_verdicts_are_compared_with_word_matching(tmp_path: Path) -> None:
+def test_judge_verdicts_and_reliability_are_shown(tmp_path: Path) -> None:
     folder = score_honest_answers(tmp_path)
-    old_claims = read_scores(folder).report.modes["corrected"].claims
     report = write_judge_report(folder)
     section = build_section(folder)
-    table = grid_cells(find_grid(section, "claims", "Words against the judge"))
-    verdict_keys = {
-        "borne out": "licensed",
-        "contradicted": "contradicted",
-        "cannot be told": "unknown",
-    }
-    assert table == {
-        words: [str(old_claims[key]), "0", "0"]
-        for words, key in verdict_keys.items()
-        if old_claims[key]
-    }
     trust = grid_cells(find_grid(section, "claims", "How far the judge can be trusted"))
     assert trust["Every vote is the same"][0] == "100 %"
     # The verdict on the fact about another question should be "not told", but is "supported".
     assert trust["Calls another question's facts not told"] == ["0.000", "1"]
     decided = grid_cells(find_grid(section, "claims", "What decided"))
     assert decided["a model that judges"][0] == str(report.decided)
-    assert "a model that judges; by words: contradicted" in SectionView(section).html
     assert (
-        "loop/&lt;b&gt;judge&lt;/b&gt; judged what the graph left open" in SectionView(section).html
+        "loop/&lt;b&gt;judge&lt;/b&gt; judged what graph and quotation left open"
+        in SectionView(section).html
     )
     assert "The model that answered also judged" in SectionView(section).html
     assert (
-        "judged what the graph left open"
+        "judged what graph and quotation left open"
         not in SectionView(build_section(score_honest_answers(tmp_path / "nobody"))).html
     )
 

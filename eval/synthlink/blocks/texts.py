@@ -6,7 +6,7 @@ from collections import Counter
 
 from eval.blocks.text_format import format_name, format_number, format_percent, format_points
 from eval.synthlink.blocks.losses import PartOfScore, parts_of_score, verdict_counts
-from eval.synthlink.blocks.metric_texts import category_name
+from eval.synthlink.blocks.metric_texts import MEASURES, PARTS, category_name
 from eval.synthlink.blocks.score_data import ScoredFolder
 from eval.synthlink.metrics import AnswerStatus, MetricName, Mode
 from eval.synthlink.scoring.comparison_text import select_headlines
@@ -145,7 +145,13 @@ def _score(folder: ScoredFolder) -> str:
     found = _value(folder, folder.modes[0])
     if found is None or found.value is None:
         why = f" ({found.why})" if found is not None and found.why else ""
-        return f"There is no {folder.modes[0]} score{why}."
+        known = [
+            f"{MEASURES[key].short_name} {format_number(part.value)}"
+            for key in PARTS
+            if (part := _value(folder, folder.modes[0], key)) is not None and part.value is not None
+        ]
+        measured = f" {join_list(known)} {'is' if len(known) == 1 else 'are'} measured."
+        return f"There is no {folder.modes[0]} score{why}.{measured if known else ''}"
     span = ""
     if found.low is not None and found.high is not None:
         span = f" ({format_number(found.low)} to {format_number(found.high)})"
@@ -161,8 +167,13 @@ def _literal(folder: ScoredFolder) -> list[str]:
     """How far the published formulas are from the corrected ones, and which part makes it so."""
     values = [_value(folder, mode) for mode in ("literal", "corrected")]
     shown = [one.value for one in values if one is not None and one.value is not None]
-    if len(shown) < 2 or folder.modes[0] != "corrected":
+    if folder.modes != ("corrected", "literal") or not shown:
         return []
+    if len(shown) < 2:
+        return [
+            f"The formulas as published say {format_number(shown[0])}; keywords thrown together "
+            "score better in them than an honest answer does."
+        ]
     gap = shown[0] - shown[1]
     text = f"The formulas as published would say {format_number(shown[0])}"
     weights = folder.report.weights

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import random
-
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthlink_attacks import make_prediction, read_six_questions
+from synthlink_six_answers import make_prediction, read_six_questions
 
 from eval.guard.stream import Guard
 from eval.synthlink.catalog import Catalog
-from eval.synthlink.corrected.answer_match import match_answer, order_factor
 from eval.synthlink.corrected.answer_scores import iteration_efficiency, score_corrected
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.pages import parse_citation, score_retrieval
-from eval.synthlink.corrected.prose import signs
-from eval.synthlink.corrected.steps import find_steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.wording import order
+from eval.synthlink.corrected.word_f1 import compute_word_f1
 from eval.synthlink.items import Question, Source, Step
+from eval.synthlink.metrics import AnswerScores
 from eval.synthlink.predictions import Prediction
 from eval.synthlink.scoring.scores import score_predictions
 from kg.knowledge import KnowledgeBase
-from kg.words.normaliser import extract_content_words
 
 THRESHOLDS = Thresholds()
 
@@ -55,171 +50,37 @@ def test_f1_counts_repeated_words() -> None:
     )
     # The expected words are red, cat, met, blue, dog; the answer has red, cat, cat, sat. They share
     # two words, of 5 and of 4.
-    match = match_answer("The red cat, a cat, sat", question, THRESHOLDS)
-    assert match.plain_f1 == pytest.approx(2 * 2 / (5 + 4))
-    assert match.f1 == match.plain_f1
-    assert match_answer("red " * 50, question, THRESHOLDS).plain_f1 == pytest.approx(2 / 55)
-    assert match_answer("", question, THRESHOLDS).f1 == 0
-    assert match_answer(question.answer, question, THRESHOLDS).f1 == 1
+    assert compute_word_f1("The red cat, a cat, sat", question) == pytest.approx(2 * 2 / (5 + 4))
+    assert compute_word_f1("red " * 50, question) == pytest.approx(2 / 55)
+    assert compute_word_f1("", question) == 0
+    assert compute_word_f1(question.answer, question) == 1
 
 
 def test_question_words_do_not_change_f1() -> None:
-    assert match_answer(PRESS_QUESTION.question, PRESS_QUESTION, THRESHOLDS).f1 == 0
+    assert compute_word_f1(PRESS_QUESTION.question, PRESS_QUESTION) == 0
     answer = "Gutenberg made books cheaper."
     padded_answer = (
         "In Europe, where the printing press had its influence on literacy, Gutenberg made "
         "books cheaper."
     )
-    assert (
-        match_answer(padded_answer, PRESS_QUESTION, THRESHOLDS).plain_f1
-        == match_answer(answer, PRESS_QUESTION, THRESHOLDS).plain_f1
-    )
-
-
-LONG_QUESTION = msgspec.structs.replace(
-    PRESS_QUESTION,
-    question="What?",
-    answer="Ada built the engine, Babbage drew it, Turing proved it and Neumann wired the machine.",
-    steps=(Step("x", keywords=("Ada", "Babbage", "Turing", "Neumann")),),
-)
-"""The answer has four names and six other words: built, engine, drew, proved, wired, machine."""
-
-
-def test_lists_of_names_count_less() -> None:
-    lenient = msgspec.structs.replace(THRESHOLDS, names=0.5)
-    assert match_answer(LONG_QUESTION.answer, LONG_QUESTION, lenient).plain_f1 == 1, (
-        "as many other words as the expected answer has are enough"
-    )
-    # The answer has four names and eight other words, so nothing is taken off, although none of
-    # these is in the expected answer (10 words).
-    answer = "Ada met Babbage near Turing while Neumann found some house by lucky chance."
-    answer_words = 4 + 8
-    assert match_answer(answer, LONG_QUESTION, THRESHOLDS).plain_f1 == pytest.approx(
-        2 * 4 / (answer_words + 10)
-    )
-    # The seven names have only one other word, so 1.5 of the seven count. Four names are right.
-    name_string = "Ada and Babbage and Turing and Neumann and Ada met Babbage and Turing."
-    match = match_answer(name_string, LONG_QUESTION, THRESHOLDS)
-    assert match.keyword_factor == pytest.approx(1.5 / 7)
-    assert match.plain_f1 == pytest.approx(2 * 4 * 1.5 / 7 / (8 + 10))
-    assert (
-        match_answer(name_string.replace("met", "and Ada and"), LONG_QUESTION, THRESHOLDS).f1 == 0
-    )
-    # A short answer may consist of names.
-    assert match_answer(
-        "Ada, Babbage, Turing and Neumann", LONG_QUESTION, THRESHOLDS
-    ).plain_f1 == pytest.approx(2 * 4 / 14)
-    # A reference that consists of names may be answered by names.
-    names_question = msgspec.structs.replace(
-        LONG_QUESTION, answer="Ada and Babbage and Turing and Neumann and Ada and Babbage."
-    )
-    assert match_answer(names_question.answer * 2, names_question, THRESHOLDS).plain_f1 > 0.6
-
-
-def test_words_of_a_contradicted_sentence_count_a_quarter() -> None:
-    wrong_sentence = "Books did not become cheaper."
-    answer = f"Gutenberg invented it about 1440. {wrong_sentence}"
-    full_match = match_answer(answer, PRESS_QUESTION, THRESHOLDS)
-    reduced_match = match_answer(answer, PRESS_QUESTION, THRESHOLDS, [wrong_sentence])
-    # Six words are right: Gutenberg, invented, about and 1440, and in the contradicted sentence
-    # books and cheaper. The answer has 8 words, the facts have 18.
-    assert full_match.plain_f1 == pytest.approx(2 * 6 / (8 + 18))
-    assert reduced_match.plain_f1 == pytest.approx(2 * (4 + 0.25 * 2) / (8 + 18))
-    parts = score_corrected(Prediction("HIA-01", answer), PRESS_QUESTION, None, THRESHOLDS)
-    assert [claim.verdict for claim in parts.claims] == ["licensed", "contradicted"]
-    assert parts.plain_f1 == reduced_match.plain_f1
-
-
-def test_names_alone_support_no_step_or_claim() -> None:
-    named_question = msgspec.structs.replace(
-        PRESS_QUESTION,
-        steps=(Step("x", PRESS_QUESTION.steps[0].fact, ("Gutenberg", "1440")),),
-        answer="?",
-        aliases=(),
-    )
-    names = "Gutenberg was in 1440."
-    assert find_steps_taken(names, named_question, THRESHOLDS) == ()
-    assert list_claim_verdicts(names, named_question) == ["unknown"]
-    assert find_steps_taken("Gutenberg invented it in 1440.", named_question, THRESHOLDS) == (0,)
-    assert list_claim_verdicts("Gutenberg invented it in 1440.", named_question) == ["licensed"]
-    # Other words may paraphrase the fact, but do not confirm it.
-    assert find_steps_taken("Gutenberg had it in mind by 1440.", named_question, THRESHOLDS) == (0,)
-    assert list_claim_verdicts("Gutenberg had it in mind by 1440.", named_question) == ["unknown"]
-    # A fact without other words may be given by names.
-    names_only_question = msgspec.structs.replace(
-        named_question, steps=(Step("x", "It was Gutenberg in 1440.", ("Gutenberg", "1440")),)
-    )
-    assert find_steps_taken(names, names_only_question, THRESHOLDS) == (0,)
-    assert list_claim_verdicts(names, names_only_question) == ["licensed"]
+    assert compute_word_f1(padded_answer, PRESS_QUESTION) == compute_word_f1(answer, PRESS_QUESTION)
 
 
 def test_answer_within_the_question_counts_fully() -> None:
     question = msgspec.structs.replace(
         PRESS_QUESTION, question="Was it Rome or Carthage?", answer="Carthage", steps=(Step("x"),)
     )
-    assert match_answer("Carthage", question, THRESHOLDS).f1 == 1
-    assert match_answer("Rome", question, THRESHOLDS).f1 == 0
+    assert compute_word_f1("Carthage", question) == 1
+    assert compute_word_f1("Rome", question) == 0
 
 
 def test_the_best_of_answer_aliases_and_facts_counts() -> None:
     facts = " ".join(step.fact for step in PRESS_QUESTION.steps)
-    assert match_answer(facts, PRESS_QUESTION, THRESHOLDS).f1 == 1
-    question_with_alias = msgspec.structs.replace(
-        PRESS_QUESTION, aliases=("Cheap paper made all the difference.",)
-    )
-    assert match_answer("Cheap paper made all the difference.", PRESS_QUESTION, THRESHOLDS).f1 < 0.2
-    assert (
-        match_answer("Cheap paper made all the difference.", question_with_alias, THRESHOLDS).f1
-        == 1
-    )
-
-
-def test_word_order_score_is_corrected_for_chance() -> None:
-    reference = list("abcdefgh")
-    assert order(reference, reference) == 1
-    assert order(reference[::-1], reference) == 0
-    assert order([*"efgh", *"abcd"], reference) == pytest.approx(2 * 6 / 7 - 1)
-    assert order(["e", "d", "c", "b", "a"], reference) == 1, "five words are too few to judge"
-    assert order(list("xyz"), reference) == 1
-    # A repeated word is matched where it continues the order.
-    assert order(list("abcdea"), list("abcdea")) == 1
-    # Three of five neighbours are in order: 2 · 3/5 - 1 = .2.
-    assert order(list("adbecf"), list("abcdef")) == 0.2
-
-
-def test_word_order_penalty_is_limited() -> None:
-    # The third argument adds four pairs in the right order, because few pairs are weak evidence.
-    assert order(list("fedcba"), list("abcdef"), 4) == pytest.approx(2 * 4 / 9 - 1, abs=0.2) == 0
-    assert order(list("adbecf"), list("abcdef"), 4) == pytest.approx(2 * 7 / 9 - 1)
-    assert order_factor(0, THRESHOLDS) == 0.5
-    assert order_factor(0.2, THRESHOLDS) == pytest.approx(0.75)
-    assert order_factor(0.4, THRESHOLDS) == order_factor(1, THRESHOLDS) == 1
-    assert order_factor(0, msgspec.structs.replace(THRESHOLDS, order=0.0)) == 1
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.integers(30, 60), st.integers())
-def test_shuffled_words_have_no_order(size: int, seed: int) -> None:
-    rng = random.Random(seed)
-    reference = [str(number) for number in range(size)]
-    shuffled = [list(reference) for _ in range(30)]
-    for words in shuffled:
-        rng.shuffle(words)
-    scores = [order(words, reference) for words in shuffled]
-    assert sum(scores) / len(scores) < 0.25
-    assert all(0 <= value <= 1 for value in scores)
-
-
-def test_keyword_list_is_not_prose() -> None:
-    keywords = "Gutenberg, 1440, books, cheaper, people, learned, read, ideas, Reformation, spread"
-    # ``small`` is the share of small words, such as "the" and "of".
-    assert signs(keywords).small == 0
-    match = match_answer(keywords, PRESS_QUESTION, THRESHOLDS)
-    assert match.plain_f1 > 0.6
-    assert match.prose == 0
-    assert match.f1 == pytest.approx(0.25 * match.plain_f1), "a right list keeps a quarter"
-    short_list = match_answer("Gutenberg, cheaper books", PRESS_QUESTION, THRESHOLDS)
-    assert short_list.prose == 1, "three words are too few to judge"
+    assert compute_word_f1(facts, PRESS_QUESTION) == 1
+    alias = "Cheap paper made all the difference."
+    question_with_alias = msgspec.structs.replace(PRESS_QUESTION, aliases=(alias,))
+    assert compute_word_f1(alias, PRESS_QUESTION) < 0.2
+    assert compute_word_f1(alias, question_with_alias) == 1
 
 
 @settings(deadline=None, max_examples=100)
@@ -227,7 +88,7 @@ def test_keyword_list_is_not_prose() -> None:
 def test_every_metric_of_any_answer_is_between_0_and_1(text: str) -> None:
     prediction = Prediction("HIA-01", text, (text, text[:9]), (), (text,))
     parts = score_corrected(prediction, PRESS_QUESTION, None, THRESHOLDS)
-    for value in (parts.f1, parts.p_at_5, parts.recall_at_5, parts.rqs, parts.ie, parts.aggregate):
+    for value in (parts.f1, parts.p_at_5, parts.recall_at_5, parts.ie):
         assert value is not None
         assert 0 <= value <= 1
     assert parts.fcs is None or 0 <= parts.fcs <= 1
@@ -304,72 +165,55 @@ def test_precision_uses_as_many_pages_as_sources() -> None:
     assert score_retrieval([f"page {number}" for number in range(8)], many_sources) == (1, 5 / 8)
 
 
-# --- steps ------------------------------------------------------------------------------------
+# --- what is unjudged -------------------------------------------------------------------------
+
+QUESTION_WITHOUT_FACTS = msgspec.structs.replace(PRESS_QUESTION, steps=(Step("Find him."),))
 
 
-def test_steps_are_matched_in_any_order_by_separate_words() -> None:
-    answer = (
-        "The ideas of the Reformation spread by pamphlets. In about 1440 Gutenberg invented the "
-        "printing press, which made printed books much cheaper."
-    )
-    assert find_steps_taken(answer, PRESS_QUESTION, THRESHOLDS) == (0, 1, 3)
-    all_facts = " ".join(step.fact for step in reversed(PRESS_QUESTION.steps))
-    assert find_steps_taken(all_facts, PRESS_QUESTION, THRESHOLDS) == (0, 1, 2, 3)
+def score_answer(answer: str, question: Question = PRESS_QUESTION) -> AnswerScores:
+    return score_corrected(Prediction("HIA-01", answer), question, None, THRESHOLDS)
 
 
-def test_one_statement_supports_one_step() -> None:
-    repeated_step = msgspec.structs.replace(
-        PRESS_QUESTION, steps=(PRESS_QUESTION.steps[2], PRESS_QUESTION.steps[2])
-    )
-    statement = "More people learned to read."
-    assert len(find_steps_taken(statement, repeated_step, THRESHOLDS) or ()) == 1
-    repeated_statement = "More people learned to read. And more people learned to read."
-    assert len(find_steps_taken(repeated_statement, repeated_step, THRESHOLDS) or ()) == 2
+@pytest.mark.parametrize("answer", ["Gutenberg.", " ".join(s.fact for s in PRESS_QUESTION.steps)])
+def test_steps_are_unjudged_whatever_the_answer_says(answer: str) -> None:
+    parts = score_answer(answer)
+    assert (parts.rqs, parts.aggregate) == (None, None)
+    assert {"rqs", "aggregate"} <= {*parts.unjudged}
+    assert parts.unjudged_steps == 4
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Did Gutenberg invent the printing press about 1440?",
-        "Gutenberg did not invent the printing press about 1440.",
-        "Gutenberg invented the printing press about 1540.",
-        "Gutenberg.",
-        "The kings of the towns of the roads of Gutenberg of the mills of the year 1440 of the "
-        "ships of the sails of the maps of the stars of the clocks of the bells of the guns.",
-    ],
-)
-def test_text_without_a_fact_supports_no_step(answer: str) -> None:
-    one_step_question = msgspec.structs.replace(PRESS_QUESTION, steps=PRESS_QUESTION.steps[:1])
-    assert find_steps_taken(answer, one_step_question, THRESHOLDS) == ()
-
-
-def test_steps_of_a_too_long_answer_count_less() -> None:
-    facts = " ".join(step.fact for step in PRESS_QUESTION.steps)
-    fact_words = len(extract_content_words(facts))
-    filler = "Besides, monks kept copying psalters by hand in remote abbeys for many years."
-    padded = " ".join([facts, *[filler] * 9])
-    answer_words = fact_words + 9 * len(extract_content_words(filler))
-    assert find_steps_taken(padded, PRESS_QUESTION, THRESHOLDS) == (0, 1, 2, 3)
-    parts = score_corrected(Prediction("HIA-01", padded), PRESS_QUESTION, None, THRESHOLDS)
-    assert parts.brevity == pytest.approx(3 * fact_words / answer_words)
-    assert parts.rqs == parts.brevity
-    assert (
-        score_corrected(Prediction("HIA-01", facts), PRESS_QUESTION, None, THRESHOLDS).brevity == 1
-    )
-
-
-def test_steps_need_facts() -> None:
-    question_without_facts = msgspec.structs.replace(
-        PRESS_QUESTION, steps=(Step("Find the inventor."),)
-    )
-    assert find_steps_taken("Gutenberg.", question_without_facts, THRESHOLDS) is None
-    parts = score_corrected(
-        Prediction("HIA-01", PRESS_QUESTION.answer), question_without_facts, None, THRESHOLDS
-    )
-    assert parts.rqs is None
+def test_question_without_facts_has_no_unjudged_steps() -> None:
+    parts = score_answer(PRESS_QUESTION.answer, QUESTION_WITHOUT_FACTS)
+    assert (parts.rqs, parts.unjudged_steps, parts.unjudged) == (None, 0, ())
     # Without RQS, the weights of F1 (.3), P@5 (.2), FCS (.1) and IE (.1) are divided by their sum.
     assert parts.f1 == parts.fcs == 1
     assert parts.aggregate == pytest.approx((0.3 + 0.1) / 0.7)
+
+
+def test_unjudged_claims_are_not_in_the_denominator() -> None:
+    other_words = "Rich merchants paid scribes."
+    parts = score_answer(f"{PRESS_QUESTION.answer} {other_words}", QUESTION_WITHOUT_FACTS)
+    assert [claim.verdict for claim in parts.claims] == ["licensed", "unjudged"]
+    assert parts.fcs == 1
+    parts = score_answer(other_words, QUESTION_WITHOUT_FACTS)
+    assert (parts.fcs, parts.aggregate, parts.unjudged) == (None, None, ("fcs", "aggregate"))
+
+
+def test_mean_over_unjudged_and_missing_answers_is_null() -> None:
+    catalog = read_six_questions()
+    row = make_prediction(catalog.questions[0], "Rich merchants paid scribes.", [])
+    scores = score_predictions([row], catalog, resamples=10).modes["corrected"]
+    for metric in ("rqs", "fcs", "aggregate"):
+        mean = scores.overall.measures[metric]
+        assert (mean.value, mean.n, mean.nulls, mean.unjudged) == (None, 0, 6, 1)
+        assert mean.why.startswith("unjudged")
+        assert scores.categories["SFT"].measures[metric].value == 0, "it has no answer"
+    assert scores.overall.measures["f1"].value == 0
+    assert scores.overall.measures["f1"].n == 6
+    assert {point.aggregate for point in scores.sweep} == {None}
+    assert scores.claims == {"licensed": 0, "contradicted": 0, "unknown": 0, "unjudged": 1}
+    empty = score_predictions([], catalog, resamples=10).modes["corrected"]
+    assert empty.overall.measures["aggregate"].value == 0
 
 
 # --- claims -----------------------------------------------------------------------------------
@@ -378,20 +222,27 @@ def test_steps_need_facts() -> None:
 def list_claim_verdicts(
     answer: str, question: Question = PRESS_QUESTION, guard: Guard | None = None
 ) -> list[str]:
-    return [claim.verdict for claim in judge_claims(answer, question, guard, THRESHOLDS)]
+    return [claim.verdict for claim in judge_claims(answer, question, guard)]
 
 
-def test_claims_are_checked_against_facts() -> None:
-    assert list_claim_verdicts("Gutenberg invented it about 1440.") == ["licensed"]
-    assert list_claim_verdicts("Gutenberg invented it about 1540.") == ["contradicted"]
-    assert list_claim_verdicts("More people never learned to read.") == ["contradicted"]
-    assert list_claim_verdicts("Monks copied bibles for the king in London.") == ["unknown"]
-    assert list_claim_verdicts("Water boils at a hundred degrees.") == ["unknown"]
+def test_only_quoted_evidence_licenses_a_claim() -> None:
+    fact = PRESS_QUESTION.steps[0].fact
+    assert list_claim_verdicts(fact) == ["licensed"]
+    assert list_claim_verdicts(fact.upper()) == ["licensed"]
+    for claim in (
+        "Gutenberg did not invent the printing press about 1440.",
+        "Gutenberg invented the printing press about 1540.",
+        "It is a myth that Gutenberg invented the printing press about 1440.",
+        "About 1440 Gutenberg invented the printing press.",
+        "Gutenberg printing press 1440.",
+        "Water boils at a hundred degrees.",
+    ):
+        assert list_claim_verdicts(claim) == ["unjudged"], claim
 
 
 def test_repeated_claim_counts_once_and_a_question_never() -> None:
-    answer = "Gutenberg invented it about 1440. About 1440 Gutenberg invented it. Was it 1440?"
-    assert list_claim_verdicts(answer) == ["licensed"]
+    fact = PRESS_QUESTION.steps[0].fact
+    assert list_claim_verdicts(f"{fact} {fact} Was it 1440?") == ["licensed"]
     assert list_claim_verdicts(PRESS_QUESTION.question) == []
     assert list_claim_verdicts("The printing press did influence literacy in Europe.") == []
     assert list_claim_verdicts("") == []
@@ -413,10 +264,10 @@ def test_graph_is_consulted_first() -> None:
     assert list_claim_verdicts("The Rhine flows into the North Sea.", question, guard) == [
         "licensed"
     ]
-    claims = judge_claims("The Rhine drains into the North Sea.", question, guard, THRESHOLDS)
+    claims = judge_claims("The Rhine drains into the North Sea.", question, guard)
     assert (claims[0].verdict, claims[0].by) == ("licensed", "graph")
     # This claim is true in the graph, but does not concern the question.
-    assert list_claim_verdicts("The Danube traverses Austria.", question, guard) == ["unknown"]
+    assert list_claim_verdicts("The Danube traverses Austria.", question, guard) == ["unjudged"]
 
 
 def test_sources_given_by_the_answer_verify_nothing() -> None:
@@ -427,14 +278,13 @@ def test_sources_given_by_the_answer_verify_nothing() -> None:
         None,
         THRESHOLDS,
     )
-    assert parts.fcs == 0
+    assert [claim.verdict for claim in parts.claims] == ["unjudged"]
+    assert parts.fcs is None
 
 
 def test_missing_claims_are_null_and_score_zero() -> None:
-    parts = score_corrected(
-        Prediction("HIA-01", PRESS_QUESTION.question), PRESS_QUESTION, None, THRESHOLDS
-    )
-    assert parts.fcs is None
+    parts = score_answer(PRESS_QUESTION.question, QUESTION_WITHOUT_FACTS)
+    assert (parts.fcs, parts.unjudged) == (None, ())
     assert parts.aggregate == 0
 
 

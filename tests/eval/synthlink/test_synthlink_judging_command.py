@@ -95,28 +95,21 @@ def test_verdicts_and_judge_quality_are_in_every_file(
     assert [claim.by == "judge" for claim in claims] == [True, True, False, True, True, True]
     assert [claim.verdict for claim in claims[:2]] == ["licensed", "contradicted"]
     assert claims[3].verdict == "unknown"
-    # The results without a judge are recorded as well.
+    assert claims[2].verdict == "unjudged"
     report_without_judge = read_scores(workspace / "plain").report
-    claims_by_words = {
-        row.question_id: row.parts.claims[0]
-        for row in report_without_judge.modes["corrected"].questions
-    }
-    for id_, claim in zip(QUESTION_IDS, claims, strict=True):
-        if claim.by == "judge":
-            assert claim.words == claims_by_words[id_].verdict
-        else:
-            assert claim == claims_by_words[id_]
+    for row in report_without_judge.modes["corrected"].questions:
+        assert [claim.verdict for claim in row.parts.claims] == ["unjudged"]
+    assert report_without_judge.modes["corrected"].overall.measures["fcs"].value is None
     with (out / "synthlink_scores.csv").open() as handle:
         table = {r["question_id"]: r for r in csv.DictReader(handle) if r["mode"] == "corrected"}
     assert [int(table[id_]["claims_judged"]) for id_ in QUESTION_IDS] == [1, 1, 0, 1, 1, 1]
     assert table[QUESTION_IDS[1]]["claims_contradicted"] == "1"
     text = (out / "synthlink_overall_score.txt").read_text()
     for sentence in (
-        f"{scripted_model} judged 5 of 6 claims that the graph left open, "
-        "and agreed with word overlap on",
+        f"{scripted_model} judged 5 of 6 claims that graph and quotation left open",
         "the judge called 12 of 12 facts of the questions themselves supported",
         "the judge called 6 of 6 facts of other questions supported",
-        "1 claim got no verdict from the judge: decided by word overlap",
+        "1 claim unjudged: the judge gave no verdict",
         "the judge errs often on these known facts",
         "votes of the judge that were lost: 2 call",
     ):
@@ -131,7 +124,7 @@ def test_verdicts_and_judge_quality_are_in_every_file(
     )
     assert read_manifest(workspace / "plain")["judge"] is None
     assert "|judge:" not in read_manifest(workspace / "plain")["signature"]
-    assert "1 of 6 claims got no verdict from the judge, so word overlap decided" in result.err
+    assert "1 of 6 claims got no verdict from the judge and are unjudged" in result.err
     assert (
         f"judge: {summary.usage.prompt_tokens:,} + {summary.usage.completion_tokens:,} tokens"
         in (result.out)
@@ -140,7 +133,7 @@ def test_verdicts_and_judge_quality_are_in_every_file(
     for line in read_journal(out):
         validator.validate(line)
     page = (out / "report.html").read_text()
-    assert f"{scripted_model} judged what the graph left open: 5 of 6 claims" in page
+    assert f"{scripted_model} judged what graph and quotation left open: 5 of 6 claims" in page
     assert "It errs so often on what is known" in page
     for name in ("manifest.json", "synthlink_scores.json", JUDGED_FILE):
         assert scripted_server.api_key not in (out / name).read_text()

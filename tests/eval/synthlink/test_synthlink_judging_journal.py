@@ -140,7 +140,7 @@ def test_nothing_to_judge_is_not_a_failure(
     assert judgement.lines == ()
     assert not scripted_server.requests
     report = build_judge_report(judgement, ())
-    assert (report.open, report.agreed, report.kappa, report.usage) == (0, None, None, None)
+    assert (report.open, report.decided, report.usage) == (0, 0, None)
     assert not is_unreliable(report)
 
 

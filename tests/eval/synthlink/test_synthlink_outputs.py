@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from synthlink_attacks import (
+from synthlink_six_answers import (
     SIX_QUESTIONS_FILE,
-    attack_predictions,
+    echo_predictions,
     honest_predictions,
     read_six_questions,
 )
@@ -69,9 +69,7 @@ def test_exactly_the_requested_files_are_written(tmp_path: Path) -> None:
     scores = write_scores(options)
     assert set(read_files(options.output_dir)) == set(OUTPUT_FILES) - set(COMPARISON_FILES)
     assert read_scores(options.output_dir) == scores
-    other_file = write_rows(
-        tmp_path / "rival.json", attack_predictions("question as answer", CATALOG)
-    )
+    other_file = write_rows(tmp_path / "rival.json", echo_predictions(CATALOG))
     write_scores(make_options(tmp_path, compare=(other_file,)))
     assert set(read_files(options.output_dir)) == set(OUTPUT_FILES)
     write_scores(options)
@@ -101,12 +99,10 @@ def test_tables_agree_with_the_record(tmp_path: Path) -> None:
         row for row in groups if (row["mode"], row["category"]) == ("corrected", ALL_GROUP)
     )
     assert (total["questions"], total["answered"], total["abstained"]) == ("6", "4", "1")
-    aggregate = report.modes["corrected"].overall.measures["aggregate"]
-    assert float(total["aggregate"]) == aggregate.value
-    assert (float(total["aggregate_low"]), float(total["aggregate_high"])) == (
-        aggregate.low,
-        aggregate.high,
-    )
+    f1 = report.modes["corrected"].overall.measures["f1"]
+    assert float(total["f1"]) == f1.value
+    assert (float(total["f1_low"]), float(total["f1_high"])) == (f1.low, f1.high)
+    assert total["aggregate"] == "", "it is unjudged"
     text = (options.output_dir / "synthlink_overall_score.txt").read_text()
     assert "4 of 6 questions answered (coverage 0.667), 1 abstained" in text
     assert text.index("\ncorrected: ") < text.index("\nliteral: "), (
@@ -227,7 +223,7 @@ def test_user_pages_are_evidence(tmp_path: Path) -> None:
     for pages in (NO_RESOURCE, str(corpus)):
         report = write_scores(make_options(tmp_path, rows, pages=pages)).report
         verdicts.append(report.modes["corrected"].questions[0].parts.claims[0].verdict)
-    assert verdicts == ["unknown", "licensed"]
+    assert verdicts == ["unjudged", "licensed"]
     manifest = read_manifest(tmp_path / "results")
     assert (manifest.pages, manifest.pages_sha256) == (
         "../corpus/pages.jsonl",
@@ -253,9 +249,7 @@ def test_modes_do_not_affect_each_other(tmp_path: Path) -> None:
 
 
 def test_differences_match_the_recorded_means(tmp_path: Path) -> None:
-    other_file = write_rows(
-        tmp_path / "rival.json", attack_predictions("one fact twenty times", CATALOG)[:5]
-    )
+    other_file = write_rows(tmp_path / "rival.json", echo_predictions(CATALOG)[:5])
     options = make_options(tmp_path, compare=(other_file,))
     scores = write_scores(options)
     (comparison,) = scores.comparisons
@@ -438,5 +432,5 @@ def test_record_matches_its_types(tmp_path: Path) -> None:
     options = make_options(tmp_path)
     scores = write_scores(options)
     raw = (options.output_dir / "synthlink_scores.json").read_bytes()
-    assert msgspec.json.decode(raw)["report"]["schema"] == "epoche.synthlink/1"
+    assert msgspec.json.decode(raw)["report"]["schema"] == "epoche.synthlink/2"
     assert msgspec.json.decode(raw, type=type(scores)) == scores

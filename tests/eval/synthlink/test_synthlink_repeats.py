@@ -140,6 +140,14 @@ def test_scores_are_means_over_all_repeats(workspace: Path, tmp_path: Path) -> N
             for number, question in enumerate(combined.questions):
                 values = [getattr(rows[number].parts, metric) for rows in rows_by_repeat]
                 defined = [value for value in values if value is not None]
+                if metric in question.unjudged:
+                    # No answer is judged, so the zero of a failed repeat is not measured either.
+                    assert {
+                        rows[number].status
+                        for rows, value in zip(rows_by_repeat, values, strict=True)
+                        if value is not None
+                    } <= {"missing"}
+                    defined = []
                 expected = mean(defined) if defined else None
                 assert question.means[metric] == pytest.approx(expected)
                 question_means += [] if expected is None else [expected]
@@ -156,9 +164,10 @@ def test_scores_are_means_over_all_repeats(workspace: Path, tmp_path: Path) -> N
     assert corrected.spread["p_at_5"]
     text = (out / "synthlink_overall_score.txt").read_text()
     assert "every question was asked 3 times" in text
-    value = corrected.means["aggregate"].value
+    value = repeats.modes["literal"].means["aggregate"].value
     assert value is not None
-    assert f"corrected, mean over 3 repeats: {value:.3f} [" in text
+    assert f"literal, mean over 3 repeats: {value:.3f} [" in text
+    assert "corrected, mean over 3 repeats: no aggregate" in text
 
 
 def test_metrics_of_a_run_use_all_repeats(workspace: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from synthlink_attacks import honest_predictions, make_prediction, read_six_questions
+from synthlink_six_answers import honest_predictions, make_prediction, read_six_questions
 
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.metrics import AGGREGATE_WEIGHTS, METRICS
@@ -40,14 +40,14 @@ def test_denominator_is_the_whole_catalogue() -> None:
     report = score_predictions(make_gold_predictions()[:1], SIX_QUESTIONS, "both", resamples=50)
     assert report.coverage == pytest.approx(1 / 6)
     for scores in report.modes.values():
-        overall = scores.overall.measures["aggregate"]
-        answered_mean = scores.overall.answered_only["aggregate"]
+        overall = scores.overall.measures["f1"]
+        answered_mean = scores.overall.answered_only["f1"]
         assert overall.n == 6
         assert overall.value is not None
         assert answered_mean is not None
         assert overall.value == pytest.approx(answered_mean / 6)
         assert [row.status for row in scores.questions] == ["answered"] + ["missing"] * 5
-        assert scores.categories["SFT"].measures["aggregate"].value == 0
+        assert scores.categories["SFT"].measures["f1"].value == 0
         assert scores.categories["SFT"].coverage == 0
     assert "5 of 6 questions have no usable answer" in report.notes[0]
 
@@ -57,7 +57,7 @@ def test_answering_more_never_lowers_the_score() -> None:
     values = [
         score_predictions(rows[:count], SIX_QUESTIONS, resamples=10)
         .modes["corrected"]
-        .overall.measures["aggregate"]
+        .overall.measures["f1"]
         .value
         for count in range(7)
     ]
@@ -102,7 +102,10 @@ def test_means_match_the_questions_and_weights() -> None:
                 weight * (getattr(row.parts, name) or 0)
                 for name, weight in AGGREGATE_WEIGHTS.items()
             )
-            assert row.parts.aggregate == pytest.approx(weighted_sum)
+            if scores is report.modes["literal"]:
+                assert row.parts.aggregate == pytest.approx(weighted_sum)
+            else:
+                assert row.parts.unjudged[-1:] == ("aggregate",)
 
 
 def test_equal_values_still_have_an_interval_width() -> None:
@@ -132,10 +135,9 @@ def test_efficiency_is_reported_for_all_thresholds() -> None:
     scores = report.modes["corrected"]
     sweep = {entry.correct: entry for entry in scores.sweep}
     assert sorted(sweep) == [0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8]
-    # Both values are means, rounded at the twelfth decimal place.
-    for measure in ("ie", "aggregate"):
-        value = scores.overall.measures[measure].value
-        assert getattr(sweep[0.35], measure) == pytest.approx(value, abs=2e-12)
+    # The values are means, rounded at the twelfth decimal place.
+    value = scores.overall.measures["ie"].value
+    assert sweep[0.35].ie == pytest.approx(value, abs=2e-12)
     counts = [sweep[correct].n_correct for correct in sorted(sweep)]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1] == 0
@@ -183,23 +185,22 @@ def test_two_files_are_compared_question_by_question() -> None:
     assert {(comparison.candidate, comparison.baseline) for comparison in comparisons} == {
         ("gold", "honest")
     }
-    aggregate = next(
+    difference = next(
         comparison
         for comparison in comparisons
-        if (comparison.mode, comparison.group, comparison.metric)
-        == ("corrected", ALL_GROUP, "aggregate")
+        if (comparison.mode, comparison.group, comparison.metric) == ("corrected", ALL_GROUP, "f1")
     )
-    assert aggregate.difference is not None
-    assert aggregate.low is not None
+    assert difference.difference is not None
+    assert difference.low is not None
     values = [
-        report.modes["corrected"].overall.measures["aggregate"].value
+        report.modes["corrected"].overall.measures["f1"].value
         for report in (gold_report, honest_report)
     ]
-    assert aggregate.difference == pytest.approx(values[0] - values[1])  # type: ignore[operator]
-    assert 0 < aggregate.low < aggregate.difference
+    assert difference.difference == pytest.approx(values[0] - values[1])  # type: ignore[operator]
+    assert 0 < difference.low < difference.difference
     # All six differences have one sign: of the 2**6 = 64 sign patterns, 2 are this extreme.
-    assert (aggregate.n, aggregate.exact, aggregate.p) == (6, True, 2 / 64)
-    assert aggregate.better is None, "six questions are too few after Holm's correction"
+    assert (difference.n, difference.exact, difference.p) == (6, True, 2 / 64)
+    assert difference.better is None, "six questions are too few after Holm's correction"
     swapped = compare_reports({"honest": honest_report, "gold": gold_report})
     assert [comparison.difference for comparison in swapped] == [
         None if comparison.difference is None else -comparison.difference
@@ -229,7 +230,7 @@ def test_more_compared_files_raise_the_adjusted_p() -> None:
         assert comparison.p == three_file_results[key].p
         if comparison.p is not None:
             assert three_file_results[key].p_holm >= comparison.p_holm >= comparison.p  # type: ignore[operator]
-    key = (ALL_GROUP, "aggregate")
+    key = (ALL_GROUP, "f1")
     assert three_file_results[key].p_holm > two_file_results[key].p_holm  # type: ignore[operator]
 
 

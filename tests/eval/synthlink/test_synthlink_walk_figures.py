@@ -133,7 +133,7 @@ def score_system(system: str) -> dict[Mode, dict[str, Any]]:
 
 
 def mean_over_categories(
-    system: str, categories: tuple[str, ...], mode: Mode = "corrected", measure: str = "aggregate"
+    system: str, categories: tuple[str, ...], mode: Mode = "corrected", measure: str = "f1"
 ) -> float:
     """Returns the mean of a metric over categories of equal size."""
     values = [score_system(system)[mode][category][measure] or 0.0 for category in categories]
@@ -145,11 +145,11 @@ def test_graph_walk_beats_extractive_and_gains_from_pages(
     categories: tuple[str, ...],
 ) -> None:
     walk = mean_over_categories("graph_walk", categories)
-    assert walk > mean_over_categories("extractive", categories) > 0
+    assert walk > 1.5 * mean_over_categories("extractive", categories) > 0
     assert walk > 2 * mean_over_categories("… no pages at all", categories)
-    assert mean_over_categories("graph_walk", categories, "literal") > mean_over_categories(
-        "extractive", categories, "literal"
-    )
+    assert mean_over_categories(
+        "graph_walk", categories, "literal", "aggregate"
+    ) > mean_over_categories("extractive", categories, "literal", "aggregate")
 
 
 def read_documented_figures() -> dict[tuple[str, str], list[str]]:
@@ -171,7 +171,7 @@ def format_figure(value: float) -> str:
 
 
 def test_documented_figures_are_those_of_the_agents() -> None:
-    measures = ("f1", "p_at_5", "rqs", "fcs", "ie", "aggregate")
+    measures = ("f1", "p_at_5", "fcs", "ie")
     figures = {
         (system, questions): [
             str(sum(int(score_system(system)["corrected"][c]["answered"]) for c in categories)),
@@ -179,6 +179,7 @@ def test_documented_figures_are_those_of_the_agents() -> None:
                 format_figure(mean_over_categories(system, categories, "corrected", measure))
                 for measure in measures
             ),
+            format_figure(mean_over_categories(system, categories, "literal", "aggregate")),
         ]
         for system in SYSTEMS
         for questions, categories in (
