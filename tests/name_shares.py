@@ -18,9 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("kg", "cards", "adversarial", "retrieval", "eval", "reporting", "epoche")
 LEGACY_FOLDERS = (
-    "eval/synthlink/corrected/english",
-    "eval/synthlink/corrected/prose.py",
-    "eval/synthlink/corrected/wording.py",
     "eval/synthlink/blocks",
 )
 """Folders and files that are not measured, because they keep their old names until replaced."""
