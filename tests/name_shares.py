@@ -17,9 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("kg", "cards", "adversarial", "retrieval", "eval", "reporting", "epoche")
-LEGACY_FOLDERS = (
-    "eval/synthlink/blocks",
-)
+LEGACY_FOLDERS = ("eval/synthlink/blocks",)
 """Folders and files that are not measured, because they keep their old names until replaced."""
 
 MAX_ONE_WORD_SHARE = 0.25

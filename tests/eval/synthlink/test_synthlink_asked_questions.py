@@ -58,7 +58,7 @@ def test_questions_that_one_run_did_not_ask_are_left_out(workspace: Path, name: 
     assert {item.n for item in compared} <= {n_asked, 0}
     estimates = measurement.estimates(candidate)
     assert estimates == measurement.estimates(baseline) or name == "repeated"
-    assert estimates["aggregate"].value == measurement.estimates(baseline)["aggregate"].value
+    assert estimates["f1"].value == measurement.estimates(baseline)["f1"].value
     assert estimates[FAILURE_METRIC].value == 0
 
 
@@ -66,9 +66,9 @@ def test_a_limited_run_is_measured_on_what_it_asked(workspace: Path) -> None:
     measurement = measure_runs([workspace / "limited"], PLAN)
     report = read_scores(workspace / "limited").report
     asked = next(iter(report.modes.values())).questions[:LIMIT]
-    estimate = measurement.estimates("first")["aggregate"]
+    estimate = measurement.estimates("first")["f1"]
     assert estimate.n == LIMIT
-    assert estimate.value == pytest.approx(mean(row.parts.aggregate or 0.0 for row in asked))
+    assert estimate.value == pytest.approx(mean(row.parts.f1 or 0.0 for row in asked))
     assert not [note for note in measurement.runs.notes if "no usable answer" in note]
 
 
@@ -90,8 +90,8 @@ def test_the_commands_leave_out_questions_too(workspace: Path, tmp_path: Path) -
     done = run_epoche("compare", *paths, "--resamples", 100, "--out", record)
     assert done.code == 0, done.err
     differences = json.loads(record.read_bytes())["comparisons"]
-    aggregates = [item for item in differences if item["metric"] == "aggregate"]
-    assert [(item["n"], item["difference"]) for item in aggregates] == [(LIMIT, 0.0)]
+    compared = [item for item in differences if item["metric"] == "f1"]
+    assert [(item["n"], item["difference"]) for item in compared] == [(LIMIT, 0.0)]
     done = run_epoche(
         *("gate", paths[0], "--baseline", paths[1], "--metric", "error_rate<=0"),
         *("--resamples", 100),
