@@ -77,14 +77,3 @@ def facts_to_json(facts: Iterable[Fact], terms: TermTable) -> list[dict[str, Any
         row = {"subj": subj, "pred": pred, "obj": obj}
         rows.append({"denied": row} if fact.denied else row)
     return rows
-
-
-def parse_meta_triples(rows: Iterable[dict[str, Any]]) -> list[Claim]:
-    """Decodes ``meta.triples`` to triples; denials become negative property assertions."""
-    triples: list[Claim] = []
-    for index, row in enumerate(rows):
-        if "denied" in row:
-            triples += make_denial_triples(Claim(**row["denied"]), f"_:denied{index}")
-        else:
-            triples.append(Claim(row["subj"], row["pred"], row["obj"]))
-    return triples

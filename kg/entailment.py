@@ -170,11 +170,6 @@ class Closure:
         """The predicates of inferred triples."""
         return self._run.log.collect_predicates() if self._run else frozenset()
 
-    @property
-    def inferred_count(self) -> int:
-        """Number of inferred triples."""
-        return len(self._run.log) if self._run else 0
-
     def _to_triple(self, claim: Claim) -> Triple | None:
         get_id = self.index.terms.get
         s, p, o = get_id(claim.subj), get_id(claim.pred), get_id(claim.obj)

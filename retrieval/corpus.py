@@ -89,10 +89,6 @@ class Corpus:
             for number, text in enumerate(page.paragraphs, start=1)
         ]
 
-    def find_page(self, url: str) -> CorpusPage | None:
-        """Returns the page with exactly this URL; None if there is none."""
-        return self._by_url.get(url)
-
     def get_page_of_passage(self, passage_id: str) -> CorpusPage:
         """Returns the page that contains a passage.
 

@@ -20,6 +20,7 @@ from eval.extraction.samples.sample import Sample
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.extraction.scorer import score_sample
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
+from eval.extraction.verdicts.sample_score import Category, Mode, SampleScore, Tally
 from eval.result import Usage
 
 START_S = 1_760_000_000.0
@@ -182,3 +183,21 @@ def _replace_value(rng: random.Random, value: Any) -> Any:
             "unknown",
         )
     )
+
+
+def count_categories(tally: Tally, mode: Mode) -> dict[Category, int]:
+    """Counts the five categories of SemEval 2013 task 9.1; strict mode has no partial ones."""
+    exact = tally.strict if mode == "strict" else tally.exact
+    partial = {"strict": 0, "partial": tally.partial, "lenient": tally.lenient - tally.exact}[mode]
+    return {
+        "exact": exact,
+        "partial": partial,
+        "incorrect": tally.n_paired - exact - partial,
+        "missed": tally.missed,
+        "spurious": tally.spurious,
+    }
+
+
+def get_headline_tally(score: SampleScore) -> Tally:
+    """Returns the tally that counts for the headline if invalid replies count zero."""
+    return score.tally if score.valid else score.tally.remove_credit()

@@ -93,19 +93,6 @@ def counts_to_table(counts: Floats, *, labels: tuple[Label, ...] = LABELS) -> Ta
     return rows
 
 
-def table_to_counts(table: Mapping[str, Mapping[str, Number]]) -> Floats:
-    """Converts a table to cell counts; absent labels and predictions count zero.
-
-    Raises:
-        KeyError: a label or prediction that does not exist.
-    """
-    counts = np.zeros(CELLS)
-    for label, row in table.items():
-        for pred, number in row.items():
-            counts[LABEL_CODE[label] * len(PREDS) + PRED_CODE[pred]] = number
-    return counts
-
-
 def as_number(value: float) -> Number:
     """Returns ``value`` as an int if it is a whole number, so that counts are written as ints."""
     number = float(value)

@@ -145,18 +145,3 @@ def cohens_d_pooled(first: Floats, second: Floats) -> float | None:
     difference = float(first.mean() - second.mean())
     deviation = math.sqrt(squares / (n + m - 2))
     return difference / deviation if deviation > 1e-12 * max(1.0, abs(difference)) else None
-
-
-def hedges_correction(degrees_of_freedom: int) -> float:
-    """Computes the factor that corrects Cohen's d, which is biased upwards in small samples.
-
-    J = Γ(m/2) / (√(m/2) · Γ((m-1)/2)) for m degrees of freedom: n - 1 for paired differences,
-    n₁ + n₂ - 2 for two samples. The ``cohens_d_…`` functions do not apply it.
-
-    Raises:
-        ValueError: fewer than two degrees of freedom.
-    """
-    if degrees_of_freedom < 2:
-        raise ValueError("Hedges' correction needs at least two degrees of freedom")
-    ratio = math.lgamma(degrees_of_freedom / 2) - math.lgamma((degrees_of_freedom - 1) / 2)
-    return math.exp(ratio) / math.sqrt(degrees_of_freedom / 2)

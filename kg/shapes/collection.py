@@ -97,20 +97,6 @@ class Shapes:
         return shapes
 
     @classmethod
-    def from_graph(cls, graph: Graph) -> Shapes:
-        """Reads shapes from an rdflib graph, which is copied. It need not have any target.
-
-        Raises:
-            ShapesError: an ill-formed shape or an unknown term.
-        """
-        import rdflib
-
-        copy = rdflib.Graph(bind_namespaces="none")
-        for s, p, o in graph:
-            copy.add((_drop_string_datatype(s), _drop_string_datatype(p), _drop_string_datatype(o)))
-        return cls._read_graph(copy, "")
-
-    @classmethod
     def _read_graph(cls, graph: Graph, source: str) -> Shapes:
         check_vocabulary(graph, source)
         reader = ShapeReader(graph, source)

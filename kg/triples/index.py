@@ -127,10 +127,6 @@ class Index:
         """Returns the predicates that occur, in order of first use."""
         return list(self._forward)
 
-    def iter_predicates_of(self, s: int) -> Iterator[int]:
-        """Yields the predicates of the triples with subject ``s``."""
-        return (p for p, row in self._forward.items() if s in row)
-
     def iter_out_edges(self, s: int) -> Iterator[tuple[int, int]]:
         """Yields all (predicate, object) of a subject."""
         for p, row in self._forward.items():

@@ -174,10 +174,6 @@ class Labels:
             self._terms.get_text(term) for term in (entry if isinstance(entry, list) else [entry])
         ]
 
-    def iter_names(self) -> Iterator[str]:
-        """Yields every normalised name in the index (for finding mentions in a text)."""
-        return iter(self._get_name_index())
-
     def find_homonyms(self) -> dict[str, list[str]]:
         """Returns the names (labels and aliases) that several entities share, with their IRIs.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from kg.claims import Verdict, Violation
+from kg.claims import Verdict
 from kg.domain import Rule
 from kg.words.phrasebook import Phrasebook
-from kg.words.proofs import render_proof_paragraph, render_violation_sentence
+from kg.words.proofs import render_proof_paragraph
 from kg.words.rules import RuleBook
 
 
@@ -26,7 +26,3 @@ class Verbaliser(Phrasebook):
     def render_proof(self, verdict: Verdict) -> str:
         """Renders the proof of a verdict as one paragraph."""
         return render_proof_paragraph(self, self.rulebook, verdict)
-
-    def render_violation(self, violation: Violation) -> str:
-        """Renders one validation result: the rule, and what breaks it."""
-        return render_violation_sentence(self, self.rulebook, violation)

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from card_triples import read_card_triples
 from stage_calls import PRODUCT
 
 from adversarial.hardness import WEIGHTS, compute_hardness
@@ -16,7 +17,6 @@ from adversarial.make_near_miss import main
 from adversarial.near_miss import NearMisses, NearMissPlan, make_near_misses
 from adversarial.strategies import STRATEGIES, TruePairs
 from cards.card import read_cards
-from cards.facts import parse_meta_triples
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
 from kg.base.errors import DomainError, QuotaError
@@ -59,7 +59,7 @@ def test_every_near_miss_is_proved_on_graph_and_card(
         rules = rivers.verbaliser.get_rules(card.claim.pred)
         shapes = rivers.shapes.select_shapes([shape for rule in rules for shape in rule.shapes])
         axioms = [axiom for rule in rules for axiom in rule.axioms]
-        graph = Graph.from_claims([*parse_meta_triples(card.meta["triples"]), *axioms])
+        graph = Graph.from_claims([*read_card_triples(card.meta["triples"]), *axioms])
         card_oracle = Oracle(graph, shapes, regime=rivers.domain.regime)
         assert card_oracle.license(card.claim).label == card.label, card.question
 

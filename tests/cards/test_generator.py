@@ -13,13 +13,13 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from card_triples import read_card_triples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stage_calls import PRODUCT
 
 from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
-from cards.facts import parse_meta_triples
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from cards.generator import CardPlan, CardSet, make_cards
 from cards.leakage.audit import audit_cards
@@ -109,7 +109,7 @@ def check_invariants(kb: KnowledgeBase, cards: list[Card]) -> None:
 def prove_on_card(card: Card, kb: KnowledgeBase, engine: str = "incremental") -> str:
     """Returns the label by an oracle that has only the triples and rules of the card."""
     rules = kb.verbaliser.get_rules(card.claim.pred)
-    triples = parse_meta_triples(card.meta["triples"])
+    triples = read_card_triples(card.meta["triples"])
     axioms = [axiom for rule in rules for axiom in rule.axioms]
     shapes = kb.shapes.select_shapes([shape for rule in rules for shape in rule.shapes])
     graph = Graph.from_claims([*triples, *axioms])

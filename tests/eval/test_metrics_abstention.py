@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from published_metrics import build_published_block, table_to_counts
 from stage_calls import PRODUCT
 
 from cards.card import hash_card_set, read_cards
@@ -24,11 +25,10 @@ from eval.metrics.abstention import (
     COMPANION_METRICS,
     HEADLINE_METRICS,
     SYSTEM_METRICS,
-    build_published_block,
 )
 from eval.metrics.console import format_with_interval, render_summary, render_tables
 from eval.metrics.observations import Observations, read_observations
-from eval.metrics.outcomes import GOLD_CODE, LABEL_CODE, table_to_counts
+from eval.metrics.outcomes import GOLD_CODE, LABEL_CODE
 from eval.metrics.record import MetricsReport, read_metrics
 from eval.metrics.report import measure
 from eval.metrics.samples import Plan

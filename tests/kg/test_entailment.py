@@ -69,6 +69,10 @@ def compute_owlrl_closure(claims, semantics):
     return {Claim(*map(from_rdflib, triple)) for triple in rdflib_graph}
 
 
+def count_inferred(closure):
+    return sum(not closure.is_asserted(*triple) for triple in closure.index.iter_triples())
+
+
 def compute_closure(claims, regime="owl-rl"):
     closure = Closure(Graph.from_claims(claims), regime)
     text = closure.index.terms.get_text
@@ -134,7 +138,7 @@ def check_proofs(claims, regime):
         assert steps[-1].conclusion == claim
         used_premises = {premise for step in steps for premise in step.premises}
         assert all(step.conclusion in used_premises for step in steps[:-1])
-    assert derived_count == closure.inferred_count
+    assert derived_count == count_inferred(closure)
 
 
 @settings(deadline=None, max_examples=120)
@@ -251,7 +255,7 @@ def test_regime_none_adds_nothing():
     assert closure.derive_claim(Claim(E + "x", OWL + "sameAs", E + "y")) is None
     assert closure.derive_claim(Claim("http://never/seen", E + "p", E + "y")) is None
     assert closure.find_same_terms(0) == (0,)
-    assert closure.inferred_count == 0
+    assert count_inferred(closure) == 0
 
 
 def test_equal_terms_form_one_class():
@@ -302,14 +306,14 @@ def test_long_chains_do_not_recurse():
     closure = Closure(Graph.from_claims(claims))
     proof = closure.derive_claim(Claim(E + "n0", E + "p", E + "n80"))
     assert all(map(is_valid, proof))
-    assert closure.inferred_count == 80 * 79 // 2
+    assert count_inferred(closure) == 80 * 79 // 2
 
 
 def test_proofs_are_found_in_large_logs():
     claims = [Claim(E + "p", OWL + "inverseOf", E + "q"), Claim(E + "q", RDFS + "range", E + "C")]
     claims += [Claim(f"{E}a{i}", E + "p", f"{E}b{i % 97}") for i in range(2_100)]
     closure = Closure(Graph.from_claims(claims))
-    assert closure.inferred_count == 4_200
+    assert count_inferred(closure) == 4_200
     # Large logs use sorted arrays instead of dictionaries; the lower limit makes this log large.
     closure._run.log._max_dictionary_entries = 4_000
     for i in (0, 96, 2_099):

@@ -11,6 +11,7 @@ from kg.shapes.vocabulary import CONSTRAINT_PARAMETERS
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS, XSD, write_literal
 from kg.words.axioms import find_axioms_about, render_axiom
 from kg.words.constraints import render_constraint
+from kg.words.proofs import render_violation_sentence
 
 BASE = "https://example.org/"
 PREFIXES = """
@@ -396,14 +397,14 @@ def test_missing_values_are_distinguished_from_conflicts(kb: KnowledgeBase) -> N
 
 def test_violations_of_unknown_shapes_are_described(kb: KnowledgeBase) -> None:
     violation = Violation(BASE + "Nowhere", "MaxCountConstraintComponent", BASE + "rhine")
-    assert kb.verbaliser.render_violation(violation) == (
+    assert render_violation_sentence(kb.verbaliser, kb.verbaliser.rulebook, violation) == (
         "The shape “nowhere” (MaxCount) must hold. This is broken by Rhine."
     )
     violation_with_message = Violation(
         BASE + "Nowhere", "X", BASE + "rhine", value=BASE + "north", message="Do  not"
     )
     assert (
-        kb.verbaliser.render_violation(violation_with_message)
+        render_violation_sentence(kb.verbaliser, kb.verbaliser.rulebook, violation_with_message)
         == "Do not. This is broken by Rhine, with the value North Sea."
     )
 

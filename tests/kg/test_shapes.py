@@ -53,7 +53,6 @@ def test_four_formats_give_the_same_shapes(tmp_path: Path) -> None:
         graph.serialize(path, format=rdf_format, encoding="utf-8")
         hashes.add(Shapes.load(path).sha256)
     assert len(hashes) == 1
-    assert Shapes.from_graph(graph).sha256 in hashes
 
 
 def test_blank_nodes_of_several_files_stay_distinct(tmp_path: Path) -> None:
@@ -99,7 +98,8 @@ def test_subset_keeps_only_requested_targets(tmp_path: Path) -> None:
     selected_shapes = shapes.select_shapes([E + "A"])
     assert selected_shapes.list_iris() == [E + "A"]
     assert selected_shapes.sha256 != shapes.sha256
-    reloaded_shapes = Shapes.from_graph(selected_shapes.to_rdflib())
+    selected_shapes.to_rdflib().serialize(tmp_path / "selected.ttl", format="turtle")
+    reloaded_shapes = Shapes.load(tmp_path / "selected.ttl")
     assert reloaded_shapes.list_iris() == [E + "A"]
     assert E + "B" in reloaded_shapes.shapes
     with pytest.raises(ShapesError, match="is not a shape"):

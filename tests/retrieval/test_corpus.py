@@ -39,8 +39,7 @@ def test_pages_are_read_in_order_and_other_keys_ignored(tmp_path: Path) -> None:
     )
     assert [page.url for page in corpus.pages] == ["https://a.example/Gin", "http://b.example/É"]
     assert corpus.name == "pages.jsonl"
-    assert corpus.find_page("http://b.example/É") is corpus.pages[1]
-    assert corpus.find_page("http://b.example/e") is None
+    assert corpus.get_page_of_passage("http://b.example/É#1") is corpus.pages[1]
 
 
 def test_passages_link_to_their_page() -> None:

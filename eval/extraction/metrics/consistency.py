@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -72,22 +72,6 @@ class OutputHashes:
         self._reply_samples.append(sample)
         self._reply_is_json.append(parsed)
         self._reply_hashes.append(_hash_json(sorted(fields)))
-
-    def merge_replies(self, other: OutputHashes, samples: Sequence[int]) -> None:
-        """Adds all replies of another object.
-
-        Args:
-            other: the other object.
-            samples: position in this object of each sample of ``other``.
-        """
-        n_replies = len(self._reply_samples)
-        self._reply_samples.extend(samples[sample] for sample in other._reply_samples)
-        self._reply_is_json.extend(other._reply_is_json)
-        self._reply_hashes.extend(other._reply_hashes)
-        self._field_replies.extend(n_replies + reply for reply in other._field_replies)
-        self._field_paths.extend(other._field_paths)
-        self._field_values.extend(other._field_values)
-        self._field_numbers.extend(other._field_numbers)
 
     def compute_per_sample(self, n_samples: int) -> Floats:
         """Computes each sample's ``CONSISTENCY_COLUMNS``, nan if undefined.

@@ -128,38 +128,6 @@ class SystemRows:
         if outcome != ERROR:
             self._add_diagnostics(score)
 
-    def merge_rows(self, other: SystemRows) -> None:
-        """Adds all rows of another object, as if they had been added one by one."""
-        sample_positions = [self.ids.setdefault(name, len(self.ids)) for name in other.ids]
-        n_rows_before = len(self)
-        integers = other.integers.copy()
-        for column, names, other_names in (
-            ("domain", self.domains, other.domains),
-            ("language", self.languages, other.languages),
-        ):
-            positions = [names.setdefault(name, len(names)) for name in other_names]
-            _remap_column(integers, column, positions)
-        schema_positions = [
-            self.complexities.setdefault(complexity, len(self.complexities))
-            for complexity in other.complexities
-        ]
-        _remap_column(integers, "schema", schema_positions)
-        _remap_column(integers, "sample", sample_positions)
-        fields = other.fields.copy()
-        if len(fields):
-            key_positions = [self._key_position(dimension, key) for dimension, key in other.keys]
-            fields[:, 0] += n_rows_before
-            fields[:, 1] = np.array(key_positions, dtype=np.int32)[fields[:, 1]]
-        self._integers.frombytes(integers.tobytes())
-        self._floats.frombytes(other.floats.tobytes())
-        self._fields.frombytes(fields.tobytes())
-        for name, counts in other.diagnostics.items():
-            _add_counts(self.diagnostics[name], counts)
-        for index, amount in enumerate(other._fixed_sums):
-            self._fixed_sums[index] += amount
-        if self.output_hashes is not None and other.output_hashes is not None:
-            self.output_hashes.merge_replies(other.output_hashes, sample_positions)
-
     def sort_rows(self, positions: NDArray[np.int64]) -> None:
         """Sorts the rows by sample and repeat, so that results do not depend on their order.
 
@@ -280,12 +248,6 @@ def _add_counts(counter: Counter[Any], counts: Mapping[Any, int]) -> None:
     for key, count in counts.items():
         has_room = key in counter or len(counter) < _MAX_KEYS
         counter[key if has_room else OTHER_FIELDS] += count
-
-
-def _remap_column(table: NDArray[np.int32], column: str, positions: list[int]) -> None:
-    index = INTEGER_COLUMNS.index(column)
-    if len(table):
-        table[:, index] = np.array(positions, dtype=np.int32)[table[:, index]]
 
 
 def _none_to_nan(value: float | None) -> float:

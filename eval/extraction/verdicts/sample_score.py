@@ -78,18 +78,6 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
             type_total=self.type_total,
         )
 
-    def count_categories(self, mode: Mode) -> dict[Category, int]:
-        """Counts the five categories of SemEval 2013 task 9.1; strict mode has no partial ones."""
-        exact = self.strict if mode == "strict" else self.exact
-        partial = {"strict": 0, "partial": self.partial, "lenient": self.lenient - self.exact}[mode]
-        return {
-            "exact": exact,
-            "partial": partial,
-            "incorrect": self.n_paired - exact - partial,
-            "missed": self.missed,
-            "spurious": self.spurious,
-        }
-
     def sum_credit(self, mode: Mode) -> float:
         """Sums the credit of all fields; partial matches count half in partial mode."""
         if mode == "strict":
@@ -209,11 +197,6 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     text_characters: int = 0
     bounded: bool = False
     """Whether arrays were too large for an optimal alignment, so that the score may be too low."""
-
-    @property
-    def headline_tally(self) -> Tally:
-        """The tally for the headline score under the policy ``zero`` for invalid replies."""
-        return self.tally if self.valid else self.tally.remove_credit()
 
 
 class ScoredSample(msgspec.Struct, frozen=True):

@@ -61,10 +61,6 @@ class TypedForm(Generic[T]):
         }
         self._schema = msgspec.json.encode(schema)
 
-    def get_response_format(self, mode: Mode) -> bytes:
-        """Returns the request's ``response_format`` as JSON; empty for modes without one."""
-        return self._formats[mode]
-
     def render_body_part(self, mode: Mode) -> bytes:
         """Returns the part of a request's body that requests this form."""
         if mode == "guided_json":

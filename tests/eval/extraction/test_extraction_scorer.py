@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from extraction_outputs import count_categories
 from nervaluate import Evaluator
 
 from eval.extraction.samples.sample import Sample
@@ -122,10 +123,10 @@ def test_the_simple_sample_with_one_error_of_each_kind() -> None:
     assert score.tally.f1("partial") == pytest.approx(0.375)
     assert score.tally.f1("lenient") == pytest.approx(0.5)
     assert score.tally.hallucination_rate == score.tally.omission_rate == 0.25
-    assert score.tally.count_categories("partial") == dict(
+    assert count_categories(score.tally, "partial") == dict(
         zip(CATEGORIES, (1, 1, 1, 1, 1), strict=True)
     )
-    assert score.tally.count_categories("strict") == dict(
+    assert count_categories(score.tally, "strict") == dict(
         zip(CATEGORIES, (1, 0, 2, 1, 1), strict=True)
     )
     assert score.hallucinations == (1, 1, 0, 0)
@@ -248,12 +249,9 @@ def test_invalid_reply_is_scored_but_counts_zero_in_totals() -> None:
     assert not score.valid
     assert score.schema_errors == ('/age: "35" is not of type "integer"',)
     assert score.tally == Tally(4, 3, 1, 1, 0, 1, 2, 1, 1, 2)
-    assert score.headline_tally == Tally(
+    assert score.tally.remove_credit() == Tally(
         expected=4, predicted=3, missed=2, spurious=1, type_total=2
     )
-    assert score.headline_tally.count_categories("lenient")["incorrect"] == 2
-    valid_score = score_sample(SIMPLE_SAMPLE, SIMPLE_SAMPLE.expected).score
-    assert valid_score.headline_tally == valid_score.tally
 
 
 @pytest.mark.parametrize("root", [None, [], {}, 5, "x", True, [SIMPLE_SAMPLE.expected], [1, 2]])
@@ -521,7 +519,7 @@ def test_counts_and_rates_match_nervaluate(mode: Any, reference_mode: str) -> No
     reference = Evaluator(expected_spans, predicted_spans, tags=tags, loader="dict").evaluate()[
         "overall"
     ][reference_mode]
-    categories = total.count_categories(mode)
+    categories = count_categories(total, mode)
     assert categories == {
         "exact": reference.correct,
         "partial": reference.partial,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from published_metrics import build_published_block, table_to_counts
 
 from eval.metrics.abstention import (
     HEADLINE_METRICS,
@@ -18,13 +19,12 @@ from eval.metrics.abstention import (
     POLICIES,
     REPLY_RATES,
     SYSTEM_METRICS,
-    build_published_block,
     count_outcomes,
     find_control_wins,
     get_metric,
     get_metrics,
 )
-from eval.metrics.outcomes import CELLS, compute_control_counts, table_to_counts
+from eval.metrics.outcomes import CELLS, compute_control_counts
 
 TABLES = st.lists(st.integers(0, 3), min_size=CELLS, max_size=CELLS).map(
     lambda numbers: np.array(numbers, dtype=np.float64)

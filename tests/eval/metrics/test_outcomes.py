@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from published_metrics import table_to_counts
 
 from eval.metrics.outcomes import (
     CELLS,
@@ -19,7 +20,6 @@ from eval.metrics.outcomes import (
     counts_to_table,
     parse_pred,
     score_cards,
-    table_to_counts,
 )
 from eval.result import PREDS
 

@@ -72,10 +72,11 @@ def test_prompt_describes_the_form_equally_in_every_mode() -> None:
     )
     assert with_system_turn[0]["content"] == f"s\n\n{instructed[0]['content']}"
     assert "JSON" in instructed[0]["content"]
-    assert form.get_response_format("text") == b""
-    response_format = json.loads(form.get_response_format("json_schema"))
-    assert response_format["json_schema"]["strict"] is True
-    assert response_format["json_schema"]["schema"] == build_strict_schema(Verdict)
+    assert form.render_body_part("text") == b""
+    body = json.loads(b'{"n":1' + form.render_body_part("json_schema") + b"}")
+    json_schema = body["response_format"]["json_schema"]
+    assert json_schema["strict"] is True
+    assert json_schema["schema"] == build_strict_schema(Verdict)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from scipy import stats
 from eval.stats.effects import (
     cohens_d_paired,
     cohens_d_pooled,
-    hedges_correction,
     paired_t_test,
     wilcoxon_test,
 )
@@ -101,17 +100,6 @@ def test_no_variation_gives_no_effect_size() -> None:
     assert paired_t_test(np.ones(5)) is None
     assert cohens_d_pooled(np.ones(3), np.ones(3)) is None
     assert cohens_d_pooled(np.ones(1), np.arange(3.0)) is None
-
-
-def test_hedges_correction_removes_the_bias() -> None:
-    assert hedges_correction(10) == pytest.approx(1 - 3 / (4 * 10 - 1), abs=1e-3)
-    assert hedges_correction(1000) == pytest.approx(1, abs=1e-3)
-    with pytest.raises(ValueError, match="degrees"):
-        hedges_correction(1)
-    draws = np.random.default_rng(0).normal(0.5, 1, (20_000, 8))
-    uncorrected = (draws.mean(axis=1) / draws.std(axis=1, ddof=1)).mean()
-    assert uncorrected > 0.54, "in samples of eight, the uncorrected mean overestimates 0.5"
-    assert uncorrected * hedges_correction(7) == pytest.approx(0.5, abs=0.01)
 
 
 def test_rounding_errors_of_means_have_no_effect() -> None:

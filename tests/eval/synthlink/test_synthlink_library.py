@@ -42,7 +42,7 @@ def test_corpus_search_matches_its_retriever(corpus: Corpus, retriever: str) -> 
         assert len(hits) <= k
     assert search_library(library, "Who founded observatory Alcor3?", 1)[
         0
-    ].page == corpus.find_page(page_address(3))
+    ].page == corpus.get_page_of_passage(f"{page_address(3)}#1")
 
 
 def test_each_passage_names_its_page(corpus: Corpus) -> None:
