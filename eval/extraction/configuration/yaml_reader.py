@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -38,12 +38,11 @@ class LocatedValue(msgspec.Struct, frozen=True):
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader, with dates as texts and numbers such as ``1e-3``."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, Any]]]] = {
-        start: [(tag, pattern) for tag, pattern in rules if not tag.endswith(":timestamp")]
-        for start, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
 
-
+_Loader.yaml_implicit_resolvers = {
+    start: [(tag, pattern) for tag, pattern in rules if not tag.endswith(":timestamp")]
+    for start, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
 
 
