@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from cards.leakage.audit import audit_cards
     from epoche.evaluation import evaluate
     from epoche.finished_run import Run, compare
+    from eval.abstention.manifest import RunManifest, read_manifest
+    from eval.abstention.metrics.observations import read_observations
+    from eval.abstention.metrics.record import MetricsReport, read_metrics
+    from eval.abstention.metrics.report import measure
+    from eval.abstention.result import Answer, Result, read_results
     from eval.abstention.runner import run
     from eval.abstention.system import ClaimOracle, System, SystemOptions
     from eval.abstention.systems.registry import make_systems, register
@@ -29,15 +34,10 @@ if TYPE_CHECKING:
     from eval.harness.journals.row_layout import Shard
     from eval.harness.reply import Reply, Vote
     from eval.harness.session import RunLimits
-    from eval.llm import ClientOptions, ModelClient
-    from eval.manifest import RunManifest, read_manifest
+    from eval.harness.systems.settings import Settings
     from eval.metrics.comparison import Comparison
-    from eval.metrics.observations import read_observations
-    from eval.metrics.record import MetricsReport, read_metrics
-    from eval.metrics.report import measure
+    from eval.model.client import ClientOptions, ModelClient
     from eval.replies.parser import read_reply
-    from eval.result import Answer, Result, read_results
-    from eval.settings import Settings
     from eval.skn.agent import agent_reason
     from eval.skn.notation import parse as parse_skn
     from eval.skn.notation import serialize as serialize_skn
@@ -139,17 +139,17 @@ _NAMES_OF_MODULE = {
     "eval.harness.reply": ("Reply", "Vote"),
     "eval.harness.journals.row_layout": ("Shard",),
     "eval.harness.session": ("RunLimits",),
-    "eval.llm": ("ClientOptions", "ModelClient"),
-    "eval.manifest": ("RunManifest", "read_manifest"),
+    "eval.model.client": ("ClientOptions", "ModelClient"),
+    "eval.abstention.manifest": ("RunManifest", "read_manifest"),
     "eval.metrics.comparison": ("Comparison",),
-    "eval.metrics.observations": ("read_observations",),
-    "eval.metrics.record": ("MetricsReport", "read_metrics"),
-    "eval.metrics.report": ("measure",),
+    "eval.abstention.metrics.observations": ("read_observations",),
+    "eval.abstention.metrics.record": ("MetricsReport", "read_metrics"),
+    "eval.abstention.metrics.report": ("measure",),
     "eval.abstention.systems.registry": ("make_systems", "register"),
     "eval.replies.parser": ("read_reply",),
-    "eval.result": ("Answer", "Result", "read_results"),
+    "eval.abstention.result": ("Answer", "Result", "read_results"),
     "eval.abstention.runner": ("run",),
-    "eval.settings": ("Settings",),
+    "eval.harness.systems.settings": ("Settings",),
     "eval.skn.agent": ("agent_reason",),
     "eval.skn.systems.extractors": ("extract_skn",),
     "eval.skn.notation": (

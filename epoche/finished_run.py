@@ -102,7 +102,7 @@ class Run:
 
         out, formats = Path(path), parse_formats("html,csv,md,json")
         if self.path.is_dir():
-            from eval.run_sections import build_sections
+            from eval.runs.sections import build_sections
             from reporting.sections_page import write_sections
 
             write_sections(build_sections([self.path]), out, formats)
@@ -113,7 +113,7 @@ class Run:
     def _get_rows_file(self) -> Path:
         if self.path.is_file():
             return self.path
-        from eval.benchmarks import find_benchmark
+        from eval.harness.benchmarks import find_benchmark
 
         return self.path / find_benchmark(self.path).rows_file
 
@@ -171,16 +171,16 @@ def measure_runs(
     runs: Sequence[Run], *, resamples: int, seed: int, confidence: float
 ) -> Measurement:
     """Measures runs of one benchmark on the items that they have in common."""
+    from eval.commands.measurement import measure_paths
     from eval.metrics.measurement import ResamplingPlan
-    from eval.run_measurement import measure_paths
 
     return measure_paths([run.path for run in runs], ResamplingPlan(resamples, seed, confidence))
 
 
 def _write_card_report(results: Path, out: Path, formats: list[Format]) -> None:
     from cards.card_origin import find_common_sources
-    from eval.metrics.observations import read_observations
-    from eval.metrics.report import measure
+    from eval.abstention.metrics.observations import read_observations
+    from eval.abstention.metrics.report import measure
     from kg.base.files import write_json_atomic
     from reporting.card_report.inputs import read_inputs
     from reporting.card_report.report_files import (

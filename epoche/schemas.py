@@ -44,13 +44,13 @@ def build_schema(record: str) -> str:
 
 def _list_record_types() -> tuple[type, ...]:
     from cards.card import Card
+    from eval.abstention.manifest import RunManifest
+    from eval.abstention.metrics.record import MetricsReport
+    from eval.abstention.result import Result
     from eval.extraction.configuration.config import Config
     from eval.extraction.row import ExtractionRow
     from eval.extraction.samples.sample import Sample as ExtractionSample
-    from eval.manifest import RunManifest
-    from eval.metrics.record import MetricsReport
     from eval.metrics.runs.report import RunComparison, RunMetrics
-    from eval.result import Result
     from eval.retrieval_eval.questions import Question
     from eval.retrieval_eval.row import RetrievalRow
     from eval.skn.grammar.document import Document

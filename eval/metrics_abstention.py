@@ -22,8 +22,7 @@ from kg.base.options import (
 from kg.base.plain_text import format_count, to_one_line
 
 if TYPE_CHECKING:
-    from eval.metrics.measurement import ResamplingPlan
-    from eval.metrics.record import PolicyName
+    from eval.metrics.measurement import PolicyName, ResamplingPlan
 
 
 class PolicyChoice(StrEnum):
@@ -70,13 +69,13 @@ def main(
     the same data. Writes one JSON file; docs/metrics.md defines each metric and number in it.
     """
     from eval.abstention.card_check import read_checked_results
+    from eval.abstention.metrics.console import render_summary, render_tables
+    from eval.abstention.metrics.definitions import POLICIES
+    from eval.abstention.metrics.report import measure
+    from eval.abstention.metrics.samples import Plan
     from eval.abstention.run_files import find_result_files
-    from eval.metrics.abstention import POLICIES
-    from eval.metrics.console import render_summary, render_tables
     from eval.metrics.measurement import ResamplingPlan
-    from eval.metrics.report import measure
-    from eval.metrics.samples import Plan
-    from eval.run_measurement import refuse_card_options, select_run_folders
+    from eval.runs.measurement import refuse_card_options, select_run_folders
     from kg.base.files import check_output, write_json_atomic
 
     # A shell expands `--results *.jsonl` to one option, followed by arguments.
@@ -126,7 +125,7 @@ def _measure_runs(
     """Prints the metrics of run folders, and writes them if there is an output file."""
     from eval.metrics.runs.report import build_metrics
     from eval.metrics.runs.text import render_metrics
-    from eval.run_measurement import list_folder_files, measure_folders
+    from eval.runs.measurement import list_folder_files, measure_folders
     from kg.base.files import check_output, write_json_atomic
 
     if out is not None:

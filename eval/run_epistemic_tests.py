@@ -77,15 +77,15 @@ def main(
     An interrupted run is resumed by giving the same command again.
     """
     from cards.card_origin import describe_differences, find_card_sources, read_card_origin
+    from eval.abstention.result import read_results
     from eval.abstention.runner import run
     from eval.abstention.system import SystemOptions
     from eval.abstention.systems.registry import make_systems
     from eval.harness.failed_rows import ERROR, format_counts, report_failed_rows
     from eval.harness.journals.row_layout import Shard
     from eval.harness.session import RunLimits
+    from eval.harness.systems.settings import parse_settings
     from eval.model.options import ClientOptions
-    from eval.result import read_results
-    from eval.settings import parse_settings
     from kg.base.files import require_file
     from kg.base.provenance import manifest_path
 

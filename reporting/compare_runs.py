@@ -65,17 +65,17 @@ def main(
     systems are then compared, unless --baseline names another.
     """
     from eval.abstention.card_check import read_checked_results
-    from eval.abstention.run_files import find_result_files
-    from eval.comparison.report import compare_runs
-    from eval.comparison.text import (
+    from eval.abstention.comparison.report import compare_runs
+    from eval.abstention.comparison.text import (
         describe_shared_cards,
         render_markdown,
         render_sentences,
     )
-    from eval.metrics.abstention import POLICIES
+    from eval.abstention.metrics.definitions import POLICIES
+    from eval.abstention.metrics.samples import Plan
+    from eval.abstention.run_files import find_result_files
     from eval.metrics.measurement import ResamplingPlan
-    from eval.metrics.samples import Plan
-    from eval.run_measurement import refuse_card_options, select_run_folders
+    from eval.runs.measurement import refuse_card_options, select_run_folders
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
     from reporting.comparison_page import render_comparison
 
@@ -149,7 +149,7 @@ def _compare_folders(
     from eval.metrics.runs.pairs import choose_pairs
     from eval.metrics.runs.report import build_comparison
     from eval.metrics.runs.text import render_comparisons
-    from eval.run_measurement import list_folder_files, measure_folders
+    from eval.runs.measurement import list_folder_files, measure_folders
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
     from reporting.section_page import render_page
     from reporting.section_renderer import PAGE_LEVEL

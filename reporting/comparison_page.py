@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from eval.abstention.comparison.report import ComparisonReport
+from eval.abstention.comparison.text import describe_shared_cards
+from eval.abstention.metrics.record import CardComparison
 from eval.blocks.comparison_text import is_significant
 from eval.blocks.glossary import COMPARISON_TERMS, POLICY_DESCRIPTIONS, TEST_NAMES, describe_metric
 from eval.blocks.text_format import format_name
-from eval.comparison.report import ComparisonReport
-from eval.comparison.text import describe_shared_cards
-from eval.metrics.record import CardComparison
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list
 from reporting.card_report.summary_text import (

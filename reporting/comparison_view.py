@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from eval.abstention.comparison.report import ComparisonReport
+from eval.abstention.comparison.text import describe_comparison
+from eval.abstention.metrics.definitions import get_metric
+from eval.abstention.metrics.record import CardComparison
 from eval.blocks.charts import ForestChart, PlottedDifference
 from eval.blocks.comparison_text import is_significant, summarise_findings
 from eval.blocks.glossary import MetricDescription, describe_metric
 from eval.blocks.text_format import format_name
-from eval.comparison.report import ComparisonReport
-from eval.comparison.text import describe_comparison
-from eval.metrics.abstention import get_metric
-from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
 from reporting.card_report.view_records import PairRow, build_pair_row
 from reporting.visible_text import make_visible

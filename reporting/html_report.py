@@ -66,8 +66,8 @@ def main(
     from cards.card_origin import find_common_sources
     from eval.abstention.card_check import filter_results_by_cards
     from eval.abstention.run_files import find_result_files
-    from eval.run_measurement import is_run_folder, refuse_card_options
-    from eval.run_sections import build_sections
+    from eval.runs.measurement import is_run_folder, refuse_card_options
+    from eval.runs.sections import build_sections
     from kg.domain import list_shipped_domains
     from reporting.card_report.inputs import find_metrics, read_inputs
     from reporting.card_report.report_files import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from eval.result import Pred
+from eval.abstention.result import Pred
 from kg.claims import Gold
 
 Outcome = Literal["right", "held", "wrong", "none"]

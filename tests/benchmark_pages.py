@@ -8,11 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from eval.run_sections import build_section
+from eval.runs.sections import build_section
 from reporting.section_page import build_page_files
 
 PRINT_PAGE_CODE = (
-    "import sys; from eval.run_sections import build_section;"
+    "import sys; from eval.runs.sections import build_section;"
     "from reporting.section_page import build_page_files;"
     "files = build_page_files(build_section(sys.argv[1]));"
     "[sys.stdout.buffer.write(data) for data in files.values()]"

@@ -16,9 +16,9 @@ from typing import Any
 from stage_calls import CommandResult, run_epoche
 
 import retrieval
-from eval.benchmarks import find_benchmark
+from eval.abstention.manifest import FIXED_FIELDS
+from eval.harness.benchmarks import find_benchmark
 from eval.harness.reply import REPLIES
-from eval.manifest import FIXED_FIELDS
 
 BOOK = Path(retrieval.__file__).parent / "corpora" / "keeping_data"
 CHAPTER = "04-normal-forms"

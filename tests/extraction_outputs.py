@@ -21,7 +21,7 @@ from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.extraction.scorer import score_sample
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.extraction.verdicts.sample_score import Category, Mode, SampleScore, Tally
-from eval.result import Usage
+from eval.model.usage import Usage
 
 START_S = 1_760_000_000.0
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from eval.metrics.abstention import count_outcomes, get_metric
-from eval.metrics.outcomes import CELLS, LABEL_CODE, PRED_CODE, Floats
-from eval.metrics.record import Number
-from eval.result import PREDS
+from eval.abstention.metrics.definitions import count_outcomes, get_metric
+from eval.abstention.metrics.outcomes import CELLS, LABEL_CODE, PRED_CODE, Floats
+from eval.abstention.result import PREDS
+from eval.metrics.metric_value import Number
 
 
 def table_to_counts(table: Mapping[str, Mapping[str, Number]]) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.result import Usage
+from eval.model.usage import Usage
 from eval.skn.agent import Response
 from eval.skn.files import MANIFEST, ROWS, SAMPLES, SOURCES
 from eval.skn.formats.extraction import Extraction

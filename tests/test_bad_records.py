@@ -240,7 +240,7 @@ def test_guard_reports_withheld_text(workspace: Path) -> None:
 def test_run_limits_and_incomplete_shards_are_reported(workspace: Path) -> None:
     (workspace / "costly.py").write_text(
         "from epoche import Answer\n"
-        "from eval.result import Usage\n"
+        "from eval.abstention.result import Usage\n"
         "class Costly:\n"
         "    name = 'costly'\n"
         "    def params(self): return {}\n"

@@ -30,7 +30,7 @@ from stage_calls import (
     wait_for_condition,
 )
 
-from eval.manifest import read_manifest
+from eval.abstention.manifest import read_manifest
 
 MAYORS_DOMAIN = ("--domain", "mayors")
 REPORT_COMMAND = ("report", "--results", "kg.jsonl", "--metrics", "metrics.json")
@@ -315,7 +315,7 @@ def test_ctrl_c_during_work_leaves_files_unchanged(
 def test_ctrl_c_between_answers_keeps_finished_rows(workspace: Path) -> None:
     (workspace / "slow.py").write_text(
         "import pathlib, time\n"
-        "from eval.result import Answer\n"
+        "from eval.abstention.result import Answer\n"
         "class Slow:\n"
         "    name = 'slow'\n"
         "    asked = 0\n"

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from eval.answers import MAX_RAW_CHARS
+from eval.abstention.result import Answer, Pred
+from eval.harness.systems.settings import Settings
+from eval.model.foreign_values import MAX_RAW_CHARS
 from eval.model.replies.probability import compute_answer_probability
 from eval.replies.parser import ParsedReply, read_reply
-from eval.result import Answer, Pred
-from eval.settings import Settings
 from kg.claims import Gold
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.completion import Completion, Message, Reply
     from eval.model.options import ClientOptions
 
@@ -124,7 +124,7 @@ class AnswerClient:
         Raises:
             EpocheError: as ``ModelClient.open``.
         """
-        from eval.llm import ModelClient
+        from eval.model.client import ModelClient
 
         structured: Any = sampling.structured  # from_settings has checked both values
         source: Any = sampling.confidence
@@ -233,8 +233,8 @@ def read_raw_again(raw: str, note: str) -> Pred | None:
     Returns:
         The prediction; None if ``raw`` is not what the model wrote (a long reply that was cut).
     """
+    from eval.model.prompts import TypedAnswer
     from eval.model.replies.reply_form import get_form
-    from eval.prompts import TypedAnswer
 
     if len(raw) > MAX_RAW_CHARS:
         return None

@@ -10,9 +10,9 @@ import numpy as np
 
 from cards.card import Card, hash_card_set
 from cards.joiner import join_cards
-from eval.metrics.observations import Observations, read_observations
-from eval.metrics.outcomes import LABEL_CODE
-from eval.result import read_results
+from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.metrics.outcomes import LABEL_CODE
+from eval.abstention.result import read_results
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError
 from kg.claims import LABELS

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import msgspec
 
 from cards.card import Card
+from eval.abstention.answers import ask_system, ask_system_async, is_async
 from eval.abstention.card_file import CardFile
+from eval.abstention.result import PREDS, Result, result_from_json, result_to_json
 from eval.abstention.system import AnySystem
-from eval.answers import ask_system, ask_system_async, is_async
 from eval.harness.journals.row_layout import RowLayout
 from eval.harness.workers import AnsweredRow
-from eval.result import PREDS, Result, Usage, result_from_json, result_to_json
+from eval.model.usage import Usage
 from kg.base.errors import RecordError
 from kg.base.files import to_json_bytes
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from eval.abstention.answers import build_result, read_answer
 from eval.abstention.card_file import CardFile
-from eval.answers import build_result, read_answer
+from eval.abstention.manifest import RunManifest, write_manifest
+from eval.abstention.result import PREDS, Answer, Pred, Result, result_to_json
 from eval.harness.predictions.reader import (
     PredictionFile,
     PredictionFormat,
@@ -17,11 +19,9 @@ from eval.harness.predictions.reader import (
 )
 from eval.harness.predictions.scored_run import NO_PREDICTION
 from eval.harness.reply import Reply
-from eval.manifest import RunManifest, library_versions, utc_now, write_manifest
-from eval.result import PREDS, Answer, Pred, Result, result_to_json
 from kg.base.errors import WriteError
 from kg.base.files import check_output, write_jsonl_atomic
-from kg.base.provenance import make_relative_name, manifest_path
+from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
 
 PREDICTIONS_SYSTEM: Final = "predictions"
 """``system`` in the manifest of results that were not asked by ``epoche eval``."""

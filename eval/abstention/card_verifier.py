@@ -17,10 +17,10 @@ from cards.card_origin import CardOrigin, find_card_sources, read_card_origin
 from eval.abstention.answer_client import read_raw_again
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import OUTCOME_CODES
+from eval.abstention.manifest import RunManifest, read_manifest, require_card_file
+from eval.abstention.result import PREDS, Result, result_from_json
 from eval.harness.totals import CallMeter
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
-from eval.manifest import RunManifest, read_manifest, require_card_file
-from eval.result import PREDS, Result, result_from_json
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import require_file
 from kg.base.provenance import manifest_path

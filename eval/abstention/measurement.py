@@ -8,23 +8,24 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from eval.abstention.card_check import check_cards
-from eval.comparison.gate import GATED_METRICS, collect_gated_values
-from eval.comparison.pairs import compare_pairs
-from eval.metrics.abstention import HEADLINE_METRICS, SYSTEM_METRICS, get_metric
+from eval.abstention.metrics.definitions import HEADLINE_METRICS, SYSTEM_METRICS, get_metric
+from eval.abstention.metrics.gated_values import GATED_METRICS, collect_gated_values
+from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.metrics.outcomes import CONTROLS
+from eval.abstention.metrics.pairs import compare_pairs
+from eval.abstention.metrics.record import SystemReport
+from eval.abstention.metrics.report import measure
+from eval.abstention.metrics.samples import Plan, Samples
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
     MeasuredRuns,
     MeasuredSystem,
     Measurement,
     MetricInfo,
+    PolicyName,
     ResamplingPlan,
     SystemPair,
 )
-from eval.metrics.observations import Observations, read_observations
-from eval.metrics.outcomes import CONTROLS
-from eval.metrics.record import PolicyName, SystemReport
-from eval.metrics.report import measure
-from eval.metrics.samples import Plan, Samples
 from eval.stats.estimates import Estimate
 
 _BASELINE_SUFFIX: Final = " (baseline)"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.abstention.system import SystemOptions
-from eval.settings import Settings
+from eval.harness.systems.settings import Settings
 from kg.base.errors import SettingError
 
 if TYPE_CHECKING:

@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from eval.abstention.answers import is_async
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import ERROR_OUTCOME, CardPlan
+from eval.abstention.manifest import COMMAND, FIXED_FIELDS, RunManifest
+from eval.abstention.result import PREDS
 from eval.abstention.system import AnySystem, ClaimOracle
-from eval.answers import is_async
 from eval.harness.base_run import RunFlags
 from eval.harness.file_run import FileRunDescription, run_in_file
 from eval.harness.journals.row_layout import ALL_ITEMS, Shard
 from eval.harness.session import RunLimits
+from eval.harness.systems.description import collect_observed, collect_params, find_hash, find_model
 from eval.harness.systems.system import find_close_functions
-from eval.manifest import COMMAND, FIXED_FIELDS, RunManifest, library_versions, utc_now
-from eval.result import PREDS
-from eval.system_description import collect_observed, collect_params, find_hash, find_model
 from kg.base.files import check_output
-from kg.base.provenance import make_relative_name, manifest_path
+from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
 
 _DEFAULT_LIMITS = RunLimits()
 

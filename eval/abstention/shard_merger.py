@@ -9,18 +9,18 @@ import msgspec
 
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import CardPlan
-from eval.harness.journals.journal import Journal
-from eval.harness.merging.journal_merger import read_shards, write_shards
-from eval.harness.merging.shards import combine_manifests, sort_shards
-from eval.harness.totals import CallMeter
-from eval.manifest import (
+from eval.abstention.manifest import (
     FIXED_FIELDS,
     RunManifest,
     read_manifest,
     require_card_file,
     write_manifest,
 )
-from eval.result import PREDS
+from eval.abstention.result import PREDS
+from eval.harness.journals.journal import Journal
+from eval.harness.merging.journal_merger import read_shards, write_shards
+from eval.harness.merging.shards import combine_manifests, sort_shards
+from eval.harness.totals import CallMeter
 from kg.base.errors import CardSetMismatchError, WriteError
 from kg.base.files import check_output, require_file
 from kg.base.provenance import make_relative_name, manifest_path

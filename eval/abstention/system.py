@@ -6,8 +6,8 @@ from collections.abc import Awaitable
 from typing import Any, Protocol, runtime_checkable
 
 from cards.card import CardView
+from eval.abstention.result import Answer
 from eval.harness.systems.system_options import SystemOptions as SystemOptions
-from eval.result import Answer
 from kg.claims import Claim
 
 

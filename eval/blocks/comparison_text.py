@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from eval.blocks.charts import ConfidenceBin, PlottedDifference
 from eval.blocks.text_format import format_name, format_number
 from eval.metrics.comparison import Comparison
-from eval.metrics.record import CalibrationReport
+from eval.metrics.metric_value import CalibrationReport
 from eval.stats.paired_tests import ALPHA
 
 

@@ -9,7 +9,7 @@ import typer
 from kg.base.console import print_text, run_script
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.completion import Message, Mode
     from eval.model.options import ClientOptions
 
@@ -51,7 +51,7 @@ async def check_server(options: ClientOptions) -> None:
     Raises:
         ModelAccessError, ModelCallError: the model does not answer.
     """
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from kg.base.errors import ModelAccessError, ModelCallError
 
     async with ModelClient.open(options, max_tokens=_MAX_TOKENS) as client:
@@ -96,9 +96,9 @@ async def _test_structured_output(options: ClientOptions, mode: Mode) -> str:
     """Returns whether the server enforces a JSON form that the prompt does not describe."""
     import msgspec
 
-    from eval.llm import ModelClient
-    from eval.model.caller import UNREADABLE_FINISH_REASON
+    from eval.model.client import ModelClient
     from eval.model.replies.reply_form import get_form
+    from eval.model.server.caller import UNREADABLE_FINISH_REASON
     from kg.base.errors import ModelAccessError, ModelCallError
 
     class Greeting(msgspec.Struct):

@@ -24,7 +24,7 @@ from kg.base.options import (
 from kg.base.plain_text import clean_text, to_one_line
 
 if TYPE_CHECKING:
-    from eval.comparison.gate import Check, GateRequest
+    from eval.metrics.gate import Check, GateRequest
 
 MAX_FAILURE_SHARE = 0.05
 """Default of ``--max-failures``."""
@@ -91,13 +91,13 @@ def main(
     tests with Holm's correction over all.
     """
     from eval.abstention.card_check import filter_results_by_cards
+    from eval.abstention.metrics.definitions import POLICIES
     from eval.abstention.run_files import find_result_files
-    from eval.comparison.gate import GateRequest
-    from eval.comparison.junit import render_junit
-    from eval.gate_checks import check_runs
-    from eval.metrics.abstention import POLICIES
+    from eval.commands.gate_checks import check_runs
+    from eval.metrics.gate import GateRequest
+    from eval.metrics.junit import render_junit
     from eval.metrics.measurement import ResamplingPlan
-    from eval.run_measurement import list_folder_files, refuse_card_options, select_run_folders
+    from eval.runs.measurement import list_folder_files, refuse_card_options, select_run_folders
     from kg.base.files import check_output, write_text_atomic
 
     try:

@@ -42,10 +42,10 @@ def main(
 
 def _merge_folders(shards: Sequence[Path], out: Path) -> dict[str, int]:
     """Merges run folders, and writes the report page and SynthLink's scores as a run would."""
-    from eval.benchmarks import find_benchmark
+    from eval.harness.benchmarks import find_benchmark
     from eval.harness.merging.folder_merger import merge_folders
     from eval.harness.outputs import find_report_files
-    from eval.run_sections import write_page
+    from eval.runs.sections import write_page
     from eval.synthlink.benchmark import SYNTHLINK
 
     benchmark = find_benchmark(shards[0])

@@ -145,9 +145,10 @@ def _plan_for_runs(
         EpocheError: a path is neither, or the runs do not tell how much the metric varies.
     """
     from eval.abstention.run_files import find_result_files
+    from eval.commands.measurement import measure_paths
     from eval.metrics.measurement import ResamplingPlan
-    from eval.power_folders import DispersionPlan
-    from eval.run_measurement import measure_paths, select_run_folders
+    from eval.runs.measurement import select_run_folders
+    from eval.runs.power import DispersionPlan
 
     folders = select_run_folders(paths, where="epoche power")
     measurement = measure_paths(

@@ -102,14 +102,14 @@ def _verify_all(
 def _find_results(run: Path) -> list[Path]:
     """Returns a run folder, or the result files of cards that a path names."""
     from eval.abstention.run_files import find_result_files
-    from eval.run_measurement import is_run_folder
+    from eval.runs.measurement import is_run_folder
 
     return [run] if is_run_folder(run) else find_result_files([run])
 
 
 def _verify(path: Path, cards: Path | None, prover: LabelProver | None) -> Verification:
     from eval.abstention.card_verifier import verify_results
-    from eval.benchmarks import find_benchmark
+    from eval.harness.benchmarks import find_benchmark
     from eval.harness.verification.folder_verifier import verify_folder
 
     if path.is_dir():

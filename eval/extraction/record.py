@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from eval.metrics.record import CalibrationReport, ConfidenceCounts
+from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts
 from eval.stats.estimates import Estimate as Estimate
 from eval.stats.estimates import IntervalMethod
 

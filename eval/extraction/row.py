@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from eval.extraction.verdicts.sample_score import SampleScore
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.files import iter_decoded_lines
 
 ROWS = "rows.jsonl"

@@ -18,9 +18,8 @@ from eval.extraction.view import ExtractionView, copy_view
 from eval.harness.base_run import RunResult
 from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.outputs import require_owned_folder
-from eval.manifest import library_versions, utc_now
 from kg.base.files import check_output, write_jsonl_atomic
-from kg.base.provenance import make_relative_name
+from kg.base.provenance import library_versions, make_relative_name, utc_now
 
 _MAX_LISTED_REJECTIONS = 20
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.answers import make_storable
 from eval.harness.predictions.rows import MAX_DEPTH, is_flat_enough
 from eval.harness.reply import Reply
+from eval.model.foreign_values import make_storable
 from eval.model.replies.schema_form import read_json_reply
 from kg.base.files import to_json_bytes
 from kg.base.strict_json import parse_json

@@ -106,7 +106,7 @@ def _guard_reply(
     """Guards a model's reply and shows it while it is being written."""
     import asyncio
 
-    from eval.llm import ClientOptions, ModelClient
+    from eval.model.client import ClientOptions, ModelClient
 
     async def relay_reply() -> None:
         async with ModelClient.open(ClientOptions(model=model)) as client:

@@ -12,11 +12,11 @@ import msgspec
 from eval.harness.journals.journal import Journal, RowReader
 from eval.harness.resume import AnyManifest, make_no_resume_error
 from eval.harness.session import RunLimits, RunStatus, Session
+from eval.harness.systems.description import merge_observed
 from eval.harness.totals import CallMeter
 from eval.harness.workers import Question
-from eval.manifest import utc_now
-from eval.system_description import merge_observed
 from kg.base.files import write_json_atomic
+from kg.base.provenance import utc_now
 
 _DEFAULT_LIMITS = RunLimits()
 

@@ -57,8 +57,10 @@ class Benchmark(Generic[Item, Row, Manifest]):
         hash_dataset: computes ``dataset_sha256`` of the manifest again, given folder and manifest.
             It returns None if only a part of the data set is at hand; the function is None if the
             hash cannot be computed again.
+        scores_kind: kind of the manifest of scores that lie in a folder without a run; such
+            folders are measured and reported like runs. Empty if there are none.
         build_section: builds the section of a run in reports, given its folder and the start of
-            all ids in it; by default, the section has tables of the metrics.
+            all ids in it; without it, or if it returns None, the section has tables of metrics.
         measure: measures runs, given their folders and how items are resampled; None if the
             benchmark has no metrics.
     """
@@ -80,5 +82,6 @@ class Benchmark(Generic[Item, Row, Manifest]):
     output_files: Sequence[str]
     write_outputs: Callable[[Path], object]
     hash_dataset: Callable[[Path, Manifest], str | None] | None = None
-    build_section: Callable[[Path, str], Section] | None = None
+    scores_kind: str = ""
+    build_section: Callable[[Path, str], Section | None] | None = None
     measure: Callable[[Sequence[Path], ResamplingPlan], Measurement] | None = None

@@ -20,7 +20,7 @@ from eval.harness.journals.row_layout import RowLayout
 from eval.harness.resume import AnyManifest, read_run_manifest, resume_manifest
 from eval.harness.session import RunStatus
 from eval.harness.workers import Question
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import convert_write_errors

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
-from eval.answers import describe_failure
 from eval.harness.base_run import BaseRun, RunFlags, RunResult
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.grid import AsyncQuestion, SyncQuestion, make_reply_grid, shuffle_positions
@@ -36,6 +35,7 @@ from eval.harness.session import RunStatus
 from eval.harness.systems.system import System, close_once, is_async
 from eval.harness.systems.system_call import call_system, call_system_async
 from eval.harness.workers import AnsweredRow, Question
+from eval.model.foreign_values import describe_failure
 from eval.model.warm_up import WarmUp
 from kg.base.console import print_warning
 from kg.base.errors import WriteError
@@ -267,7 +267,7 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
         """Returns what is awaited when no system is asked any more."""
         functions = [*self._description.on_close]
         if functions and self._votes is not None:
-            from eval.model.caller import close_sockets
+            from eval.model.server.caller import close_sockets
 
             # Judges are asked in another event loop, but may share connections with the systems.
             functions.append(close_sockets)

@@ -17,7 +17,7 @@ from eval.harness.folder_manifest import FolderManifest
 from eval.harness.journals.row_layout import RowLayout
 from eval.harness.reply import STATUSES, Reply
 from eval.harness.workers import AnsweredRow
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.errors import RecordError
 
 Row = TypeVar("Row")

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.files import iter_decoded_lines
 
 REPLIES: Final = "replies.jsonl"

@@ -60,7 +60,7 @@ def refuse_other_benchmark(folder: Path, manifest_type: type[msgspec.Struct], co
     Raises:
         RecordError: it is one.
     """
-    from eval.benchmarks import find_other_benchmark
+    from eval.harness.benchmarks import find_other_benchmark
 
     if name := find_other_benchmark(folder, manifest_type):
         raise RecordError(

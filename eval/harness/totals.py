@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from eval.model.calls import CallLog
-from eval.result import Usage
+from eval.model.usage import Usage
 
 _UNITS_PER_DOLLAR = 10**12
 """Costs are added as integers, so that the sum does not depend on the order of the answers."""

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from eval.model.calls import CallLog, record_calls
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.console import print_warning
 from kg.base.errors import EXIT_TERMINATED
 

@@ -24,7 +24,7 @@ from eval.judges.votes import (
 from kg.base.errors import ModelCallError, SettingError
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.completion import Completion, Message
     from eval.model.options import ClientOptions
 
@@ -106,7 +106,7 @@ class Panel:
             EpocheError: as ``ModelClient.open``.
             SettingError: there are no models, or the number of repeats is out of range.
         """
-        from eval.llm import ModelClient
+        from eval.model.client import ModelClient
 
         check_panel(len(models), repeats)
         clients = [

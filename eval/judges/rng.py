@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eval.prompts import Prompt
+    from eval.model.prompts import Prompt
 
 
 def rng_for(key: str) -> random.Random:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from eval.answers import describe_error
+from eval.model.foreign_values import describe_error
 from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Metrics of result files: reading the rows, counting outcomes, computing and recording metrics."""
+"""Metrics, comparisons and gates, the same for all benchmarks."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from eval.metrics.comparison import Comparison
 from eval.stats.bootstrap import RESAMPLES, SEED
 from eval.stats.estimates import Estimate
 from kg.base.provenance import package_version
+
+PolicyName = Literal["licensed", "published"]
+"""What counts as an answer to a card and as an abstention."""
 
 FAILURE_METRIC = "error_rate"
 """The share of rows that are missing or have no usable reply. A benchmark has it unless no system

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from eval.model.calls import CallLog, current_calls, record_calls
-from eval.result import Usage
+from eval.model.usage import Usage
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from eval.result import Usage
+from eval.model.usage import Usage
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypedDict, TypeVar
 
-from eval.result import Usage
+from eval.model.usage import Usage
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from asyncio import Lock
     from collections.abc import Callable
 
-    from eval.llm import ClientOptions
+    from eval.model.client import ClientOptions
     from eval.model.prices import Price
 
 _PROMPT = "Reply with the word: ready"
@@ -58,7 +58,7 @@ class WarmUp:
                 del self._models[:1]
 
     async def _warm_model(self, options: ClientOptions) -> None:
-        from eval.llm import ModelClient
+        from eval.model.client import ModelClient
 
         with record_calls() as log:
             try:

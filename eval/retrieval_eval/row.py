@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from eval.harness.grid import RowKey
-from eval.result import Usage
+from eval.model.usage import Usage
 from eval.retrieval_eval.questions import Kind
 from kg.base.files import iter_decoded_lines
 

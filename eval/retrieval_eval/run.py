@@ -14,8 +14,8 @@ from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.journals.row_layout import ALL_ITEMS, Shard
 from eval.harness.outputs import delete_outputs, require_owned_folder
 from eval.harness.resume import round_trip_json
+from eval.harness.systems.description import collect_params
 from eval.harness.systems.system import find_close_functions
-from eval.manifest import library_versions, utc_now
 from eval.retrieval_eval.benchmark import RETRIEVAL
 from eval.retrieval_eval.files import ITEMS, MANIFEST, ROWS, list_run_files, list_trec_files
 from eval.retrieval_eval.items import RetrievalItem, hash_items, iter_items
@@ -37,9 +37,8 @@ from eval.retrieval_eval.systems.view import (
     make_view,
     read_ranking,
 )
-from eval.system_description import collect_params
 from kg.base.files import check_output, sha256_file, write_jsonl_atomic
-from kg.base.provenance import escape_file_name
+from kg.base.provenance import escape_file_name, library_versions, utc_now
 from kg.text.run.folder import open_run
 
 

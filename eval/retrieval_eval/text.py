@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from eval.comparison.text import format_p_value
-from eval.metrics.console import format_value
+from eval.metrics.number_text import format_p_value, format_value
 from eval.retrieval_eval.answerability import ANSWERABILITY_MEASURES
 from eval.retrieval_eval.metrics import ALL_GOLD, HEADLINE_METRIC, METRIC_NAMES
 from eval.retrieval_eval.record import (

@@ -17,7 +17,7 @@ import msgspec
 from eval.model.call_counter import count_calls, get_complete_usage
 from eval.model.completion import Completion, Message
 from eval.model.options import ClientOptions
-from eval.result import Usage
+from eval.model.usage import Usage
 from eval.skn.formats.prompts import AGENT_PROMPT, AgentReply
 from eval.skn.formats.published_prompts import PUBLISHED_AGENT, describe_published_prompt
 from eval.skn.formats.settings import Setting, open_client
@@ -25,7 +25,7 @@ from kg.base.files import to_json_bytes
 from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from eval.result import Usage
+from eval.model.usage import Usage
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Verdicts

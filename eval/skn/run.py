@@ -11,7 +11,6 @@ from eval.harness.base_run import RunResult
 from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.outputs import replace_files, require_owned_folder
 from eval.harness.resume import round_trip_json
-from eval.manifest import library_versions, utc_now
 from eval.skn.benchmark import SKN
 from eval.skn.files import MANIFEST, ROWS, SAMPLES, SOURCES, list_run_files
 from eval.skn.items import Sample, read_samples, sample_to_json
@@ -35,7 +34,7 @@ from kg.base.files import (
     sha256_file,
     write_jsonl_atomic,
 )
-from kg.base.provenance import make_relative_name
+from kg.base.provenance import library_versions, make_relative_name, utc_now
 
 
 def run(options: RunOptions) -> RunResult[SknManifest]:

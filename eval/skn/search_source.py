@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from eval.answers import describe_error
+from eval.model.foreign_values import describe_error
 from eval.skn.items import Sample
 from kg.base.console import track_progress
 from kg.base.errors import SearchError

@@ -15,7 +15,6 @@ from eval.harness.folder_run import RunDescription, close_clients
 from eval.harness.reply import VOTES
 from eval.harness.resume import round_trip_json
 from eval.harness.session import RunLimits
-from eval.manifest import library_versions, utc_now
 from eval.skn.benchmark import SKN
 from eval.skn.files import MANIFEST, SAMPLES, SOURCES, list_run_files
 from eval.skn.items import read_samples
@@ -26,7 +25,7 @@ from eval.skn.search_source import read_sources
 from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import SettingError
 from kg.base.files import check_output
-from kg.base.provenance import make_relative_name
+from kg.base.provenance import library_versions, make_relative_name, utc_now
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from eval.blocks.section import Section
 from eval.harness.benchmark import Benchmark
 from eval.metrics.measurement import Measurement, ResamplingPlan
 from eval.synthlink.files import OUTPUT_FILES, ROWS, RUN_MANIFEST
@@ -18,6 +19,8 @@ from eval.synthlink.run_manifest import (
     RunManifest,
     hash_questions,
 )
+from eval.synthlink.scoring.manifest import MANIFEST_KIND
+from eval.synthlink.scoring.outputs import MANIFEST_FILE
 from eval.synthlink.systems.trail_reader import read_trail, score_reply
 
 
@@ -44,6 +47,12 @@ def _measure(folders: Sequence[Path], plan: ResamplingPlan) -> Measurement:
     return measure_runs(folders, plan)
 
 
+def _build_section(folder: Path, id_: str) -> Section | None:
+    from eval.synthlink.blocks.section import build_section
+
+    return build_section(folder, id_) if (folder / MANIFEST_FILE).is_file() else None
+
+
 SYNTHLINK: Final = Benchmark(
     name="synthlink",
     command=COMMAND,
@@ -61,5 +70,7 @@ SYNTHLINK: Final = Benchmark(
     output_files=OUTPUT_FILES,
     write_outputs=_write_outputs,
     hash_dataset=_hash_dataset,
+    scores_kind=MANIFEST_KIND,
+    build_section=_build_section,
     measure=_measure,
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from eval.manifest import library_versions
 from eval.synthlink.answer_source import list_repeat_files
 from eval.synthlink.catalog import SHIPPED_CATALOG, Catalog, read_catalog
 from eval.synthlink.predictions import Predictions, read_predictions
@@ -23,7 +22,7 @@ from eval.synthlink.scoring.scores import score_predictions
 from kg.base.console import StageCallback
 from kg.base.errors import SettingError
 from kg.base.files import require_file, sha256_bytes, sha256_file, to_json_bytes
-from kg.base.provenance import escape_file_name, make_relative_name
+from kg.base.provenance import escape_file_name, library_versions, make_relative_name
 from retrieval.corpus import Corpus, read_corpus
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from eval.harness.predictions.reader import (
 )
 from eval.harness.predictions.scored_run import write_scored_run
 from eval.harness.reply import Reply
-from eval.manifest import library_versions, utc_now
 from eval.replies.abstention import is_abstention
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
 from eval.synthlink.benchmark import SYNTHLINK
@@ -26,7 +25,7 @@ from eval.synthlink.predictions import Prediction, check_predictions, is_blank
 from eval.synthlink.run_manifest import SHIPPED, RunManifest, hash_questions
 from eval.synthlink.systems.trail_reader import read_trail
 from kg.base.files import check_output
-from kg.base.provenance import make_relative_name
+from kg.base.provenance import library_versions, make_relative_name, utc_now
 from kg.base.strict_json import NotJsonError, parse_json
 
 _LISTS: Final = ("retrieved_docs", "iterations", "sources_verified")

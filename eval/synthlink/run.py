@@ -10,7 +10,7 @@ from eval.harness.base_run import RunResult
 from eval.harness.folder_run import RunDescription, run_in_folder
 from eval.harness.outputs import replace_files, require_owned_folder
 from eval.harness.resume import OUT_HINT, round_trip_json
-from eval.manifest import library_versions, utc_now
+from eval.harness.systems.description import read_params
 from eval.synthlink.agents.factory import AgentOptions, OpenedAgent, open_agent
 from eval.synthlink.benchmark import SYNTHLINK
 from eval.synthlink.catalog import read_catalog
@@ -32,10 +32,9 @@ from eval.synthlink.run_manifest import (
 )
 from eval.synthlink.systems.library_factory import open_library, require_search_file
 from eval.synthlink.systems.trail_reader import copy_question_text
-from eval.system_description import read_params
 from kg.base.errors import WriteError
 from kg.base.files import check_output, sha256_file
-from kg.base.provenance import make_relative_name
+from kg.base.provenance import library_versions, make_relative_name, utc_now
 
 
 def run(options: RunOptions) -> RunResult[RunManifest]:

@@ -9,10 +9,10 @@ from typing import Any, Final
 import msgspec
 
 from eval.blocks.page import PAGE_STEM
+from eval.harness.benchmarks import SHARED_MANIFEST
 from eval.harness.notes import print_notes
 from eval.harness.outputs import delete_outputs_and_report, find_report_files
-from eval.run_sections import MANIFEST as ANY_MANIFEST
-from eval.run_sections import write_page
+from eval.runs.sections import write_page
 from eval.synthlink.file_scorer import ScoringResult, score_files
 from eval.synthlink.judges.judge_files import judge_files
 from eval.synthlink.judges.judge_run import JudgeOptions
@@ -124,7 +124,7 @@ def _check_output_folder(options: ScoreOptions) -> None:
                 where=str(path),
                 hint="Choose another --output-dir.",
             )
-    kind = _read_kind(folder / ANY_MANIFEST)
+    kind = _read_kind(folder / SHARED_MANIFEST)
     if kind not in (None, MANIFEST_KIND):
         raise WriteError(
             f"the folder contains a run of another kind ({kind})",

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from kg.base.errors import ModelCallError
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
     from eval.model.calls import CallLog
+    from eval.model.client import ModelClient
     from eval.model.completion import Message
     from eval.model.options import ClientOptions
 
@@ -67,7 +67,7 @@ class BatchClient(Generic[T]):
         return asyncio.run(self._send_concurrently(prompts, on_reply))
 
     def _open_client(self) -> ModelClient:
-        from eval.llm import ModelClient
+        from eval.model.client import ModelClient
 
         return ModelClient.open(self._options, max_tokens=self._max_tokens, logprobs=False)
 

@@ -1,4 +1,4 @@
-"""Prompts and reply types for building a graph from text; see ``eval.prompts`` for the format."""
+"""Prompts and reply types for building a graph from text, in the form of ``eval.model.prompts``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from eval.prompts import DATA_ONLY, Prompt
+from eval.model.prompts import DATA_ONLY, Prompt
 
 MAX_TRIPLES = 40
 """Maximum number of triples per chunk."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -13,6 +15,8 @@ import msgspec
 from kg.base.errors import RecordError
 
 AnyManifest = TypeVar("AnyManifest")
+
+_LIBRARIES = ("epoche", "rdflib", "pyshacl", "pyoxigraph", "numpy")
 
 
 def manifest_path(records: Path | str) -> Path:
@@ -71,3 +75,14 @@ def package_version(name: str = "epoche") -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+def utc_now() -> str:
+    """Returns the current time in UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def library_versions() -> dict[str, str]:
+    """Returns the versions of Python and of the libraries that could change an answer."""
+    libraries = {name: package_version(name) for name in _LIBRARIES}
+    return {"python": platform.python_version(), **libraries}

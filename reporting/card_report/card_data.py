@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from cards.card import Card
+from eval.abstention.result import PREDS, Pred
 from eval.blocks.text_format import format_name, truncate_text
-from eval.result import PREDS, Pred
 from kg.claims import Gold, Proof, Verdict
 from reporting.card_report.inputs import CardReply, ReportInputs
 from reporting.card_report.proofs import ProofRenderer, describe_term

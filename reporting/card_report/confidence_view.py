@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eval.abstention.metrics.record import SelectiveReport, SystemReport
 from eval.blocks.charts import ConfidenceBin, ReliabilityChart, RiskChart
 from eval.blocks.comparison_text import build_bins, describe_calibration
 from eval.blocks.text_format import (
@@ -14,7 +15,7 @@ from eval.blocks.text_format import (
     format_p_value,
     to_chart_estimate,
 )
-from eval.metrics.record import CalibrationReport, SelectiveReport, SystemReport
+from eval.metrics.metric_value import CalibrationReport
 from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import join_list
 from reporting.card_report.report_view import ReportView

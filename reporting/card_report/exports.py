@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from eval.abstention.metrics.optional_metrics import collect_optional_metrics
 from eval.blocks.escaped_text import escape_markdown, render_markdown_table
 from eval.blocks.section import Section
 from eval.blocks.text_format import ChartEstimate, format_name
-from eval.metrics.optional_metrics import collect_optional_metrics
 from kg.base.csv_text import to_csv
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list

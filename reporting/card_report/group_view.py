@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cards.generation.kinds import NEAR_MISS_PREFIX
+from eval.abstention.metrics.record import GroupReport, PolicyReport
+from eval.abstention.result import PREDS
 from eval.blocks.text_format import UNDEFINED_TEXT, ChartEstimate, format_name, to_chart_estimate
-from eval.metrics.record import GroupReport, PolicyReport
-from eval.result import PREDS
 from kg.claims import GOLD_OF_LABEL, LABELS
 from reporting.card_report.report_view import LABEL_TITLES, ReportView, format_count
 from reporting.card_report.view_records import GroupCell, GroupLine, GroupTable

@@ -17,10 +17,11 @@ import msgspec
 
 from cards.card import Card, hash_card_set
 from cards.joiner import join_cards
-from eval.manifest import FIXED_FIELDS, RunManifest, find_card_file, read_manifest
-from eval.metrics.outcomes import parse_pred
-from eval.metrics.record import MetricsReport, Source, read_metrics
-from eval.result import PREDS, Pred, Usage
+from eval.abstention.manifest import FIXED_FIELDS, RunManifest, find_card_file, read_manifest
+from eval.abstention.metrics.outcomes import parse_pred
+from eval.abstention.metrics.record import MetricsReport, Source, read_metrics
+from eval.abstention.result import PREDS, Pred
+from eval.model.usage import Usage
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines
 from kg.base.provenance import manifest_path

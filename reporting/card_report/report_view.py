@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from eval.abstention.metrics.definitions import COMPANION_METRICS, HEADLINE_METRICS
+from eval.abstention.metrics.record import CardComparison, MetricsReport, PolicyReport, SystemReport
+from eval.abstention.result import PREDS
 from eval.blocks.charts import (
     CoverageChart,
     CoveragePoint,
@@ -19,14 +22,6 @@ from eval.blocks.charts import (
 )
 from eval.blocks.glossary import POLICY_DESCRIPTIONS, describe_metric
 from eval.blocks.text_format import ChartEstimate, format_name, to_chart_estimate
-from eval.metrics.abstention import COMPANION_METRICS, HEADLINE_METRICS
-from eval.metrics.record import (
-    CardComparison,
-    MetricsReport,
-    PolicyReport,
-    SystemReport,
-)
-from eval.result import PREDS
 from kg.claims import GOLD_OF_LABEL, LABELS
 from reporting.card_report.view_records import (
     Cell,

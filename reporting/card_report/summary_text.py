@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from eval.abstention.metrics.definitions import HEADLINE_METRICS
+from eval.abstention.metrics.record import CardComparison, MetricsReport, PolicyReport, SystemReport
 from eval.blocks.glossary import describe_metric
 from eval.blocks.text_format import format_name, format_percent, format_points, spell_count
-from eval.metrics.abstention import HEADLINE_METRICS
-from eval.metrics.record import CardComparison, MetricsReport, PolicyReport, SystemReport
 from kg.base.plain_text import join_list
 from reporting.card_report.report_view import choose_main_policy
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from eval.abstention.manifest import RunManifest
 from eval.blocks.text_format import UNDEFINED_TEXT, format_name, format_number, format_percent
-from eval.manifest import RunManifest
-from eval.result import Usage
+from eval.model.usage import Usage
 from reporting.visible_text import make_visible
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eval.abstention.metrics.record import CardComparison
 from eval.blocks.charts import DotChart
 from eval.blocks.comparison_text import describe_finding
 from eval.blocks.glossary import MetricDescription
 from eval.blocks.text_format import ChartEstimate, format_number, format_p_value, format_signed
-from eval.metrics.record import CardComparison
 from reporting.outcomes import Outcome
 
 

@@ -17,8 +17,10 @@ from msgspec.structs import replace
 from reachable_objects import find_reachable_objects
 
 from cards.card import Card, CardView
-from eval.answers import MAX_ERROR_CHARS, MAX_RAW_CHARS, ask_system, read_answer
-from eval.result import Answer, Usage, result_from_json, result_to_json
+from eval.abstention.answers import ask_system, read_answer
+from eval.abstention.result import Answer, result_from_json, result_to_json
+from eval.model.foreign_values import MAX_ERROR_CHARS, MAX_RAW_CHARS
+from eval.model.usage import Usage
 from kg.base.files import to_json_bytes
 from kg.claims import Claim, Proof
 

@@ -10,8 +10,8 @@ import pytest
 
 from cards.card import read_cards
 from eval.abstention.measurement import measure_cards
-from eval.comparison.gate import GateRequest
-from eval.gate_checks import check_runs
+from eval.commands.gate_checks import check_runs
+from eval.metrics.gate import GateRequest
 from eval.metrics.measurement import ResamplingPlan
 from kg.base.errors import CardSetMismatchError
 

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 import typer
 
+from eval.abstention.comparison.report import ComparisonReport, SharedCards
+from eval.abstention.comparison.text import describe_comparison, render_markdown
+from eval.abstention.metrics.definitions import get_metric
+from eval.abstention.metrics.observations import read_observations
+from eval.abstention.metrics.pairs import COMPARED_METRICS, compare_systems
+from eval.abstention.metrics.record import CardComparison
+from eval.abstention.metrics.samples import Plan, Samples
 from eval.abstention.run_files import find_result_files
-from eval.comparison.pairs import COMPARED_METRICS, compare_systems
-from eval.comparison.report import ComparisonReport, SharedCards
-from eval.comparison.text import describe_comparison, format_p_value, render_markdown
-from eval.metrics.abstention import get_metric
-from eval.metrics.observations import read_observations
-from eval.metrics.record import CardComparison
-from eval.metrics.samples import Plan, Samples
+from eval.metrics.number_text import format_p_value
 from eval.metrics.signature import Signature
 from eval.metrics_abstention import PolicyChoice
 from eval.stats.paired_tests import adjust_holm, mcnemar_exact

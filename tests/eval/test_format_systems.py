@@ -15,11 +15,11 @@ from servers.scripted_server import ScriptedServer
 from stage_calls import run_epoche
 
 from cards.card import CardView, read_cards
+from eval.abstention.manifest import read_manifest
+from eval.abstention.result import Answer, read_results
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import make_systems, system_names
-from eval.manifest import read_manifest
 from eval.model.options import ClientOptions
-from eval.result import Answer, read_results
 from eval.skn.formats.card_prompt import CARD_PROMPT
 from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
 from kg.base.errors import ModelCallError, SettingError

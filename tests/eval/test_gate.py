@@ -14,20 +14,29 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stage_calls import run_epoche
 
+from eval.abstention.metrics.gated_values import GATED_METRICS
+from eval.abstention.metrics.record import CardComparison
 from eval.commands.gate import main
-from eval.comparison.gate import (
+from eval.metrics import gate
+from eval.metrics.gate import (
     Check,
     Condition,
     check_conditions,
     check_regressions,
-    parse_condition,
     select_systems,
 )
-from eval.comparison.junit import render_junit
-from eval.metrics.record import CardComparison, MetricValue
+from eval.metrics.junit import render_junit
+from eval.metrics.metric_value import MetricValue
 from kg.base.console import wrap_command
 from kg.base.errors import EpocheError, GateFailedError, SettingError, SystemNotFoundError
+
+
+def parse_condition(text: str) -> Condition:
+    """Parses a condition on metrics of cards, all of which are shares."""
+    return gate.parse_condition(text, dict.fromkeys(GATED_METRICS, True))
+
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
 RowWriter = Callable[..., Path]
@@ -161,10 +170,10 @@ def test_missing_value_fails_the_condition() -> None:
     checks = list(check_conditions([parse_condition(text) for text in texts], values, ["s"]))
     assert not any(check.passed for check in checks)
     assert [check.evidence for check in checks[2:]] == [
-        "AP.low is undefined: its denominator is 0, the system never abstained",
+        "AP.low is undefined: its denominator is 0",
         "LA.low is undefined: LA has no interval",
         "LA.worst is undefined: LA has no bounds",
-        "ECE is undefined: the system gives no confidence",
+        "ECE is undefined: its denominator is 0",
     ]
 
 
@@ -478,3 +487,15 @@ def test_names_cannot_forge_output_lines(
     assert len(lines) == 1
     assert lines[0].startswith("FAIL  x ok rag LA >= 0.9 all 9 checks passedyy")
     assert len(lines[0]) < 1000
+
+
+def test_metrics_without_a_value_say_why(write_rows: RowWriter) -> None:
+    rows = [row | {"pred": "YES"} for row in make_rows("s", 1.0)]
+    path = write_rows("rows.jsonl", rows)
+    metrics = ("AP>=0", "ECE<=1", "self-consistency>=0")
+    done = run_epoche("gate", path, *(word for name in metrics for word in ("--metric", name)))
+    assert done.code == 100
+    printed = done.out + done.err
+    assert "AP is undefined: its denominator is 0, the system never abstained" in printed
+    assert "ECE is undefined: the system gives no confidence" in printed
+    assert "self-consistency is undefined: the run has no repeats" in printed

@@ -12,11 +12,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from shipped import open_shipped
 
 from cards.card import CardView
+from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.graph_rag import GraphRag, create_system
 from eval.abstention.systems.registry import make_systems
 from eval.questions.parser import ClaimParser, ParseFailure, Reading
-from eval.result import Answer
 from kg.base.errors import EpocheError
 from kg.claims import Claim
 from kg.domain import list_shipped_domains

@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from cards.card import Card, write_cards
+from eval.abstention.manifest import read_manifest
+from eval.abstention.result import read_results
 from eval.abstention.runner import run
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import make_systems
-from eval.manifest import read_manifest
-from eval.result import read_results
 from kg.base.errors import (
     CardSetMismatchError,
     GraphSyntaxError,

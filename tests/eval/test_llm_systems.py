@@ -17,14 +17,14 @@ from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
 
 from cards.card import CardView
+from eval.abstention.manifest import read_manifest
+from eval.abstention.result import Answer, Result, read_results
 from eval.abstention.runner import run
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.consistency import combine_samples
 from eval.abstention.systems.registry import make_systems, system_names
 from eval.harness.session import RunLimits
-from eval.manifest import read_manifest
 from eval.model.options import ClientOptions
-from eval.result import Answer, Result, read_results
 from kg.base.errors import ModelAccessError, ModelCallError, SettingError
 
 FACTS = ("The Main flows into the Rhine.", "The Main is a river.")

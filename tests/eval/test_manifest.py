@@ -10,15 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from eval.manifest import (
-    RunManifest,
-    library_versions,
-    read_manifest,
-    utc_now,
-    write_manifest,
-)
+from eval.abstention.manifest import RunManifest, read_manifest, write_manifest
 from kg.base.errors import MissingFileError, RecordError
-from kg.base.provenance import make_relative_name, manifest_path
+from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
 
 
 def make_manifest() -> RunManifest:

@@ -21,17 +21,18 @@ from stage_calls import PRODUCT
 
 from cards.card import hash_card_set, read_cards
 from eval.abstention.card_check import check_cards
-from eval.metrics.abstention import (
+from eval.abstention.metrics.console import render_summary, render_tables
+from eval.abstention.metrics.definitions import (
     COMPANION_METRICS,
     HEADLINE_METRICS,
     SYSTEM_METRICS,
 )
-from eval.metrics.console import format_with_interval, render_summary, render_tables
-from eval.metrics.observations import Observations, read_observations
-from eval.metrics.outcomes import GOLD_CODE, LABEL_CODE
-from eval.metrics.record import MetricsReport, read_metrics
-from eval.metrics.report import measure
-from eval.metrics.samples import Plan
+from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE
+from eval.abstention.metrics.record import MetricsReport, read_metrics
+from eval.abstention.metrics.report import measure
+from eval.abstention.metrics.samples import Plan
+from eval.metrics.number_text import format_with_interval
 from eval.metrics_abstention import PolicyChoice, main
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.claims import GOLD_OF_LABEL

@@ -11,11 +11,11 @@ import pytest
 from tiny_models import write_cross_encoder
 
 from cards.card import CardView
+from eval.abstention.result import read_results
 from eval.abstention.runner import run
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.nli import RELATIONS, Nli, Thresholds, load_encoder, parse_relations
 from eval.abstention.systems.registry import make_systems
-from eval.result import read_results
 from kg.base.errors import MissingFileError, SettingError, WeightsError
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.prompts import CLOSED_BOOK, EMPTY_BLOCK, PROMPTS, RAW, Prompt
+from eval.model.prompts import CLOSED_BOOK, EMPTY_BLOCK, PROMPTS, RAW, Prompt
 from kg.base.plain_text import to_one_line
 
 # Characters that XML 1.0 forbids are excluded: they are valid in prompts, but not in the XML

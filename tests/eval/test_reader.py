@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.reader import Reader, WordWeights, compute_coverage, find_names, is_negated
+from eval.questions.reader import Reader, WordWeights, compute_coverage, find_names, is_negated
 
 RIVERS = ["Rhine", "Main", "Elbe", "Weser", "Ems", "Oder", "Neisse", "Saale", "Mosel", "Lahn"]
 CORPUS = [

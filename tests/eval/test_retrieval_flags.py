@@ -8,15 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from cards.card import CardView
+from eval.abstention.answers import read_answer
+from eval.abstention.manifest import read_manifest
+from eval.abstention.result import read_results
 from eval.abstention.retrieval_plan import RetrievalPlan, open_library
 from eval.abstention.retrieved_facts import is_axiom
 from eval.abstention.runner import run
 from eval.abstention.system import System, SystemOptions
 from eval.abstention.systems.graph_rag import GraphRag
 from eval.abstention.systems.registry import make_systems
-from eval.answers import read_answer
-from eval.manifest import read_manifest
-from eval.result import read_results
 from kg.base.errors import CardSetMismatchError, MissingFileError, RunFolderError, SettingError
 from kg.claims import Claim
 from kg.embedding.lexical import make_lexical_embedder

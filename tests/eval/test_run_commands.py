@@ -21,7 +21,7 @@ from stage_calls import check_error_line, run_epoche
 
 import retrieval
 from eval.metrics.measurement import Measurement, ResamplingPlan
-from eval.run_measurement import measure_folders
+from eval.runs.measurement import measure_folders
 
 RESAMPLES = 200
 FIGURES = ("value_candidate", "value_baseline", "difference", "low", "high", "p", "p_holm", "n")

@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 from stage_calls import PRODUCT
 
-from eval.manifest import read_manifest
+from eval.abstention.manifest import read_manifest
 
 CardFile = Callable[..., Path]
 
 # The third word of a question is the number of its card.
 ADAPTER = """
 import asyncio, os, time
-from eval.result import Answer, Usage
+from eval.abstention.result import Answer, Usage
 
 class Slow:
     name = "slow"

@@ -29,7 +29,7 @@ from stage_calls import (
     wait_for_condition,
 )
 
-from eval.manifest import read_manifest
+from eval.abstention.manifest import read_manifest
 
 CARD_COUNT, REPEAT_COUNT, REQUESTS_AT_ONCE = 20, 2, 8
 ROW_COUNT = CARD_COUNT * REPEAT_COUNT

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from cards.card import CardView, hash_card_set, read_cards
+from eval.abstention.manifest import read_manifest
+from eval.abstention.result import Answer, read_results
 from eval.abstention.runner import Run, run
 from eval.abstention.system import AnySystem
-from eval.manifest import read_manifest
-from eval.result import Answer, read_results
 from kg.base.errors import (
     CardSetMismatchError,
     MissingFileError,
@@ -292,7 +292,7 @@ def test_secrets_in_params_never_reach_the_manifest(card_file: CardFile, tmp_pat
 
 
 def test_manifest_finds_its_cards_after_a_move(card_file: CardFile, tmp_path: Path) -> None:
-    from eval.manifest import find_card_file
+    from eval.abstention.manifest import find_card_file
 
     cards = card_file(2)
     (tmp_path / "results").mkdir()

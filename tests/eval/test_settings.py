@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.settings import Settings, parse_settings
+from eval.harness.systems.settings import Settings, parse_settings
 from kg.base.errors import SettingError
 
 

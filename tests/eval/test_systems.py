@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from cards.card import CardView, read_cards
+from eval.abstention.answers import read_answer
+from eval.abstention.result import read_results
 from eval.abstention.retrieval_plan import PassageLibrary
 from eval.abstention.runner import run
 from eval.abstention.system import ClaimOracle, System, SystemOptions
 from eval.abstention.systems.rag import CardReader, Rag
 from eval.abstention.systems.registry import make_systems
-from eval.answers import read_answer
-from eval.reader import Reader
-from eval.result import read_results
+from eval.questions.reader import Reader
 from kg.base.errors import SettingError
 from retrieval.bm25 import BM25
 from retrieval.protocol import Passage

@@ -32,7 +32,7 @@ from eval.blocks.section import Section
 from eval.blocks.text_format import ChartEstimate
 from eval.extraction.benchmark import EXTRACTION
 from eval.harness.folder_manifest import FolderManifest
-from eval.run_sections import write_page
+from eval.runs.sections import write_page
 from reporting.html_report import main
 from reporting.sample_table import FIRST_ROWS, build_sample_data, list_first_rows
 from reporting.section_page import build_page_files
@@ -245,7 +245,7 @@ def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         manifest_file="manifest.json",
         build_section=lambda folder, id_: make_toy_section(folder.name, id_),
     )
-    monkeypatch.setattr("eval.benchmarks.list_benchmarks", lambda: [toy])
+    monkeypatch.setattr("eval.harness.benchmarks.list_benchmarks", lambda: [toy])
     folder = tmp_path / "lakes"
     folder.mkdir()
     (folder / "manifest.json").write_text('{"kind": "toy", "model": "x"}')

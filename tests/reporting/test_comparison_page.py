@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from eval.abstention.comparison.report import ComparisonReport, SharedCards
+from eval.abstention.metrics.record import CardComparison
 from eval.blocks.text_format import format_signed, shorten_names
-from eval.comparison.report import ComparisonReport, SharedCards
-from eval.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
 from reporting.compare_runs import main
 from reporting.comparison_page import render_comparison

@@ -34,7 +34,7 @@ from eval.extraction.record import Metric
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from eval.run_sections import build_section, write_page
+from eval.runs.sections import build_section, write_page
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from reporting.charts.draw import draw_chart
 from reporting.section_page import build_page_files

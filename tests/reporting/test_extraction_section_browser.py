@@ -17,7 +17,7 @@ from eval.extraction.blocks.comparison_page import write_comparison
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from eval.run_sections import write_page
+from eval.runs.sections import write_page
 from reporting.html_report import main
 from reporting.visible_text import make_visible
 

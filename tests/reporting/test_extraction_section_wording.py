@@ -20,7 +20,7 @@ from eval.extraction.blocks.run_data import read_run
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from eval.run_sections import build_section
+from eval.runs.sections import build_section
 
 PERFECT_SKILL = Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0)
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from cards.card import Card
+from eval.abstention.result import Pred
 from eval.harness.totals import CallTotals
-from eval.result import Pred, Usage
+from eval.model.usage import Usage
 from reporting.card_report.confidence_view import ConfidenceView
 from reporting.card_report.inputs import read_inputs
 from reporting.card_report.report_view import ReportView

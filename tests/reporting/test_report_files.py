@@ -19,7 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from stage_calls import MAYORS, PRODUCT, run_epoche
 
-from eval.metrics.record import CardComparison
+from eval.abstention.metrics.record import CardComparison
 from eval.stats.paired_tests import Discordant
 from kg.base.errors import DomainError, EpocheError
 from kg.claims import Claim

@@ -11,7 +11,7 @@ import pytest
 from stage_calls import check_error_line, run_epoche
 
 from cards.card import read_cards, write_cards
-from eval.metrics.record import read_metrics
+from eval.abstention.metrics.record import read_metrics
 from kg.base.errors import (
     CardSetMismatchError,
     DuplicateIdError,

@@ -8,6 +8,8 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eval.abstention.metrics.observations import read_observations
+from eval.abstention.metrics.report import measure
 from eval.blocks.escaped_text import escape_markdown
 from eval.blocks.text_format import (
     MAX_NAME_LENGTH,
@@ -17,8 +19,6 @@ from eval.blocks.text_format import (
     format_percent,
     shorten_text,
 )
-from eval.metrics.observations import read_observations
-from eval.metrics.report import measure
 from kg.base.csv_text import escape_csv_cell
 from kg.claims import Claim, Proof, Step, Verdict, Violation
 from reporting.card_report.proofs import describe_proof, describe_term

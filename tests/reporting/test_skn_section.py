@@ -23,7 +23,7 @@ from skn_folders import (
 from stage_calls import PRODUCT
 
 from eval.blocks.section import Section
-from eval.run_sections import build_section, build_sections, write_page
+from eval.runs.sections import build_section, build_sections, write_page
 from eval.skn.agent import Response
 from eval.skn.blocks.run_data import read_run
 from eval.skn.blocks.samples import MARKS, find_mark

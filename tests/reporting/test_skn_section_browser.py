@@ -17,7 +17,7 @@ from skn_folders import (
     write_two_pipelines,
 )
 
-from eval.run_sections import write_page
+from eval.runs.sections import write_page
 from eval.skn.agent import Response
 from eval.skn.blocks.run_data import read_run
 from eval.skn.blocks.samples import find_mark

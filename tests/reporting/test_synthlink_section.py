@@ -28,7 +28,7 @@ from synthlink_six_answers import (
 from eval.blocks.blocks import Figures
 from eval.blocks.samples import Detail
 from eval.blocks.section import Section
-from eval.run_sections import build_section
+from eval.runs.sections import build_section
 from eval.synthlink.blocks.losses import parts_of_score
 from eval.synthlink.blocks.metric_texts import DECIDED_BY, VERDICTS
 from eval.synthlink.blocks.metric_texts import MEASURES as MEASURE_NAMES

@@ -19,7 +19,7 @@ from synthlink_section_folders import (
     write_catalogue,
 )
 
-from eval.run_sections import write_page
+from eval.runs.sections import write_page
 from reporting.html_report import main
 from reporting.visible_text import make_visible
 

@@ -23,7 +23,7 @@ from synthlink_section_folders import (
 from synthlink_six_answers import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
 
 from eval.blocks.section import Section
-from eval.run_sections import build_section, write_page
+from eval.runs.sections import build_section, write_page
 from eval.synthlink.blocks.metric_texts import MEASURES as MEASURE_NAMES
 from eval.synthlink.blocks.samples import MARKS, mark_counts
 from eval.synthlink.blocks.score_data import read_folder

@@ -17,7 +17,7 @@ from synthlink_section_folders import (
 )
 from synthlink_six_answers import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
 
-from eval.run_sections import build_section
+from eval.runs.sections import build_section
 from eval.synthlink.blocks.samples import mark_counts
 from eval.synthlink.blocks.score_data import read_folder
 from eval.synthlink.blocks.trails import Reached, reached

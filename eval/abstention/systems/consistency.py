@@ -14,13 +14,13 @@ from typing import Any
 
 from cards.card import CardView
 from eval.abstention.answer_client import SERVER_DEFAULT, AnswerClient, Sampling
+from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.raw import build_card_messages
 from eval.abstention.systems.registry import register
+from eval.harness.systems.settings import Settings
+from eval.model.prompts import CLOSED_BOOK, RAW, TypedAnswer
 from eval.model.redaction import hide_secrets
-from eval.prompts import CLOSED_BOOK, RAW, TypedAnswer
-from eval.result import Answer
-from eval.settings import Settings
 from kg.base.errors import ModelCallError, SettingError
 from kg.claims import Gold
 

@@ -11,10 +11,10 @@ import random
 from typing import Any
 
 from cards.card import CardView
+from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
-from eval.result import Answer
-from eval.settings import Settings
+from eval.harness.systems.settings import Settings
 from kg.base.files import to_json_bytes
 from kg.claims import Gold
 

@@ -15,11 +15,11 @@ import msgspec
 
 from cards.card import CardView
 from eval.abstention.answer_client import AnswerClient, Sampling
+from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
-from eval.prompts import TypedAnswer
-from eval.result import Answer
-from eval.settings import Settings
+from eval.harness.systems.settings import Settings
+from eval.model.prompts import TypedAnswer
 from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES, Pipeline
 from eval.skn.formats.settings import MIN_WORDS, Setting
 

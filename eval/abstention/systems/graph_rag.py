@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cards.card import CardView
+from eval.abstention.result import Answer
 from eval.abstention.retrieval_plan import TEXT_RETRIEVERS, RetrievalPlan
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
+from eval.harness.systems.settings import Settings
 from eval.questions.parser import ClaimParser, ParseFailure
-from eval.result import Answer
-from eval.settings import Settings
 from kg.claims import GOLD_OF_LABEL, Gold, Verdict
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cards.card import CardView
 from eval.abstention.answer_client import AnswerClient, Sampling
+from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
+from eval.harness.systems.settings import Settings
 from eval.model.completion import Message
-from eval.prompts import PROPOSAL, PROPOSAL_CLOSED, Proposal, ProposedClaim
+from eval.model.prompts import PROPOSAL, PROPOSAL_CLOSED, Proposal, ProposedClaim
 from eval.questions.parser import ParseFailure
 from eval.questions.proposals import ProposalReader, QuestionContext, WordedClaim
-from eval.result import Answer
-from eval.settings import Settings
 from kg.claims import Claim, Gold, Label, Verdict
 
 if TYPE_CHECKING:

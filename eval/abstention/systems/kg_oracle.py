@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
-from eval.result import Answer
-from eval.settings import Settings
+from eval.harness.systems.settings import Settings
 from kg.claims import GOLD_OF_LABEL, Claim
 
 if TYPE_CHECKING:

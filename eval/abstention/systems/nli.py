@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from cards.card import CardView
+from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
+from eval.harness.systems.settings import Settings
 from eval.questions.declarative import convert_to_statement
-from eval.result import Answer
-from eval.settings import Settings
 from kg.base.errors import SettingError, WeightsError
 from kg.base.plain_text import to_one_line
 from kg.claims import Gold

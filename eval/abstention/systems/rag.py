@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from cards.card import CardView
+from eval.abstention.result import Answer
 from eval.abstention.retrieval_plan import PassageLibrary, RetrievalPlan, open_library
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
-from eval.reader import DEFAULT_THRESHOLD, Reader, WordWeights
-from eval.result import Answer
-from eval.settings import Settings
+from eval.harness.systems.settings import Settings
+from eval.questions.reader import DEFAULT_THRESHOLD, Reader, WordWeights
 
 
 class Rag:

@@ -10,12 +10,12 @@ from typing import Any
 
 from cards.card import CardView
 from eval.abstention.answer_client import AnswerClient, Sampling
+from eval.abstention.result import Answer
 from eval.abstention.retrieval_plan import PassageLibrary, RetrievalPlan, open_library
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
-from eval.prompts import PASSAGES, TypedAnswer
-from eval.result import Answer
-from eval.settings import Settings
+from eval.harness.systems.settings import Settings
+from eval.model.prompts import PASSAGES, TypedAnswer
 
 
 class RagLlm:

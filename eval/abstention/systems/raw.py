@@ -6,12 +6,12 @@ from typing import Any
 
 from cards.card import CardView
 from eval.abstention.answer_client import AnswerClient, Sampling
+from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
+from eval.harness.systems.settings import Settings
 from eval.model.completion import Message
-from eval.prompts import CLOSED_BOOK, RAW, TypedAnswer
-from eval.result import Answer
-from eval.settings import Settings
+from eval.model.prompts import CLOSED_BOOK, RAW, TypedAnswer
 
 
 def build_card_messages(card: CardView, *, closed_book: bool) -> list[Message]:

@@ -61,7 +61,7 @@ def main(
 
 
 async def _find_first_model(options: ClientOptions) -> str:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from kg.base.errors import ModelAccessError
 
     async with ModelClient.open(options) as client:

@@ -29,7 +29,7 @@ def main(
     from eval.extraction.files import list_run_files
     from eval.extraction.outputs import write_outputs
     from eval.extraction.summary import render_metrics
-    from eval.run_sections import write_page
+    from eval.runs.sections import write_page
     from kg.base.errors import SettingError
     from kg.base.files import check_output
 

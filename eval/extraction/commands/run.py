@@ -115,7 +115,7 @@ def main(
     from eval.extraction.outputs import write_outputs
     from eval.extraction.run import run
     from eval.harness.journals.row_layout import Shard
-    from eval.settings import parse_settings
+    from eval.harness.systems.settings import parse_settings
     from kg.base.errors import SettingError
 
     flags: dict[str, Any] = {
@@ -186,7 +186,7 @@ def _print_results(
     from eval.extraction.summary import render_metrics
     from eval.harness.failed_rows import format_counts, report_failed_run
     from eval.harness.notes import print_notes
-    from eval.run_sections import write_page
+    from eval.runs.sections import write_page
 
     folder, manifest = done.folder, done.manifest
     for line in render_metrics(report, settings.metrics.enabled):

@@ -52,7 +52,7 @@ def main(
         parse_prediction_files,
         read_predictions,
     )
-    from eval.run_sections import write_page
+    from eval.runs.sections import write_page
     from kg.base.files import check_output
     from kg.base.provenance import make_relative_name
 

@@ -63,7 +63,7 @@ def main(
     from eval.extraction.outputs import write_outputs
     from eval.extraction.summary import render_metrics
     from eval.extraction.toolkit.scored_folder import write_scored_run
-    from eval.run_sections import write_page
+    from eval.runs.sections import write_page
     from kg.base.files import check_output
 
     scores_triples = domain is not None or bool(kg)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from eval.extraction.metrics.system_rows import ERROR, FLOAT_COLUMNS, INTEGER_COLUMNS, SystemRows
 from eval.extraction.record import Estimate
-from eval.metrics.confidence import build_calibration_report
-from eval.metrics.record import CalibrationReport, ConfidenceCounts
+from eval.metrics.calibration import build_calibration_report
+from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts
 from eval.stats.bootstrap import ClusterResamples, round_significant
 from eval.stats.confidences import ConfidentReplies
 

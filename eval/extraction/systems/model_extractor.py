@@ -11,10 +11,10 @@ import msgspec
 from eval.extraction.systems.prompt_builder import PromptBuilder
 from eval.extraction.view import ExtractionView
 from eval.harness.reply import Reply
-from eval.llm import Completion, ModelClient, SchemaForm
-from eval.model.caller import UNREADABLE_FINISH_REASON
 from eval.model.calls import current_calls
-from eval.result import Usage
+from eval.model.client import Completion, ModelClient, SchemaForm
+from eval.model.server.caller import UNREADABLE_FINISH_REASON
+from eval.model.usage import Usage
 from kg.base.errors import ModelCallError
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import clean_text

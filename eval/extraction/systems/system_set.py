@@ -13,11 +13,11 @@ from eval.extraction.options import RunOptions
 from eval.extraction.systems.model_extractor import ModelExtractor
 from eval.extraction.systems.prompt_builder import PromptBuilder
 from eval.harness.folder_run import close_clients
+from eval.harness.systems.description import collect_observed, read_params
+from eval.harness.systems.settings import Settings
 from eval.harness.systems.system import System, find_close_functions
 from eval.harness.systems.system_options import SystemOptions
 from eval.harness.systems.system_registry import SystemRegistry
-from eval.settings import Settings
-from eval.system_description import collect_observed, read_params
 from kg.base.errors import SystemNotFoundError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ EXTRACTORS: Final = SystemRegistry(load_built_in=lambda _name: {BASELINE: _make_
 
 
 def _open_models(options: RunOptions) -> SystemSet:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.prices import find_price
 
     model, prompts = options.config.model, options.config.prompts

@@ -18,10 +18,10 @@ from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.harness.predictions.scored_run import write_scored_run as write_folder
 from eval.harness.reply import Reply
-from eval.manifest import library_versions, utc_now
 from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import RecordError
 from kg.base.files import write_jsonl_atomic
+from kg.base.provenance import library_versions, utc_now
 
 
 @dataclass(frozen=True, kw_only=True)

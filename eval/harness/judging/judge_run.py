@@ -23,7 +23,7 @@ from eval.harness.journals.journal import Journal
 from eval.harness.session import RunLimits, Session
 from eval.harness.totals import CallMeter, CallTotals
 from eval.harness.workers import AnsweredRow, Question
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.errors import RecordError, TooManyErrorsError
 from kg.base.files import convert_write_errors, to_json_bytes, write_json_atomic
 

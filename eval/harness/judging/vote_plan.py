@@ -12,7 +12,7 @@ from eval.harness.grid import AsyncQuestion, Grid
 from eval.harness.journals.journal import Journal
 from eval.harness.reply import Reply, Vote
 from eval.harness.workers import AnsweredRow
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.errors import RecordError
 from kg.base.files import to_json_bytes
 

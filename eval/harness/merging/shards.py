@@ -12,8 +12,8 @@ import msgspec
 
 from eval.harness.journals.row_layout import Shard
 from eval.harness.resume import describe_difference
+from eval.harness.systems.description import merge_observed
 from eval.harness.totals import CallMeter
-from eval.system_description import merge_observed
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError, IncompleteRunError
 

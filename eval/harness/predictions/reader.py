@@ -22,10 +22,10 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.answers import MAX_ERROR_CHARS, check_confidence, make_storable
 from eval.harness.predictions.rows import CSV_DELIMITERS, iter_rows, read_header
 from eval.harness.reply import Reply
 from eval.harness.systems.system_call import MAX_REPLY_BYTES
+from eval.model.foreign_values import MAX_ERROR_CHARS, check_confidence, make_storable
 from eval.model.redaction import hide_secrets
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
 from kg.base.files import sha256_file

@@ -14,9 +14,9 @@ from eval.harness.journals.journal import Journal
 from eval.harness.outputs import delete_outputs, delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
 from eval.harness.row_writer import make_reply_key, write_rows
-from eval.manifest import utc_now
 from kg.base.errors import WriteError
 from kg.base.files import to_json_bytes, write_json_atomic
+from kg.base.provenance import utc_now
 
 NO_PREDICTION = "there is no prediction for it"
 

@@ -12,16 +12,16 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.answers import (
+from eval.harness.reply import Reply
+from eval.model.calls import current_calls
+from eval.model.foreign_values import (
     check_confidence,
     check_usage,
     describe_error,
     describe_failure,
     is_stray_cancellation,
 )
-from eval.harness.reply import Reply
-from eval.model.calls import current_calls
-from eval.result import round_cost
+from eval.model.usage import round_cost
 from kg.base.console import print_traceback
 from kg.base.errors import EXIT_TERMINATED, ModelAccessError, WriteError
 

@@ -27,8 +27,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final
 
-from eval.answers import describe_error
 from eval.harness.function_system import FunctionSystem
+from eval.model.foreign_values import describe_error
 from eval.model.redaction import hide_secrets
 from kg.base.errors import EXIT_TERMINATED, EpocheError, SettingError, SystemNotFoundError
 

@@ -13,13 +13,13 @@ from typing import Any, Generic
 
 import msgspec
 
-from eval.answers import describe_error
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.reply import REPLIES, VOTES, Reply, Vote
 from eval.harness.resume import read_run_manifest
 from eval.harness.row_writer import compute_rows, make_reply_key
 from eval.harness.verification.output_verifier import verify_outputs
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
+from eval.model.foreign_values import describe_error
 from kg.base.errors import EpocheError
 from kg.base.files import iter_decoded_lines, require_file, to_json_bytes
 

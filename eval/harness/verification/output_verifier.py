@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from eval.answers import describe_error
 from eval.harness.benchmark import Benchmark, Row
 from eval.harness.reply import REPLIES, VOTES
 from eval.harness.verification.record import ABSENT, DifferenceLog
+from eval.model.foreign_values import describe_error
 from kg.base.errors import WriteError
 from kg.base.files import write_jsonl_atomic
 from kg.base.plain_text import join_list

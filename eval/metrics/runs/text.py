@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eval.metrics.comparison import Comparison
-from eval.metrics.console import format_with_interval
+from eval.metrics.number_text import format_with_interval
 from eval.metrics.runs.report import RunComparison, RunMetrics
 from kg.base.plain_text import clean_text
 

@@ -108,9 +108,9 @@ def main(
     from eval.harness.base_run import RunFlags
     from eval.harness.journals.row_layout import Shard
     from eval.harness.session import RunLimits
+    from eval.harness.systems.settings import parse_settings
     from eval.retrieval_eval.run import RunOptions
     from eval.retrieval_eval.run import run as run_retrievers
-    from eval.settings import parse_settings
     from retrieval.factory import RUN_RETRIEVERS
 
     if pairs and not system:

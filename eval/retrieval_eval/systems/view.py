@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from eval.answers import make_storable
 from eval.harness.reply import Reply
 from eval.harness.systems.system_options import SystemOptions
+from eval.model.foreign_values import make_storable
 from retrieval.ensemble import POOL_SIZE
 
 RANKING_DEPTH: Final = POOL_SIZE

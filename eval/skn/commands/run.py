@@ -108,8 +108,8 @@ def main(
     """
     from eval.harness.journals.row_layout import Shard
     from eval.harness.session import RunLimits
+    from eval.harness.systems.settings import parse_settings
     from eval.model.options import ClientOptions
-    from eval.settings import parse_settings
     from eval.skn.files import METRICS, list_run_files
     from eval.skn.options import RunOptions, build_setting
     from eval.skn.run import run
@@ -197,7 +197,7 @@ def write_results(
     out, manifest = finished_run.folder, finished_run.manifest
     _, report = write_outputs(out)
     if with_report:
-        from eval.run_sections import write_page
+        from eval.runs.sections import write_page
 
         write_page(out)
     for line in (*render_table(report), *describe_comparisons(report)):

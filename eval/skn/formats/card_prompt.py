@@ -1,7 +1,7 @@
 """The prompt with which a model answers a card's yes-no question from an extraction of the card.
 
-The reply is ``eval.prompts.TypedAnswer``, as for every system that only answers, so that refusals,
-truncated and unreadable replies are treated as they are elsewhere.
+The reply is ``eval.model.prompts.TypedAnswer``, as for every system that only answers, so that
+refusals, truncated and unreadable replies are treated as they are elsewhere.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cards.card import CardView
-from eval.prompts import DATA_ONLY
+from eval.model.prompts import DATA_ONLY
 from eval.skn.formats.prompts import MultilinePrompt
 
 CARD_PROMPT = MultilinePrompt(

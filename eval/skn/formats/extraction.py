@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from eval.model.call_counter import count_calls, get_complete_usage
-from eval.model.caller import UNREADABLE_FINISH_REASON
 from eval.model.calls import current_calls
 from eval.model.completion import Completion, Message
-from eval.result import Usage
+from eval.model.server.caller import UNREADABLE_FINISH_REASON
+from eval.model.usage import Usage
 from eval.skn.formats.flat_json import FlatExtraction
 from eval.skn.formats.forms import ExtractionContent, parse_content, to_plain_values, write_content
 from eval.skn.formats.pipelines import PIPELINES, Pipeline
@@ -29,7 +29,7 @@ from eval.skn.grammar.parse_result import Problem
 from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
 
 Validity: TypeAlias = Literal["strict", "tolerant", "repaired", "unreadable"]
 """How an extraction could be parsed: by the strict rules, only by the tolerant ones, after one

@@ -1,4 +1,4 @@
-"""The prompts of extractors and agent in the fair setting; ``eval.prompts`` explains their form.
+"""The prompts of extractors and agent in the fair setting; see ``eval.model.prompts``.
 
 The prompts of all eight extractors state the same task, the same rules and the same budget, and
 the question is shown to all of them or to none. Only the last part of the prompt differs: it
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from eval.model.completion import Message
-from eval.prompts import DATA_ONLY, EMPTY_BLOCK, Prompt
+from eval.model.prompts import DATA_ONLY, EMPTY_BLOCK, Prompt
 from eval.skn.formats.forms import build_example
 from eval.skn.formats.pipelines import Pipeline
 from eval.skn.formats.settings import Setting

@@ -15,7 +15,7 @@ import msgspec
 from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.options import ClientOptions
 
 PUBLISHED_MAX_TOKENS = 4096
@@ -98,7 +98,7 @@ def open_client(
     Raises:
         EpocheError: see ``ModelClient.open``.
     """
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
 
     return ModelClient.open(
         options,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from eval.judges.rng import reorder_blocks, rng_for
 from eval.model.completion import Message
-from eval.prompts import Prompt
+from eval.model.prompts import Prompt
 from kg.base.plain_text import to_one_line
 
 MAX_TEXT_LENGTH = 20_000

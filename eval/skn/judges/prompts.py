@@ -1,4 +1,4 @@
-"""The prompts of our judges; ``eval.prompts`` explains their form and how data is delimited.
+"""The prompts of our judges; ``eval.model.prompts`` explains their form and how data is delimited.
 
 No prompt names a format, a pipeline or an extraction, and no block contains one, so that the
 judges cannot tell which format an answer came from.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from eval.prompts import DATA_ONLY, Prompt
+from eval.model.prompts import DATA_ONLY, Prompt
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, JudgeName
 from eval.skn.judges.replies import AccuracyReply, GroundednessReply, HallucinationReply
 

@@ -27,7 +27,7 @@ from eval.skn.judges.tally import combine_ballots
 from kg.base.errors import ModelCallError
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.options import ClientOptions
 
 
@@ -162,7 +162,7 @@ class PublishedJudges:
         Raises:
             EpocheError: see ``ModelClient.open``.
         """
-        from eval.llm import ModelClient
+        from eval.model.client import ModelClient
 
         return cls(
             ModelClient.open(

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, get_args
 import msgspec
 
 from eval.judges.votes import FailureKind
-from eval.result import Usage
+from eval.model.usage import Usage
 
 JudgeName = Literal["accuracy", "hallucination", "groundedness"]
 JUDGES: tuple[JudgeName, ...] = get_args(JudgeName)

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 import msgspec
 
-from eval.answers import describe_failure
 from eval.harness.reply import Reply, Vote, read_votes
 from eval.harness.systems.system_call import FATAL_ERRORS
 from eval.model.calls import current_calls
-from eval.result import round_cost
+from eval.model.foreign_values import describe_failure
+from eval.model.usage import round_cost
 from eval.skn.items import Sample
 from eval.skn.judges.anchors import AnchorRow, assign_wrong_answers, judge_anchors
 from eval.skn.judges.record import Failure

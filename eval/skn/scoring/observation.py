@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from eval.result import Usage
+from eval.model.usage import Usage
 
 if TYPE_CHECKING:
     from eval.skn.judges.record import Verdicts

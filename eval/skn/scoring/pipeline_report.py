@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from eval.metrics.confidence import build_calibration_report
-from eval.metrics.record import CalibrationReport, ConfidenceCounts, MetricValue
+from eval.metrics.calibration import build_calibration_report
+from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts, MetricValue
 from eval.skn.scoring.metric_definitions import (
     CATEGORY_METRICS,
     COLUMNS,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from eval.metrics.comparison import Comparison
-from eval.metrics.record import CalibrationReport, ConfidenceCounts
+from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts
 from eval.stats.estimates import Estimate
 from eval.stats.paired_tests import ALPHA
 

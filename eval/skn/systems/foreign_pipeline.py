@@ -6,11 +6,11 @@ import inspect
 from typing import Any, Final
 
 from eval.harness.reply import Reply
+from eval.harness.systems.description import read_params
 from eval.harness.systems.system_options import SystemOptions
 from eval.harness.systems.system_registry import SystemRegistry
 from eval.skn.options import RunOptions
 from eval.skn.systems.view import SknView
-from eval.system_description import read_params
 
 REGISTRY: Final = SystemRegistry(noun="system")
 """The built-in pipelines are chosen with other flags."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from eval.answers import describe_failure
 from eval.harness.reply import Reply
 from eval.harness.systems.system_call import FATAL_ERRORS
 from eval.model.calls import current_calls
-from eval.result import round_cost
+from eval.model.foreign_values import describe_failure
+from eval.model.usage import round_cost
 from eval.skn.agent import Agent
 from eval.skn.formats.extraction import Extractor
 from eval.skn.row import Stage

@@ -10,6 +10,7 @@ import msgspec
 
 from eval.harness.folder_run import close_clients
 from eval.harness.resume import round_trip_json
+from eval.harness.systems.description import collect_observed, find_model
 from eval.harness.systems.system import find_close_functions
 from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.formats.settings import open_client
@@ -22,11 +23,10 @@ from eval.skn.judging.judge_set import (
 from eval.skn.options import RunOptions
 from eval.skn.systems.foreign_pipeline import ForeignPipeline, make_foreign_pipelines
 from eval.skn.systems.pipeline_system import PipelineSystem
-from eval.system_description import collect_observed, find_model
 from kg.base.errors import SystemNotFoundError
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.options import ClientOptions
 
 

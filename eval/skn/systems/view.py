@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from eval.answers import make_storable
 from eval.harness.reply import Reply
+from eval.model.foreign_values import make_storable
 from eval.skn.agent import Response
 from eval.skn.search_source import Source
 

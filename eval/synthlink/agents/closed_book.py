@@ -10,7 +10,7 @@ from eval.synthlink.agents.trail import Round, Trail
 from eval.synthlink.predictions import is_blank
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
 
 
 class ClosedBook:

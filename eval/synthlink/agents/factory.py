@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from eval.harness.systems.description import collect_observed, find_model
+from eval.harness.systems.settings import Settings
 from eval.harness.systems.system_registry import SystemRegistry
-from eval.settings import Settings
 from eval.synthlink.agents.trail import MAX_ROUNDS, Agent
-from eval.system_description import collect_observed, find_model
 from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.options import ClientOptions
     from eval.synthlink.agents.library import Library
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from eval.answers import describe_failure
+from eval.model.foreign_values import describe_failure
 from eval.synthlink.agents.model_replies import record_reply
 from eval.synthlink.agents.prompts import AGENT_PROMPT, AgentReply, Learned
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
@@ -20,7 +20,7 @@ from kg.base.errors import ModelCallError, SearchError
 from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.completion import Reply
     from eval.synthlink.agents.library import Hit, Library
 

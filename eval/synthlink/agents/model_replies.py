@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eval.answers import make_storable
+from eval.model.foreign_values import make_storable
 from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
     from eval.model.completion import Reply
     from eval.model.options import ClientOptions
 
@@ -34,7 +34,7 @@ def open_client(options: ClientOptions, max_tokens: int = MAX_TOKENS) -> ModelCl
     Raises:
         EpocheError: as ``ModelClient.open``.
     """
-    from eval.llm import ModelClient
+    from eval.model.client import ModelClient
 
     return ModelClient.open(options, max_tokens=max_tokens, logprobs=False)
 

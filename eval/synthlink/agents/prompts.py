@@ -1,11 +1,9 @@
 """The prompts of agents that ask a model, and the schemas of their replies.
 
-See ``eval.prompts`` for the form of a prompt. The text of pages is untrusted input, and so are a
-model's notes on them from earlier rounds: both are escaped and put into data blocks, which the
-system message declares to contain no instructions.
-
-Names and docstrings of reply types are part of the schema sent to models: changing one changes
-the prompt.
+See ``eval.model.prompts`` for the form of a prompt. The text of pages is untrusted input, and so
+are a model's notes on them from earlier rounds: both are escaped and put into data blocks, which
+the system message declares to contain no instructions. Names and docstrings of reply types are
+part of the schema sent to models: changing one changes the prompt.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from eval.prompts import DATA_ONLY, Prompt
+from eval.model.prompts import DATA_ONLY, Prompt
 
 PROMPT_VERSION: Final = 1
 """Increased with every change to the texts below."""

@@ -120,8 +120,8 @@ def main(
     from eval.harness.failed_rows import format_counts, report_failed_run
     from eval.harness.journals.row_layout import Shard
     from eval.harness.session import RunLimits
+    from eval.harness.systems.settings import parse_settings
     from eval.model.options import ClientOptions
-    from eval.settings import parse_settings
     from eval.synthlink.answer_source import find_source, get_system_source
     from eval.synthlink.benchmark import SYNTHLINK
     from eval.synthlink.files import PREDICTIONS, ROWS, list_run_files

@@ -19,7 +19,7 @@ from eval.harness.totals import CallTotals
 from eval.judges.panel import DEFAULT_REPEATS, check_panel
 from eval.judges.selection import JudgeSelection, choose_judges
 from eval.model.calls import current_calls
-from eval.result import round_cost
+from eval.model.usage import round_cost
 from eval.synthlink.answer_source import AnswerSource
 from eval.synthlink.judges.claim_judge import ClaimJudge
 from eval.synthlink.judges.judge_items import JudgeItem

@@ -1,7 +1,7 @@
 """The prompt for a judge of claims, and the schema of its reply.
 
-See ``eval.prompts`` for the form of a prompt, and for how data are kept inside their blocks. The
-prompt does not reveal which system made the claim, what that system read, or how it was scored.
+See ``eval.model.prompts`` for the form of a prompt, and for how data are kept inside their blocks.
+The prompt does not reveal which system made the claim, what that system read, or how it was scored.
 
 Names and docstrings of reply types are part of the schema sent to models: changing one changes
 the prompt.
@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from eval.prompts import DATA_ONLY, Prompt
+from eval.model.prompts import DATA_ONLY, Prompt
 from eval.synthlink.verdicts.record import Finding
 
 MAX_TOKENS: Final = 200

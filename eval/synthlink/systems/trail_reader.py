@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.answers import describe_error, make_storable
 from eval.harness.reply import Reply, Vote
+from eval.model.foreign_values import describe_error, make_storable
 from eval.replies.abstention import is_abstention
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
 from eval.synthlink.items import Question

@@ -9,7 +9,7 @@ from typing import Final
 
 from eval.judges.agreement import measure_vote_agreement
 from eval.judges.rates import compute_rate
-from eval.result import Usage, round_cost
+from eval.model.usage import Usage, round_cost
 from eval.stats.bootstrap import round_significant
 from eval.synthlink.metrics import QuestionScore
 from eval.synthlink.verdicts.record import ItemKind, Judgement, JudgeReport, VerdictLine

@@ -9,7 +9,7 @@ import msgspec
 
 from eval.judges.rates import Rate
 from eval.judges.votes import LostVote
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.files import sha256_bytes, to_json_bytes
 
 JUDGED_FILE: Final = "synthlink_judged.jsonl"

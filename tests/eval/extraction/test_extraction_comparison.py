@@ -23,7 +23,7 @@ from eval.extraction.metrics.quality_score import compute_sample_metrics
 from eval.extraction.row import ExtractionRow, Outcome
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from eval.result import Usage
+from eval.model.usage import Usage
 
 FIELDS = ("a", "b", "c", "d")
 SAMPLE = Sample(

@@ -14,7 +14,7 @@ from eval.extraction.record import SystemReport
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from eval.result import Usage
+from eval.model.usage import Usage
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}}
 FAST_PLAN = MeasurementPlan(resamples=200)

@@ -26,7 +26,7 @@ from eval.extraction.record import Estimate, ExtractionReport, SystemReport
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from eval.result import Usage
+from eval.model.usage import Usage
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.proportions import wilson_interval
 

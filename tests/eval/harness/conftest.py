@@ -10,7 +10,7 @@ import pytest
 
 from cards.card import CardView
 from eval.model.calls import current_calls
-from eval.result import Usage
+from eval.model.usage import Usage
 
 Reply = Callable[[int], Awaitable[Any]]
 

@@ -17,7 +17,7 @@ from benchmark_runs import (
 )
 from stage_calls import CommandResult, run_epoche
 
-from eval.benchmarks import list_benchmarks
+from eval.harness.benchmarks import list_benchmarks
 from eval.harness.journals.journal import Journal
 
 

@@ -22,7 +22,7 @@ from servers.scripted_server import ScriptedServer
 from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.abstention.systems.registry import system_names
-from eval.benchmarks import find_benchmark
+from eval.harness.benchmarks import find_benchmark
 from eval.harness.reply import REPLIES, VOTES
 from eval.model.providers import PROVIDERS
 from eval.skn.formats.pipelines import PIPELINES

@@ -8,7 +8,7 @@ import pytest
 from benchmark_runs import FOLDER_COMMANDS, run_benchmark
 from stage_calls import check_failure, read_folder_bytes, run_epoche
 
-from eval.benchmarks import find_benchmark, find_other_benchmark
+from eval.harness.benchmarks import find_benchmark, find_other_benchmark
 from eval.synthlink.scoring.manifest import SynthLinkManifest
 
 NAMES = tuple(FOLDER_COMMANDS)

@@ -13,7 +13,7 @@ import pytest
 from foreign_cases import CASES, Case, read_lines
 from stage_calls import check_error_line, run_epoche
 
-from eval.benchmarks import find_benchmark
+from eval.harness.benchmarks import find_benchmark
 from eval.harness.journals.journal import Journal
 from eval.harness.predictions import reader as prediction_reader
 from eval.harness.predictions import rows as prediction_rows

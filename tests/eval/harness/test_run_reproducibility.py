@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cards.card import Card, CardView, write_cards
+from eval.abstention.manifest import read_manifest, write_manifest
+from eval.abstention.result import Answer
 from eval.abstention.runner import run
 from eval.abstention.shard_merger import merge_shards
 from eval.abstention.system import AnySystem
 from eval.harness.journals.row_layout import Shard
 from eval.harness.session import RunLimits
-from eval.manifest import read_manifest, write_manifest
-from eval.result import Answer
 from kg.base.provenance import manifest_path
 from kg.claims import Claim
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from eval.abstention.manifest import read_manifest
+from eval.abstention.result import Answer, read_results
 from eval.abstention.runner import Run, run
 from eval.harness.session import RunLimits
 from eval.harness.totals import CallTotals
-from eval.manifest import read_manifest
-from eval.result import Answer, Usage, read_results
+from eval.model.usage import Usage
 from kg.base.errors import (
     CardSetMismatchError,
     CostLimitError,
@@ -244,7 +245,7 @@ def test_cost_is_restored_from_the_rows_after_a_kill(
 ) -> None:
     from msgspec.structs import replace
 
-    from eval.manifest import write_manifest
+    from eval.abstention.manifest import write_manifest
 
     async def answer(_number: int) -> str:
         await record_call(0.01)
@@ -525,7 +526,7 @@ def test_model_and_observed_behaviour_are_recorded(
 
 
 def test_observations_are_combined_independently_of_grouping() -> None:
-    from eval.system_description import merge_observed
+    from eval.harness.systems.description import merge_observed
 
     first = {"z": {"served": ["b", "a"], "fallbacks": {"text": 2}, "logprobs": True}}
     second = {"z": {"served": ["a", "c"], "fallbacks": {"other": 1, "text": 1}, "logprobs": False}}

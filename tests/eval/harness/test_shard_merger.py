@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from cards.card import CardView
+from eval.abstention.manifest import read_manifest, write_manifest
 from eval.abstention.runner import run
 from eval.abstention.shard_merger import merge_shards
 from eval.harness.journals.row_layout import Shard
-from eval.manifest import read_manifest, write_manifest
 from kg.base.errors import (
     CardSetMismatchError,
     DuplicateIdError,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import epoche
-from eval.answers import describe_failure
 from eval.harness.folder_run import close_clients
 from eval.harness.reply import Reply
 from eval.harness.systems.system import close_once
 from eval.harness.systems.system_call import call_system
-from eval.result import Usage
+from eval.model.foreign_values import describe_failure
+from eval.model.usage import Usage
 from eval.retrieval_eval.systems.view import read_ranking
 from eval.synthlink.systems.trail_reader import read_trail
 from kg.base.errors import EpocheError

@@ -13,7 +13,7 @@ import pytest
 from benchmark_runs import FOLDER_COMMANDS, run_benchmark
 from stage_calls import check_error_line, run_epoche
 
-from eval.benchmarks import find_benchmark
+from eval.harness.benchmarks import find_benchmark
 from eval.harness.reply import REPLIES, VOTES
 from eval.harness.verification.folder_verifier import verify_folder
 from eval.harness.verification.record import ABSENT, Difference, Verification, iter_differences

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from published_metrics import build_published_block, table_to_counts
 
-from eval.metrics.abstention import (
+from eval.abstention.metrics.definitions import (
     HEADLINE_METRICS,
     METRICS,
     POLICIES,
@@ -24,7 +24,7 @@ from eval.metrics.abstention import (
     get_metric,
     get_metrics,
 )
-from eval.metrics.outcomes import CELLS, compute_control_counts
+from eval.abstention.metrics.outcomes import CELLS, compute_control_counts
 
 TABLES = st.lists(st.integers(0, 3), min_size=CELLS, max_size=CELLS).map(
     lambda numbers: np.array(numbers, dtype=np.float64)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eval.metrics import reader
-from eval.metrics.observations import Observations, read_observations
+from eval.abstention.metrics import reader
+from eval.abstention.metrics.observations import Observations, read_observations
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, EpocheError, RecordError
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from stage_calls import check_error_line, run_epoche
 
-from eval.metrics.observations import Observations, read_observations
-from eval.metrics.outcomes import PRED_CODE
+from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.metrics.outcomes import PRED_CODE
 from kg.base.errors import CardSetMismatchError, MissingFileError
 
 N_CARDS = 30

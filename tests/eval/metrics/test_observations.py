@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from eval.manifest import RunManifest, write_manifest
-from eval.metrics.observations import read_observations
-from eval.metrics.outcomes import PRED_CODE
+from eval.abstention.manifest import RunManifest, write_manifest
+from eval.abstention.metrics.observations import read_observations
+from eval.abstention.metrics.outcomes import PRED_CODE
 from kg.base.errors import (
     CardSetMismatchError,
     DuplicateIdError,

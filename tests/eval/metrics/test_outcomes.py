@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published_metrics import table_to_counts
 
-from eval.metrics.outcomes import (
+from eval.abstention.metrics.outcomes import (
     CELLS,
     LABELS,
     PRED_CODE,
@@ -21,7 +21,7 @@ from eval.metrics.outcomes import (
     parse_pred,
     score_cards,
 )
-from eval.result import PREDS
+from eval.abstention.result import PREDS
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 6)), max_size=60)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from servers.scripted_server import ScriptedServer
 
-from eval.llm import ClientOptions, ModelClient
+from eval.model.client import ClientOptions, ModelClient
 from eval.model.providers import PROVIDERS
 
 PROVIDER_VARIABLES = sorted(

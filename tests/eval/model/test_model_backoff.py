@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.model.backoff import Attempts, parse_retry_after
-from eval.model.failures import Failure, FailureKind
 from eval.model.options import ClientOptions
+from eval.model.server.backoff import Attempts, parse_retry_after
+from eval.model.server.failures import Failure, FailureKind
 
 NOW = 1_800_000_000.0
 

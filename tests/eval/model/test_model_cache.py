@@ -18,9 +18,9 @@ from servers import behaviours
 from servers.behaviours import FAULTS, ChatRequest, normal_reply
 from servers.scripted_server import ScriptedServer
 
-from eval.llm import Completion, ModelClient
 from eval.model.cache import ReplyCache, reply_key
 from eval.model.calls import record_calls
+from eval.model.client import Completion, ModelClient
 from eval.model.wire import ReceivedReply
 from kg.base.errors import ModelAccessError, ModelCallError, WriteError
 

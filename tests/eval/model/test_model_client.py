@@ -13,8 +13,8 @@ from servers import behaviours
 from servers.behaviours import FAULTS, ChatRequest, normal_reply
 from servers.scripted_server import ScriptedServer, fail_first_attempts
 
-from eval.llm import Completion, Message, ModelClient, Reply
 from eval.model.calls import CallLog, record_calls
+from eval.model.client import Completion, Message, ModelClient, Reply
 from kg.base.errors import ModelAccessError, ModelCallError
 
 ClientFactory = Callable[..., ModelClient]

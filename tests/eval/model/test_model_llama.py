@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from servers.llama_server import LlamaServer
 
-from eval.llm import ClientOptions, Message, ModelClient
 from eval.model.calls import record_calls
+from eval.model.client import ClientOptions, Message, ModelClient
 from eval.model.replies.probability import compute_answer_probability
 from kg.base.errors import ModelAccessError, ModelCallError
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.model.completion import Completion
-from eval.model.limits import RateLimits
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price, read_prices
 from eval.model.replies.probability import compute_answer_probability
+from eval.model.server.limits import RateLimits
 from kg.base.errors import MissingFileError, RecordError
 
 

@@ -15,8 +15,8 @@ from servers import behaviours
 from servers.behaviours import ChatRequest, normal_reply
 from servers.scripted_server import ScriptedServer
 
-from eval.llm import ClientOptions, ModelClient, Reply, SchemaForm
 from eval.model.calls import CallLog, record_calls
+from eval.model.client import ClientOptions, ModelClient, Reply, SchemaForm
 from eval.model.environment import read_variables
 from eval.model.providers import find_endpoint
 from eval.model.replies.schema_form import allows_strict, remove_extensions

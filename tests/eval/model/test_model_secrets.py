@@ -16,8 +16,8 @@ import pytest
 from servers.behaviours import Behaviour, ChatRequest, edited_reply, error_body, normal_reply
 from servers.scripted_server import ScriptedServer
 
-from eval.llm import ModelClient
 from eval.model.calls import record_calls
+from eval.model.client import ModelClient
 
 ROOT = Path(__file__).parents[3]
 

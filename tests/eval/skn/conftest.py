@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from eval.llm import ClientOptions, ModelClient
+from eval.model.client import ClientOptions, ModelClient
 from eval.skn.formats.settings import Setting, open_client
 
 

@@ -21,7 +21,7 @@ from servers.behaviours import (
 from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
 
-from eval.llm import ClientOptions, ModelClient
+from eval.model.client import ClientOptions, ModelClient
 from eval.skn.agent import ModelAgent, Response, agent_reason
 from eval.skn.formats.forms import build_example
 from eval.skn.formats.pipelines import PIPELINES

@@ -21,8 +21,8 @@ from servers.behaviours import (
 from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
 
-from eval.llm import ClientOptions, ModelClient
 from eval.model.calls import record_calls
+from eval.model.client import ClientOptions, ModelClient
 from eval.skn.formats.extraction import Extraction, ModelExtractor
 from eval.skn.formats.forms import build_example, parse_content, write_content
 from eval.skn.formats.pipelines import ABLATION_PIPELINES, PIPELINES

@@ -18,8 +18,8 @@ from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer, fail_first_attempts
 
 from eval.judges.panel import MAX_REPEATS
-from eval.llm import ClientOptions
 from eval.model.calls import CallLog, record_calls
+from eval.model.client import ClientOptions
 from eval.skn.judges.agreement import measure_agreement
 from eval.skn.judges.judge_view import MAX_SOURCES_LENGTH
 from eval.skn.judges.model_judges import ModelJudges

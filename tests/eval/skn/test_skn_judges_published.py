@@ -11,8 +11,8 @@ from servers import behaviours
 from servers.behaviours import FAULTS, Behaviour, ChatRequest
 from servers.scripted_server import ScriptedServer
 
-from eval.llm import ClientOptions
 from eval.model.calls import CallLog, record_calls
+from eval.model.client import ClientOptions
 from eval.skn.judges.published_judges import PublishedJudges
 from eval.skn.judges.record import JUDGES, Verdicts
 from kg.base.errors import ModelAccessError

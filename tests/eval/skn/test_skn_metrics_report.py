@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from eval.metrics.comparison import Comparison
-from eval.result import Usage
+from eval.model.usage import Usage
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES

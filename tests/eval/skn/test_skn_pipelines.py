@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.prompts import DATA_ONLY
+from eval.model.prompts import DATA_ONLY
 from eval.skn.formats.forms import build_example, parse_content
 from eval.skn.formats.pipelines import (
     ABLATION_PIPELINES,

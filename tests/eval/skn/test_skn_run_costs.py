@@ -12,7 +12,7 @@ from aiohttp import web
 from servers import behaviours
 from servers.scripted_server import ChatRequest, ScriptedServer
 
-from eval.llm import ModelClient
+from eval.model.client import ModelClient
 from eval.skn.agent import ModelAgent, Response
 from eval.skn.formats.extraction import Extraction, ModelExtractor
 from eval.skn.formats.pipelines import PIPELINES

@@ -24,7 +24,7 @@ from synthlink_run_parts import (
     read_block,
 )
 
-from eval.llm import ClientOptions
+from eval.model.client import ClientOptions
 from eval.synthlink.agents.closed_book import ClosedBook
 from eval.synthlink.agents.library import CorpusLibrary
 from eval.synthlink.agents.model_agent import MAX_PASSAGE_LENGTH, PASSAGES_PER_ROUND, ModelAgent

@@ -213,7 +213,7 @@ def test_raw_agent_searches_nothing(
 ASKER_AGENT = """
 import asyncio
 from pathlib import Path
-from eval.llm import ModelClient
+from eval.model.client import ModelClient
 
 class Asker:
     name = "asker"

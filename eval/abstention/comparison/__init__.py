@@ -1,0 +1,1 @@
+"""Compares systems on the same cards."""

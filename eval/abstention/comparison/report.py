@@ -1,0 +1,178 @@
+"""Compares runs and records the outcome: cards, pairs of systems, tests and notes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from eval.abstention.metrics.observations import Observations
+from eval.abstention.metrics.outcomes import PRED_CODE, UNUSABLE
+from eval.abstention.metrics.pairs import compare_systems
+from eval.abstention.metrics.record import CardComparison, Source
+from eval.abstention.metrics.samples import Plan, Samples
+from eval.stats.paired_tests import ALPHA
+from kg.base.plain_text import clean_text
+
+SCHEMA = "epoche.comparison/1"
+
+_SHARED_CARDS_NOTE = "Only the "
+"""Beginning of the note on cards that were left out. It is not copied to the report, because the
+field ``shared`` contains the details."""
+
+
+class MissingAnswers(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of cards that a system did not answer although another system did."""
+
+    system: str
+    cards: int
+    why: str
+
+
+class SharedCards(msgspec.Struct, frozen=True, kw_only=True):
+    """The cards that every system answered, and the cards that were left out."""
+
+    n: int
+    left_out: int = 0
+    """Number of cards that some systems answered and others did not."""
+    lacking: tuple[MissingAnswers, ...] = ()
+    """The systems without answers to these cards."""
+    apart: dict[str, int] = {}
+    """Number of near-misses and faithfulness cards among the ``n`` cards. They are separate sets,
+    which are used neither for the headline metrics nor for comparisons."""
+
+
+class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of ``comparison.json``."""
+
+    schema: str = SCHEMA
+    version: str
+    cards: str
+    shared: SharedCards
+    n_cards: int
+    """Number of cards compared: the shared cards except those of separate sets."""
+    n_clusters: int
+    systems: tuple[str, ...]
+    baseline: str | None = None
+    confidence: float
+    resamples: int
+    seed: int
+    alpha: float = ALPHA
+    comparisons: tuple[CardComparison, ...]
+    notes: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+
+
+def compare_runs(
+    observations: Observations, plan: Plan, *, baseline: str | None = None
+) -> ComparisonReport:
+    """Compares all pairs of systems, or each system with a baseline.
+
+    Args:
+        observations: the answers of two or more systems.
+        plan: policies, resamples, seed and confidence.
+        baseline: the system to compare all others with.
+
+    Raises:
+        ValueError: no such baseline.
+    """
+    samples = Samples(observations, plan)
+    signature = samples.signature
+    comparisons = compare_systems(samples, signature=signature, baseline=baseline)
+    return ComparisonReport(
+        version=signature.version,
+        cards=observations.card_set,
+        shared=_describe_shared_cards(observations),
+        n_cards=samples.n_cards,
+        n_clusters=samples.n_clusters,
+        systems=tuple(observations.preds),
+        baseline=baseline,
+        confidence=plan.confidence,
+        resamples=plan.resamples,
+        seed=plan.seed,
+        comparisons=comparisons,
+        notes=(
+            *(note for note in observations.notes if not note.startswith(_SHARED_CARDS_NOTE)),
+            *_note_failures(samples),
+            *_note_coarse_resampling(comparisons, plan),
+        ),
+        sources=observations.sources,
+    )
+
+
+def _describe_shared_cards(observations: Observations) -> SharedCards:
+    excluded = ~observations.headline_mask
+    n_near_misses = int((excluded & observations.near_miss_mask).sum())
+    excluded_counts = {
+        "near-miss": n_near_misses,
+        "context-faithfulness": int(excluded.sum()) - n_near_misses,
+    }
+    return SharedCards(
+        n=len(observations.ids),
+        left_out=observations.n_left_out,
+        lacking=tuple(
+            MissingAnswers(
+                system=name, cards=cards, why=_explain_missing_answers(observations, name)
+            )
+            for name, cards in observations.unanswered.items()
+        ),
+        apart={kind: count for kind, count in excluded_counts.items() if count},
+    )
+
+
+def _note_failures(samples: Samples) -> Iterator[str]:
+    """Yields a note on each system with unusable replies, which change metrics such as FAR-NE."""
+    has_licensed_policy = "licensed" in samples.plan.policies
+    for name in samples.observations.systems_under_test:
+        preds = samples.get_preds(name)
+        counts = {pred: int((preds == PRED_CODE[pred]).sum()) for pred in UNUSABLE}
+        counts_text = " and ".join(f"{count:,} {pred}" for pred, count in counts.items() if count)
+        if counts_text and has_licensed_policy:
+            yield (
+                f"{clean_text(name)} has {counts_text} replies, which count as neither answer nor "
+                "abstention: this favours it on metrics where fewer answers are better, such as "
+                "FAR-NE."
+            )
+        elif counts_text:
+            yield (
+                f"{clean_text(name)} has {counts_text} replies, which this policy counts as "
+                "answers."
+            )
+
+
+def _note_coarse_resampling(comparisons: Sequence[CardComparison], plan: Plan) -> Iterator[str]:
+    """Yields a note if there are too few resamples for any p to be significant after Holm."""
+    test_counts = Counter(
+        (pair.policy, pair.metric) for pair in comparisons if pair.test == "cluster-bootstrap"
+    )
+    n_pairs = max(test_counts.values(), default=0)
+    # A bootstrap p-value is two-sided and at least 2 / (resamples + 1).
+    min_p = 2 / (plan.resamples + 1)
+    if n_pairs * min_p >= ALPHA:
+        # Holm multiplies the smallest p by the number of pairs. The suggested number of resamples
+        # is ten times the minimum, so that larger p-values can be significant, too.
+        n_suggested = round_up_to_thousand(20 * n_pairs / ALPHA)
+        yield (
+            f"No bootstrap test of {n_pairs} pairs by {plan.resamples} resamples can reach "
+            f"p < {ALPHA:g} after Holm's correction: use --resamples {n_suggested} or --baseline."
+        )
+
+
+def round_up_to_thousand(number: float) -> int:
+    """Rounds up to a multiple of 1,000."""
+    return math.ceil(number / 1000) * 1000
+
+
+def _explain_missing_answers(observations: Observations, system: str) -> str:
+    """Explains why a system has not answered all cards, by the manifest of its run."""
+    source = next((source for source in observations.sources if system in source.systems), None)
+    manifest = (source and source.manifest) or {}
+    if manifest.get("status", "complete") != "complete":
+        return "its run is not complete"
+    if manifest.get("shard"):
+        return f"it is shard {manifest['shard']} of its run: merge the shards first"
+    if manifest.get("limit") is not None:
+        return f"its run was limited to the first {manifest['limit']} cards"
+    return "its file has no rows for them"

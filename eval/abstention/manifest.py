@@ -1,0 +1,160 @@
+"""The run manifest: records the cards, system, settings and time of a result file.
+
+``X.manifest.json`` is in the folder of ``X.jsonl``. It is written atomically before the first
+answer and again at the end. A run killed in between leaves ``status`` at ``running``, which is
+treated as interrupted. The manifest decides whether a result file may be resumed, and metrics build
+their signature from it. It never contains an absolute path or a secret.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eval.harness.base_manifest import BaseManifest
+from eval.harness.resume import read_run_manifest
+from eval.harness.session import RunStatus
+from eval.harness.totals import CallTotals
+from kg.base.errors import MissingFileError
+from kg.base.files import require_file, write_json_atomic
+
+COMMAND = "epoche eval"
+
+FIXED_FIELDS = ("system", "systems", "params", "seed", "graph_sha256", "shapes_sha256")
+"""Fields that must be the same in all sessions and shards of a run."""
+
+
+class RunManifest(BaseManifest, frozen=True, kw_only=True):
+    """Everything needed to identify, repeat or resume a run."""
+
+    results: str
+    """Name of the result file, in the manifest's own folder."""
+    cards_file: str
+    """The card file, relative to the manifest's folder, with forward slashes."""
+    cards_sha256: str
+    """``cards.card.hash_card_set`` of the whole card file, independent of ``limit``."""
+    cards_file_sha256: str
+    """SHA-256 of the card file's bytes. Unlike ``cards_sha256`` it also covers the kinds, clusters
+    and claims of the cards, which the rows copy."""
+    card_count: int
+    """Number of cards in the card file."""
+    limit: int | None = None
+    """Only the first ``limit`` cards were asked; null for all."""
+    repeats: int = 1
+    """Number of times each card was asked."""
+    shard: str | None = None
+    """``i/n`` if only every n-th card was asked, from the i-th on; null for all."""
+    system: str
+    """The system as named with ``--system`` (``kg``, ``controls``, ``mypkg.mod:Class``)."""
+    systems: tuple[str, ...]
+    """Names in the ``system`` field of the rows; more than one for ``controls``."""
+    oracles: tuple[str, ...] = ()
+    """Names of the ``systems`` that are declared oracles: they receive the claims themselves."""
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
+    """``system.params()``; keyed by system name where there are several."""
+    model: str | None = None
+    seed: int
+    domain: str | None = None
+    graph_sha256: str | None = None
+    """SHA-256 of the graph that the system used; null for a system that uses none."""
+    shapes_sha256: str | None = None
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
+    started: str
+    """UTC, ISO 8601, of the first start; resuming does not change it."""
+    ended: str | None = None
+    resumed: int = 0
+    """Number of times the run was resumed."""
+    status: RunStatus
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+    """Number of rows in the result file by prediction, over all systems."""
+    calls: CallTotals | None = None
+    """The model calls behind the rows; null for systems that call no model."""
+    observed: dict[str, Any] = msgspec.field(default_factory=dict)
+    """By system, the observed mode of structured output and the reported model names."""
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """Names of the systems in the rows, in the order of the rows of a card."""
+        return self.systems
+
+    @property
+    def item_count(self) -> int:
+        """Number of cards in the card file."""
+        return self.card_count
+
+    @property
+    def rows_name(self) -> str:
+        """Name of the result file, in the manifest's own folder."""
+        return self.results
+
+    @property
+    def dataset_name(self) -> str:
+        """The card file, relative to the manifest's folder."""
+        return self.cards_file
+
+    @property
+    def dataset_hashes(self) -> tuple[str, ...]:
+        """Hashes of the card set and of the card file."""
+        return self.cards_sha256, self.cards_file_sha256
+
+
+def read_manifest(path: Path | str) -> RunManifest:
+    """Reads a manifest.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: it is not a manifest.
+    """
+    return read_run_manifest(path, RunManifest, COMMAND)
+
+
+def write_manifest(path: Path | str, manifest: RunManifest) -> None:
+    """Writes a manifest atomically.
+
+    Raises:
+        WriteError: the disk is full or the folder cannot be written.
+    """
+    write_json_atomic(path, manifest)
+
+
+def find_card_file(manifest: Path | str) -> Path | None:
+    """Returns the card file that a manifest names, or None if it is no longer there.
+
+    Tries the recorded relative path, then a file of that name in the manifest's folder, because
+    result folders are often copied without the cards' folder.
+
+    Raises:
+        MissingFileError, RecordError: as ``read_manifest``.
+    """
+    manifest = Path(manifest)
+    recorded_path = Path(read_manifest(manifest).cards_file)
+    for candidate in (manifest.parent / recorded_path, manifest.parent / recorded_path.name):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def require_card_file(manifest: Path | str, named: Path | None = None) -> Path:
+    """Returns the card file of a run.
+
+    Args:
+        manifest: path of the run's manifest.
+        named: the file that the user named; by default the one that the manifest names.
+
+    Raises:
+        MissingFileError: it does not exist, or there is no manifest.
+        RecordError: as ``read_manifest``.
+    """
+    if named is not None:
+        return require_file(named, "card file")
+    found = find_card_file(manifest)
+    if found is None:
+        raise MissingFileError(
+            f"the card file that the manifest names ({read_manifest(manifest).cards_file}) does "
+            "not exist",
+            where=str(manifest),
+            hint="Name it with --cards.",
+        )
+    return found

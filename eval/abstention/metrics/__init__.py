@@ -1,0 +1,1 @@
+"""Metrics of cards: reading the rows, counting outcomes, computing and recording metrics."""

@@ -1,0 +1,120 @@
+"""Computes metrics per group: by label, by kind, for near-misses and for faithfulness kinds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cards.generation.kinds import FAITHFULNESS_KINDS
+from eval.abstention.metrics.definitions import REPLY_RATES, get_metrics
+from eval.abstention.metrics.outcomes import (
+    Codes,
+    count_cards_per_label,
+    count_cells,
+    counts_to_table,
+)
+from eval.abstention.metrics.record import GroupReport
+from eval.abstention.metrics.samples import Samples
+from eval.abstention.metrics.values import compute_metric_value
+from eval.metrics.measurement import PolicyName
+from eval.metrics.signature import Signature
+from kg.claims import LABELS, Label
+
+_GROUP_METRICS = (
+    *("CVRR", "FAR-NE", "LA", "coverage", "accuracy"),
+    *("false_denial_rate", "abstention_recall", *REPLY_RATES),
+)
+"""Metrics that are meaningful for cards of one label or kind; AP needs several labels."""
+
+
+@dataclass(frozen=True)
+class _CardGroup:
+    """A group of cards.
+
+    Attributes:
+        name: the label or kind, or the name of the set.
+        signature_part: the group as named in signatures, such as ``label:E``.
+        indices: indices of its cards among all cards that were read.
+        labels: label codes of its cards.
+        n_clusters: number of clusters that its cards belong to.
+    """
+
+    name: str
+    signature_part: str
+    indices: NDArray[np.int64]
+    labels: Codes
+    n_clusters: int
+
+
+class CardGroups:
+    """Groups of cards by label, kind and set, in which every metric is a proportion of cards."""
+
+    def __init__(self, samples: Samples, policy: PolicyName) -> None:
+        observations = samples.observations
+        self.group_metrics = get_metrics(_GROUP_METRICS, policy)
+        self.labels = observations.golds if policy == "published" else observations.labels
+        self.clusters = observations.clusters
+        headline = observations.headline_mask
+        kinds = np.array(observations.kinds, dtype=object)
+        kind_indices = [
+            (kind, np.flatnonzero(kinds == kind)) for kind in sorted({*observations.kinds} - {""})
+        ]
+        # In the order of their labels: kinds of E first, then C, then U.
+        kind_indices.sort(key=lambda group: (int(self.labels[group[1]].min()), group[0]))
+        self.sections = {
+            "label": [
+                self._build_group(label, "label", np.flatnonzero(headline & (self.labels == code)))
+                for code, label in enumerate(LABELS)
+            ],
+            "kind": [
+                self._build_group(kind_name, "kind", indices)
+                for kind_name, indices in kind_indices
+                if kind_name not in FAITHFULNESS_KINDS
+            ],
+            "near-misses": [
+                self._build_group(
+                    "all near-misses", "set", np.flatnonzero(observations.near_miss_mask)
+                )
+            ],
+            "faithfulness": [
+                self._build_group(kind_name, "kind", indices)
+                for kind_name, indices in kind_indices
+                if kind_name in FAITHFULNESS_KINDS
+            ],
+        }
+
+    def report_section(
+        self, section: str, answers: Codes, base: Signature
+    ) -> dict[str, GroupReport]:
+        """Reports on a system's answers in every non-empty group of a section."""
+        return {
+            group.name: self._report_group(group, answers, base)
+            for group in self.sections[section]
+            if group.indices.size
+        }
+
+    def _build_group(self, name: str, group_type: str, indices: NDArray[np.int64]) -> _CardGroup:
+        n_clusters = int(np.unique(self.clusters[indices]).size)
+        return _CardGroup(name, f"{group_type}:{name}", indices, self.labels[indices], n_clusters)
+
+    def _report_group(self, group: _CardGroup, answers: Codes, base: Signature) -> GroupReport:
+        """Reports the group's outcome table and the metrics that are defined on its labels."""
+        counts = count_cells(group.labels, answers[group.indices])
+        cards_per_label = count_cards_per_label(counts)
+        labels: tuple[Label, ...] = tuple(label for label in LABELS if cards_per_label[label])
+        signature = base.with_metric("", group=group.signature_part)
+        n_clusters_if_repeated = group.n_clusters if answers.ndim == 2 else 0
+        return GroupReport(
+            n_cards=int(group.indices.size),
+            n_clusters=group.n_clusters,
+            table=counts_to_table(counts, labels=labels),
+            metrics={
+                metric.name: compute_metric_value(
+                    metric, counts, signature, n_clusters_if_repeated=n_clusters_if_repeated
+                )
+                for metric in self.group_metrics
+                if metric.compute_parts(counts)[1] > 0
+            },
+        )

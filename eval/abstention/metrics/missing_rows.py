@@ -1,0 +1,73 @@
+"""Counts the rows that a run of cards lacks as ERROR, so that no metric has a smaller n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cards.card import Card, hash_card_set
+from cards.joiner import join_cards
+from eval.abstention.manifest import read_manifest, require_card_file
+from eval.abstention.metrics.reader import ResultReader, ResultRow
+from eval.abstention.metrics.record import Source
+from eval.metrics.runs.run_set import describe_missing_rows
+from kg.base.errors import CardSetMismatchError
+from kg.base.provenance import manifest_path
+from kg.claims import GOLD_OF_LABEL
+
+
+def add_missing_rows(
+    reader: ResultReader, source: Source, suffix: str, cards: Sequence[Path] = ()
+) -> Iterator[str]:
+    """Adds an ERROR for each card that a run should have asked and has no row of.
+
+    A file without a manifest is not known to lack anything.
+
+    Args:
+        reader: the reader that has read the file.
+        source: the file.
+        suffix: the suffix of its system names.
+        cards: the card files of the run; by default the file that the manifest names.
+
+    Yields:
+        A note if rows are missing.
+
+    Raises:
+        MissingFileError: the card file is not there, so that it is not known which cards it is.
+        CardSetMismatchError: the cards are not those of the run.
+        RecordError, DuplicateIdError: manifest or cards are damaged.
+    """
+    manifest_file = manifest_path(Path(source.path))
+    if not manifest_file.is_file():
+        return
+    manifest = read_manifest(manifest_file)
+    n_missing = manifest.rows_expected - source.rows
+    if n_missing <= 0:
+        return
+    files = list(cards) or [require_card_file(manifest_file)]
+    asked = join_cards(files)
+    if hash_card_set(asked) != manifest.cards_sha256:
+        raise CardSetMismatchError(
+            f"{n_missing} rows are missing, and these are not the cards of the run",
+            where=", ".join(map(str, files)),
+            hint="Give the command of the run again to finish it, or name its cards with --cards.",
+        )
+    for number in manifest.layout.asked_items:
+        row = _make_row(asked[number], manifest.cards_sha256[:12])
+        for system in manifest.systems:
+            for repeat in range(manifest.repeats):
+                reader.add_missing_answer((system + suffix, repeat), row)
+    yield from describe_missing_rows(Path(source.path).stem, n_missing, manifest.status)
+
+
+def _make_row(card: Card, card_set: str) -> ResultRow:
+    return ResultRow(
+        id=card.id,
+        pred="ERROR",
+        gold=GOLD_OF_LABEL[card.label],
+        label=card.label,
+        kind=card.kind,
+        cluster=card.cluster,
+        difficulty=card.difficulty,
+        cards=card_set,
+    )

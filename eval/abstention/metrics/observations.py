@@ -1,0 +1,347 @@
+"""Reads result files into arrays: cards, their labels, and each system's answers.
+
+``reader.py`` reads the rows, keeping a few bytes per row. It and this module reject everything
+that would make values incomparable, so that the code computing metrics can trust its input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
+from eval.abstention.manifest import RunManifest, read_manifest
+from eval.abstention.metrics.missing_rows import add_missing_rows
+from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
+from eval.abstention.metrics.reader import ResultReader, build_row_decoder
+from eval.abstention.metrics.record import Source
+from kg.base.errors import CardSetMismatchError
+from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
+from kg.base.plain_text import clean_text, join_list
+from kg.base.provenance import manifest_path
+from kg.claims import GOLD_OF_LABEL, LABELS
+
+
+@dataclass(frozen=True)
+class Observations:
+    """The answers of some systems to one card set, cards sorted by id.
+
+    Attributes:
+        card_set: identity of the card set (see ``MetricsReport.cards``).
+        ids: card ids, length n.
+        labels: label codes, shape (n,), used by policy ``licensed``.
+        golds: label codes of the gold answers, shape (n,), used by policy ``published``.
+        kinds: length n; empty where unknown.
+        difficulties: length n; empty where unknown.
+        clusters: cluster numbers 0 … n_clusters-1 in the order of their names, shape (n,).
+        preds: prediction codes by system, shape (n,) each; (n, repeats) for a system that answered
+            each card several times.
+        oracles: systems whose manifests declare them as oracles, which see more than the card.
+        sources: the files read.
+        suffixes: for each of these, what was appended to the names of its systems.
+        notes: facts that a reader of the metrics must know.
+        unanswered: by system, the number of cards that another system answered and this one did
+            not; those cards are left out. Systems that answered all cards are absent.
+        n_left_out: number of cards left out for that reason.
+        confidences: by system, the stated probabilities that the predictions are right, in the
+            shapes of ``preds``; nan where none is given. Systems that state none are absent.
+    """
+
+    card_set: str
+    ids: tuple[str, ...]
+    labels: Codes
+    golds: Codes
+    kinds: tuple[str, ...]
+    difficulties: tuple[str, ...]
+    clusters: NDArray[np.int64]
+    preds: dict[str, Codes]
+    oracles: frozenset[str] = frozenset()
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+    unanswered: Mapping[str, int] = field(default_factory=dict)
+    n_left_out: int = 0
+    confidences: Mapping[str, Floats] = field(default_factory=dict)
+    suffixes: tuple[str, ...] = ()
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of all cards."""
+        return int(self.clusters.max()) + 1 if self.clusters.size else 0
+
+    def count_repeats(self, system: str) -> int:
+        """Returns the number of replies of a system to each card."""
+        preds = self.preds[system]
+        return 1 if preds.ndim == 1 else preds.shape[1]
+
+    @property
+    def systems_under_test(self) -> tuple[str, ...]:
+        """The systems that were read, except controls."""
+        return tuple(name for name in self.preds if name not in CONTROLS)
+
+    @property
+    def headline_mask(self) -> NDArray[np.bool_]:
+        """Mask of the cards that enter the headline metrics, shape (n,).
+
+        All except faithfulness cards and near-misses. If there are no other cards, the near-misses
+        are the headline.
+        """
+        is_not_faithfulness = np.array(
+            [kind not in FAITHFULNESS_KINDS for kind in self.kinds], dtype=np.bool_
+        )
+        is_ordinary = is_not_faithfulness & ~self.near_miss_mask
+        return is_ordinary if is_ordinary.any() else is_not_faithfulness
+
+    @property
+    def near_miss_mask(self) -> NDArray[np.bool_]:
+        """Mask of the cards that are near-misses, shape (n,)."""
+        return np.array([kind.startswith(NEAR_MISS_PREFIX) for kind in self.kinds], dtype=np.bool_)
+
+
+def read_observations(
+    paths: Sequence[Path | str],
+    *,
+    common: bool = False,
+    distinguish_equal_names: bool = False,
+    suffixes: Mapping[Path, str] | None = None,
+    cards: Sequence[Path] = (),
+) -> Observations:
+    """Reads result files of one card set.
+
+    A card that a run was to ask, by its manifest, and has no row of counts as ERROR; with
+    ``common`` it is left out.
+
+    Args:
+        paths: one or more files, each with one or more systems.
+        common: keep only the cards that every system answered, with a note, instead of raising.
+        distinguish_equal_names: where two files contain the same system name, append ``@`` and the
+            file's stem to the name in each, instead of raising. Equal stems are preceded by their
+            folders.
+        suffixes: by file, the suffix of its system names; replaces ``distinguish_equal_names``.
+        cards: the card files that were asked, for cards without a row; by default the files that
+            the manifests name.
+
+    Raises:
+        MissingFileError: no such file, or no card file of a run that lacks rows.
+        RecordError: an incomplete or invalid line, an unknown label, gold or prediction.
+        DuplicateIdError: a system answers a card twice in one repeat.
+        CardSetMismatchError: the files, the systems within one, or the repeats of one system do
+            not cover the same cards.
+    """
+    files = [require_file(path, "result file") for path in paths]
+    reader = ResultReader()
+    renames = (
+        dict(suffixes) if suffixes else _choose_suffixes(files) if distinguish_equal_names else {}
+    )
+    applied_suffixes = tuple(renames.get(path, "") for path in files)
+    sources = [
+        reader.read_file(path, suffix=suffix)
+        for path, suffix in zip(files, applied_suffixes, strict=True)
+    ]
+    missing_notes = [
+        note
+        for source, suffix in zip(sources, applied_suffixes, strict=True)
+        if not common
+        for note in add_missing_rows(reader, source, suffix, cards)
+    ]
+    preds = {
+        name: np.stack([reader.get_preds(name, r) for r in reader.list_repeats(name)], axis=1)
+        for name in (
+            *(name for source in sources for name in source.systems),
+            *reader.list_systems(),  # which have rows, or should have some
+        )
+    }
+    is_shared, notes = _select_shared_cards(list(reader.index), preds, reader, common=common)
+    sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
+    observations = _build_observations(
+        reader, is_shared, preds, sources, oracles, [*notes, *missing_notes, *manifest_notes]
+    )
+    unanswered = {
+        name: n_missing
+        for name, codes in preds.items()
+        if (n_missing := int((codes < 0).any(axis=1).sum()))
+    }
+    return replace(
+        observations,
+        unanswered=unanswered,
+        n_left_out=int((~is_shared).sum()),
+        suffixes=applied_suffixes,
+    )
+
+
+def _select_shared_cards(
+    card_ids: Sequence[str], preds: dict[str, Codes], reader: ResultReader, *, common: bool
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Selects the cards that every system answered in every repeat; raises unless ``common``."""
+    is_shared = np.ones(len(card_ids), dtype=np.bool_)
+    for name, codes in preds.items():
+        is_missing = codes < 0
+        if is_missing.any() and not common:
+            column = int(np.argmax(is_missing.any(axis=0)))
+            example = card_ids[int(np.argmax(is_missing[:, column]))]
+            repeats = reader.list_repeats(name)
+            repeat_clause = f" in repeat {repeats[column]}" if len(repeats) > 1 else ""
+            raise CardSetMismatchError(
+                f"system {name!r} has no answer to {int(is_missing[:, column].sum())} of "
+                f"{len(card_ids)} cards{repeat_clause}, the first {example!r}",
+                where=str(reader.first_path[name]),
+                hint="Finish its run, give results of one card set only, or use --common.",
+            )
+        is_shared &= ~is_missing.any(axis=1)
+    if is_shared.all():
+        return is_shared, []
+    if not is_shared.any():
+        raise CardSetMismatchError(
+            "no card was answered by every system",
+            where=", ".join(sorted({str(path) for path in reader.first_path.values()})),
+            hint="Give results of one card set.",
+        )
+    return is_shared, [
+        f"Only the {int(is_shared.sum())} cards that every system answered are counted; "
+        f"{int((~is_shared).sum())} are left out."
+    ]
+
+
+def _build_observations(
+    reader: ResultReader,
+    keep_mask: NDArray[np.bool_],
+    preds: dict[str, Codes],
+    sources: Sequence[Source],
+    oracles: Iterable[str],
+    notes: list[str],
+) -> Observations:
+    """Builds the observations, sorting cards by id and clusters by name.
+
+    The sorting makes the metrics, resamples included, independent of the order of the rows.
+    """
+    card_ids = list(reader.index)
+    kept_cards = sorted(np.flatnonzero(keep_mask).tolist(), key=card_ids.__getitem__)
+    kept_indices = np.array(kept_cards, dtype=np.int64)
+    ids = tuple(card_ids[card] for card in kept_cards)
+    cluster_names = [reader.clusters[card] for card in kept_cards]
+    cluster_numbers = {name: number for number, name in enumerate(sorted(set(cluster_names)))}
+    labels = np.frombuffer(bytes(reader.labels), dtype=np.int8)[kept_indices]
+    golds = np.frombuffer(bytes(reader.golds), dtype=np.int8)[kept_indices]
+    disagreements = np.flatnonzero(labels != golds)
+    if disagreements.size:
+        notes.append(
+            f"Label and gold disagree on {disagreements.size} cards (the first is "
+            f"{ids[disagreements[0]]!r}): policy licensed uses the label, published the gold."
+        )
+    if all(name.startswith("\0") for name in cluster_names):
+        notes.append("The results name no clusters: each card is resampled independently.")
+    if reader.card_set and reader.n_unnamed_rows:
+        notes.append(
+            f"{reader.n_unnamed_rows} rows name no card set; they were matched to card set "
+            f"{reader.card_set} by their ids, labels and gold answers."
+        )
+    if reader.n_invalid_confidences:
+        notes.append(
+            f"{reader.n_invalid_confidences} confidences are not numbers from 0 to 1 and are "
+            "ignored."
+        )
+    return Observations(
+        card_set=reader.card_set or _compute_fingerprint(ids, labels, golds),
+        ids=ids,
+        labels=labels,
+        golds=golds,
+        kinds=tuple(reader.kinds[card] for card in kept_cards),
+        difficulties=tuple(reader.difficulties[card] for card in kept_cards),
+        clusters=np.array([cluster_numbers[name] for name in cluster_names], dtype=np.int64),
+        preds={name: _drop_repeat_axis(codes[kept_indices]) for name, codes in preds.items()},
+        oracles=frozenset(oracles),
+        sources=tuple(sources),
+        notes=tuple(notes),
+        confidences={
+            name: _drop_repeat_axis(
+                np.stack([reader.get_confidences(name, r)[kept_indices] for r in repeats], axis=1)
+            )
+            for name in preds
+            if reader.has_confidence(name, repeats := reader.list_repeats(name))
+        },
+    )
+
+
+def _drop_repeat_axis(columns: NDArray[Any]) -> NDArray[Any]:
+    """Drops the repeat axis if there is only one repeat."""
+    return columns[:, 0] if columns.shape[1] == 1 else columns
+
+
+def _compute_fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str:
+    """Computes an identity for a card set without a hash, from ids, labels and gold answers."""
+    rows = [
+        [card, LABELS[label], GOLD_OF_LABEL[LABELS[gold]]]
+        for card, label, gold in zip(ids, labels.tolist(), golds.tolist(), strict=True)
+    ]
+    return f"ids-{sha256_bytes(msgspec.json.encode(rows))[:12]}"
+
+
+def _choose_suffixes(files: Sequence[Path]) -> dict[Path, str]:
+    """Chooses a suffix for the system names of each file that shares one with another file."""
+    decoder = build_row_decoder()
+    paths_by_system: dict[str, set[Path]] = {}
+    for path in files:
+        for _, row in iter_decoded_lines(path, "result", decoder.decode):
+            paths_by_system.setdefault(row.system or path.stem, set()).add(path)
+    ambiguous_paths = {
+        path for paths in paths_by_system.values() if len(paths) > 1 for path in paths
+    }
+    parts_by_path = {
+        path: [*path.absolute().parent.parts, path.stem]
+        for path in files
+        if path in ambiguous_paths
+    }
+    for depth in range(1, max(map(len, parts_by_path.values()), default=0) + 1):
+        names = {path: "/".join(parts[-depth:]) for path, parts in parts_by_path.items()}
+        if len(set(names.values())) == len(names):
+            return {path: f"@{name}" for path, name in names.items()}
+    return {}
+
+
+def _attach_manifests(
+    sources: Sequence[Source], files: Sequence[Path], suffixes: dict[Path, str]
+) -> tuple[list[Source], list[str], list[str]]:
+    """Adds each file's manifest to its source; also returns the oracles and notes on the runs."""
+    extended_sources: list[Source] = []
+    oracles: list[str] = []
+    notes: list[str] = []
+    for source, path in zip(sources, files, strict=True):
+        manifest_file = manifest_path(path)
+        if not manifest_file.is_file():
+            extended_sources.append(source)
+            continue
+        manifest = read_manifest(manifest_file)
+        suffix = suffixes.get(path, "")
+        oracle_names = [name + suffix for name in manifest.oracles]
+        oracles += oracle_names
+        notes += [
+            f"{name} is a declared oracle: it was given the claims, not only the cards."
+            for name in oracle_names
+        ]
+        notes += _describe_measures(manifest, suffix)
+        if manifest.status != "complete":
+            notes.append(f"The run of {', '.join(source.systems)} is not complete.")
+        extended_sources.append(
+            msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest))
+        )
+    return extended_sources, oracles, notes
+
+
+def _describe_measures(manifest: RunManifest, suffix: str) -> list[str]:
+    """Describes what systems' answers measure, if their parameters say so under ``measures``."""
+    has_one_system = len(manifest.systems) == 1
+    params_by_system = {manifest.systems[0]: manifest.params} if has_one_system else manifest.params
+    systems_by_measure: dict[str, list[str]] = {}
+    for name in manifest.systems:
+        params = params_by_system.get(name)
+        measure = params.get("measures") if isinstance(params, dict) else None
+        if isinstance(measure, str):
+            systems_by_measure.setdefault(clean_text(measure), []).append(name + suffix)
+    return [
+        f"{join_list(names)} measure {measure}." for measure, names in systems_by_measure.items()
+    ]

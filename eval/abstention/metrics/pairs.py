@@ -1,0 +1,230 @@
+"""Compares pairs of systems on the same cards: differences, intervals and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from msgspec.structs import astuple, replace
+
+from eval.abstention.metrics.definitions import (
+    COMPANION_METRICS,
+    HEADLINE_METRICS,
+    Metric,
+    get_metrics,
+)
+from eval.abstention.metrics.outcomes import score_cards
+from eval.abstention.metrics.record import CardComparison
+from eval.abstention.metrics.samples import Samples
+from eval.metrics.comparison import (
+    BootstrapDifference,
+    TestName,
+    add_interval,
+    adjust_family,
+    round_optional,
+)
+from eval.metrics.signature import Signature
+from eval.stats.bootstrap import Distribution, Floats, round_significant
+from eval.stats.effects import cohens_d_paired, wilcoxon_test
+from eval.stats.estimates import Interval
+from eval.stats.paired_tests import (
+    Discordant,
+    count_discordant,
+    mcnemar_exact,
+    minimum_detectable_effect,
+    newcombe_paired_interval,
+    square_and_add,
+)
+from kg.base.proportions import wilson_interval
+
+COMPARED_METRICS = (*HEADLINE_METRICS, *COMPANION_METRICS)
+
+
+def compare_systems(
+    samples: Samples, *, signature: Signature, baseline: str | None = None
+) -> tuple[CardComparison, ...]:
+    """Compares all pairs of systems, or each system with a baseline, on every headline metric.
+
+    Controls are not compared, unless one of them is the baseline. Holm's correction covers the
+    pairs compared on one metric under one policy.
+
+    Args:
+        samples: the systems on shared resamples.
+        signature: signature of the values; metric and policy are added to it.
+        baseline: a system to compare all others with; ``None`` for all pairs.
+
+    Returns:
+        The comparisons, sorted by policy, metric and pair.
+
+    Raises:
+        ValueError: there is no such baseline.
+    """
+    systems = samples.observations.systems_under_test
+    pairs = list(combinations(systems, 2))
+    if baseline is not None:
+        if baseline not in samples.observations.preds:
+            raise ValueError(f"no such baseline: {baseline}")
+        pairs = [(system, baseline) for system in systems if system != baseline]
+    return compare_pairs(samples, pairs, signature=signature)
+
+
+def compare_pairs(
+    samples: Samples,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    signature: Signature,
+    metric_names: Sequence[str] = COMPARED_METRICS,
+) -> tuple[CardComparison, ...]:
+    """Compares the given pairs of systems; difference = candidate − baseline.
+
+    Args:
+        samples: the systems on shared resamples.
+        pairs: names of candidate and baseline; Holm's correction covers the pairs of one metric
+            and policy.
+        signature: as in ``compare_systems``.
+        metric_names: the metrics.
+
+    Returns:
+        The comparisons, sorted by policy, metric and pair.
+    """
+    systems = dict.fromkeys(name for pair in pairs for name in pair)
+    comparisons: list[CardComparison] = []
+    for policy in samples.plan.policies:
+        policy_signature = replace(signature, policy=policy)
+        metrics = get_metrics(metric_names, policy)
+        distributions = {
+            name: samples.compute_distribution(metrics, policy, name) for name in systems
+        }
+        differences = [
+            BootstrapDifference(
+                distributions[candidate] - distributions[baseline], samples.plan.confidence
+            )
+            for candidate, baseline in pairs
+        ]
+        for column, metric in enumerate(metrics):
+            family = [
+                _compare_pair(
+                    samples,
+                    metric,
+                    pair,
+                    difference,
+                    column,
+                    (distributions[pair[0]], distributions[pair[1]]),
+                    policy_signature,
+                )
+                for pair, difference in zip(pairs, differences, strict=True)
+            ]
+            comparisons += adjust_family(family, higher_is_better=metric.higher_is_better)
+    return tuple(comparisons)
+
+
+def _compare_pair(
+    samples: Samples,
+    metric: Metric,
+    pair: tuple[str, str],
+    difference: BootstrapDifference,
+    column: int,
+    distributions: tuple[Distribution, Distribution],
+    signature: Signature,
+) -> CardComparison:
+    """Compares one pair on one metric; adjusted p and better system are added later.
+
+    Args:
+        samples: the systems on shared resamples.
+        metric: the metric.
+        pair: names of candidate and baseline.
+        difference: the bootstrap of the difference.
+        column: the metric's column in ``difference``.
+        distributions: the bootstrap of each system's metrics.
+        signature: signature of the values, with the policy.
+    """
+    counts = [samples.get_counts(metric.policy, name) for name in pair]
+    values = [metric.compute_value(system_counts) for system_counts in counts]
+    comparison = CardComparison(
+        candidate=pair[0],
+        baseline=pair[1],
+        policy=metric.policy,
+        metric=metric.name,
+        value_candidate=values[0],
+        value_baseline=values[1],
+        n=samples.n_cards,
+        n_clusters=samples.n_clusters,
+        signature=str(signature.with_metric(metric.name)),
+    )
+    if values[0] is None or values[1] is None:
+        return comparison
+    discordant = signed_ranks = effect_size = None
+    n_differ = 0
+    if all(metric.is_proportion(system_counts) for system_counts in counts):
+        scores = [_score_system(samples, metric, name) for name in pair]
+        differences = scores[0] - scores[1]
+        n_differ = int(np.count_nonzero(differences))
+        effect_size = cohens_d_paired(differences)
+        if any(samples.observations.count_repeats(name) > 1 for name in pair):
+            signed_ranks = wilcoxon_test(differences)
+        else:
+            discordant = count_discordant(*scores)
+    bootstrap_interval = difference.intervals[column]
+    interval = bootstrap_interval or _compute_edge_interval(
+        (values[0], float(distributions[0].support[column])),
+        (values[1], float(distributions[1].support[column])),
+        discordant,
+        samples.plan.confidence,
+    )
+    detectable_effect = minimum_detectable_effect(
+        difference.standard_errors[column],
+        None if discordant is None else sum(astuple(discordant)),
+    )
+    test: TestName = "none"
+    p_value, is_exact = None, False
+    if discordant is not None:
+        p_value = mcnemar_exact(discordant.only_candidate, discordant.only_baseline)
+        test, is_exact = "mcnemar-exact", True
+    elif signed_ranks is not None:
+        test, p_value, is_exact = "wilcoxon", signed_ranks.p_value, signed_ranks.is_exact
+    elif bootstrap_interval is not None:
+        test, p_value = "cluster-bootstrap", difference.p_values[column]
+    return replace(
+        add_interval(comparison, interval),
+        difference=round_significant(values[0] - values[1]),
+        test=test,
+        exact=is_exact,
+        p=round_optional(p_value),
+        n_differ=n_differ,
+        discordant=discordant,
+        cohens_d=round_optional(effect_size),
+        minimum_detectable_effect=round_optional(detectable_effect),
+    )
+
+
+def _score_system(samples: Samples, metric: Metric, system: str) -> Floats:
+    return score_cards(
+        samples.get_labels(metric.policy),
+        samples.get_preds(system),
+        metric.numerator,
+        metric.denominator,
+    )
+
+
+def _compute_edge_interval(
+    candidate: tuple[float, float],
+    baseline: tuple[float, float],
+    discordant: Discordant | None,
+    confidence: float,
+) -> Interval:
+    """Computes a score interval of the difference, for use if the resamples are degenerate.
+
+    Args:
+        candidate: the candidate's value, and the number of clusters behind it.
+        baseline: value and number of clusters of the baseline.
+        discordant: the 2×2 table of both systems, for metrics that are 0 or 1 per card.
+        confidence: nominal coverage.
+    """
+    if discordant is not None:
+        return Interval(*newcombe_paired_interval(discordant, confidence), "newcombe-paired")
+    first, second = (
+        (value, wilson_interval(value * support, support, confidence))
+        for value, support in (candidate, baseline)
+    )
+    return Interval(*square_and_add(first, second), "newcombe")

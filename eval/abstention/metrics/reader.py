@@ -1,0 +1,420 @@
+"""Reads result lines into columns: cards in order of appearance, answers as one byte each.
+
+Files are read in blocks. A block of rows in the format that ``epoche eval`` writes is read column
+by column, which is fast. From the first block with anything unusual or wrong, the rest of the file
+is read row by row, which is slower but can report the line of an error. Both ways give equal
+results (a test checks this).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from eval.abstention.metrics.outcomes import (
+    GOLD_CODE,
+    LABEL_CODE,
+    PRED_CODE,
+    Codes,
+    Floats,
+    parse_pred,
+)
+from eval.abstention.metrics.record import Source
+from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
+from kg.base.files import MAX_LINE_BYTES, iter_decoded_lines, require_file
+from kg.claims import LABELS
+
+_MISSING = 255
+"""Stored instead of a prediction code for a card without an answer; codes are single bytes."""
+_BLOCK_BYTES = 1 << 22
+"""Size of a block, in bytes: 4 MiB."""
+_NAN = float("nan")
+
+SystemRepeat = tuple[str, int]
+"""A system's name and the number of one of its repeats."""
+
+
+class ResultRow(msgspec.Struct, gc=False):
+    """The fields of a result line that metrics need.
+
+    Files that Epoché did not write may lack all fields but ``id`` and ``pred``.
+    """
+
+    id: str
+    pred: Any
+    gold: str | None = None
+    label: str | None = None
+    system: str | None = ""
+    kind: str | None = ""
+    cluster: str | None = ""
+    difficulty: str | None = None
+    cards: str | None = ""
+    confidence: Any = None
+    repeat: int | None = 0
+
+
+def build_row_decoder() -> msgspec.json.Decoder[ResultRow]:
+    """Returns a decoder for one or many lines of a result file."""
+    return msgspec.json.Decoder(ResultRow)
+
+
+@dataclass
+class ResultReader:
+    """Collects cards and answers from result files, in the order of the files.
+
+    Attributes:
+        index: number of each card, by id.
+        labels: label codes, by card number.
+        golds: label codes of the gold answers.
+        kinds: empty where unknown.
+        difficulties: empty where unknown.
+        clusters: names; for a card without a cluster, NUL followed by its id.
+        first_path: the first file that contains each system.
+        card_set: the card set that rows name; empty if none does.
+        n_unnamed_rows: number of rows that name no card set.
+        n_invalid_confidences: number of rows whose confidence is not a number in [0, 1].
+    """
+
+    index: dict[str, int] = field(default_factory=dict)
+    labels: bytearray = field(default_factory=bytearray)
+    golds: bytearray = field(default_factory=bytearray)
+    kinds: list[str] = field(default_factory=list)
+    difficulties: list[str] = field(default_factory=list)
+    clusters: list[str] = field(default_factory=list)
+    first_path: dict[str, Path] = field(default_factory=dict)
+    card_set: str = ""
+    n_unnamed_rows: int = 0
+    n_invalid_confidences: int = 0
+    _preds: dict[SystemRepeat, bytearray] = field(default_factory=dict)
+    _confidences: dict[SystemRepeat, array[float]] = field(default_factory=dict)
+    _card_set_path: Path | None = None
+    _has_incomplete_cards: bool = False
+
+    def read_file(self, path: Path, *, suffix: str = "") -> Source:
+        """Reads one file, appending a suffix to its system names.
+
+        Raises:
+            MissingFileError: no such file.
+            RecordError: an incomplete or invalid line, an unknown label, gold or prediction.
+            DuplicateIdError: a system answers a card twice in one repeat.
+            CardSetMismatchError: a row of another card set, or of a card with another label.
+        """
+        n_rows = 0
+        names: dict[str, None] = {}
+        for first_line, n_lines, block in _read_blocks(path):
+            result = self._read_block(block, n_lines, path, suffix)
+            if result is None:
+                n_rows += self._read_rows(first_line, path, suffix, names)
+                break
+            n_block_rows, systems = result
+            n_rows += n_block_rows
+            names.update(dict.fromkeys(systems))
+        if not n_rows:
+            raise RecordError("no results", where=str(path), hint="Run a system over the cards.")
+        for name in names:
+            self.first_path.setdefault(name, path)
+        return Source(path=str(path), rows=n_rows, systems=tuple(sorted(names)))
+
+    def add_missing_answer(self, key: SystemRepeat, row: ResultRow) -> None:
+        """Stores the answer of a row, which is a valid one, unless the card has an answer."""
+        card = self.index.get(row.id)
+        if card is None:
+            card = self._add_card(row, LABEL_CODE[row.label or ""], GOLD_CODE[row.gold or ""])
+        answers = self._preds.setdefault(key, bytearray())
+        answers.extend(bytes([_MISSING]) * (card + 1 - len(answers)))
+        if answers[card] == _MISSING:
+            answers[card] = PRED_CODE[row.pred]
+
+    def list_systems(self) -> list[str]:
+        """Lists the systems in the order of their first answer."""
+        return list(dict.fromkeys(name for name, _ in self._preds))
+
+    def list_repeats(self, system: str) -> list[int]:
+        """Lists the repeats of a system, ascending; ``[0]`` for a run without repeats."""
+        return sorted(repeat for name, repeat in self._preds if name == system)
+
+    def get_preds(self, system: str, repeat: int) -> Codes:
+        """Returns prediction codes by card number; negative where there is no answer."""
+        codes_bytes = self._preds[system, repeat]
+        codes_bytes.extend(bytes([_MISSING]) * (len(self.index) - len(codes_bytes)))
+        codes = np.frombuffer(bytes(codes_bytes), dtype=np.uint8)
+        return np.where(codes == _MISSING, -1, codes).astype(np.int8)
+
+    def has_confidence(self, system: str, repeats: Sequence[int]) -> bool:
+        """Whether any reply of these repeats has a confidence."""
+        return any((system, repeat) in self._confidences for repeat in repeats)
+
+    def get_confidences(self, system: str, repeat: int) -> Floats:
+        """Returns confidences by card number; nan where none is given."""
+        confidences = np.full(len(self.index), np.nan)
+        stored = self._confidences.get((system, repeat))
+        if stored is not None:
+            confidences[: len(stored)] = stored
+        return confidences
+
+    # Fast path: whole blocks of rows in the format that ``epoche eval`` writes.
+
+    def _read_block(
+        self, block: bytes, n_lines: int, path: Path, suffix: str
+    ) -> tuple[int, list[str]] | None:
+        """Stores the answers of a block and returns its number of rows and its systems.
+
+        Returns ``None`` and stores no answer if anything in the block is unusual. Cards may have
+        been added even then; reading row by row finds them again.
+        """
+        if len(block) > MAX_LINE_BYTES:
+            return None
+        try:
+            rows = build_row_decoder().decode_lines(block)
+            preds = [PRED_CODE[row.pred] for row in rows]
+            labels = bytes([LABEL_CODE[row.label or ""] for row in rows])
+            golds = bytes([GOLD_CODE[row.gold or ""] for row in rows])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
+            return None
+        if len(rows) != n_lines + (not block.endswith(b"\n")):
+            return None  # blank lines, or not exactly one row per line
+        card_sets = {row.cards for row in rows}
+        card_set = card_sets.pop() if len(card_sets) == 1 else None
+        if not card_set or (self.card_set and card_set != self.card_set):
+            return None
+        confidences = _confidence_column(rows)
+        if confidences is None:
+            return None
+        for row in rows:
+            if row.id not in self.index:
+                self._add_card(row, LABEL_CODE[row.label or ""], GOLD_CODE[row.gold or ""])
+            elif self._has_incomplete_cards:
+                self._fill_missing_fields(self.index[row.id], row)
+        index = self.index
+        cards = np.array([index[row.id] for row in rows], dtype=np.int64)
+        if not (
+            _equals_stored_codes(self.labels, cards, labels)
+            and _equals_stored_codes(self.golds, cards, golds)
+        ):
+            return None
+        answers = np.array(preds, dtype=np.uint8)
+        indices_by_key = _group_rows(rows, path.stem, suffix)
+        if any(
+            repeat < 0 or not self._are_unanswered((system, repeat), cards[row_indices])
+            for (system, repeat), row_indices in indices_by_key.items()
+        ):
+            return None
+        for key, row_indices in indices_by_key.items():
+            self._store_block(
+                key, cards[row_indices], answers[row_indices], confidences[row_indices]
+            )
+        if not self.card_set:
+            self.card_set, self._card_set_path = card_set, path
+        return len(rows), [system for system, _ in indices_by_key]
+
+    def _are_unanswered(self, key: SystemRepeat, indices: np.ndarray[Any, Any]) -> bool:
+        """Whether these cards are all different and none has an answer in this repeat yet."""
+        if np.unique(indices).size != indices.size:
+            return False
+        answers = self._preds.get(key)
+        if answers is None:
+            return True
+        codes = np.frombuffer(bytes(answers), dtype=np.uint8)
+        return bool((codes[indices[indices < codes.size]] == _MISSING).all())
+
+    def _store_block(
+        self,
+        key: SystemRepeat,
+        indices: np.ndarray[Any, Any],
+        answers: np.ndarray[Any, Any],
+        confidences: Floats,
+    ) -> None:
+        n_cards = len(self.index)
+        codes = self._preds.setdefault(key, bytearray())
+        codes.extend(bytes([_MISSING]) * (n_cards - len(codes)))
+        np.frombuffer(codes, dtype=np.uint8)[indices] = answers
+        if np.isnan(confidences).all():
+            return
+        stored = self._confidences.setdefault(key, array("d"))
+        stored.extend([_NAN] * (n_cards - len(stored)))
+        np.frombuffer(stored, dtype=np.float64)[indices] = confidences
+
+    # Slow path: row by row.
+
+    def _read_rows(self, first_line: int, path: Path, suffix: str, systems: dict[str, None]) -> int:
+        """Reads the rows from a line to the end of the file and returns their number."""
+        n_rows = 0
+        for number, row in iter_decoded_lines(path, "result", build_row_decoder().decode):
+            if number < first_line:
+                continue
+            n_rows += 1
+            where = f"{path}:{number}"
+            name = (row.system or path.stem) + suffix
+            systems.setdefault(name)
+            self._check_card_set(row, path, where)
+            label, gold = _parse_codes(row, where)
+            card = self.index.get(row.id)
+            if card is None:
+                card = self._add_card(row, label, gold)
+            else:
+                self._check_card(card, row, (label, gold), where)
+            self._store_answer((name, row.repeat or 0), card, row, where)
+        return n_rows
+
+    def _check_card_set(self, row: ResultRow, path: Path, where: str) -> None:
+        if not row.cards:
+            self.n_unnamed_rows += 1
+            return
+        if row.cards == self.card_set:
+            return
+        if self.card_set:
+            raise CardSetMismatchError(
+                f"results of card set {row.cards}, but {self._card_set_path} has {self.card_set}",
+                where=where,
+                hint="Give only results of one card set.",
+            )
+        self.card_set, self._card_set_path = row.cards, path
+
+    def _add_card(self, row: ResultRow, label: int, gold: int) -> int:
+        card = self.index[row.id] = len(self.index)
+        self.labels.append(label)
+        self.golds.append(gold)
+        self.kinds.append(row.kind or "")
+        self.difficulties.append(row.difficulty or "")
+        # A card without a cluster is a separate cluster. NUL prevents its name from being equal to
+        # a real cluster's.
+        self.clusters.append(row.cluster or f"\0{row.id}")
+        if not (row.kind and row.difficulty and row.cluster):
+            self._has_incomplete_cards = True
+        return card
+
+    def _check_card(self, card: int, row: ResultRow, codes: tuple[int, int], where: str) -> None:
+        if codes != (self.labels[card], self.golds[card]):
+            earlier_label = LABELS[self.labels[card]]
+            raise CardSetMismatchError(
+                f"card {row.id!r} is {LABELS[codes[0]]} with gold {row.gold}, "
+                f"and {earlier_label} earlier",
+                where=where,
+                hint="These results belong to different card sets; give only one set.",
+            )
+        self._fill_missing_fields(card, row)
+
+    def _fill_missing_fields(self, card: int, row: ResultRow) -> None:
+        """Adds fields that earlier rows of a card lack; only Epoché's files always have them."""
+        if row.kind and not self.kinds[card]:
+            self.kinds[card] = row.kind
+        if row.difficulty and not self.difficulties[card]:
+            self.difficulties[card] = row.difficulty
+        if row.cluster and self.clusters[card].startswith("\0"):
+            self.clusters[card] = row.cluster
+
+    def _store_answer(self, key: SystemRepeat, card: int, row: ResultRow, where: str) -> None:
+        if row.cards and not (isinstance(row.pred, str) and row.pred in PRED_CODE):
+            raise RecordError(
+                f"unknown prediction {row.pred!r}",
+                where=where,
+                hint=f"One of {', '.join(PRED_CODE)}.",
+            )
+        if key[1] < 0:
+            raise RecordError(f"repeat is {key[1]}", where=where, hint="Repeats count from 0.")
+        answers = self._preds.setdefault(key, bytearray())
+        if card >= len(answers):
+            answers.extend(bytes([_MISSING]) * (card + 1 - len(answers)))
+        elif answers[card] != _MISSING:
+            repeat_clause = f" in repeat {key[1]}" if key[1] else ""
+            raise DuplicateIdError(
+                f"system {key[0]!r} answers card {row.id!r} twice{repeat_clause}",
+                where=where,
+                hint="Remove one of the two lines, or one of the files.",
+            )
+        answers[card] = parse_pred(row.pred)
+        confidence = self._parse_confidence(row, where)
+        if confidence is not None:
+            stored = self._confidences.setdefault(key, array("d"))
+            stored.extend([_NAN] * (card + 1 - len(stored)))
+            stored[card] = confidence
+
+    def _parse_confidence(self, row: ResultRow, where: str) -> float | None:
+        value = row.confidence
+        if value is None or _is_probability(value):
+            return None if value is None else float(value)
+        if row.cards:
+            raise RecordError(
+                f"confidence {value!r}", where=where, hint="A number from 0 to 1, or null."
+            )
+        self.n_invalid_confidences += 1
+        return None
+
+
+def _read_blocks(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Yields blocks of whole lines.
+
+    Yields:
+        The number of the block's first line, its number of line ends, and its bytes.
+    """
+    line_number = 1
+    with require_file(path, "result file").open("rb") as handle:
+        while block := handle.read(_BLOCK_BYTES):
+            # Complete the last line. If it is too long, reading row by row reports it.
+            block += handle.readline(MAX_LINE_BYTES)
+            n_lines = block.count(b"\n")
+            yield line_number, n_lines, block
+            line_number += n_lines
+
+
+def _confidence_column(rows: Sequence[ResultRow]) -> Floats | None:
+    """Returns confidences, nan where there is none; ``None`` if one is not a probability."""
+    values = [row.confidence for row in rows]
+    types = set(map(type, values))
+    if types == {type(None)}:
+        return np.full(len(rows), np.nan)
+    if not types <= {float, int, type(None)}:
+        return None
+    column = np.array([_NAN if value is None else value for value in values], dtype=np.float64)
+    return None if ((column < 0) | (column > 1)).any() else column
+
+
+def _is_probability(value: object) -> bool:
+    return type(value) in (float, int) and 0 <= value <= 1  # type: ignore[operator]
+
+
+def _equals_stored_codes(
+    stored_codes: bytearray, indices: np.ndarray[Any, Any], codes: bytes
+) -> bool:
+    stored = np.frombuffer(bytes(stored_codes), dtype=np.uint8)[indices]
+    return bool(np.array_equal(stored, np.frombuffer(codes, dtype=np.uint8)))
+
+
+def _group_rows(
+    rows: Sequence[ResultRow], stem: str, suffix: str
+) -> dict[SystemRepeat, np.ndarray[Any, Any]]:
+    """Returns the row indices of each system and repeat, in the order of their first row."""
+    keys = [((row.system or stem) + suffix, row.repeat or 0) for row in rows]
+    if len(set(keys)) == 1:
+        return {keys[0]: np.arange(len(rows))}
+    indices: defaultdict[SystemRepeat, list[int]] = defaultdict(list)
+    for index, key in enumerate(keys):
+        indices[key].append(index)
+    return {key: np.array(row_indices) for key, row_indices in indices.items()}
+
+
+def _parse_codes(row: ResultRow, where: str) -> tuple[int, int]:
+    """Returns the codes of the row's label and gold; if one is absent, the other replaces it."""
+    label = None if row.label is None else LABEL_CODE.get(row.label, -1)
+    gold = None if row.gold is None else GOLD_CODE.get(row.gold, -1)
+    if label is None:
+        label = gold
+    if gold is None:
+        gold = label
+    if label is None or gold is None:
+        raise RecordError("neither label nor gold", where=where)
+    if label < 0 or gold < 0:
+        problem, allowed = (
+            (f"unknown label {row.label!r}", LABEL_CODE)
+            if label < 0
+            else (f"unknown gold {row.gold!r}", GOLD_CODE)
+        )
+        raise RecordError(problem, where=where, hint=f"One of {', '.join(allowed)}.")
+    return label, gold

@@ -1,0 +1,214 @@
+"""Counts replies per cluster over the headline cards, and resamples the clusters.
+
+All systems share the same resamples, so that differences between systems are paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.abstention.metrics.definitions import Metric
+from eval.abstention.metrics.observations import Observations
+from eval.abstention.metrics.outcomes import Codes, count_cluster_cells
+from eval.metrics.measurement import PolicyName
+from eval.metrics.signature import DEFAULT_CONFIDENCE, Signature
+from eval.stats.bootstrap import (
+    RESAMPLES,
+    SEED,
+    ClusterResamples,
+    Distribution,
+    Floats,
+    ResampledCounts,
+    compute_ratio_distribution,
+    merge_resampled,
+    resample_blocks,
+)
+from kg.base.provenance import package_version
+
+_NO_DIFFICULTY = "none"
+"""Block of the cards whose difficulty is not recorded."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The parameters for computing metrics.
+
+    Attributes:
+        policies: the policies to compute.
+        resamples: number of bootstrap resamples, at least 1.
+        seed: seed of the resampling.
+        confidence: nominal coverage of the intervals.
+    """
+
+    policies: tuple[PolicyName, ...] = ("licensed", "published")
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    confidence: float = DEFAULT_CONFIDENCE
+
+
+@dataclass
+class Samples:
+    """Counts and resamples of every system over the headline cards.
+
+    Attributes:
+        observations: the answers that were read.
+        plan: the parameters of resampling.
+        difficulties: the difficulties of the headline cards, from easy to hard.
+        n_cards: number of headline cards.
+        n_clusters: number of their clusters.
+        resamples: the resamples shared by every statistic of every system.
+    """
+
+    observations: Observations
+    plan: Plan
+    difficulties: tuple[str, ...] = ()
+    n_cards: int = 0
+    n_clusters: int = 0
+    resamples: ClusterResamples = field(init=False, repr=False)
+    _headline_indices: NDArray[np.int64] = field(init=False, repr=False)
+    _clusters: NDArray[np.int64] = field(init=False, repr=False)
+    _difficulty: NDArray[np.str_] = field(init=False, repr=False)
+    _blocks: dict[tuple[PolicyName, str, str], ResampledCounts] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        observations = self.observations
+        self._headline_indices = np.flatnonzero(observations.headline_mask)
+        self.n_cards = int(self._headline_indices.size)
+        # Clusters keep the order of their names; clusters without headline cards are dropped.
+        names, self._clusters = np.unique(
+            observations.clusters[self._headline_indices], return_inverse=True
+        )
+        self.n_clusters = int(names.size)
+        self._difficulty = np.array(observations.difficulties, dtype=np.str_)[
+            self._headline_indices
+        ]
+        headline_difficulties = set(np.unique(self._difficulty).tolist())
+        self.difficulties = tuple(
+            name for name in ("easy", "medium", "hard") if name in headline_difficulties
+        )
+        self.resamples = ClusterResamples(self.n_clusters, self.plan.resamples, self.plan.seed)
+        self._blocks = self._resample_counts()
+
+    @property
+    def clusters(self) -> NDArray[np.int64]:
+        """Cluster numbers of the headline cards; shape (n_cards,)."""
+        return self._clusters
+
+    @property
+    def signature(self) -> Signature:
+        """The signature shared by all values of these samples, without metric and policy."""
+        return Signature(
+            metric="",
+            cards=self.observations.card_set,
+            policy="",
+            resamples=self.plan.resamples,
+            seed=self.plan.seed,
+            version=package_version(),
+            confidence=self.plan.confidence,
+        )
+
+    def get_labels(self, policy: PolicyName) -> Codes:
+        """Returns the label codes of the headline cards under the policy; shape (n_cards,)."""
+        observations = self.observations
+        return (observations.golds if policy == "published" else observations.labels)[
+            self._headline_indices
+        ]
+
+    def get_preds(self, system: str) -> Codes:
+        """Returns a system's prediction codes on the headline cards.
+
+        Shape (n_cards,), or (n_cards, repeats) where it answered each card several times.
+        """
+        return self.observations.preds[system][self._headline_indices]
+
+    def get_confidences(self, system: str) -> Floats | None:
+        """Returns a system's stated confidences on the headline cards, nan where there is none.
+
+        The shape is that of ``get_preds``; ``None`` if the system states no confidences.
+        """
+        confidences = self.observations.confidences.get(system)
+        return None if confidences is None else confidences[self._headline_indices]
+
+    def difficulty_mask(self, difficulty: str) -> NDArray[np.bool_]:
+        """Returns which headline cards have this difficulty; shape (n_cards,)."""
+        mask: NDArray[np.bool_] = self._difficulty == difficulty
+        return mask
+
+    def get_resampled(
+        self, policy: PolicyName, system: str, difficulty: str = ""
+    ) -> ResampledCounts:
+        """Returns counts per cluster and cell with their resamples, for one difficulty if named."""
+        return self._blocks[policy, system, difficulty]
+
+    def get_counts(self, policy: PolicyName, system: str, difficulty: str = "") -> Floats:
+        """Returns cell counts, for one difficulty if named."""
+        return self.get_resampled(policy, system, difficulty).totals
+
+    def compute_distribution(
+        self,
+        metrics: Iterable[Metric],
+        policy: PolicyName,
+        system: str,
+        difficulty: str = "",
+        *,
+        merge: bool = False,
+    ) -> Distribution:
+        """Computes the bootstrap distribution of some metrics, one column each.
+
+        Args:
+            metrics: the metrics.
+            policy: the policy whose table is resampled.
+            system: name of the system.
+            difficulty: difficulty of the cards; empty for all headline cards.
+            merge: faster, but cannot be used for paired differences (see
+                ``compute_ratio_distribution``).
+        """
+        columns = list(metrics)
+        return compute_ratio_distribution(
+            self.get_resampled(policy, system, difficulty),
+            np.array([metric.numerator for metric in columns]),
+            np.array([metric.denominator for metric in columns]),
+            merge=merge,
+        )
+
+    def _resample_counts(self) -> dict[tuple[PolicyName, str, str], ResampledCounts]:
+        observations, plan = self.observations, self.plan
+        same_codes = bool(np.array_equal(observations.labels, observations.golds))
+        # Where labels and golds agree, as they should, both policies use the same cell counts.
+        # These are then computed for one policy only, and copied to the others below.
+        distinct_policies: tuple[PolicyName, ...] = ("licensed",) if same_codes else plan.policies
+        masks = {name: self.difficulty_mask(name) for name in self.difficulties}
+        # Cards without a known difficulty form a block too, so that the blocks sum to the whole.
+        no_difficulty = np.ones(self.n_cards, dtype=np.bool_)
+        for mask in masks.values():
+            no_difficulty &= ~mask
+        if no_difficulty.any() or not masks:
+            masks[_NO_DIFFICULTY] = no_difficulty
+        keys = [(policy, system) for policy in distinct_policies for system in observations.preds]
+        blocks = [
+            count_cluster_cells(
+                self.get_labels(policy)[mask],
+                self.get_preds(system)[mask],
+                self._clusters[mask],
+                self.n_clusters,
+            )
+            for policy, system in keys
+            for mask in masks.values()
+        ]
+        resampled_blocks = iter(resample_blocks(blocks, self.resamples))
+        counts_by_key: dict[tuple[PolicyName, str, str], ResampledCounts] = {}
+        for policy, system in keys:
+            by_difficulty = {name: next(resampled_blocks) for name in masks}
+            counts_by_key[policy, system, ""] = merge_resampled(list(by_difficulty.values()))
+            by_difficulty.pop(_NO_DIFFICULTY, None)
+            counts_by_key |= {(policy, system, name): part for name, part in by_difficulty.items()}
+        if same_codes:
+            for policy in plan.policies:
+                counts_by_key |= {
+                    (policy, *key[1:]): part for key, part in list(counts_by_key.items())
+                }
+        return counts_by_key

@@ -1,0 +1,109 @@
+"""Checks conditions and regressions on runs of any benchmark, for ``epoche gate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eval.commands.measurement import measure_paths
+from eval.metrics.gate import (
+    Check,
+    Condition,
+    GateRequest,
+    check_regressions,
+    check_with_limits,
+    parse_condition,
+)
+from eval.metrics.measurement import FAILURE_METRIC, Measurement
+from eval.metrics.runs.pairs import pair_with_earlier_runs
+from kg.base.console import print_text
+from kg.base.errors import EpocheError
+from kg.base.plain_text import to_one_line
+
+_LIMITED_METRICS = (FAILURE_METRIC, "invalid_rate")
+"""The metrics that ``max_failures`` limits, where a benchmark has them."""
+
+
+def check_runs(request: GateRequest) -> list[Check]:
+    """Checks conditions on every system, and compares every system with the baseline if any.
+
+    Args:
+        request: what to check; its runs are result files of cards, or run folders of one benchmark.
+
+    Raises:
+        EpocheError: a condition or a run is not valid, or the runs do not belong together.
+    """
+    earlier = {path.resolve() for path in request.baseline}
+    for path in request.runs:
+        if path.resolve() in earlier:
+            raise EpocheError(
+                "a run cannot be its own baseline", where=str(path), hint="Give an earlier run."
+            )
+    measurement = measure_paths(
+        request.runs,
+        request.resampling,
+        policy=request.policy,
+        cards=request.cards,
+        common=False,
+    )
+    shares = {name: info.is_share for name, info in measurement.runs.metrics.items()}
+    conditions = [parse_condition(text, shares) for text in request.conditions]
+    limits = [
+        parse_condition(f"{metric}<={request.max_failures}", shares)
+        for metric in _LIMITED_METRICS
+        if metric in shares
+    ]
+    names = measurement.runs.names
+    values = {name: measurement.estimates(name) for name in (*names, *measurement.runs.controls)}
+    if measurement.has_gate_notes:
+        for note in measurement.runs.notes:
+            print_text(f"note: {to_one_line(note)}")
+    checks = check_with_limits(conditions, limits, values, names)
+    if request.baseline:
+        checks += _compare_with_baseline(request, conditions, measurement)
+    return checks
+
+
+def _compare_with_baseline(
+    request: GateRequest, conditions: Sequence[Condition], current: Measurement
+) -> list[Check]:
+    """Compares every system with the same system in the baseline, on the items of both."""
+    measurement = measure_paths(
+        request.runs,
+        request.resampling,
+        baseline=request.baseline,
+        policy=request.policy,
+        cards=request.cards,
+    )
+    runs = measurement.runs
+    pairs = pair_with_earlier_runs(
+        runs, len(request.runs), where=", ".join(map(str, request.baseline))
+    )
+    # The systems of the current runs come first, in the same order as in their own measurement.
+    names = dict(zip(runs.names, current.runs.names, strict=False))
+    named = [condition.metric for condition in conditions]
+    compared = [
+        name for name in dict.fromkeys((*runs.headline, *named)) if runs.metrics[name].is_compared
+    ]
+    if measurement.has_gate_notes:
+        for name in dict.fromkeys(named):
+            if name not in compared:
+                print_text(f"note: {name} cannot be compared with the baseline")
+    paired = {candidate for candidate, _ in pairs}
+    for name in names:
+        if name not in paired:
+            print_text(f"note: {to_one_line(names[name])} has no baseline")
+    if runs.n_left_out > current.runs.n_left_out:
+        print_text(
+            f"note: the baseline is compared on the {measurement.describe_shared_items()}; "
+            f"{runs.n_left_out:,} are left out"
+        )
+    return list(
+        check_regressions(
+            measurement.compare(pairs, compared),
+            {name: info.higher_is_better for name, info in runs.metrics.items()},
+            names,
+            max_drop=request.max_drop,
+            only_significant=request.only_significant,
+            noun=runs.noun,
+        )
+    )

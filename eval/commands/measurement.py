@@ -1,0 +1,38 @@
+"""Measures what a user names: results of cards, or run folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from eval.metrics.measurement import Measurement, PolicyName, ResamplingPlan
+from eval.runs.measurement import measure_folders
+
+
+def measure_paths(
+    paths: Sequence[Path],
+    plan: ResamplingPlan,
+    *,
+    baseline: Sequence[Path] = (),
+    policy: PolicyName = "licensed",
+    cards: Sequence[Path] = (),
+    common: bool = True,
+) -> Measurement:
+    """Measures run folders of one benchmark, or result files of cards.
+
+    Args:
+        paths: the folders or files.
+        plan: how cards or items are resampled.
+        baseline: earlier runs of the same kind, which are measured together with these.
+        policy: only for cards, as are the following: as in ``measure_cards``.
+        cards: as in ``measure_cards``.
+        common: as in ``measure_cards``. Folders are always measured on the items of all runs.
+
+    Raises:
+        SettingError, EpocheError: as in ``measure_folders`` and ``measure_cards``.
+    """
+    if any(path.is_dir() for path in paths):
+        return measure_folders([*paths, *baseline], plan)
+    from eval.abstention.measurement import measure_cards
+
+    return measure_cards(paths, plan, baseline=baseline, policy=policy, cards=cards, common=common)

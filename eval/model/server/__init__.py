@@ -1,0 +1,1 @@
+"""Calls a model server: requests, retries, limits and capabilities."""

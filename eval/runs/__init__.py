@@ -1,0 +1,1 @@
+"""Measures, compares and describes finished runs of any benchmark."""
