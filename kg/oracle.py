@@ -7,7 +7,7 @@
 * **U** (unknown): neither.
 
 The closure is computed once, and nothing is ever inferred *from* the claim: inference can hide a
-contradiction (``rdfs:range`` would give the wrong object the right type). ``docs/oracle.md``
+contradiction (``rdfs:range`` would give the wrong object the right type). ``docs/explanation/labels.md``
 describes guarantees, limits and performance.
 """
 

@@ -2,7 +2,7 @@
 
 The corpus (setting ``passages``) is one of: the graph as sentences, by ``fact`` or by
 ``subject``; the chunks of a run of ``epoche kg build`` (``chunk``); recorded web searches
-(``web``). The other settings are listed in ``docs/systems.md``; settings without effect on the
+(``web``). The other settings are listed in ``docs/reference/systems.md``; settings without effect on the
 chosen corpus and retriever are refused.
 """
 

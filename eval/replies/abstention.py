@@ -6,7 +6,7 @@ Quotations, code, questions and conditions are ignored, because they do not desc
 knows. A denial such as "it is not true that the cause is unknown" is not an abstention. Neither is
 "The compiler cannot determine the type": an abstention says that the writer, everyone or the
 sources do not know the answer.
-The labelled answers are in ``tests/data/skn_abstentions.jsonl``; ``docs/metrics.md`` gives the
+The labelled answers are in ``tests/data/skn_abstentions.jsonl``; ``docs/reference/metrics.md`` gives the
 error rates on them.
 """
 

@@ -317,7 +317,7 @@ def test_formats_makes_all_eight_with_a_model(
 
 
 def test_documentation_shows_the_current_prompt() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "systems.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "systems.md").read_text("utf-8")
     assert f"### `{CARD_PROMPT.name}`, version {CARD_PROMPT.version}:" in page
     assert f"```text\n{CARD_PROMPT.system}\n```" in page
     # Changed wording needs a new version, so that runs can be distinguished.

@@ -1,7 +1,7 @@
 """The record of an SKN benchmark run: the value of the key ``report`` of ``metrics.json``.
 
 Null means that a number is missing or undefined, and ``why`` gives the reason; 0 is always a
-measured number. Formulas are in ``docs/metrics.md``, section "SKN against JSON". Equal inputs give
+measured number. Formulas are in ``docs/reference/metrics.md``, section "SKN against JSON". Equal inputs give
 equal bytes.
 """
 
