@@ -15,7 +15,7 @@ NUM_NEAR   ?= $(NUM)
 SEED       ?= 12345
 # Results of another domain (or graph) never land among those of rivers.
 OUT        ?= results$(if $(KG),/$(basename $(notdir $(firstword $(KG)))),$(if $(filter-out rivers,$(DOMAIN)),/$(notdir $(DOMAIN:/=))))
-# A model (provider/model, docs/models.md) adds the systems that talk to one; nothing else changes.
+# A model (provider/model, docs/how-to/models.md) adds the systems that talk to one; nothing else changes.
 EPOCHE_MODEL ?=
 LLM_SYSTEMS  ?= raw rag_llm graph_rag_llm consistency
 SYSTEMS      ?= kg graph_rag rag controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
@@ -210,7 +210,7 @@ test-wheel: setup-dev ## The tests against the installed wheel, beside a user's 
 	  mkdir $(WHEEL)/tree/$$name && echo 'raise ImportError("this folder is not part of Epoché")' > $(WHEEL)/tree/$$name/__init__.py; done
 	@cd $(WHEEL)/tree && ../.venv/bin/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile -m 'not checkout' $(PYTEST_FLAGS)
 
-bench: setup-dev ## The benchmarks behind every speed claim in docs/benchmarks.md
+bench: setup-dev ## The benchmarks behind every speed claim in docs/explanation/speed.md
 	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
 
 clean: ## Remove caches and build files; results and .venv stay

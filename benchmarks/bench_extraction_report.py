@@ -4,10 +4,10 @@
 
 Samples of twenty fields, a quarter of them wrong, are scored and collected as a stream; then every
 metric and breakdown is computed with its interval. The rival is the loop in section 4.5.6 of the
-benchmark's specification (see docs/extraction-checklist.md), which computes the interval of one
-mean of per-sample values by calling ``choice`` and ``mean`` once per resample. It does not support
-ratios of sums, BCa or breakdowns, and must run once for each number. All times are CPU times; BLAS
-is limited to one thread.
+benchmark's specification (see docs/reference/extraction-checklist.md), which computes the interval
+of one mean of per-sample values by calling ``choice`` and ``mean`` once per resample. It does not
+support ratios of sums, BCa or breakdowns, and must run once for each number. All times are CPU
+times; BLAS is limited to one thread.
 """
 
 from __future__ import annotations

@@ -288,7 +288,7 @@ def rate_withheld_fillers(kb: KnowledgeBase) -> str:
 
 
 def main() -> None:
-    """Prints the tables of docs/guard.md."""
+    """Prints the tables of docs/how-to/guard.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--claims", type=int, default=1_500, help="approximate number of claims to make"

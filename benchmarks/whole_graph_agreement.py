@@ -3,9 +3,9 @@
     python benchmarks/whole_graph_agreement.py --out results/agreement.jsonl
 
 This takes over an hour on one core. The tests compare only a sample of the claims this way, and all
-thousand with pySHACL retargeted to the affected focus nodes; docs/oracle.md quotes the result of
-this full comparison. A line is appended per claim, so that an interrupted run is resumed by running
-it again. A disagreement ends it with exit code 1.
+thousand with pySHACL retargeted to the affected focus nodes; docs/explanation/labels.md quotes the
+result of this full comparison. A line is appended per claim, so that an interrupted run is resumed
+by running it again. A disagreement ends it with exit code 1.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def main(
                 f"{largest_leak.name!r} is right on {largest_leak.accuracy:.1%} of cards, "
                 f"chance is {largest_leak.chance:.1%}",
                 where=str(cards),
-                hint=f"{len(leaks)} of {audit.tests} baselines leak; see docs/audit.md.",
+                hint=f"{len(leaks)} of {audit.tests} baselines leak; see docs/how-to/audit.md.",
             )
         if fail and label_check is not None and label_check.disagreements:
             raise AuditFailedError(

@@ -29,7 +29,7 @@ class CardView(msgspec.Struct, frozen=True):
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
-    """One item of the benchmark. Field meanings are in ``docs/records.md``.
+    """One item of the benchmark. Field meanings are in ``docs/reference/records.md``.
 
     Fields with a default may be missing in files from other tools; unknown keys are stored in
     ``extra`` and written back.

@@ -75,7 +75,7 @@ app = typer.Typer(
     help="Tests whether a system knows when not to answer: proved cards, abstention metrics, "
     "reports.",
     epilog="Usual order: cards, near-miss, join, eval, metrics, report. "
-    "Exit codes: docs/errors.md.",
+    "Exit codes: docs/reference/exit-codes.md.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -66,7 +66,8 @@ def main(
     """Computes metrics with intervals: of cards (AP, CVRR, FAR-NE, LA, …), or of run folders.
 
     Results of cards must be about the same cards, and run folders must be of one benchmark and of
-    the same data. Writes one JSON file; docs/metrics.md defines each metric and number in it.
+    the same data. Writes one JSON file; docs/reference/metrics.md defines each metric and number in
+    it.
     """
     from eval.abstention.card_check import read_checked_results
     from eval.abstention.metrics.console import render_summary, render_tables

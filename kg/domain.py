@@ -1,7 +1,7 @@
 """Loads domains: a graph, its shapes, and the templates that word its facts and questions.
 
 A domain is read from ``domain.toml`` in a shipped folder (``kg/domains/<name>/``), or from any
-folder or file that the user names. ``docs/domains/domain-toml.md`` describes the format.
+folder or file that the user names. ``docs/reference/domain-toml.md`` describes the format.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@
 * **U** (unknown): neither.
 
 The closure is computed once, and nothing is ever inferred *from* the claim: inference can hide a
-contradiction (``rdfs:range`` would give the wrong object the right type). ``docs/oracle.md``
-describes guarantees, limits and performance.
+contradiction (``rdfs:range`` would give the wrong object the right type).
+``docs/explanation/labels.md`` describes guarantees, limits and performance.
 """
 
 from __future__ import annotations

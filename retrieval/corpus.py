@@ -31,7 +31,7 @@ MAX_PARAGRAPHS: Final = 2_000
 _URL: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
 _BLANK_LINE: Final = re.compile(r"\n\s*\n")
 _RECORD_NAME: Final = "corpus page"
-_HINT: Final = 'A line is {"url": …, "title": …, "text": …}; see docs/synthlink.md.'
+_HINT: Final = 'A line is {"url": …, "title": …, "text": …}; see docs/reference/synthlink.md.'
 
 
 class CorpusPage(msgspec.Struct, frozen=True):

@@ -215,7 +215,7 @@ PUBLISHED_FILES = {
     *("search_results.json", "extractions.json", "agent_responses.json"),
     *("detailed_results.json", "metrics.json", "summary.txt"),
 }
-"""Output files that the original, published benchmark writes too (docs/skn.md)."""
+"""Output files that the published benchmark writes too (docs/reference/skn.md)."""
 
 
 def offline_command(

@@ -1,6 +1,6 @@
 """Tests that bad input to any command gives one error line, its exit code, and no file changes.
 
-docs/errors.md lists the exit codes.
+docs/reference/exit-codes.md lists the exit codes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tests that commands refuse torn, foreign and mixed-up card, result and metrics files.
 
-docs/errors.md lists the exit codes.
+docs/reference/exit-codes.md lists the exit codes.
 """
 
 from __future__ import annotations

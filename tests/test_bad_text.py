@@ -1,6 +1,6 @@
 """Tests that unusable documents, runs, searches and model replies give one error line each.
 
-The exit code must be that of the error (see docs/errors.md), and no file may change.
+The exit code must be that of the error (see docs/reference/exit-codes.md), and no file may change.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def list_error_classes() -> list[type[errors.EpocheError]]:
 def test_exit_codes_are_distinct_and_documented() -> None:
     codes = [cls.exit_code for cls in list_error_classes()]
     assert len(codes) == len(set(codes))
-    table = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    table = (ROOT / "docs" / "reference" / "exit-codes.md").read_text("utf-8")
     for cls in list_error_classes():
         assert re.search(rf"^\| {cls.exit_code} \|.*`{cls.__name__}`", table, re.MULTILINE), cls
 

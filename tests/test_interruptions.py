@@ -1,6 +1,6 @@
 """Tests that full disks, Ctrl-C, SIGTERM and closed pipes leave old files as they were.
 
-No temporary file may be left behind either. docs/errors.md lists the exit codes.
+No temporary file may be left behind either. docs/reference/exit-codes.md lists the exit codes.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def read_answer(reply: object) -> tuple[Answer, str]:
 
 
 def _read_text(text: str) -> tuple[Answer, str]:
-    """Reads a reply in words, as the replies of models are read; see ``docs/replies.md``."""
+    """Reads a reply in words, as those of models are read; see ``docs/reference/replies.md``."""
     raw = make_storable(text)
     pred = _PRED_OF_TEXT.get(text.strip().strip("\"'.!").upper())
     if pred is not None:

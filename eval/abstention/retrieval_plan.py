@@ -1,9 +1,9 @@
 """Reads the retrieval settings of systems, and opens the corpus and retriever that they select.
 
-The corpus (setting ``passages``) is one of: the graph as sentences, by ``fact`` or by
-``subject``; the chunks of a run of ``epoche kg build`` (``chunk``); recorded web searches
-(``web``). The other settings are listed in ``docs/systems.md``; settings without effect on the
-chosen corpus and retriever are refused.
+The corpus (setting ``passages``) is one of: the graph as sentences, by ``fact`` or by ``subject``;
+the chunks of a run of ``epoche kg build`` (``chunk``); recorded web searches (``web``). The other
+settings are listed in ``docs/reference/systems.md``; settings without effect on the chosen corpus
+and retriever are refused.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ def main() -> None:
     width = max(map(len, names))
     for name, line in names.items():
         print_text(f"{name:<{width}}  {line}")
-    print_text("Your own: --system mypkg.mod:Class (docs/adapters.md).")
+    print_text("Your own: --system mypkg.mod:Class (docs/how-to/systems.md).")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Defines the report of structured extraction: every number of a run, by system (JSON format).
 
 Null means that a number is undefined, and ``why`` gives the reason; 0 is always a measured value.
-Formulas are in ``docs/metrics.md``, section "Structured extraction". Equal inputs give equal bytes.
+Formulas are in ``docs/reference/extraction.md``. Equal inputs give
+equal bytes.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _build_error_value(
     interval misses small true errors, and the basic interval (its mirror image about the value)
     misses large ones. The interval shown is the union of both. It is extended down to 0 unless
     the share of calibrated systems with such an error (``p_value``) is smaller than one tail of
-    the interval. ``docs/metrics.md`` reports the coverage of all three.
+    the interval. ``docs/reference/metrics.md`` reports the coverage of all three.
     """
     column = STATISTICS.index(name)
     value, tail_share = float(distribution.values[column]), 0.5 - confidence / 2

@@ -4,7 +4,7 @@
         reply = await client.ask([{"role": "user", "content": question}], Verdict)
 
 A model is named ``provider/model``; the address and key of its server come from the environment
-or ``.env`` (``docs/models.md``). The cost of a call is added to the open ``CallLog``
+or ``.env`` (``docs/how-to/models.md``). The cost of a call is added to the open ``CallLog``
 (``eval.model.calls``), so systems need not pass it on.
 """
 

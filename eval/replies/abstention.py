@@ -5,9 +5,8 @@ say) and no part of it answers. Parts are separated by full stops, semicolons, `
 Quotations, code, questions and conditions are ignored, because they do not describe what the writer
 knows. A denial such as "it is not true that the cause is unknown" is not an abstention. Neither is
 "The compiler cannot determine the type": an abstention says that the writer, everyone or the
-sources do not know the answer.
-The labelled answers are in ``tests/data/skn_abstentions.jsonl``; ``docs/metrics.md`` gives the
-error rates on them.
+sources do not know the answer. The labelled answers are in ``tests/data/skn_abstentions.jsonl``;
+``docs/reference/skn.md`` gives the error rates on them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The parser is conservative. YES and NO count only as a whole clause, never as a part of a word or of
 a longer phrase. UNKNOWN counts only if the reply says so explicitly. Anything unclear is
-``INVALID``, which is never an abstention. The rules are in ``docs/replies.md``.
+``INVALID``, which is never an abstention. The rules are in ``docs/reference/replies.md``.
 """
 
 from __future__ import annotations

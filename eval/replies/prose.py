@@ -52,7 +52,7 @@ def find_signs(text: str) -> Signs:
 
 
 def classify_signs(signs: Signs) -> ProseVerdict:
-    """Decides on an answer from the signs, by the rules of ``docs/replies.md``."""
+    """Decides on an answer from the signs, by the rules of ``docs/reference/replies.md``."""
     if signs.yes and signs.no:
         return ProseVerdict("INVALID", "it affirms and denies")
     if not (signs.yes or signs.no):

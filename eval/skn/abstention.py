@@ -1,6 +1,7 @@
 """Recognises abstentions by the phrases of the published benchmark.
 
-``eval.replies.abstention`` has our rules; ``docs/metrics.md`` gives the error rates of both.
+``eval.replies.abstention`` has our rules; ``docs/reference/skn.md`` gives the error rates of
+both.
 """
 
 from __future__ import annotations

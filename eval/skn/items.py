@@ -112,7 +112,9 @@ def read_samples(path: Path | str) -> list[Sample]:
     return samples
 
 
-_HINT = "Each needs id, question and ground_truth; docs/skn.md names the other keys."
+_HINT = (
+    "Each needs id, question and ground_truth; docs/reference/skn-notation.md names the other keys."
+)
 
 
 def _iter_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

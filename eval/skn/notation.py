@@ -1,7 +1,7 @@
 """Parses Structured Knowledge Notation (SKN), strictly or as models write it, and serialises it.
 
-The grammar is in ``docs/skn.md``. ``parse(serialize(x)) == x`` holds for every document, and
-``serialize`` returns exactly one text per document, so formatting is idempotent.
+The grammar is in ``docs/reference/skn-notation.md``. ``parse(serialize(x)) == x`` holds for every
+document, and ``serialize`` returns exactly one text per document, so formatting is idempotent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def parse(text: str, *, strict: bool = True) -> Document:
     raise NotationError(
         f"not SKN: {problem.what}{suffix}",
         where=f"line {problem.line}, column {problem.column}",
-        hint="The grammar is in docs/skn.md.",
+        hint="The grammar is in docs/reference/skn-notation.md.",
     )
 
 

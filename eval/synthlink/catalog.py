@@ -15,7 +15,7 @@ from kg.base.files import iter_decoded_lines, require_file
 from kg.base.plain_text import clean_text
 
 SHIPPED_CATALOG: Final = Path(__file__).parent / "data" / "catalog.jsonl"
-_HINT: Final = "See docs/synthlink.md for the layout."
+_HINT: Final = "See docs/reference/synthlink.md for the layout."
 # A catalogue can come from anywhere: these limits bound the memory and time that it takes.
 _MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 """Maximum size of one Markdown file."""

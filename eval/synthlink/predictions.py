@@ -27,7 +27,7 @@ MAX_ITEMS: Final = 500
 MAX_TOTAL_LENGTH: Final = 200_000
 """Maximum total number of characters of the texts in one list, and of those in all iterations."""
 _MAX_ROWS: Final = 100_000
-_HINT: Final = "It is a list of objects; see docs/synthlink.md."
+_HINT: Final = "It is a list of objects; see docs/reference/synthlink.md."
 
 
 class Iteration(msgspec.Struct, frozen=True):

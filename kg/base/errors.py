@@ -2,7 +2,7 @@
 
 Every failure that a user can cause is one of these classes. The command line prints
 ``error: WHAT (WHERE). HINT`` on one line and exits with ``exit_code``; the table of codes is in
-``docs/errors.md``, and a test checks that both agree.
+``docs/reference/exit-codes.md``, and a test checks that both agree.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Evaluation follows pySHACL, the reference, where it differs from the SHACL recommendation: an
 inverse is pushed down to the single steps *without* reversing sequences, so ``^(a/b)`` is walked
-as ``^a/^b`` (the recommendation walks ``^b/^a``). See ``docs/oracle.md``.
+as ``^a/^b`` (the recommendation walks ``^b/^a``). See ``docs/explanation/labels.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tests that every example of docs/adapters.md works outside the repository, as it is printed."""
+"""Tests that every example of docs/how-to/systems.md works as printed, outside the repository."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs" / "adapters.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "systems.md"
 SECTIONS = ("Cards", "Extraction", "Retrieval", "SKN", "SynthLink")
 MAX_LINES = 17
 """Maximum number of lines, without blank ones, of a documented system."""

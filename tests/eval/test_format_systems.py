@@ -317,8 +317,8 @@ def test_formats_makes_all_eight_with_a_model(
 
 
 def test_documentation_shows_the_current_prompt() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "systems.md").read_text("utf-8")
-    assert f"### `{CARD_PROMPT.name}`, version {CARD_PROMPT.version}:" in page
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "prompts.md").read_text("utf-8")
+    assert f"## `{CARD_PROMPT.name}`, version {CARD_PROMPT.version}:" in page
     assert f"```text\n{CARD_PROMPT.system}\n```" in page
     # Changed wording needs a new version, so that runs can be distinguished.
     assert CARD_PROMPT.params() == {"name": "skn_card", "version": 1, "sha256": "0e99ff4ef89dfda3"}

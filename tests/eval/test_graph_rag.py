@@ -93,7 +93,8 @@ def test_paraphrases_are_many_and_distinct() -> None:
 
 @pytest.mark.parametrize(
     ("batches", "min_parsed_share"),
-    # The parser was tuned on all batches later; docs/graph-rag.md gives the results before that.
+    # The parser was tuned on all batches later; docs/explanation/graph-rag.md gives the results
+    # before that.
     [({1, 2}, 0.96), ({3}, 0.8), ({4}, 0.9), ({5}, 0.85), ({6}, 0.9)],
 )
 def test_paraphrases_are_parsed_and_never_misread(

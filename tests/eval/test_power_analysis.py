@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from epoche.cli import app
 from eval.stats.power import compute_cards_needed, mcnemar_power
 
-DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 
 
 def run_analysis(*flags: str) -> str:

@@ -104,8 +104,8 @@ def test_prompts_change_only_with_the_version() -> None:
 
 
 def test_documentation_shows_the_current_prompts() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "systems.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "prompts.md").read_text("utf-8")
     for prompt in PROMPTS:
-        assert f"### `{prompt.name}`, version {prompt.version}:" in page
+        assert f"## `{prompt.name}`, version {prompt.version}:" in page
         assert f"```text\n{prompt.system}\n```" in page
         assert all(f"`<{block}>`" in page for block in prompt.blocks)

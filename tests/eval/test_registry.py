@@ -210,4 +210,4 @@ def test_list_is_printed_with_one_line_each(capsys: pytest.CaptureFixture[str]) 
     for name, line in system_names().items():
         assert f"{name} " in printed
         assert line in printed
-    assert "docs/adapters.md" in printed
+    assert "docs/how-to/systems.md" in printed

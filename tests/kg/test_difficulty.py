@@ -31,7 +31,8 @@ def make_features(
     )
 
 
-# The preset "seed" has the thresholds of the published code, which docs/difficulty.md describes.
+# The preset "seed" has the thresholds of the published code, which docs/reference/documents.md
+# describes.
 @pytest.mark.parametrize(
     ("feature_values", "total", "level"),
     [

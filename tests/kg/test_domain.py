@@ -183,7 +183,7 @@ def test_adhoc_domain_is_named_after_its_graph_file() -> None:
 
 
 def test_documented_example_loads(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "domains" / "domain-toml.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "domain-toml.md"
     example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     domain = load_domain(write_domain(tmp_path, example))
     assert domain.predicates[domain.expand_iri("p:owns")].inverse_synonyms == ("belongs to",)

@@ -1,4 +1,4 @@
-"""Tests that the mayors domain behaves as its example in ``docs/bring-your-own.md`` says."""
+"""Tests that the mayors domain behaves as its example in ``docs/how-to/domain.md`` says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kg.knowledge import KnowledgeBase
 
 VOCABULARY = "https://epoche.example/mayors#"
 MAYORS = "https://epoche.example/mayors/"
-DOCS = Path(__file__).parents[2] / "docs" / "bring-your-own.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "domain.md"
 
 
 @pytest.fixture(scope="module")

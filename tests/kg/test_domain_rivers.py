@@ -177,7 +177,7 @@ def test_tables_are_large_and_cover_six_continents(tables: Tables, kb: Knowledge
 
 
 def test_documented_counts_are_right(tables: Tables) -> None:
-    page = Path(__file__).parents[2] / "docs" / "domains" / "rivers.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "domains.md"
     text = page.read_text(encoding="utf-8")
     assert f"{len(tables.rivers):,} rivers" in text
     assert f"| mouth (`flowsInto`) | {100 * build.WITHHELD['flowsInto']:.0f} % of rivers" in text

@@ -23,7 +23,7 @@ from kg.domains.rivers.tables import (
     strip_qualifier,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "domains" / "rivers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "domains.md"
 Cells = dict[str, str]
 
 

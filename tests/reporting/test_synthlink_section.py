@@ -1,7 +1,7 @@
 """Tests what the report section of SynthLink scores contains.
 
 The mode ``literal`` takes the published formulas as they stand; ``corrected`` computes what they
-are meant to say (docs/synthlink.md).
+are meant to say (docs/reference/synthlink.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Tests retrieval over the concept graph: published scores, formulas of the walks, and bounds.
 
-"Published" means: by the ``KGRetriever`` that ``ConceptRetriever`` reproduces (docs/retrieval.md).
+"Published" means: by the ``KGRetriever`` that ``ConceptRetriever`` reproduces; see
+docs/reference/retrieval.md.
 """
 
 from __future__ import annotations

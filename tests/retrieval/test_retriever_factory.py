@@ -182,7 +182,7 @@ def test_command_prints_text_or_json(run: Run) -> None:
     )
     assert all(row["text"] and 0 < row["score"] <= 1 for row in document["results"])
     assert run_search("zebra", *kg_arguments) == (0, "nothing found\n")
-    # Exit codes (docs/errors.md): 3 missing file, 19 invalid setting.
+    # Exit codes (docs/reference/exit-codes.md): 3 missing file, 19 invalid setting.
     assert run_search(QUERY, "--run", str(run.folder / "no"))[0] == 3
     weights = ("--retriever", "ensemble", "--weight", "dense=0", "--weight", "kg=2")
     assert run_search(QUERY, "--run", str(run.folder), *weights, "-k", "1")[0] == 0

@@ -1,6 +1,6 @@
 """Tests the command for web searches: replay, recording, and refused options.
 
-docs/errors.md lists the exit codes.
+docs/reference/exit-codes.md lists the exit codes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each metric is defined once, by the cells of its numerator and denominator under a policy. Its
 value, interval, resamples, bounds and the values of the controls are all computed from these
-cells. The formulas are explained in ``docs/metrics.md``. They come from "How to Quantify
+cells. The formulas are explained in ``docs/reference/metrics.md``. They come from "How to Quantify
 Abstention Precision" (Epistemic Confusion Experiment, 2025). Policy ``published`` computes them
 as the published code does; policy ``licensed`` also accepts NO as an answer to a contradictory
 claim.

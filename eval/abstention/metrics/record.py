@@ -1,8 +1,9 @@
 """The records of ``metrics.json``, which reports and comparisons read.
 
 Every number that can be quoted is a ``MetricValue``, with its interval, its bounds over unusable
-replies, and its signature. Formulas and policies are in ``docs/metrics.md``. Keys are written in
-the order of the fields here and every mapping in a fixed order, so equal inputs give equal bytes.
+replies, and its signature. Formulas and policies are in ``docs/reference/metrics.md``. Keys are
+written in the order of the fields here and every mapping in a fixed order, so equal inputs give
+equal bytes.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _compute_intervals(
     resampled: BootstrapIntervals | None,
     column: int,
 ) -> tuple[dict[str, tuple[float, float]], IntervalMethod]:
-    """Computes all intervals by method and chooses the one to show (see ``docs/metrics.md``)."""
+    """Computes all intervals and chooses the one to show; see ``docs/reference/metrics.md``."""
     intervals: dict[str, tuple[float, float]] = {}
     if is_proportion or resampled is None:
         intervals["wilson"] = _round_pair(wilson_interval(numerator, denominator, confidence))

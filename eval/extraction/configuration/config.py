@@ -72,7 +72,9 @@ class ModelSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     base_url: Annotated[
         Name | None,
-        Meta(description="Address of the server; null: the provider's own (docs/models.md)."),
+        Meta(
+            description="Address of the server; null: the provider's own (docs/how-to/models.md)."
+        ),
     ] = None
     api_key: Annotated[
         None, Meta(description="Always null: keys come from the environment, never from a file.")

@@ -22,7 +22,7 @@ METRIC_NAMES: Final[tuple[str, ...]] = (*METRIC_GROUPS, *get_args(Metric))
 """The names that ``metrics.enabled`` accepts."""
 
 _API_KEY: Final[KeyPath] = ("model", "api_key")
-_API_KEY_MESSAGE = "keys come from the environment only (docs/models.md)"
+_API_KEY_MESSAGE = "keys come from the environment only (docs/how-to/models.md)"
 
 
 class ConfigProblem(msgspec.Struct, frozen=True):
@@ -101,7 +101,9 @@ def apply_flags(config: Config | None, flags: Mapping[str, Any]) -> Config:
             fields = msgspec.structs.fields(getattr(Config(), section))
             (kind,) = (field.type for field in fields if field.encode_name == name)
             allowed = list_allowed_values(kind)
-            hint = f"One of: {', '.join(allowed)}." if allowed else "See docs/extraction.md."
+            hint = (
+                f"One of: {', '.join(allowed)}." if allowed else "See docs/reference/extraction.md."
+            )
             raise SettingError(
                 f"{value!r} cannot be {key}: {what}", where=key, hint=hint
             ) from error

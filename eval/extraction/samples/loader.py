@@ -25,7 +25,7 @@ DEFAULT_SEED = 42
 MAX_REJECTED = 10_000
 """Number of malformed rows after which loading fails: it is probably the wrong file."""
 _MAX_REASON_LENGTH = 300
-_HINT = "Each row needs text, schema and expected_output; see docs/extraction.md."
+_HINT = "Each row needs text, schema and expected_output; see docs/reference/extraction.md."
 
 
 class RejectedRow(msgspec.Struct, frozen=True):

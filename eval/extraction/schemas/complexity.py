@@ -1,6 +1,6 @@
 """Measures the complexity of a schema: ten features, a score and three bins.
 
-"The specification" is section 4.4.4 of the extraction benchmark's (docs/extraction-checklist.md).
+"The specification" is section 4.4.4 of ``docs/reference/extraction-checklist.md``.
 
 The score is the maximum of a score for the number of fields and one for their depth, both rising
 from 0 towards 1. They are scaled so that the bins of the score (below .33, below .67, the rest)

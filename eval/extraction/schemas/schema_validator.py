@@ -162,7 +162,7 @@ class SchemaValidator:
         return size, violation
 
 
-_HINT = "See docs/extraction.md for the limits on schemas."
+_HINT = "See docs/reference/extraction.md for the limits on schemas."
 
 
 _Trail: TypeAlias = "tuple[_Trail, str] | None"

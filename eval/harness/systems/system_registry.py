@@ -183,7 +183,7 @@ class SystemRegistry:
         elif not isinstance(name, str) or not name.strip():
             problem = f"the {self.noun}'s name is not a text"
         if problem:
-            hint = "See docs/adapters.md."
+            hint = "See docs/how-to/systems.md."
             if ":" in spec and len(lacks) == 3:  # What a function that answers would return.
                 hint = f"If the function itself answers: --system {CALLABLE_PREFIX}{spec}. {hint}"
             raise SystemNotFoundError(problem, where=where, hint=hint)

@@ -101,7 +101,7 @@ def main(
 
     Computes recall, nDCG, reciprocal rank and all-gold-found with ir_measures, with intervals;
     paired differences from each baseline with Holm-adjusted p-values; and how well the best score
-    separates questions with and without an answer. docs/retrieval.md defines each number.
+    separates questions with and without an answer. docs/reference/retrieval.md defines each number.
 
     The same command resumes an interrupted run.
     """

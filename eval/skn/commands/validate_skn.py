@@ -63,7 +63,7 @@ def main(
     if n_invalid:
         raise NotationError(
             f"{n_invalid} of {len(files)} files are not valid",
-            hint="The grammar is in docs/skn.md.",
+            hint="The grammar is in docs/reference/skn-notation.md.",
         )
 
 

@@ -192,7 +192,7 @@ def _note_text_abstentions(pipelines: Mapping[str, PipelineReport]) -> Iterator[
         counts = ", ".join(f"{count} of {name}" for name, count in counts_by_name.items())
         yield (
             f"Replies without a field for abstention were classified by their wording: "
-            f"{counts}. docs/metrics.md gives the error rate of this method."
+            f"{counts}. docs/reference/skn.md gives the error rate of this method."
         )
 
 

@@ -1,8 +1,8 @@
 """The record of an SKN benchmark run: the value of the key ``report`` of ``metrics.json``.
 
 Null means that a number is missing or undefined, and ``why`` gives the reason; 0 is always a
-measured number. Formulas are in ``docs/metrics.md``, section "SKN against JSON". Equal inputs give
-equal bytes.
+measured number. Formulas are in ``docs/reference/skn.md``. Equal
+inputs give equal bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The literal scores: the specification's five formulas exactly as written.
 
 Where a formula is ambiguous, a setting selects one of its meanings. These scores only serve for
-comparison with the corrected ones: ``docs/synthlink.md`` shows how easily they can be gamed.
+comparison with the corrected ones: ``docs/reference/synthlink.md`` shows how easily they can be
+gamed.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-CHECKLIST = ROOT / "docs" / "extraction-checklist.md"
+CHECKLIST = ROOT / "docs" / "reference" / "extraction-checklist.md"
 TEST_FOLDER = "tests/eval/extraction/"
 
 FIGURES = (
@@ -111,7 +111,7 @@ def test_every_figure_section_command_class_and_key_has_a_row() -> None:
 
 
 def test_checklist_metrics_are_documented() -> None:
-    text = (ROOT / "docs" / "metrics.md").read_text("utf-8")
+    text = (ROOT / "docs" / "reference" / "metrics.md").read_text("utf-8")
     start = text.index("## Structured extraction")
     section = text[start : text.find("\n## ", start)]
     for number in range(1, 31):

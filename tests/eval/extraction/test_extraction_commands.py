@@ -19,7 +19,7 @@ from servers.behaviours import normal_reply
 from servers.scripted_server import ScriptedServer
 from stage_calls import check_error_line, check_usage_error, run_epoche
 
-# The numbers passed to `check_error_line` are the exit codes of docs/errors.md.
+# The numbers passed to `check_error_line` are the exit codes of docs/reference/exit-codes.md.
 
 SAMPLE_COUNT = 9
 

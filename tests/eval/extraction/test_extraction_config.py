@@ -29,7 +29,7 @@ from eval.extraction.options import (
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from kg.base.errors import ConfigError, SettingError
 
-# The numbers passed to `check_error_line` are the exit codes of docs/errors.md.
+# The numbers passed to `check_error_line` are the exit codes of docs/reference/exit-codes.md.
 
 SPECIFIED_CONFIG = Path(__file__).parents[2] / "data" / "extraction_config.yaml"
 """The configuration file of section 5.3 of the specification, verbatim."""

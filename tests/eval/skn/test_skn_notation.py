@@ -28,7 +28,7 @@ CANONICAL = """\
 @risk misdirection:low | missing_context:medium
 [/SKN]"""
 SMALLEST_TEXT = "[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n[/SKN]"
-DOCS = Path(__file__).parents[3] / "docs" / "skn.md"
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "skn-notation.md"
 
 
 def make_document(**changes: object) -> Document:

@@ -17,7 +17,8 @@ from eval.skn.notation import parse, serialize, try_parse
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import escape_json_for_terminal
 
-# The grammar of docs/skn.md as one regular expression, independent of the parser.
+# The grammar of docs/reference/skn-notation.md as one regular expression, independent of the
+# parser.
 FORBIDDEN = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 NEWLINE = r"\r?\n"
 HEX = "[0-9a-fA-F]"

@@ -1,6 +1,6 @@
 """Tests the scores of the offline agents on development and on held-out questions.
 
-They must be the figures of docs/synthlink.md.
+They must be the figures of docs/reference/synthlink.md.
 """
 
 from __future__ import annotations
@@ -153,8 +153,12 @@ def test_graph_walk_beats_extractive_and_gains_from_pages(
 
 
 def read_documented_figures() -> dict[tuple[str, str], list[str]]:
-    """Returns the rows of the table in docs/synthlink.md: (system, questions) → figures."""
-    _, _, text = (ROOT / "docs" / "synthlink.md").read_text("utf-8").partition("| `corrected` |")
+    """Returns the table in docs/reference/synthlink.md: (system, questions) → figures."""
+    _, _, text = (
+        (ROOT / "docs" / "reference" / "synthlink.md")
+        .read_text("utf-8")
+        .partition("| `corrected` |")
+    )
     rows: dict[tuple[str, str], list[str]] = {}
     system = ""
     for line in text.splitlines()[2:]:
