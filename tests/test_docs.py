@@ -31,12 +31,13 @@ from typer.core import TyperGroup
 from epoche.cli import app
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 MAX_WORDS_BEFORE_EXAMPLE = 150
 RESULTS = ("kg", "graph_rag", "rag", "controls")
 CORPUS = PRODUCT / "retrieval" / "corpora" / "keeping_data"
 _BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"`(?P<name>[\w./-]+\.\w+)`[^`\n]*:\s*\Z")
-_COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n?", re.MULTILINE)
+_FILE = re.compile(r"`(?P<name>[\w./-]+\.\w+)`:\s*\Z")
+_COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n?", re.MULTILINE)
 
 pytestmark = pytest.mark.checkout
 
@@ -144,7 +145,7 @@ def run_console(text: str) -> None:
     for number, match in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
         line = match[1].replace("\\\n", " ")
-        program, *arguments = shlex.split(line, comments=True)
+        program, *arguments = shlex.split(re.sub(r"\s#\s.*", "", line))
         expected = text[match.end() : end]
         if program == "epoche":
             printed = run(shlex.join(arguments))
@@ -152,7 +153,8 @@ def run_console(text: str) -> None:
             printed = "".join(Path(name).read_text("utf-8") for name in arguments)
         else:
             assert program == "python", f"cannot run {program!r}"
-            printed = run_python(arguments)
+            script = ROOT / arguments[0] if arguments[0].startswith("benchmarks/") else arguments[0]
+            printed = run_python([str(script), *arguments[1:]])
         check_output(printed, expected)
 
 
@@ -173,7 +175,20 @@ def test_a_page_leads_with_an_example_that_works(
     assert example[0].words_before <= MAX_WORDS_BEFORE_EXAMPLE
     monkeypatch.chdir(results)
     monkeypatch.syspath_prepend(results)
-    for number, block in enumerate(example):
+    run_blocks(example)
+
+
+def test_the_whole_tutorial_works(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(results)
+    monkeypatch.syspath_prepend(results)
+    blocks = list(iter_blocks(TUTORIAL.read_text("utf-8")))
+    assert len(blocks) > 8
+    run_blocks(blocks)
+
+
+def run_blocks(blocks: list[Block]) -> None:
+    """Writes the files, runs the commands and scripts, and compares what they print."""
+    for number, block in enumerate(blocks):
         if block.file:
             path = Path(block.file)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,8 +197,8 @@ def test_a_page_leads_with_an_example_that_works(
             run_console(block.text)
         elif block.kind == "python":
             printed = run_python(["-c", block.text])
-            if number + 1 < len(example):
-                check_output(printed, example[number + 1].text)
+            if number + 1 < len(blocks) and blocks[number + 1].kind == "text":
+                check_output(printed, blocks[number + 1].text)
 
 
 def find_flags(words: list[str]) -> set[str]:
@@ -210,6 +225,24 @@ def test_commands_of_a_page_exist(page: Path) -> None:
         for line in re.sub(r"\\\n", " ", block.text).splitlines():
             called = re.match(r"(?:\$ )?(?:\.venv/bin/)?epoche (.*)", line)
             if called:
-                words = shlex.split(called[1], comments=True)
+                words = shlex.split(re.sub(r"\s#\s.*", "", called[1]))
                 used = {word.split("=")[0] for word in words if word.startswith("--")}
                 assert used <= find_flags(words), line
+
+
+def list_anchors(page: Path) -> set[str]:
+    """Returns the anchors of a page's headings, by GitHub's rule."""
+    text = _BLOCK.sub("", page.read_text("utf-8"))
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_to_headings_resolve() -> None:
+    broken = []
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
+        for target in re.findall(r"\]\(([^)\s]*#[^)\s]+)\)", page.read_text("utf-8")):
+            path, _, anchor = target.partition("#")
+            other = (page.parent / path).resolve() if path else page
+            if "://" not in target and anchor not in list_anchors(other):
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert not broken

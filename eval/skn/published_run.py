@@ -35,7 +35,7 @@ def run_benchmark(
         model: ``provider/model`` that extracts and answers; by default ``EPOCHE_MODEL``.
         ablation: compare all pipelines, not only ``json`` and ``skn``.
         client: options for calling models; by default with a cache of replies in ``output_dir``.
-        as_published: use the prompts and settings of the published benchmark (``docs/how-to/skn.md``).
+        as_published: use the published prompts and settings (``docs/how-to/skn.md``).
         resamples: bootstrap resamples of the intervals.
         run_fields: other fields of ``RunOptions``, such as ``offline``, ``judge_models`` and
             ``search``.

@@ -50,8 +50,8 @@ class ParsedFile(NamedTuple):
         raise NotationError(
             f"{problem.what}{suffix}",
             where=f"{self.name}:{problem.line}:{problem.column}",
-            hint="The grammar is in docs/reference/skn-notation.md; `epoche skn validate` lists all "
-            "problems.",
+            hint="The grammar is in docs/reference/skn-notation.md; `epoche skn validate` lists "
+            "all problems.",
         )
 
 

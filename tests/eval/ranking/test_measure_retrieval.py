@@ -306,7 +306,7 @@ def test_foreign_retrievers_are_measured(
 def test_the_documented_retriever_works(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "reference" / "retrieval.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "retrieval.md").read_text("utf-8")
     (source,) = (block for block in page.split("```") if "class Longest" in block)
     (tmp_path / "my_retriever.py").write_text(source.removeprefix("python\n"), "utf-8")
     monkeypatch.syspath_prepend(tmp_path)

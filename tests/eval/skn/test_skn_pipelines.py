@@ -171,9 +171,7 @@ def test_agent_prompt_names_no_format() -> None:
 
 
 def test_documentation_shows_the_current_prompts_and_pipelines() -> None:
-    documentation = (
-        Path(__file__).parents[3] / "docs" / "reference" / "skn-notation.md"
-    ).read_text("utf-8")
+    documentation = (Path(__file__).parents[3] / "docs" / "reference" / "skn.md").read_text("utf-8")
     assert (
         f"```text\n{build_extraction_prompt(PIPELINES['skn'], Setting()).system}\n```"
         in documentation

@@ -10,7 +10,7 @@ from synthlink_run_parts import check_finished, make_run_command, write_inputs
 
 
 def test_documented_agent_runs(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "reference" / "synthlink.md").read_text("utf-8")
+    text = (ROOT / "docs" / "how-to" / "synthlink.md").read_text("utf-8")
     (code,) = re.findall(r"Save it as `my_agent.py`:\n\n```python\n(.*?)```", text, re.DOTALL)
     (system,) = re.findall(r"^\$ epoche synthlink run --system (my_agent:\w+)", text, re.MULTILINE)
     workspace = write_inputs(tmp_path, 3)
