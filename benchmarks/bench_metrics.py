@@ -25,10 +25,10 @@ import msgspec
 import numpy as np
 from scipy import stats
 
+from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.definitions import SYSTEM_METRICS, get_metrics
 from eval.abstention.metrics.observations import read_observations
 from eval.abstention.metrics.record import MetricsReport, read_metrics
-from eval.abstention.metrics.samples import Plan, Samples
 from kg.claims import GOLD_OF_LABEL
 
 RESAMPLES, SEED = 2000, 12345

@@ -17,7 +17,7 @@ from cards.make_context_cards import main as make_cards
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.rag import CardReader, Rag
 from eval.abstention.systems.registry import make_systems
-from eval.questions.reader import DEFAULT_THRESHOLD, Reader
+from eval.questions.lexical_answerer import DEFAULT_THRESHOLD, Reader
 
 SEEDS = (1, 2, 3)
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

@@ -55,9 +55,9 @@ from kg.analyze_query import analyze_command
 from kg.base.console import enable_tracebacks, print_json, wrap_command
 from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
-from reporting.compare_runs import main as compare
+from reporting.commands.compare_runs import main as compare
+from reporting.commands.plot_graph import main as plot_graph
 from reporting.html_report import main as report
-from reporting.plot_graph import main as plot_graph
 from retrieval.search_run import main as search_run
 from retrieval.search_web import main as search_web
 

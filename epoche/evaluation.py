@@ -228,7 +228,7 @@ def _run_synthlink(items: Path | str, spec: str, flags: RunFlags, options: dict[
 def _run_retrieval(items: Path | str, spec: str, flags: RunFlags, options: dict[str, Any]) -> Path:
     from eval.retrieval_eval.outputs import write_outputs
     from eval.retrieval_eval.run import RunOptions, run
-    from retrieval.factory import RUN_RETRIEVERS
+    from retrieval.names import RUN_RETRIEVERS
 
     is_built_in = spec in RUN_RETRIEVERS
     run(

@@ -70,10 +70,10 @@ def main(
     it.
     """
     from eval.abstention.card_check import read_checked_results
+    from eval.abstention.metrics.cluster_samples import Plan
     from eval.abstention.metrics.console import render_summary, render_tables
     from eval.abstention.metrics.definitions import POLICIES
     from eval.abstention.metrics.report import measure
-    from eval.abstention.metrics.samples import Plan
     from eval.abstention.run_files import find_result_files
     from eval.metrics.measurement import ResamplingPlan
     from eval.runs.measurement import refuse_card_options, select_run_folders

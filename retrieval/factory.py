@@ -24,6 +24,11 @@ from typing import TYPE_CHECKING
 from kg.base.errors import RunFolderError, SettingError
 from retrieval.bm25 import BM25
 from retrieval.ensemble import POOL_SIZE, EnsembleRanker, Method
+from retrieval.names import (
+    FUSION_COMPONENTS,
+    RUN_RETRIEVERS,
+    TEXT_RETRIEVERS,
+)
 from retrieval.protocol import Passage, Retriever
 
 if TYPE_CHECKING:
@@ -31,15 +36,6 @@ if TYPE_CHECKING:
     from kg.text.canonical.lookup import CanonicalLookup
     from kg.text.run.folder import Run
     from retrieval.concepts import Mode
-
-ENSEMBLE_COMPONENTS = ("bm25", "dense", "kg", "section_tree")
-HYBRID_COMPONENTS = ("bm25", "dense")
-FUSION_COMPONENTS = {"hybrid": HYBRID_COMPONENTS, "ensemble": ENSEMBLE_COMPONENTS}
-"""The components of each fused retriever."""
-TEXT_RETRIEVERS = (*HYBRID_COMPONENTS, "hybrid")
-"""Retrievers over any passages."""
-RUN_RETRIEVERS = (*TEXT_RETRIEVERS, "kg", "section_tree", "ensemble")
-"""Retrievers over the chunks of a run."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ CROSSING = (
     # The system `formats` answers cards through SKN's formats.
     "eval.abstention.systems.formats",
     # Epoché's own extractors, SKN's among them, are scored as extractions.
-    "eval.extraction.toolkit",
+    "eval.extraction.own_extractors",
     "eval.extraction.commands.score_own",
 )
 """Modules of a benchmark that may import another one."""

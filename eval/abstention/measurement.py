@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from eval.abstention.card_check import check_cards
+from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.definitions import HEADLINE_METRICS, SYSTEM_METRICS, get_metric
 from eval.abstention.metrics.gated_values import GATED_METRICS, collect_gated_values
 from eval.abstention.metrics.observations import Observations, read_observations
@@ -15,7 +16,6 @@ from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
 from eval.abstention.metrics.record import SystemReport
 from eval.abstention.metrics.report import measure
-from eval.abstention.metrics.samples import Plan, Samples
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
     MeasuredRuns,

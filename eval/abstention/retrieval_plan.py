@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from eval.abstention.system import SystemOptions
 from eval.harness.systems.settings import Settings
 from kg.base.errors import SettingError
+from retrieval.names import RUN_RETRIEVERS, TEXT_RETRIEVERS
 
 if TYPE_CHECKING:
     from retrieval.ensemble import Method
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 DEFAULT_DENSE_WEIGHT = 0.5
 DEFAULT_POOL = 100
 
-TEXT_RETRIEVERS = ("bm25", "dense", "hybrid")
-"""Retrievers for any passages."""
-RUN_RETRIEVERS = (*TEXT_RETRIEVERS, "kg", "section_tree", "ensemble")
-"""Retrievers for the chunks of a run of ``epoche kg build``."""
 _RETRIEVERS_BY_CORPUS = {
     "fact": TEXT_RETRIEVERS,
     "subject": TEXT_RETRIEVERS,

@@ -4,5 +4,5 @@ Start with ``scorer`` (scores one reply), ``aggregate`` (computes a report from 
 ``comparison`` (compares systems), ``run_extraction`` and ``outputs`` (a whole run). ``row`` and
 ``record`` define the contents of a run and its report. The packages are, each importing only those
 named before it: ``schemas``, ``matchers``, ``samples``, ``verdicts``, ``metrics``, ``baseline``,
-``blocks`` (the section of a report), ``toolkit``, ``commands``.
+``blocks`` (the section of a report), ``own_extractors``, ``commands``.
 """

@@ -11,8 +11,9 @@ from eval.blocks.section import Section
 from eval.harness.benchmarks import SHARED_MANIFEST, find_measured_benchmark, list_benchmarks
 from eval.metrics.measurement import ResamplingPlan
 from eval.metrics.runs.report import build_metrics
+from eval.metrics.runs.run_set import require_distinct_folders
 from eval.runs.measurement import list_folder_files, measure_folders
-from kg.base.errors import MissingFileError, RecordError, SettingError
+from kg.base.errors import MissingFileError, RecordError
 from kg.base.files import require_file
 from kg.base.plain_text import join_list
 
@@ -90,15 +91,10 @@ def build_sections(folders: Sequence[Path]) -> list[Section]:
         SettingError: one folder is given twice.
         MissingFileError, RecordError: as in ``build_section``.
     """
-    seen: dict[Path, None] = {}
+    require_distinct_folders(folders)
     names: list[str] = []
     sections = []
     for folder in folders:
-        if folder.resolve() in seen:
-            raise SettingError(
-                "the folder is given twice", where=str(folder), hint="Give each --section once."
-            )
-        seen[folder.resolve()] = None
         names.append(find_section_name(folder))
         again = names.count(names[-1])
         sections.append(build_section(folder, names[-1] if again == 1 else f"{names[-1]}-{again}"))

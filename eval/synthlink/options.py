@@ -13,7 +13,7 @@ from eval.harness.session import RunLimits
 from eval.synthlink.agents.factory import MODEL_SYSTEMS, NO_SEARCH_SYSTEMS, SYSTEMS
 from eval.synthlink.agents.trail import MAX_ROUNDS
 from kg.base.errors import SettingError
-from retrieval.factory import TEXT_RETRIEVERS
+from retrieval.names import TEXT_RETRIEVERS
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions

@@ -165,4 +165,6 @@ class Compiler:
             return UniqueLang(parameter, rdflib_terms)
         if name == "Closed":
             return Closed(parameter, rdflib_terms)
-        return PropertyPairConstraint(parameter, rdflib_terms)
+        if name in {"Equals", "Disjoint", "LessThan", "LessThanOrEquals"}:
+            return PropertyPairConstraint(parameter, rdflib_terms)
+        raise AssertionError(f"the reader accepts sh:{name}, but nothing here checks it")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from card_triples import read_card_triples
-from stage_calls import PRODUCT
+from stage_calls import PRODUCT, run_epoche
 
 from adversarial.hardness import WEIGHTS, compute_hardness
 from adversarial.make_near_miss import main
@@ -191,3 +191,8 @@ def test_help_names_every_strategy() -> None:
         env={**os.environ, "COLUMNS": "400"},
     ).stdout
     assert all(name in help_text for name in STRATEGIES)
+
+
+def test_help_lists_every_strategy() -> None:
+    printed = " ".join(run_epoche("near-miss", "--help").out.split())
+    assert [name for name in STRATEGIES if name not in printed] == []

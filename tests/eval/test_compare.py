@@ -13,11 +13,11 @@ import typer
 
 from eval.abstention.comparison.report import ComparisonReport, SharedCards
 from eval.abstention.comparison.text import describe_comparison, render_markdown
+from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.definitions import get_metric
 from eval.abstention.metrics.observations import read_observations
 from eval.abstention.metrics.pairs import COMPARED_METRICS, compare_systems
 from eval.abstention.metrics.record import CardComparison
-from eval.abstention.metrics.samples import Plan, Samples
 from eval.abstention.run_files import find_result_files
 from eval.metrics.number_text import format_p_value
 from eval.metrics.signature import Signature
@@ -25,7 +25,7 @@ from eval.metrics_abstention import PolicyChoice
 from eval.stats.paired_tests import adjust_holm, mcnemar_exact
 from kg.base.errors import CardSetMismatchError, MissingFileError, SystemNotFoundError
 from kg.base.provenance import manifest_path
-from reporting.compare_runs import main
+from reporting.commands.compare_runs import main
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
 SIGNATURE = Signature(metric="", cards="c", policy="", resamples=400, seed=1, version="0")

@@ -21,6 +21,7 @@ from stage_calls import PRODUCT
 
 from cards.card import hash_card_set, read_cards
 from eval.abstention.card_check import check_cards
+from eval.abstention.metrics.cluster_samples import Plan
 from eval.abstention.metrics.console import render_summary, render_tables
 from eval.abstention.metrics.definitions import (
     COMPANION_METRICS,
@@ -31,7 +32,6 @@ from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE
 from eval.abstention.metrics.record import MetricsReport, read_metrics
 from eval.abstention.metrics.report import measure
-from eval.abstention.metrics.samples import Plan
 from eval.metrics.number_text import format_with_interval
 from eval.metrics_abstention import PolicyChoice, main
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError

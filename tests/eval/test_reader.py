@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.questions.reader import Reader, WordWeights, compute_coverage, find_names, is_negated
+from eval.questions.lexical_answerer import (
+    Reader,
+    WordWeights,
+    compute_coverage,
+    find_names,
+    is_negated,
+)
 
 RIVERS = ["Rhine", "Main", "Elbe", "Weser", "Ems", "Oder", "Neisse", "Saale", "Mosel", "Lahn"]
 CORPUS = [

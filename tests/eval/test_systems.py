@@ -17,7 +17,7 @@ from eval.abstention.runner import run
 from eval.abstention.system import ClaimOracle, System, SystemOptions
 from eval.abstention.systems.rag import CardReader, Rag
 from eval.abstention.systems.registry import make_systems
-from eval.questions.reader import Reader
+from eval.questions.lexical_answerer import Reader
 from kg.base.errors import SettingError
 from retrieval.bm25 import BM25
 from retrieval.protocol import Passage

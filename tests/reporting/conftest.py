@@ -18,9 +18,9 @@ import pytest
 import epoche.cli  # noqa: F401  registers the writer of pages
 from cards.card import Card, hash_card_set, write_cards
 from eval.abstention.manifest import RunManifest, write_manifest
+from eval.abstention.metrics.cluster_samples import Plan
 from eval.abstention.metrics.observations import read_observations
 from eval.abstention.metrics.report import measure
-from eval.abstention.metrics.samples import Plan
 from eval.abstention.result import Pred, Result, result_to_json
 from eval.harness.totals import CallTotals
 from kg.base.files import write_json_atomic, write_jsonl_atomic

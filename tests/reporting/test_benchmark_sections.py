@@ -6,13 +6,15 @@ import dataclasses
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stage_calls import PRODUCT
 
 from eval.blocks.blocks import (
+    Block,
     Cell,
     Column,
     Definitions,
@@ -272,3 +274,11 @@ def test_new_benchmark_needs_only_a_registry_entry(
         1,
         2,
     ]
+
+
+def test_every_kind_of_block_has_html() -> None:
+    """The template would leave a block that it does not know out, without a word."""
+    template = (PRODUCT / "reporting" / "templates" / "_section.html.j2").read_text("utf-8")
+    kinds = [kind.__name__ for kind in get_args(Block)]
+    assert len(kinds) > 5
+    assert [kind for kind in kinds if f'kind == "{kind}"' not in template] == []

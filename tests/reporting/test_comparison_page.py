@@ -18,7 +18,7 @@ from eval.abstention.comparison.report import ComparisonReport, SharedCards
 from eval.abstention.metrics.record import CardComparison
 from eval.blocks.text_format import format_signed, shorten_names
 from eval.stats.paired_tests import Discordant
-from reporting.compare_runs import main
+from reporting.commands.compare_runs import main
 from reporting.comparison_page import render_comparison
 from reporting.comparison_view import ComparisonView, swap_pair
 

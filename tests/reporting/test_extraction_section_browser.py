@@ -254,3 +254,22 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report: Any, tmp_path
     samples = (tmp_path / "run" / "report.samples.csv").read_text("utf-8")
     assert "\n=HYPERLINK" not in samples
     assert ",=HYPERLINK" not in samples
+
+
+def test_every_table_fits_on_paper(
+    open_report: Any, finished_run: Any, page: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "report.html"
+    main(finished_run.results, None, finished_run.metrics, out, section=[page.parent])
+    # A4 without the margins of 1.2 cm.
+    printed = open_report(out, viewport={"width": 703, "height": 1000}).page
+    printed.emulate_media(media="print")
+    assert printed.locator("table").count() > 10
+    assert (
+        printed.evaluate(
+            "[...document.querySelectorAll('table')]"
+            ".filter(table => table.getBoundingClientRect().right > 703)"
+            ".map(table => table.caption.textContent)"
+        )
+        == []
+    )

@@ -18,13 +18,8 @@ from kg.text.keywords.yake_extractor import Yake
 from kg.text.run.folder import Run
 from kg.text.run.pipeline import BuildPlan, build_run
 from retrieval.ensemble import EnsembleRanker
-from retrieval.factory import (
-    RUN_RETRIEVERS,
-    RetrieverOptions,
-    list_run_passages,
-    open_retriever,
-    parse_weights,
-)
+from retrieval.factory import RetrieverOptions, list_run_passages, open_retriever, parse_weights
+from retrieval.names import RUN_RETRIEVERS
 from retrieval.protocol import Retriever
 from retrieval.search_run import RetrieverName
 

@@ -32,9 +32,9 @@ def main(
     """
     from eval.abstention.card_check import read_checked_results
     from eval.abstention.card_predictions import write_card_predictions
+    from eval.abstention.metrics.cluster_samples import Plan
     from eval.abstention.metrics.console import render_summary
     from eval.abstention.metrics.report import measure
-    from eval.abstention.metrics.samples import Plan
     from eval.abstention.result import read_results
     from eval.harness.failed_rows import ERROR, REPLACE_HINT, format_counts, report_failed_rows
     from eval.harness.predictions.reader import parse_field_map, parse_prediction_files

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import PRED_CODE, UNUSABLE
 from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import CardComparison, Source
-from eval.abstention.metrics.samples import Plan, Samples
 from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import clean_text
 

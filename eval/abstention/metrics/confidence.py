@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.abstention.metrics.cluster_samples import Samples
 from eval.abstention.metrics.definitions import get_metric
 from eval.abstention.metrics.outcomes import UNUSABLE
 from eval.abstention.metrics.record import RiskCoveragePoint, SelectiveReport
-from eval.abstention.metrics.samples import Samples
 from eval.abstention.result import PREDS
 from eval.metrics.calibration import build_bootstrap_value, build_calibration_report
 from eval.metrics.measurement import PolicyName

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cards.generation.kinds import FAITHFULNESS_KINDS
+from eval.abstention.metrics.cluster_samples import Samples
 from eval.abstention.metrics.definitions import REPLY_RATES, get_metrics
 from eval.abstention.metrics.outcomes import (
     Codes,
@@ -16,7 +17,6 @@ from eval.abstention.metrics.outcomes import (
     counts_to_table,
 )
 from eval.abstention.metrics.record import GroupReport
-from eval.abstention.metrics.samples import Samples
 from eval.abstention.metrics.values import compute_metric_value
 from eval.metrics.measurement import PolicyName
 from eval.metrics.signature import Signature

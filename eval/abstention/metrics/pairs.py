@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 from msgspec.structs import astuple, replace
 
+from eval.abstention.metrics.cluster_samples import Samples
 from eval.abstention.metrics.definitions import (
     COMPANION_METRICS,
     HEADLINE_METRICS,
@@ -16,7 +17,6 @@ from eval.abstention.metrics.definitions import (
 )
 from eval.abstention.metrics.outcomes import score_cards
 from eval.abstention.metrics.record import CardComparison
-from eval.abstention.metrics.samples import Samples
 from eval.metrics.comparison import (
     BootstrapDifference,
     TestName,

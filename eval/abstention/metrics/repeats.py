@@ -8,8 +8,8 @@ signed-rank test on the cards' means.
 
 from __future__ import annotations
 
+from eval.abstention.metrics.cluster_samples import Samples
 from eval.abstention.metrics.outcomes import UNUSABLE
-from eval.abstention.metrics.samples import Samples
 from eval.abstention.result import PREDS
 from eval.metrics.metric_value import MetricValue
 from eval.metrics.signature import Signature

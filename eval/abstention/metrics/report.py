@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 import numpy as np
 
+from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.confidence import ConfidenceReporter
 from eval.abstention.metrics.definitions import (
     METRICS,
@@ -26,7 +27,6 @@ from eval.abstention.metrics.outcomes import (
 from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import GroupReport, MetricsReport, PolicyReport, SystemReport
 from eval.abstention.metrics.repeats import compute_self_consistency
-from eval.abstention.metrics.samples import Plan, Samples
 from eval.abstention.metrics.values import compute_metric_value
 from eval.metrics.measurement import PolicyName
 from eval.metrics.metric_value import MetricValue

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from cards.card import CardView
 from eval.abstention.result import Answer
-from eval.abstention.retrieval_plan import TEXT_RETRIEVERS, RetrievalPlan
+from eval.abstention.retrieval_plan import RetrievalPlan
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
 from eval.harness.systems.settings import Settings
 from eval.questions.parser import ClaimParser, ParseFailure
 from kg.claims import GOLD_OF_LABEL, Gold, Verdict
+from retrieval.names import TEXT_RETRIEVERS
 
 if TYPE_CHECKING:
     from eval.abstention.retrieved_facts import RetrievedFacts

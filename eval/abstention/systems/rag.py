@@ -18,7 +18,7 @@ from eval.abstention.retrieval_plan import PassageLibrary, RetrievalPlan, open_l
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
 from eval.harness.systems.settings import Settings
-from eval.questions.reader import DEFAULT_THRESHOLD, Reader, WordWeights
+from eval.questions.lexical_answerer import DEFAULT_THRESHOLD, Reader, WordWeights
 
 
 class Rag:

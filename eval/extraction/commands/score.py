@@ -40,9 +40,9 @@ def main(
     from eval.extraction.benchmark import EXTRACTION
     from eval.extraction.files import list_run_files
     from eval.extraction.outputs import write_outputs
+    from eval.extraction.own_extractors.scored_folder import ScoredRunInfo, write_scored_run
     from eval.extraction.samples.loader import load_samples
     from eval.extraction.summary import render_metrics
-    from eval.extraction.toolkit.scored_folder import ScoredRunInfo, write_scored_run
     from eval.extraction.view import read_extraction
     from eval.harness.failed_rows import REPLACE_HINT, format_counts, report_failed_run
     from eval.harness.predictions.reader import (

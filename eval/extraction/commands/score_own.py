@@ -12,8 +12,8 @@ from kg.base import options
 from kg.base.console import print_text, run_script, show_stages
 
 if TYPE_CHECKING:
+    from eval.extraction.own_extractors.scored_folder import ScoredRunInfo
     from eval.extraction.samples.sample import Sample
-    from eval.extraction.toolkit.scored_folder import ScoredRunInfo
     from eval.harness.reply import Reply
     from kg.knowledge import KnowledgeBase
 
@@ -61,8 +61,8 @@ def main(
     from eval.blocks.page import PAGE_STEM
     from eval.extraction.files import list_run_files
     from eval.extraction.outputs import write_outputs
+    from eval.extraction.own_extractors.scored_folder import write_scored_run
     from eval.extraction.summary import render_metrics
-    from eval.extraction.toolkit.scored_folder import write_scored_run
     from eval.runs.sections import write_page
     from kg.base.files import check_output
 
@@ -132,13 +132,13 @@ def _open_graph(
 
 
 def _load_documents(skn: Path | None, gold: Path | None) -> ScoringInput:
-    from eval.extraction.samples.loader import load_samples
-    from eval.extraction.toolkit.scored_folder import ScoredRunInfo
-    from eval.extraction.toolkit.skn_content import (
+    from eval.extraction.own_extractors.scored_folder import ScoredRunInfo
+    from eval.extraction.own_extractors.skn_content import (
         GOLD_FILE,
         predictions_from_rules,
         predictions_from_run,
     )
+    from eval.extraction.samples.loader import load_samples
     from eval.skn.files import MANIFEST
     from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES
     from eval.skn.manifest import read_manifest
@@ -185,17 +185,17 @@ def _load_triples(
     gold: Path | None,
     limit: int | None,
 ) -> ScoringInput:
-    from eval.extraction.samples.loader import load_samples
-    from eval.extraction.toolkit.graph_triples import (
+    from eval.extraction.own_extractors.graph_triples import (
         TripleNormaliser,
         count_whole_triples,
         normalise_samples,
         samples_from_chunks,
         samples_from_graph,
     )
-    from eval.extraction.toolkit.scored_folder import ScoredRunInfo
-    from eval.extraction.toolkit.triple_proposals import build_predictions, read_proposals
-    from eval.extraction.toolkit.triple_reader import extract_triples
+    from eval.extraction.own_extractors.scored_folder import ScoredRunInfo
+    from eval.extraction.own_extractors.triple_proposals import build_predictions, read_proposals
+    from eval.extraction.own_extractors.triple_reader import extract_triples
+    from eval.extraction.samples.loader import load_samples
     from kg.text.run.folder import open_run
 
     origin_notes: tuple[str, ...] = ()

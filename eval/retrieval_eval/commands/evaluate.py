@@ -111,7 +111,7 @@ def main(
     from eval.harness.systems.settings import parse_settings
     from eval.retrieval_eval.run import RunOptions
     from eval.retrieval_eval.run import run as run_retrievers
-    from retrieval.factory import RUN_RETRIEVERS
+    from retrieval.names import RUN_RETRIEVERS
 
     if pairs and not system:
         raise typer.BadParameter("--set needs --system")

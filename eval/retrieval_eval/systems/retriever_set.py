@@ -14,13 +14,8 @@ from eval.retrieval_eval.systems.ablation import ENSEMBLE, ComponentVariant
 from eval.retrieval_eval.systems.cached_retriever import CachedRetriever
 from kg.base.errors import RunFolderError
 from retrieval.ensemble import EnsembleRanker, Method
-from retrieval.factory import (
-    ENSEMBLE_COMPONENTS,
-    HYBRID_COMPONENTS,
-    RetrieverOptions,
-    list_run_passages,
-    open_retriever,
-)
+from retrieval.factory import RetrieverOptions, list_run_passages, open_retriever
+from retrieval.names import ENSEMBLE_COMPONENTS, HYBRID_COMPONENTS
 
 if TYPE_CHECKING:
     from kg.text.run.folder import Run

@@ -21,7 +21,7 @@ from eval.retrieval_eval.systems.view import RetrievalOptions, RetrievalView
 from kg.base.errors import SettingError
 from retrieval.base import describe_retriever
 from retrieval.ensemble import Method
-from retrieval.factory import RUN_RETRIEVERS
+from retrieval.names import RUN_RETRIEVERS
 
 if TYPE_CHECKING:
     from eval.retrieval_eval.questions import Question

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import fsum
 
-from eval.questions.reader import is_negated
+from eval.questions.lexical_answerer import is_negated
 from eval.replies.abstention import is_abstention
 from eval.skn.judges.judge_view import remove_notation_names
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, Verdicts

@@ -1,11 +1,11 @@
 """Answers a question from a context by word overlap, with the same rules for SKN and JSON contexts.
 
-A yes-no question of one sentence is answered by ``eval.questions.reader``: among the statements
-that mention all its names, the one that covers most of the question decides. Any other question is
-answered by quoting the five statements that cover most of it, if together they cover half of its
-words. Words are weighted by how rare they are in the context. Names in the question (in its
-sentences that end in a question mark) have a weight even if they do not occur in the context. Four
-more rules use the metadata of the context, one kind each:
+A yes-no question of one sentence is answered by ``eval.questions.lexical_answerer``: among the
+statements that mention all its names, the one that covers most of the question decides. Any other
+question is answered by quoting the five statements that cover most of it, if together they cover
+half of its words. Words are weighted by how rare they are in the context. Names in the question (in
+its sentences that end in a question mark) have a weight even if they do not occur in the context.
+Four more rules use the metadata of the context, one kind each:
 
 * *confidence*: a statement has the confidence that the context gives, or 0.9 if it gives none; a
   hedged statement ("may", "possibly") has at most 0.5. A statement with a confidence of 0.5 or less
@@ -25,7 +25,7 @@ from collections import Counter
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from eval.questions.reader import DEFAULT_THRESHOLD, Reader, WordWeights, compute_coverage
+from eval.questions.lexical_answerer import DEFAULT_THRESHOLD, Reader, WordWeights, compute_coverage
 from eval.skn.agent import Response
 from eval.skn.rules.analysis import HEDGED_CONFIDENCE, PLAIN_CONFIDENCE
 from eval.skn.rules.context import Context, ContextLink, ContextStatement, read_context

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.questions.reader import NEGATIONS, WordWeights, compute_coverage, is_negated
+from eval.questions.lexical_answerer import NEGATIONS, WordWeights, compute_coverage, is_negated
 from eval.skn.grammar.document import Level, Priority
 from eval.skn.rules.causes import Cause, find_cause
 from eval.skn.rules.statements import (

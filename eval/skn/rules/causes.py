@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from eval.questions.reader import is_negated
+from eval.questions.lexical_answerer import is_negated
 from kg.words.normaliser import extract_content_words, split_words
 
 MAX_PHRASE_WORDS = 25

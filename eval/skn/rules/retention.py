@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from eval.questions.reader import is_negated
+from eval.questions.lexical_answerer import is_negated
 from eval.skn.grammar.document import Document
 from eval.skn.rules.statements import (
     extract_subject_words,

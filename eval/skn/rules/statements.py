@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from eval.questions.reader import NEGATIONS, find_names
+from eval.questions.lexical_answerer import NEGATIONS, find_names
 from kg.base.plain_text import to_one_line
 from kg.words.normaliser import (
     extract_content_words,

@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.console import render_summary, render_tables
 from eval.abstention.metrics.observations import read_observations
 from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import MetricsReport, SystemReport
 from eval.abstention.metrics.report import measure
-from eval.abstention.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
 from eval.stats.calibration import calibration_error, equal_width_bins
 from eval.stats.effects import wilcoxon_test

@@ -71,8 +71,8 @@ def main(
         render_markdown,
         render_sentences,
     )
+    from eval.abstention.metrics.cluster_samples import Plan
     from eval.abstention.metrics.definitions import POLICIES
-    from eval.abstention.metrics.samples import Plan
     from eval.abstention.run_files import find_result_files
     from eval.metrics.measurement import ResamplingPlan
     from eval.runs.measurement import refuse_card_options, select_run_folders

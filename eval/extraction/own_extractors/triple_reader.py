@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from eval.extraction.own_extractors.graph_triples import Triple, TripleNormaliser, triples_to_json
 from eval.extraction.samples.sample import Sample
-from eval.extraction.toolkit.graph_triples import Triple, TripleNormaliser, triples_to_json
 from eval.harness.reply import Reply
 from eval.questions.parser import ClaimParser
 from eval.questions.statements import Statement, StatementReader

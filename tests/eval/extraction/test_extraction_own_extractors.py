@@ -16,12 +16,7 @@ from typer.testing import CliRunner
 
 from epoche.cli import app
 from eval.extraction.metrics.quality_score import compute_sample_metrics
-from eval.extraction.row import ExtractionRow, read_rows
-from eval.extraction.row_builder import build_row
-from eval.extraction.samples.loader import load_samples
-from eval.extraction.samples.sample import Sample
-from eval.extraction.settings import DEFAULT_MATCHING
-from eval.extraction.toolkit.graph_triples import (
+from eval.extraction.own_extractors.graph_triples import (
     Triple,
     TripleNormaliser,
     count_whole_triples,
@@ -29,16 +24,21 @@ from eval.extraction.toolkit.graph_triples import (
     samples_from_chunks,
     samples_from_graph,
 )
-from eval.extraction.toolkit.scored_folder import ScoredRunInfo, write_scored_run
-from eval.extraction.toolkit.skn_content import (
+from eval.extraction.own_extractors.scored_folder import ScoredRunInfo, write_scored_run
+from eval.extraction.own_extractors.skn_content import (
     GOLD_FILE,
     content_to_json,
     predictions_from_rules,
     predictions_from_run,
     question_heading,
 )
-from eval.extraction.toolkit.triple_proposals import ProposalRow, build_predictions
-from eval.extraction.toolkit.triple_reader import extract_triples
+from eval.extraction.own_extractors.triple_proposals import ProposalRow, build_predictions
+from eval.extraction.own_extractors.triple_reader import extract_triples
+from eval.extraction.row import ExtractionRow, read_rows
+from eval.extraction.row_builder import build_row
+from eval.extraction.samples.loader import load_samples
+from eval.extraction.samples.sample import Sample
+from eval.extraction.settings import DEFAULT_MATCHING
 from eval.harness.reply import Reply
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import FlatClaim, FlatExtraction, Relationship

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
+from eval.extraction.own_extractors.graph_triples import Triple, TripleNormaliser, triples_to_json
 from eval.extraction.samples.sample import Sample
-from eval.extraction.toolkit.graph_triples import Triple, TripleNormaliser, triples_to_json
 from eval.harness.reply import Reply
 from kg.base.errors import RecordError
 from kg.base.files import iter_decoded_lines
