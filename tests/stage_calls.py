@@ -106,6 +106,22 @@ def wait_for_condition(condition: Callable[[], bool], process: subprocess.Popen[
         time.sleep(0.005)
 
 
+def stop_process(process: subprocess.Popen[bytes], signal_number: int) -> int:
+    """Sends a signal until a process has ended, and returns its exit code.
+
+    Python drops an interrupt that arrives while it runs a finaliser, so one may not be enough.
+    """
+    for _ in range(3):
+        process.send_signal(signal_number)
+        try:
+            return process.wait(15)
+        except subprocess.TimeoutExpired:
+            continue
+    process.kill()
+    process.wait()
+    raise AssertionError(f"the process did not end after three signals {signal_number}")
+
+
 def read_cpu_seconds(pid: int) -> float:
     """Reads the CPU time that a running process has used."""
     # Fields 14 and 15 of /proc/PID/stat, user and system time; the split drops the first two.

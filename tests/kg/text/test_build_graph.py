@@ -21,6 +21,7 @@ from stage_calls import (
     limit_file_size,
     run_epoche,
     run_process,
+    stop_process,
     wait_for_condition,
 )
 
@@ -153,8 +154,7 @@ def test_signal_while_writing_keeps_the_old_run(
         block_at_fsync(ready, *PLAIN_BUILD), cwd=workspace, stderr=subprocess.DEVNULL
     )
     wait_for_condition(ready.exists, process)
-    process.send_signal(signal_number)
-    code = process.wait(30)
+    code = stop_process(process, signal_number)
     assert code == (130 if signal_number is signal.SIGINT else -9)
     assert read_run_bytes(workspace / "runs" / "library") == old_bytes
     read_every_part(open_run("runs"))
