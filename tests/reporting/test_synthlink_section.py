@@ -120,9 +120,9 @@ def test_verdict_says_why_there_is_no_score(section: Section, folder: Path) -> N
     measures = read_scores(folder).report.modes["corrected"].overall.measures
     text = verdict_text(section)
     assert "all are answered" in text
-    assert "There is no corrected score (unjudged: parts of it are)." in text
+    assert "There is no corrected score (unjudged, because parts of it are)." in text
     assert f"F1 {measures['f1'].value:.3f}, " in text
-    assert "The formulas as published say 0." in text
+    assert "The published formulas give 0." in text
     section_data = read_folder(folder)
     assert parts_of_score(section_data.headline, section_data.report.weights) == ()
     assert "steps is unjudged" in " ".join(section.caveats)
@@ -136,7 +136,7 @@ def test_verdict_compares_with_the_literal_score(tmp_path: Path) -> None:
         )
     )
     match = re.search(
-        r"would say 0\.\d+, (0\.\d+) more, above all because they give (\S+) instead of (\S+) for",
+        r"would give 0\.\d+, (0\.\d+) more, above all because they give (\S+) instead of (\S+) for",
         verdict_text(echo_section),
     )
     assert match
@@ -150,7 +150,7 @@ def test_verdict_compares_with_the_literal_score(tmp_path: Path) -> None:
         f"The score is {corrected.value:.3f} of 1 ({corrected.low:.3f} to {corrected.high:.3f})."
         in verdict_text(echo_section)
     )
-    assert f"would say {literal.value:.3f}" in verdict_text(echo_section)
+    assert f"would give {literal.value:.3f}" in verdict_text(echo_section)
     assert stated_difference == pytest.approx(literal.value - corrected.value, abs=6e-4)
 
 
@@ -202,7 +202,7 @@ def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
     assert re.search(
         r"find it better than echoes\.json by \d\d\.\d points", verdict_text(compared_section)
     )
-    assert "cannot tell it from same.json" in verdict_text(compared_section)
+    assert "find no difference from same.json" in verdict_text(compared_section)
     assert "better than same" not in verdict_text(compared_section)
     assert "would put" not in verdict_text(compared_section)
     assert "could not be told apart" not in verdict_text(compared_section)

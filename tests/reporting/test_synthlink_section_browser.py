@@ -90,7 +90,7 @@ def test_verdict_is_visible_without_scrolling(open_report, page):
     reader = open_report(page)
     lede = reader.page.locator(".lede")
     assert "There is no corrected score" in lede.inner_text()
-    assert "The formulas as published say 0." in lede.inner_text()
+    assert "The published formulas give 0." in lede.inner_text()
     box = reader.page.locator("figure.overview svg").bounding_box()
     assert box["y"] + box["height"] < 900
     strips = reader.page.locator("figure.overview svg .title").all_text_contents()
@@ -249,7 +249,7 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
         reader = open_report(paths[0], java_script_enabled=scripts)
         assert reader.problems == []
         assert reader.requests == [reader.url]
-        assert reader.page.title() == "Can it link what no single page tells?"
+        assert reader.page.title() == "Can it answer questions that need several pages?"
         questions = reader.page.locator("#synthlink-samples-rows .q").all_text_contents()
         # The first page of the table has ten rows.
         assert questions == [

@@ -117,7 +117,9 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
     assert document["schema"] == "epoche.section/1"
     assert document["scores"]["report"]["n_questions"] == 6
     assert document["manifest"]["kind"] == "synthlink"
-    assert files["report.md"].decode().startswith("# Can it link what no single page tells?")
+    assert (
+        files["report.md"].decode().startswith("# Can it answer questions that need several pages?")
+    )
 
 
 def write_degenerate_scores(tmp_path: Path, kind: str) -> Path:
@@ -176,7 +178,7 @@ def test_degenerate_scores_have_a_section(tmp_path: Path, kind: str) -> None:
     marks = mark_counts(read_folder(tmp_path / "run"))
     # An incorrect answer is marked "below" if its steps are not judged.
     assert (marks["below"] > 0) == (kind in ("no facts", "bare answers"))
-    assert ("would say" in verdict_text(degenerate_section)) == (
+    assert ("would give" in verdict_text(degenerate_section)) == (
         kind in ("no answers", "all blank")
     )
 
@@ -256,7 +258,7 @@ def test_card_report_appends_the_section(
     }
     assert tables <= names
     markdown = (tmp_path / "report.md").read_text("utf-8")
-    assert markdown.count("## Can it link what no single page tells?") == 2
+    assert markdown.count("## Can it answer questions that need several pages?") == 2
     document = json.loads((tmp_path / "report.json").read_bytes())
     assert list(document["sections"]) == ["synthlink", "synthlink-2"]
 

@@ -61,8 +61,8 @@ def test_run_next_to_the_scores_is_shown_by_round(run_folder: Path) -> None:
     assert work["Rounds"] == ["7", "1.2"]
     assert work["Searches"] == ["7", "1.2"]
     assert work["Pages found"] == ["12", "2.0"]
-    links = grid_cells(find_grid(section, "run", "Sentences linked"))
-    assert links == {"borne out": ["3", "50 %"], "contradicted": ["3", "50 %"]}
+    links = grid_cells(find_grid(section, "run", "Sentences noted"))
+    assert links == {"supported": ["3", "50 %"], "contradicted": ["3", "50 %"]}
 
 
 def test_tokens_and_seconds_use_rows_that_have_them(tmp_path: Path) -> None:
@@ -169,18 +169,14 @@ def test_judge_verdicts_and_reliability_are_shown(tmp_path: Path) -> None:
     trust = grid_cells(find_grid(section, "claims", "How far the judge can be trusted"))
     assert trust["Every vote is the same"][0] == "100 %"
     # The verdict on the fact about another question should be "not told", but is "supported".
-    assert trust["Calls another question's facts not told"] == ["0.000", "1"]
+    assert trust["Calls another question's facts undecided"] == ["0.000", "1"]
     decided = grid_cells(find_grid(section, "claims", "What decided"))
     assert decided["a model that judges"][0] == str(report.decided)
-    assert (
-        "loop/&lt;b&gt;judge&lt;/b&gt; judged what graph and quotation left open"
-        in SectionView(section).html
-    )
+    judge = "loop/&lt;b&gt;judge&lt;/b&gt;"
+    assert f"{judge} judged {report.decided:,} of the {report.open:,}" in SectionView(section).html
     assert "The model that answered also judged" in SectionView(section).html
-    assert (
-        "judged what graph and quotation left open"
-        not in SectionView(build_section(score_honest_answers(tmp_path / "nobody"))).html
-    )
+    without_judge = SectionView(build_section(score_honest_answers(tmp_path / "nobody"))).html
+    assert "claims that neither graph nor quotation decides" not in without_judge
 
 
 def test_rows_other_than_the_scored_are_refused(tmp_path: Path) -> None:

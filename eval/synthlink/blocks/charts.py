@@ -49,8 +49,7 @@ def build_strip_figure(folder: ScoredFolder) -> Figure | None:
     scores = ", ".join(f"{strip.name} {strip.value}" for strip in strips)
     return Figure(
         "What the score is made of",
-        "Each field is as wide as its weight and filled as far as the measure goes; what stays "
-        "empty is lost.",
+        "Each field is as wide as its weight, and filled in proportion to the measure.",
         StripChart(strips),
         f"One strip per mode: {scores}. The tables below have the numbers.",
     )

@@ -16,7 +16,7 @@ from kg.base.plain_text import join_list
 
 
 def judging(report: JudgeReport | None) -> tuple[Block, ...]:
-    """Nothing where nobody judged."""
+    """Returns nothing if no judge was asked."""
     if report is None:
         return ()
     return Paragraphs(tuple(_who(report))), _trust(report)
@@ -25,23 +25,22 @@ def judging(report: JudgeReport | None) -> tuple[Block, ...]:
 def _who(report: JudgeReport) -> list[str]:
     who = join_list([format_name(name) for name in report.models]) or "A model"
     said = [
-        f"{who} judged what graph and quotation left open: {report.decided:,} of {report.open:,} "
-        "claims. The judge sees question, claim and what the evaluator holds, never the system's "
-        "name."
+        f"{who} judged {report.decided:,} of the {report.open:,} claims that neither graph nor "
+        "quotation decides. The judge sees question, claim and evidence, never the system's name."
     ]
     if is_unreliable(report):
-        said.append("It errs so often on what is known that its verdicts are worth little.")
+        said.append("It often errs on known facts, so its verdicts are not reliable.")
     if report.same:
         said.append("The model that answered also judged, which favours its own answers.")
     others = [
-        (report.open - report.asked, "not put to the judge: too long, or too many"),
-        (report.lost, "put to it without any verdict"),
+        (report.open - report.asked, "not asked about: too long, or too many"),
+        (report.lost, "asked about, without a verdict"),
     ]
     left = [f"{count:,} {words}" for count, words in others if count]
     if left:
         said.append(f"The others are unjudged: {join_list(left)}.")
     if report.split:
-        said.append(f"Votes on {report.split:,} had no majority; these cannot be told.")
+        said.append(f"Votes on {report.split:,} had no majority; these are undecided.")
     return said
 
 
@@ -57,10 +56,10 @@ def _trust(report: JudgeReport) -> Table:
             TableRow(
                 "Every vote is the same",
                 (Cell(format_percent(report.unanimous)), Cell(UNDEFINED_TEXT)),
-                f"votes that could not be had: {lost}" if lost else "",
+                f"lost votes: {lost}" if lost else "",
             ),
             _anchor("Calls a question's own facts supported", report.own_facts),
-            _anchor("Calls another question's facts not told", report.other_facts),
+            _anchor("Calls another question's facts undecided", report.other_facts),
             _anchor("Calls another question's facts supported", report.other_supported),
         ),
     )

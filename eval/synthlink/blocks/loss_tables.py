@@ -16,8 +16,8 @@ from eval.synthlink.scoring.record import ModeScores
 from kg.base.plain_text import to_one_line
 
 _VERDICT_MEANS = {
-    "licensed": "What the evaluator holds bears it out.",
-    "contradicted": "What the evaluator holds speaks against it.",
+    "licensed": "The graph, a quotation or a judge supports it.",
+    "contradicted": "The graph or a judge contradicts it.",
     "unknown": "A judge finds that the evidence leaves it open.",
     "unjudged": "Nothing could judge it; it is part of no denominator.",
 }
@@ -54,7 +54,7 @@ def made_of(folder: ScoredFolder, mode: Mode) -> Table:
     lines.append(TableRow("together", total, "the score, and what it lacks to 1"))
     return Table(
         f"What the {mode} score is made of",
-        "What a part adds and what is lost on it make up its weight.",
+        "What a part adds, plus what is lost on it, is its weight.",
         (
             Column("Part", numeric=False),
             Column("weight", "on average"),
@@ -132,7 +132,7 @@ def weakest(folder: ScoredFolder, scores: ModeScores, at_most: int) -> Table:
         )
     return Table(
         "Lowest F1 among the answered",
-        "The way to each stands under Questions.",
+        "Each is listed under Questions.",
         (
             Column("Question", numeric=False),
             Column("F1", "", MEASURES["f1"].explanation),
@@ -140,7 +140,7 @@ def weakest(folder: ScoredFolder, scores: ModeScores, at_most: int) -> Table:
             Column(
                 "Contradicted",
                 "claims",
-                "Of the claims with a verdict, those that what the evaluator holds speaks against.",
+                "Of the claims with a verdict, those that are contradicted.",
             ),
         ),
         tuple(lines),

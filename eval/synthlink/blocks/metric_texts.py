@@ -27,7 +27,7 @@ MEASURES: Final[dict[MetricName, MetricDescription]] = {
         "RQS", "Steps taken", "Of the steps that lead to the answer, the share it takes."
     ),
     "fcs": MetricDescription(
-        "FCS", "Claims borne out", "Of what it claims, the share that is verified."
+        "FCS", "Supported claims", "Of what it claims, the share that is verified."
     ),
     "ie": MetricDescription(
         "IE", "Speed", "1 for a correct answer in the first round, 1/2 in the second, and so on."
@@ -39,14 +39,14 @@ PARTS: Final[tuple[MetricName, ...]] = tuple(key for key in MEASURES if key in A
 """Those that have a weight."""
 
 MODES: Final[dict[Mode, str]] = {
-    "corrected": "what the formulas are meant to say",
-    "literal": "the formulas as published",
+    "corrected": "what the formulas are meant to measure",
+    "literal": "the published formulas",
 }
 
 VERDICTS: Final[dict[str, tuple[str, str]]] = {
-    "licensed": ("✓", "borne out"),
+    "licensed": ("✓", "supported"),
     "contradicted": ("✗", "contradicted"),
-    "unknown": ("?", "cannot be told"),
+    "unknown": ("?", "undecided"),
     "unjudged": ("!", "unjudged"),
 }
 """Of claims: sign and words."""
@@ -63,7 +63,7 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
     (
         "corrected, literal",
         "Two ways to score the same answers. Literal takes the published formulas as they stand; "
-        "keywords thrown together do well in it. Corrected asks for what they are meant to say, "
+        "a list of keywords does well in it. Corrected asks for what they are meant to measure, "
         "trusts nothing that the answer brings along to verify itself, and leaves unjudged what "
         "only a reader could judge.",
     ),
@@ -90,7 +90,7 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
     (
         "FCS",
         "Share of claims verified. Literal looks them up in what the answer says verified it; "
-        "corrected is the share of claims borne out among those that the graph, a quotation of "
+        "corrected is the share of claims supported among those that the graph, a quotation of "
         "the evidence or a judge decides.",
     ),
     (
@@ -121,7 +121,7 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
     (
         "Smallest detectable",
         "The true difference that a comparison of this size finds 4 times in 5: the grey band. "
-        "Files that cannot be told apart may still differ by as much.",
+        "Files without a significant difference may still differ by as much.",
     ),
 )
 

@@ -19,7 +19,7 @@ _OUTCOMES = {
     "ERROR": "a call, a search or the system failed; counts as missing",
 }
 
-_LINKS = {key: words for key, (_, words) in VERDICTS.items()} | {"": "nobody asked"}
+_LINKS = {key: words for key, (_, words) in VERDICTS.items()} | {"": "not asked"}
 _SIGNS = {key: sign for key, (sign, _) in VERDICTS.items()} | {"": "–"}
 _LOOKS = {"licensed": "right", "contradicted": "wrong", "unknown": "none", "": "held"}
 
@@ -56,7 +56,7 @@ def _build_reach_figure(reach: Reached) -> Figure:
     )
     counts = ", ".join(f"{name} {count:,}" for name, count in stages.items())
     return Figure(
-        "How far it gets to the sources",
+        "How many sources it reaches",
         "Share of the catalogue's sources that a search found, that it read, and that it names as "
         "the basis of its answer.",
         BarChart((BarGroup("", bars),)),
@@ -72,7 +72,7 @@ def _build_link_figure(links: Counter[str]) -> Figure:
         if links[key]
     )
     return Figure(
-        "Sentences linked on the way",
+        "Sentences noted during the run",
         "What it took from pages before it answered, with the verdict it got itself: ✓ supported, "
         "✗ contradicted, ? undecided; – not asked.",
         OutcomeBars((OutcomeRow("all", False, counts),)),
@@ -156,7 +156,7 @@ def _links(run: Run) -> Counter[str]:
 def _links_grid(links: Counter[str]) -> Table:
     total = links.total()
     return Table(
-        "Sentences linked on the way",
+        "Sentences noted during the run",
         "What the system took from pages before it answered, and what it found out about it then.",
         (Column("Verdict", numeric=False), Column("Sentences"), Column("Share")),
         tuple(

@@ -139,8 +139,8 @@ def _claims_facet(claims: Sequence[JudgedClaim]) -> str:
     if "unjudged" in verdicts:
         return "a claim unjudged"
     if "unknown" in verdicts:
-        return "a claim cannot be told"
-    return "all claims borne out" if verdicts else "no claim"
+        return "a claim is undecided"
+    return "all claims supported" if verdicts else "no claim"
 
 
 def _answer(
@@ -177,7 +177,7 @@ _SILENT: dict[AnswerStatus, str] = {
     "answered": "It says nothing.",
     "abstained": "It abstains: the answer is blank.",
     "missing": "There is no row for this question.",
-    "refused": "Its row cannot be used; under Limits stands why.",
+    "refused": "Its row cannot be used; the reason is under Limits.",
 }
 
 

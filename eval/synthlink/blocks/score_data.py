@@ -1,4 +1,4 @@
-"""A folder of SynthLink scores, read and held against itself."""
+"""Reads a folder of SynthLink scores, and checks that its files agree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ScoredFolder:
         manifest: how the scores were made.
         scored: every number.
         answers: question and answer for people to read, in the order of the catalogue.
-        run: that the predictions are of; none where they are of nobody knows whom.
+        run: the run that wrote the predictions; None if no run of ours did.
         files: what all this was read from.
     """
 

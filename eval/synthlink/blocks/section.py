@@ -18,7 +18,7 @@ from eval.synthlink.blocks.texts import LITERAL, caveats, extremes, verdict
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list
 
-TITLE = "Can it link what no single page tells?"
+TITLE = "Can it answer questions that need several pages?"
 _NOTES_SHOWN = 6
 _WEAKEST = 8
 
@@ -63,7 +63,7 @@ def _build_stats(folder: ScoredFolder) -> Iterator[tuple[str, str]]:
 
 
 def _build_parts(folder: ScoredFolder) -> Iterator[Part]:
-    yield Part("headline", "Scores", "What the answers are worth", tuple(_build_headline(folder)))
+    yield Part("headline", "Scores", "Scores of the answers", tuple(_build_headline(folder)))
     panels = charts.build_metric_figures(folder)
     said = (
         f"Dots are means, lines {folder.report.confidence * 100:g} % intervals. The same numbers "
@@ -72,14 +72,14 @@ def _build_parts(folder: ScoredFolder) -> Iterator[Part]:
     yield Part("charts", "Charts", "One measure each", (Paragraphs((said,)), Figures(panels)))
     yield Part("losing", "Losses", "Where it fails", tuple(_build_losses(folder)))
     if folder.corrected is not None:
-        yield Part("claims", "Claims", "Is what it says borne out?", tuple(_build_claims(folder)))
+        yield Part("claims", "Claims", "Are the claims supported?", tuple(_build_claims(folder)))
         yield Part("rounds", "Rounds", "How soon it is right", tuple(_build_rounds(folder)))
     if folder.run is not None:
         blocks = tuple(build_run_blocks(folder, folder.run))
         yield Part("run", "Run", "How it went about it", blocks)
     yield Part("categories", "Categories", "By category", tuple(_build_categories(folder)))
     yield Part("pairs", "Comparison", "Against other files", tuple(_build_comparisons(folder)))
-    yield Part("limits", "Limits", "What these numbers cannot say", tuple(_build_limits(folder)))
+    yield Part("limits", "Limits", "What these numbers do not show", tuple(_build_limits(folder)))
     samples = samples_of_folder(folder, _ELSEWHERE)
     shown = len(samples.rows)
     told = "What was asked and expected, what was answered, and what each part of it is worth."
@@ -87,7 +87,7 @@ def _build_parts(folder: ScoredFolder) -> Iterator[Part]:
         told += f" The first {shown:,} of {len(folder.answers):,}; the CSV file has all."
     yield Part("samples", "Questions", "Every question", (Paragraphs((told,)), samples))
     yield Part("reading", "How to read this", "How to read this", (Definitions(TERMS),))
-    yield Part("provenance", "Provenance", "Where the numbers come from", _build_provenance(folder))
+    yield Part("provenance", "Provenance", "How the numbers were made", _build_provenance(folder))
 
 
 _ELSEWHERE = f"the CSV file of {SAMPLES} and synthlink_answers.jsonl"
@@ -99,7 +99,7 @@ def _build_headline(folder: ScoredFolder) -> Iterator[Block]:
         yield Paragraphs(
             (
                 f"Both rows score the same answers. Literal takes {MODES['literal']}, by which "
-                "keywords thrown together beat an honest answer.",
+                "a list of keywords scores higher than an honest answer.",
             )
         )
     overall = folder.headline.overall
@@ -131,10 +131,9 @@ def _build_claims(folder: ScoredFolder) -> Iterator[Block]:
         return
     yield Paragraphs(
         (
-            f"Each sentence of an answer is held against {_evidence(folder)}, never against what "
-            "the answer brings along. A claim is unjudged where the graph cannot read it, the "
-            "evidence does not have the same sentence, and no model was asked; it may well be "
-            "true.",
+            f"Each sentence of an answer is checked against {_evidence(folder)}, never against the "
+            "evidence that the answer names. A claim is unjudged where the graph cannot read it, "
+            "the evidence does not have the same sentence, and no model was asked; it may be true.",
         )
     )
     yield Figures((charts.build_claim_figure(scores),))
@@ -144,7 +143,7 @@ def _build_claims(folder: ScoredFolder) -> Iterator[Block]:
 
 
 def _evidence(folder: ScoredFolder) -> str:
-    """What claims are held against."""
+    """What claims are checked against."""
     report = folder.report
     held = [f"the graph {report.graph}"] if report.graph else []
     if any(fact for view in folder.answers for fact in view.facts):
@@ -161,7 +160,7 @@ def _build_rounds(folder: ScoredFolder) -> Iterator[Block]:
         return
     yield Paragraphs(
         (
-            "Rounds are what a system says of itself; nobody saw them take place. Nor is it "
+            "Rounds are the system's own statements. Nor is it "
             "published from which F1 on an answer is correct, so other values are shown too.",
         )
     )
@@ -192,7 +191,7 @@ def _build_comparisons(folder: ScoredFolder) -> Iterator[Block]:
     yield Paragraphs(
         (
             "Both files on the same questions. Dots are differences, full where the data tell, "
-            "hollow where they cannot; a true difference within the grey band may well be missed.",
+            "hollow where they cannot; a true difference within the grey band may be missed.",
         )
     )
     yield comparison_tables.side_by_side(folder)
@@ -233,7 +232,7 @@ _CANNOT_TELL = (
     "F1 and speed compare words. An answer in words of its own that shares none with facts and "
     "expected answers gets little, however right it is, and the right words in any order get as "
     "much as a right answer.",
-    "Pages and rounds are what a system says of itself. Nobody knows whether a page was read.",
+    "Pages and rounds are the system's own statements. Whether a page was read is not known.",
     "Whether an answer takes a step is unjudged, and so is a claim that only a reader could judge. "
     "What is unjudged is part of no number.",
 )

@@ -80,8 +80,8 @@ def answered_only(folder: ScoredFolder) -> Table:
     """The same means over the answered questions alone."""
     return Table(
         "Over answered questions alone",
-        "What leaving questions out would claim; never a headline. The denominator of every other "
-        "number on this page is the whole catalogue.",
+        "The scores if the other questions were left out; never a headline. The denominator of "
+        "every other number on this page is the whole catalogue.",
         (Column("Mode", numeric=False), *_measure_heads()),
         tuple(
             TableRow(
@@ -112,12 +112,12 @@ def coverage(folder: ScoredFolder) -> Table:
         lines.append(TableRow(name, tuple(cells), category_name(only) if only else ""))
     return Table(
         "Coverage",
-        "Only an answer that says something counts as answered; all other questions are worth 0.",
+        "Only an answer with content counts as answered; all other questions are worth 0.",
         (
             Column("Category", numeric=False),
             Column("all", "questions", "Questions of the catalogue."),
             Column("coverage", "answered", "Share of them that has an answer."),
-            Column("answered", "", "The answer says something."),
+            Column("answered", "", "The answer is not blank."),
             Column("abstained", "blank", "There is a row, and its answer is blank."),
             Column("missing", "no row", "There is no row for the question."),
             Column("refused", "unusable", "There is a row, and it cannot be used."),
@@ -188,7 +188,7 @@ def rounds(folder: ScoredFolder, mode: Mode) -> Table:
     return Table(
         "First correct",
         f"By the answers of each round, correct from F1 {folder.correct_from(mode):g} on. Never "
-        "includes questions whose rounds nobody told.",
+        "includes questions without recorded rounds.",
         (Column("Round", numeric=False), Column("questions")),
         tuple(
             TableRow(name, (Cell(f"{count:,}"),))

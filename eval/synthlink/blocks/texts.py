@@ -35,8 +35,8 @@ _NOT_ANSWERED: dict[AnswerStatus, tuple[str, str]] = {
 """Of one question, and of several."""
 
 LITERAL = (
-    "These are the published formulas as they stand. Keywords thrown together score better in "
-    "them than an honest answer does, so read no quality of answers into them."
+    "These are the published formulas as they stand. A list of keywords scores higher in "
+    "them than an honest answer does, so they do not measure quality."
 )
 """For a file that was scored in literal mode only."""
 
@@ -54,7 +54,7 @@ def verdict(folder: ScoredFolder) -> tuple[str, ...]:
 
 
 def caveats(folder: ScoredFolder) -> tuple[str, ...]:
-    """What must be held against the headline numbers."""
+    """What limits the headline numbers."""
     said = []
     overall = folder.headline.overall
     only = overall.answered_only.get("aggregate")
@@ -69,7 +69,7 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
         pages = corrected.overall.measures.get("p_at_5")
         if not any(fact for view in folder.answers for fact in view.facts):
             said.append(
-                "The catalogue states no facts, so no step can be checked; the other parts bear "
+                "The catalogue states no facts, so no step can be checked; the other parts have "
                 "the weight."
             )
         elif corrected.unjudged_steps:
@@ -105,7 +105,7 @@ def _of_run(folder: ScoredFolder) -> list[str]:
         if outcomes[name]
     ]
     if failed:
-        said.append(f"Without an answer ended {join_list(failed)}; they are not abstentions.")
+        said.append(f"No answer: {join_list(failed)}; they are not abstentions.")
     held = folder.manifest
     library = manifest.library or {}
     same = [
@@ -118,8 +118,8 @@ def _of_run(folder: ScoredFolder) -> list[str]:
     ]
     if same:
         said.append(
-            f"This system answers from the very {join_list(same)} that its claims are held "
-            "against, so the share that is borne out says little."
+            f"This system answers from the very {join_list(same)} that its claims are checked "
+            "against, so the share of supported claims means little."
         )
     if manifest.offline:
         said.append("No model was called.")
@@ -171,11 +171,11 @@ def _literal(folder: ScoredFolder) -> list[str]:
         return []
     if len(shown) < 2:
         return [
-            f"The formulas as published say {format_number(shown[0])}; keywords thrown together "
-            "score better in them than an honest answer does."
+            f"The published formulas give {format_number(shown[0])}; a list of keywords "
+            "scores higher in them than an honest answer does."
         ]
     gap = shown[0] - shown[1]
-    text = f"The formulas as published would say {format_number(shown[0])}"
+    text = f"The published formulas would give {format_number(shown[0])}"
     weights = folder.report.weights
     literal, corrected = (
         {one.measure: one for one in parts_of_score(folder.report.modes[mode], weights)}
@@ -226,16 +226,16 @@ def _claims(folder: ScoredFolder) -> list[str]:
     rest = f" {n_unjudged:,} more {'is' if n_unjudged == 1 else 'are'} unjudged."
     rest = rest if n_unjudged else ""
     if count["licensed"] == total > 1:
-        return [f"All {total:,} claims with a verdict are borne out.{rest}"]
+        return [f"All {total:,} claims with a verdict are supported.{rest}"]
     text = f"Of {total:,} {'claim' if total == 1 else 'claims'} with a verdict"
     text += (
-        f" {format_percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} borne out"
+        f" {format_percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} supported"
     )
     wrong = count["contradicted"]
     text += (
         f" and {format_percent(wrong / total)} contradicted" if wrong else ", none is contradicted"
     )
-    return [f"{text}; the rest cannot be told.{rest}" if count["unknown"] else f"{text}.{rest}"]
+    return [f"{text}; the rest are undecided.{rest}" if count["unknown"] else f"{text}.{rest}"]
 
 
 def _compared(folder: ScoredFolder) -> list[str]:
@@ -264,13 +264,15 @@ def _against(folder: ScoredFolder, compared: ComparedScores) -> list[str]:
         size = format_points(first.difference, first.low, first.high)
         text = f"Paired tests on the same questions find it {which} than {other}{size}"
     else:
-        text = f"Paired tests on the same questions cannot tell it from {other}"
+        text = f"Paired tests on the same questions find no difference from {other}"
         text += _missed(first)
     second = found.get(folder.modes[1]) if len(folder.modes) > 1 else None
     if second is None or second.better == first.better:
         return [f"{text}."]
     if second.better is None:
-        return [f"{text}. By the {folder.modes[1]} scores they could not be told apart."]
+        return [
+            f"{text}. By the {folder.modes[1]} scores there would be no significant difference."
+        ]
     who = "this file" if second.better == second.candidate else other
     return [f"{text}. The {folder.modes[1]} scores would put {who} first."]
 
@@ -287,7 +289,7 @@ def _missed(one: QuestionComparison) -> str:
         )
     return (
         f"; a true difference below {min(one.minimum_detectable_effect, 1.0) * 100:.0f} points "
-        "may well be missed"
+        "may be missed"
     )
 
 

@@ -36,7 +36,7 @@ class Run:
 
 
 def read_run(folder: Path, scores: SynthLinkManifest, answers: Sequence[AnswerView]) -> Run | None:
-    """The run that the scored predictions are of; none where they are of nobody knows whom.
+    """Returns the run that wrote the scored predictions; None if no run of ours did.
 
     Raises:
         MissingFileError: there is a manifest of a run and no row.

@@ -15,7 +15,7 @@ from eval.synthlink.metrics import METRICS, MetricName, Mode, QuestionScore
 _UNJUDGED: Final[dict[MetricName, str]] = {
     "rqs": "unjudged: no rule reads whether an answer states the facts of the steps",
     "fcs": "unjudged: neither graph nor quotation decides any claim, and no model judged them",
-    "aggregate": "unjudged: parts of it are",
+    "aggregate": "unjudged, because parts of it are",
 }
 _NOT_SPECIFIED: Final = "the specification does not define this metric"
 _NOTHING_CLAIMED: Final = "no answer claims anything"
