@@ -205,7 +205,7 @@ test-wheel: setup-dev ## The tests against the installed wheel, beside a user's 
 	@$(PYTHON) -m venv $(WHEEL)/.venv
 	@$(call install_in,$(WHEEL)/.venv/bin,$$(ls $(WHEEL)/*.whl)[dev])
 	@$(BIN)/python hatch_build.py tests $(WHEEL)/tree/tests && $(BIN)/python hatch_build.py benchmarks $(WHEEL)/tree/benchmarks
-	@cp -r docs Makefile pyproject.toml constraints.txt *.md $(WHEEL)/tree
+	@cp -r docs Makefile pyproject.toml constraints.txt hatch_build.py *.md $(WHEEL)/tree
 	@for name in kg cards adversarial retrieval eval reporting; do \
 	  mkdir $(WHEEL)/tree/$$name && echo 'raise ImportError("this folder is not part of Epoché")' > $(WHEEL)/tree/$$name/__init__.py; done
 	@cd $(WHEEL)/tree && ../.venv/bin/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile -m 'not checkout' $(PYTEST_FLAGS)

@@ -28,6 +28,7 @@ from stage_calls import (
     run_process,
 )
 
+import kg
 from epoche.cli import app
 
 SCRIPTS = {
@@ -115,7 +116,9 @@ def list_flags(click_command: Any) -> dict[str, tuple[str, ...]]:
 
 def build_script_command(path: str) -> Any:
     """Builds the command that ``python PATH`` runs."""
-    module = importlib.import_module(path.removesuffix(".py").replace("/", "."))
+    # In the wheel, the packages are parts of ``epoche``.
+    package = kg.__name__.removesuffix("kg")
+    module = importlib.import_module(package + path.removesuffix(".py").replace("/", "."))
     script_app = typer.Typer(add_completion=False)
     script_app.command()(module.main)
     return typer.main.get_command(script_app)

@@ -20,6 +20,8 @@ from name_shares import (
 
 from kg.base import errors
 
+pytestmark = pytest.mark.checkout
+
 ROOT = Path(__file__).parents[1]
 ALLOWED_IMPORTS = {
     "kg": {"kg"},

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from stage_calls import ROOT
 
 import epoche
 
@@ -80,7 +81,7 @@ def test_metrics_need_no_graph_library() -> None:
 
 
 def test_readme_example_prints_the_stated_output(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (SOURCE.parents[1] / "README.md").read_text("utf-8")
+    readme = (ROOT / "README.md").read_text("utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
     stated_output = [

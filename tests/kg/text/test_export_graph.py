@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from library_documents import write_documents
 from rdflib.namespace import RDF, SKOS
-from stage_calls import check_error_line, run_epoche
+from stage_calls import PRODUCT, check_error_line, run_epoche
 
 from kg.knowledge import KnowledgeBase
 from kg.text.chunks import Chunk
@@ -31,7 +31,7 @@ from kg.text.thesaurus.hierarchy import (
 )
 from kg.text.thesaurus.selection import select_concepts
 
-BOOK = Path(__file__).parents[3] / "retrieval" / "corpora" / "keeping_data" / "book"
+BOOK = PRODUCT / "retrieval" / "corpora" / "keeping_data" / "book"
 EPOCHE_TEXT = rdflib.Namespace("https://epoche.example/text#")
 
 
