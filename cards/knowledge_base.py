@@ -49,6 +49,8 @@ def open_knowledge_base(
             hint="Give one --pred for each label.",
         )
     kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", regime), engine)
+    for note in kb.shapes.notes:
+        print_warning(note)
     if all(map(is_vocabulary, kb.predicates)) and any(p.startswith(SH) for p in kb.predicates):
         raise EmptyGraphError(
             "the graph has SHACL shapes and no facts",

@@ -100,7 +100,7 @@ class InspectionReport(msgspec.Struct, frozen=True, kw_only=True):
     inconsistency_count: int | None
     """None where no oracle was given."""
     notes: tuple[str, ...]
-    """Remarks from loading, e.g. that named graphs were merged."""
+    """Remarks from loading, e.g. that named graphs were merged or parts of shapes left out."""
 
     def render_text(self) -> str:
         """Renders the report as text, with at most ``MAX_PRINTED_ROWS`` rows of each list."""
@@ -159,7 +159,7 @@ def inspect_graph(
         violation_count=len(violations) if oracle is not None else None,
         inconsistencies=tuple(inconsistencies[:MAX_LISTED_FINDINGS]),
         inconsistency_count=len(inconsistencies) if oracle is not None else None,
-        notes=graph.notes,
+        notes=graph.notes + (shapes.notes if shapes is not None else ()),
     )
 
 

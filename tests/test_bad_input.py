@@ -158,11 +158,6 @@ SHAPES_FILES = {
         8,
         "SPARQL constraint does not parse",
     ),
-    "recursive": (
-        SH + f"<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:node <x:s> .",
-        8,
-        "refers to itself",
-    ),
     "deep": (
         SH
         + f"<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:not "

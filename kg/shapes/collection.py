@@ -12,8 +12,9 @@ from kg.base.errors import MissingShapesError, ShapesError
 from kg.base.files import require_file
 from kg.shapes.description import describe_constraints
 from kg.shapes.model import Constraint, Shape
+from kg.shapes.omissions import describe_omissions, find_omissions, leave_out
 from kg.shapes.reader import ShapeReader
-from kg.shapes.vocabulary import SH, TARGET_PROPERTIES, check_vocabulary
+from kg.shapes.vocabulary import SH, TARGET_PROPERTIES
 from kg.terms import OWL, RDF, RDFS, to_rdflib
 
 if TYPE_CHECKING:
@@ -45,13 +46,19 @@ class Shapes:
     """
 
     def __init__(
-        self, graph: Graph, shapes: dict[str, Shape], targeted_nodes: tuple[str, ...]
+        self,
+        graph: Graph,
+        shapes: dict[str, Shape],
+        targeted_nodes: tuple[str, ...],
+        notes: tuple[str, ...] = (),
     ) -> None:
         self._graph = graph
         self.shapes = shapes
         """All shapes by node text."""
         self.targeted_nodes = targeted_nodes
         """Node texts of the shapes whose targets are evaluated, sorted."""
+        self.notes = notes
+        """What was left out of the files, in sentences."""
 
     @classmethod
     def load(cls, paths: Path | str | Iterable[Path | str]) -> Shapes:
@@ -91,17 +98,23 @@ class Shapes:
             raise MissingShapesError(
                 "no shape with a target",
                 where=", ".join(map(str, files)),
-                hint="Give shapes sh:targetClass, sh:targetNode, sh:targetSubjectsOf or "
+                hint="; ".join(shapes.notes)
+                or "Give shapes sh:targetClass, sh:targetNode, sh:targetSubjectsOf or "
                 "sh:targetObjectsOf.",
             )
         return shapes
 
     @classmethod
     def _read_graph(cls, graph: Graph, source: str) -> Shapes:
-        check_vocabulary(graph, source)
-        reader = ShapeReader(graph, source)
-        targeted = reader.read_all()
-        return cls(graph, reader.shapes, tuple(targeted))
+        _repair_shape_types(graph)
+        left_out = leave_out(graph, find_omissions(graph, source))
+        while True:
+            reader = ShapeReader(graph, source)
+            targeted = reader.read_all()
+            if not reader.omissions:
+                break
+            left_out += leave_out(graph, reader.omissions)
+        return cls(graph, reader.shapes, tuple(targeted), describe_omissions(left_out))
 
     def select_shapes(self, shape_iris: Iterable[str]) -> Shapes:
         """Returns a copy in which only these shapes have targets.
@@ -119,7 +132,7 @@ class Shapes:
                     f"{iri} {'has no target' if is_shape else 'is not a shape'}",
                     hint="A rule must name shapes that have targets of their own.",
                 )
-        return Shapes(self._graph, self.shapes, tuple(selected))
+        return Shapes(self._graph, self.shapes, tuple(selected), self.notes)
 
     def list_iris(self) -> list[str]:
         """Returns the IRIs of the named shapes that have targets."""
@@ -223,10 +236,20 @@ def _convert_term(
     raise ShapesError("RDF-star terms are not allowed in shapes")
 
 
-def _drop_string_datatype(term: Node) -> Node:
-    """Returns ``"x"^^xsd:string`` as ``"x"``: rdflib and pySHACL treat the two as unequal."""
-    from rdflib import XSD, Literal
+def _repair_shape_types(graph: Graph) -> None:
+    """Makes shapes with a path ``sh:PropertyShape`` and those without one ``sh:NodeShape``.
 
-    if isinstance(term, Literal) and term.datatype == XSD.string:
-        return Literal(str(term))
-    return term
+    The path decides what a shape is, but pySHACL refuses a graph in which a type contradicts it.
+    """
+    from rdflib import URIRef
+
+    rdf_type, path = URIRef(RDF + "type"), URIRef(SH + "path")
+    node_shape, property_shape = URIRef(SH + "NodeShape"), URIRef(SH + "PropertyShape")
+    for wrong, right, has_path in (
+        (node_shape, property_shape, True),
+        (property_shape, node_shape, False),
+    ):
+        for node in list(graph.subjects(rdf_type, wrong)):
+            if ((node, path, None) in graph) is has_path:
+                graph.remove((node, rdf_type, wrong))
+                graph.add((node, rdf_type, right))

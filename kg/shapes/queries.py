@@ -1,13 +1,15 @@
-"""Checks the queries of ``sh:sparql``: resolves prefixes, refuses forbidden parts, parses them."""
+"""Checks texts in other languages inside shapes: SPARQL queries and regular expressions."""
 
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kg.base.errors import ShapesError
 from kg.shapes.vocabulary import SH
-from kg.terms import OWL, RDF, RDFS
+from kg.terms import OWL, RDF, RDFS, XSD
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_QUERY_LENGTH = 20_000
 """Maximum length of a SPARQL constraint, in characters."""
+MAX_PATTERN_LENGTH = 1_000
+"""Maximum length of a regular expression, in characters."""
 
 # Like pySHACL, requires a space, brace or parenthesis before the variable.
 _PATH_VARIABLE = re.compile(r"([\s{}()])[$?]PATH\b")
@@ -25,6 +29,22 @@ _FORBIDDEN_KEYWORDS = {
     "values": "VALUES",
     "Graph": "GRAPH",
 }
+
+
+# The classes of characters that regular expressions of XPath have and those of Python have not.
+_XPATH_ERROR = re.compile(r"bad escape \\[pPiIcC]")
+
+
+class UnsupportedPartError(Exception):
+    """A part of a shape that is well-formed, but is not evaluated.
+
+    Args:
+        feature: what is not supported, in the plural.
+    """
+
+    def __init__(self, feature: str) -> None:
+        self.feature = feature
+        super().__init__(feature)
 
 
 def collect_prefixes(graph: Graph, node: Node, where: str) -> dict[str, str]:
@@ -81,14 +101,12 @@ def check_query(select: str, prefixes: dict[str, str], path: str | None, where: 
         The query with prefixes declared and ``$PATH`` filled in.
 
     Raises:
-        ShapesError: the query is not a SELECT query, does not parse, does not use ``$this``, or
-            contains a forbidden keyword. SERVICE is forbidden so that shapes cannot cause network
-            access.
+        ShapesError: the query is not a SELECT query, does not parse, or does not use ``$this``.
+        UnsupportedPartError: it is too long, or uses an undeclared prefix, a custom function or a
+            keyword that SHACL forbids. SERVICE could cause network access.
     """
     if len(select) > MAX_QUERY_LENGTH:
-        raise ShapesError(
-            f"a SPARQL constraint is longer than {MAX_QUERY_LENGTH} characters", where=where
-        )
+        raise UnsupportedPartError(f"SPARQL constraints of over {MAX_QUERY_LENGTH} characters")
     if path is not None:
         select = _PATH_VARIABLE.sub(lambda match: match.group(1) + path, select)
     elif _PATH_VARIABLE.search(select):
@@ -96,9 +114,7 @@ def check_query(select: str, prefixes: dict[str, str], path: str | None, where: 
             "a SPARQL constraint uses $PATH, but its shape has no sh:path", where=where
         )
     if re.search(r"[$?]shapesGraph\b", select):
-        raise ShapesError(
-            "a SPARQL constraint uses $shapesGraph, which is not supported", where=where
-        )
+        raise UnsupportedPartError("SPARQL constraints with $shapesGraph")
     text = (
         "".join(f"PREFIX {name}: <{namespace}>\n" for name, namespace in prefixes.items()) + select
     )
@@ -107,9 +123,9 @@ def check_query(select: str, prefixes: dict[str, str], path: str | None, where: 
         raise ShapesError("a SPARQL constraint must be a SELECT query", where=where)
     for name in collect_node_names(algebra):
         if name in _FORBIDDEN_KEYWORDS:
-            raise ShapesError(
-                f"a SPARQL constraint may not contain {_FORBIDDEN_KEYWORDS[name]}", where=where
-            )
+            raise UnsupportedPartError(f"SPARQL constraints with {_FORBIDDEN_KEYWORDS[name]}")
+    if any(not function.startswith(XSD) for function in _iter_function_iris(algebra)):
+        raise UnsupportedPartError("SPARQL constraints with custom functions")
     if not re.search(r"[\s{}()][$?]this\b", select):
         raise ShapesError("a SPARQL constraint does not use $this", where=where)
     return text
@@ -120,12 +136,17 @@ def parse_query(text: str, where: str = "") -> Any:
 
     Raises:
         ShapesError: the query does not parse.
+        UnsupportedPartError: it uses a prefix that is not declared.
     """
     from rdflib.plugins.sparql import prepareQuery
 
     try:
         return prepareQuery(text).algebra
     except Exception as error:  # rdflib raises pyparsing's errors, its own, and bare Exception
+        if "Unknown namespace prefix" in str(error):
+            raise UnsupportedPartError(
+                "SPARQL constraints with a prefix that sh:prefixes does not declare"
+            ) from None
         raise ShapesError(
             f"a SPARQL constraint does not parse: {error!s:.200}", where=where
         ) from None
@@ -133,15 +154,64 @@ def parse_query(text: str, where: str = "") -> Any:
 
 def collect_node_names(algebra: Any) -> set[str]:
     """Returns the names of all algebra nodes in a query, including nested expressions."""
+    return {part.name for part in _iter_nodes(algebra)}
+
+
+def _iter_function_iris(algebra: Any) -> Iterator[str]:
+    for part in _iter_nodes(algebra):
+        if part.name == "Function":
+            yield str(part.iri)
+
+
+def _iter_nodes(algebra: Any) -> Iterator[Any]:
     from rdflib.plugins.sparql.parserutils import CompValue
 
-    names: set[str] = set()
     queue: list[Any] = [algebra]
     while queue:
         part = queue.pop()
         if isinstance(part, CompValue):
-            names.add(part.name)
+            yield part
             queue.extend(part.values())
         elif isinstance(part, (list, tuple)):
             queue.extend(part)
-    return names
+
+
+def check_pattern(pattern: Node, where: str) -> str:
+    """Returns the text of an ``sh:pattern``.
+
+    Raises:
+        ShapesError: it is not a regular expression.
+        UnsupportedPartError: it is one of XPath that Python does not have.
+    """
+    from rdflib import Literal
+
+    text = str(pattern)
+    if not isinstance(pattern, Literal) or len(text) > MAX_PATTERN_LENGTH:
+        raise ShapesError(
+            f"sh:pattern must be text of at most {MAX_PATTERN_LENGTH} characters", where=where
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        if _XPATH_ERROR.match(str(error)):
+            raise UnsupportedPartError(
+                "values of sh:pattern with classes of characters that only XPath has"
+            ) from None
+        raise ShapesError(
+            f"sh:pattern {text!r:.100} is not a regular expression: {error}", where=where
+        ) from None
+    return text
+
+
+def check_flags(flags: Node) -> str:
+    """Returns the text of an ``sh:flags``.
+
+    Raises:
+        UnsupportedPartError: it has a flag other than i and m, which pySHACL would ignore.
+    """
+    text = str(flags).lower()
+    if set(text) - set("im"):
+        raise UnsupportedPartError("values of sh:pattern with sh:flags other than i and m")
+    return text

@@ -6,17 +6,23 @@ every shape is checked when it is read, whether or not it has focus nodes.
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from kg.base.errors import ShapesError
 from kg.shapes.model import SH_VIOLATION, Parameter, Shape, SparqlQuery, Targets
+from kg.shapes.omissions import Omission
 from kg.shapes.paths import format_result_path, format_sparql_path, parse_path, read_list
-from kg.shapes.queries import check_query, collect_prefixes
+from kg.shapes.queries import (
+    UnsupportedPartError,
+    check_flags,
+    check_pattern,
+    check_query,
+    collect_prefixes,
+)
 from kg.shapes.vocabulary import (
     CONSTRAINT_PARAMETERS,
+    INTEGER_DATATYPES,
     NODE_KINDS,
     PATH_PROPERTIES,
     SH,
@@ -31,20 +37,12 @@ if TYPE_CHECKING:
 
 MAX_NESTING_DEPTH = 12
 """Maximum depth of shapes inside shapes; pySHACL itself fails at 15."""
-MAX_PATTERN_LENGTH = 1_000
-"""Maximum length of a regular expression, in characters."""
 
-_INTEGER_DATATYPES = frozenset(
-    XSD + name
-    for name in (
-        *("integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger"),
-        *("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
-    )
-)
 _PROPERTY_SHAPE_PARAMETERS = [
     *("minCount", "maxCount", "uniqueLang", "lessThan", "lessThanOrEquals"),
     *("qualifiedValueShape", "qualifiedMinCount", "qualifiedMaxCount"),
 ]
+_QUALIFIED_PARAMETERS = (*_PROPERTY_SHAPE_PARAMETERS[-3:], "qualifiedValueShapesDisjoint")
 
 
 def get_term_text(node: Node) -> str:
@@ -70,6 +68,7 @@ class ShapeReader:
         self.graph = graph
         self.source = source
         self.shapes: dict[str, Shape] = {}
+        self.omissions: list[Omission] = []  # the shapes are complete only if there is none
         self._heights: dict[str, int] = {}  # levels of shapes in each shape, including itself
 
     def read_all(self) -> list[str]:
@@ -79,7 +78,7 @@ class ShapeReader:
             The nodes of the shapes with targets, sorted.
 
         Raises:
-            ShapesError: a shape is ill-formed or refers to itself.
+            ShapesError: a shape is ill-formed.
         """
         for node in self._find_shape_nodes():
             self._read_shape(node, (), "")
@@ -112,12 +111,8 @@ class ShapeReader:
             )
         text = get_term_text(node)
         if text in ancestors:
-            raise ShapesError(
-                f"recursive shape: {name or text} refers to itself",
-                where=self.source,
-                hint="SHACL does not define recursive shapes; often a property path "
-                "(sh:oneOrMorePath) can express the same.",
-            )
+            # SHACL does not define what recursive shapes mean.
+            raise UnsupportedPartError("references of shapes to themselves")
         own_name = text if not isinstance(node, BNode) else name or text
         where = self._format_location(own_name)
         if text not in self.shapes:
@@ -148,7 +143,7 @@ class ShapeReader:
             path=path,
             path_text=path_text,
             parameters=parameters,
-            targets=self._read_targets(node, where),
+            targets=self._read_targets(node),
             severity=SH_VIOLATION if severity is None else str(severity),
             deactivated=self._get_boolean(node, "deactivated", where),
             messages=self._get_messages(node, where),
@@ -156,11 +151,11 @@ class ShapeReader:
         nested_nodes = [i for p in parameters for i in (*p.shapes, *p.siblings)]
         self._heights[text] = 1 + max((self._heights[i] for i in nested_nodes), default=0)
 
-    def _read_targets(self, node: Node, where: str) -> Targets:
+    def _read_targets(self, node: Node) -> Targets:
         from rdflib import URIRef
 
         # Implicit class target: a shape that is also a class targets its own instances.
-        classes = self._get_iris(node, "targetClass", where)
+        classes = self._get_targets(node, "targetClass")
         rdf_type, sub_class = URIRef(RDF + "type"), URIRef(RDFS + "subClassOf")
         class_types: set[Node] = {URIRef(RDFS + "Class"), URIRef(OWL + "Class")}
         class_types.update(self.graph.subjects(sub_class, URIRef(RDFS + "Class")))
@@ -171,9 +166,19 @@ class ShapeReader:
         return Targets(
             nodes=tuple(get_term_text(o) for o in self._get_values(node, "targetNode")),
             classes=tuple(sorted(set(classes))),
-            subjects_of=self._get_iris(node, "targetSubjectsOf", where),
-            objects_of=self._get_iris(node, "targetObjectsOf", where),
+            subjects_of=self._get_targets(node, "targetSubjectsOf"),
+            objects_of=self._get_targets(node, "targetObjectsOf"),
         )
+
+    def _get_targets(self, node: Node, key: str) -> tuple[str, ...]:
+        from rdflib import URIRef
+
+        values = self._get_values(node, key)
+        for value in values:
+            if not isinstance(value, URIRef):
+                feature = f"values of sh:{key} that are no IRIs"
+                self.omissions.append(Omission(node, SH + key, value, feature, is_constraint=False))
+        return tuple(str(value) for value in values if isinstance(value, URIRef))
 
     # Constraints
 
@@ -190,7 +195,11 @@ class ShapeReader:
         yield from self._read_string_parameters(node, keys, where)
         for key in ("not", "node", "property"):
             for value in self._get_values(node, key):
-                inner = self._read_shape(value, ancestors, name)
+                try:
+                    inner = self._read_shape(value, ancestors, name)
+                except UnsupportedPartError as error:
+                    self._leave_out(node, key, value, error.feature)
+                    continue
                 if key != "not" and (self.shapes[inner].path is None) == (key == "property"):
                     kind = "property" if key == "property" else "node"
                     raise ShapesError(f"sh:{key} does not point to a {kind} shape", where=where)
@@ -200,13 +209,26 @@ class ShapeReader:
                 members = read_list(self.graph, value, where)
                 if not members:
                     raise ShapesError(f"sh:{key} has an empty list", where=where)
-                nodes = tuple(self._read_shape(member, ancestors, name) for member in members)
+                try:
+                    nodes = tuple(self._read_shape(member, ancestors, name) for member in members)
+                except UnsupportedPartError as error:
+                    self._leave_out(node, key, value, error.feature)
+                    continue
                 yield Parameter(get_component_name(key), shapes=nodes)
         yield from self._read_qualified(node, keys, ancestors, name, where)
         yield from self._read_closed(node, keys, where)
         for value in self._get_values(node, "sparql"):
-            query = self._read_query(value, path_node, where)
-            yield Parameter("SPARQL", query=query)
+            try:
+                yield Parameter("SPARQL", query=self._read_query(value, path_node, where))
+            except UnsupportedPartError as error:
+                self._leave_out(node, "sparql", value, error.feature)
+
+    def _leave_out(self, node: Node, key: str, value: Node | None, feature: str) -> None:
+        self.omissions.append(Omission(node, SH + key, value, feature, is_constraint=True))
+
+    def _ignore(self, node: Node, key: str, other: str) -> None:
+        feature = f"sh:{key} without {other}, which has no effect,"
+        self.omissions.append(Omission(node, SH + key, None, feature, is_constraint=False))
 
     def _read_value_parameters(self, node: Node, where: str) -> Iterator[Parameter]:
         for key in ("class", "equals", "disjoint", "lessThan", "lessThanOrEquals"):
@@ -243,15 +265,19 @@ class ShapeReader:
         from rdflib import Literal
 
         for key in ("minLength", "maxLength"):
-            length = self._get_integer(node, key, where, _INTEGER_DATATYPES)
+            length = self._get_integer(node, key, where, INTEGER_DATATYPES)
             if length is not None:
                 yield Parameter(get_component_name(key), number=length)
         flags = self._get_single(node, "flags", where)
-        if "flags" in keys and "pattern" not in keys:
-            raise ShapesError("sh:flags needs sh:pattern", where=where)
+        if flags is not None and "pattern" not in keys:
+            self._ignore(node, "flags", "sh:pattern")
         for pattern in self._get_values(node, "pattern"):
-            text = _check_pattern(pattern, where)
-            flag_text = "" if flags is None else _check_flags(flags, where)
+            try:
+                text = check_pattern(pattern, where)
+                flag_text = "" if flags is None else check_flags(flags)
+            except UnsupportedPartError as error:
+                self._leave_out(node, "pattern", pattern, error.feature)
+                continue
             yield Parameter("Pattern", text=text, flags=flag_text)
         list_node = self._get_single(node, "languageIn", where)
         if list_node is not None:
@@ -266,24 +292,25 @@ class ShapeReader:
         self, node: Node, keys: set[str], ancestors: tuple[str, ...], name: str, where: str
     ) -> Iterator[Parameter]:
         value = self._get_single(node, "qualifiedValueShape", where)
-        counts = {key: self._get_integer(node, key, where, _INTEGER_DATATYPES) for key in
+        counts = {key: self._get_integer(node, key, where, INTEGER_DATATYPES) for key in
                   ("qualifiedMinCount", "qualifiedMaxCount")}  # fmt: skip
         count_by_key = {key: count for key, count in counts.items() if count is not None}
         if value is None or not count_by_key:
-            if value is not None or count_by_key or "qualifiedValueShapesDisjoint" in keys:
-                raise ShapesError(
-                    "sh:qualifiedValueShape must be used together with sh:qualifiedMinCount or "
-                    "sh:qualifiedMaxCount",
-                    where=where,
-                )
+            for key in sorted(keys.intersection(_QUALIFIED_PARAMETERS)):
+                self._ignore(node, key, "the other parameters of a qualified count")
             return
-        inner = self._read_shape(value, ancestors, name)
         siblings: tuple[str, ...] = ()
-        if self._get_boolean(node, "qualifiedValueShapesDisjoint", where):
-            siblings = tuple(
-                self._read_shape(other, ancestors, name)
-                for other in self._find_sibling_shapes(node, value)
-            )
+        try:
+            inner = self._read_shape(value, ancestors, name)
+            if self._get_boolean(node, "qualifiedValueShapesDisjoint", where):
+                siblings = tuple(
+                    self._read_shape(other, ancestors, name)
+                    for other in self._find_sibling_shapes(node, value)
+                )
+        except UnsupportedPartError as error:
+            for key in sorted(keys.intersection(_QUALIFIED_PARAMETERS)):
+                self._leave_out(node, key, None, error.feature)
+            return
         for key, count in count_by_key.items():
             component = get_component_name(key)
             yield Parameter(component, shapes=(inner,), number=count, siblings=siblings)
@@ -302,7 +329,7 @@ class ShapeReader:
 
     def _read_closed(self, node: Node, keys: set[str], where: str) -> Iterator[Parameter]:
         if "ignoredProperties" in keys and "closed" not in keys:
-            raise ShapesError("sh:ignoredProperties needs sh:closed", where=where)
+            self._ignore(node, "ignoredProperties", "sh:closed")
         if not self._get_boolean(node, "closed", where):
             return
         from rdflib import URIRef
@@ -391,30 +418,3 @@ class ShapeReader:
         if not all(isinstance(message, Literal) for message in messages):
             raise ShapesError("sh:message must be a literal", where=where)
         return tuple((str(m), (getattr(m, "language", "") or "").lower()) for m in messages)
-
-
-def _check_pattern(pattern: Node, where: str) -> str:
-    from rdflib import Literal
-
-    text = str(pattern)
-    if not isinstance(pattern, Literal) or len(text) > MAX_PATTERN_LENGTH:
-        raise ShapesError(
-            f"sh:pattern must be text of at most {MAX_PATTERN_LENGTH} characters", where=where
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ShapesError(
-            f"sh:pattern {text!r:.100} is not a regular expression: {error}", where=where
-        ) from None
-    return text
-
-
-def _check_flags(flags: Node, where: str) -> str:
-    text = str(flags).lower()
-    if set(text) - set("im"):
-        # pySHACL silently ignores the others.
-        raise ShapesError(f"sh:flags {text!r:.20}: only i and m are supported", where=where)
-    return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -391,3 +392,39 @@ def compare_engines(seed: int, folder: Path, claim_count: int = 10) -> int:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_incremental_engine_agrees_with_whole_graph_pyshacl(seed: int, tmp_path: Path) -> None:
     compare_engines(seed, tmp_path)
+
+
+class CutShapesGenerator(CaseGenerator):
+    """Generates shapes in which some constraints are ``MARK``, to be replaced."""
+
+    MARK = "sh:class e:Mark"
+
+    def make_value_constraint(self) -> str:
+        return self.MARK if self.rng.random() < 0.3 else super().make_value_constraint()
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=120,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_leaving_out_a_constraint_adds_no_violation(seed: int, tmp_path: Path) -> None:
+    generator = CutShapesGenerator(seed)
+    facts = generator.make_graph()
+    facts += [Claim(node, TYPE, E + "Mark") for node in NODES if generator.rng.random() < 0.5]
+    text = generator.make_shapes()
+    note(f"{text}\n{facts}")
+    results = []
+    for constraint in (generator.MARK, "sh:expression [ sh:path e:p ]"):
+        shapes = load_shapes(tmp_path, text.replace(generator.MARK, constraint))
+        assert bool(shapes.notes) == (constraint != generator.MARK and generator.MARK in text)
+        oracle = Oracle(Graph.from_claims(facts), shapes, regime="none")
+        violations = oracle.find_violations()
+        with contextlib.suppress(ShapesEngineError):
+            reference = Oracle(Graph.from_claims(facts), shapes, regime="none", engine="pyshacl")
+            assert reference.find_violations() == violations
+        results.append(Counter((v.component, v.focus_node, v.path, v.value) for v in violations))
+    assert results[1] <= results[0]
