@@ -65,8 +65,9 @@ def main(
         None,
         pred or [],
         pred_label or [],
-        allow_violations,
         engine.value,
+        allow_violations=allow_violations,
+        strict=strict,
     )
     plan = NearMissPlan(
         predicates=tuple(predicates),

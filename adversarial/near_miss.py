@@ -296,6 +296,9 @@ class _NearMissMaker:
     def _prove_roles(
         self, wrong_object: int, roles: list[Role], facts: list[Fact]
     ) -> Triplet | None:
+        asked = [Fact(role.x, self.p, wrong_object) for role in roles]
+        if not all(map(self.lookup.is_usable, [*asked, *facts])):
+            return None
         card_oracle = self.prover.make_card_oracle(facts)
         graph_verdicts: dict[str, Verdict] = {}
         card_verdicts: dict[str, Verdict] = {}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast, get_args
 
 from kg.base.console import print_warning
 from kg.base.errors import DomainError, EmptyGraphError, InvalidGraphError
-from kg.claims import Regime
+from kg.claims import Regime, Violation
 from kg.knowledge import Engine, KnowledgeBase
 from kg.shapes.vocabulary import SH
 from kg.vocabulary import is_vocabulary
@@ -16,6 +18,8 @@ from kg.vocabulary import is_vocabulary
 MAX_CHECKED_TRIPLES = 200_000
 """A graph with more triples is not validated before cards are made, because that takes too long.
 Each label is proved in any case."""
+MAX_NAMED_KINDS = 3
+"""Maximum number of kinds of violations that a warning names."""
 
 
 def open_knowledge_base(
@@ -25,17 +29,30 @@ def open_knowledge_base(
     regime: str | None,
     predicates: Sequence[str],
     predicate_labels: Sequence[str],
-    allow_violations: bool,
     engine: Engine = "incremental",
+    *,
+    allow_violations: bool = False,
+    strict: bool = False,
 ) -> tuple[KnowledgeBase, list[str]]:
     """Opens the knowledge base that the command's flags name.
+
+    Args:
+        domain: name or path of a domain; None if the graph has none.
+        graph: graph files.
+        shapes: shapes files.
+        regime: entailment regime; None for the domain's.
+        predicates: what ``--pred`` names.
+        predicate_labels: labels for the first of these.
+        engine: the engine that checks shapes.
+        allow_violations: whether nodes that break the shapes stay.
+        strict: whether violations are an error; else the nodes are left out, with a warning.
 
     Returns:
         The knowledge base with the custom ``predicate_labels``, and the predicates' IRIs.
 
     Raises:
         EmptyGraphError: the graph has only shapes.
-        InvalidGraphError: the graph violates its shapes and ``allow_violations`` is False.
+        InvalidGraphError: the graph violates its shapes and ``strict`` is True.
         UnknownPredicateError: a predicate does not occur in the graph.
         DomainError: an unknown regime, or more predicate labels than predicates.
     """
@@ -61,15 +78,18 @@ def open_knowledge_base(
     for iri, predicate_label in zip(iris, predicate_labels, strict=False):
         kb = kb.with_predicate_label(iri, predicate_label)
     if not allow_violations:
-        require_valid_graph(kb)
+        kb = leave_out_violations(kb, strict=strict)
     return kb, iris
 
 
-def require_valid_graph(kb: KnowledgeBase) -> None:
-    """Validates the whole graph, unless it has more than ``MAX_CHECKED_TRIPLES`` triples.
+def leave_out_violations(kb: KnowledgeBase, *, strict: bool) -> KnowledgeBase:
+    """Leaves out the nodes that break the shapes, with warnings that say which and why.
+
+    A violation that rests on something not being stated does not count: the graph is incomplete
+    there, not wrong. A graph of more than ``MAX_CHECKED_TRIPLES`` triples is not validated.
 
     Raises:
-        InvalidGraphError: the graph violates its shapes; the message names the first violation.
+        InvalidGraphError: ``strict``, and there is a violation; the message names the first one.
     """
     size = len(kb.graph.index)
     if size > MAX_CHECKED_TRIPLES:
@@ -77,15 +97,46 @@ def require_valid_graph(kb: KnowledgeBase) -> None:
             f"the graph has {size} triples and is not validated as a whole (the limit is "
             f"{MAX_CHECKED_TRIPLES}); every card is still proved"
         )
-        return
+        return kb
     violations = kb.oracle.find_violations()
-    if violations:
-        first_violation = violations[0]
+    if violations and strict:
         times = "once" if len(violations) == 1 else f"{len(violations)} times"
         raise InvalidGraphError(
-            f"the graph violates its shapes {times}, first: "
-            f"{first_violation.message or first_violation.component} "
-            f"at {first_violation.focus_node}",
+            f"the graph violates its shapes {times}, first: {_describe_violation(violations[0])}",
             where=", ".join(path.name for path in kb.graph.sources) or kb.domain.name,
-            hint="Fix the graph (`epoche kg inspect` lists all), or give --allow-violations.",
+            hint="Fix the graph (`epoche kg inspect` lists all), or omit --strict.",
         )
+    certain = kb.oracle.find_violations(certain_only=True) if violations else ()
+    nodes = {violation.focus_node for violation in certain}
+    if nodes:
+        print_warning(
+            f"nodes that break the shapes are left out, {len(nodes)} in all (`epoche kg inspect` "
+            "lists violations; --allow-violations keeps these nodes): "
+            f"{_summarise_violations(certain)}"
+        )
+    if len(violations) > len(certain):
+        incomplete = Counter(violations) - Counter(certain)
+        print_warning(
+            "nodes that only lack something a shape requires stay: "
+            f"{_summarise_violations(tuple(incomplete.elements()))}"
+        )
+    return replace(kb, left_out=frozenset(nodes))
+
+
+def _summarise_violations(violations: Sequence[Violation]) -> str:
+    """Names the most frequent kinds of violations, with counts and an example of each."""
+    by_kind: dict[tuple[str, str], list[Violation]] = {}
+    for violation in violations:
+        by_kind.setdefault((violation.shape, violation.component), []).append(violation)
+    kinds = sorted(by_kind.values(), key=len, reverse=True)
+    parts = [
+        f"{len(kind)} × {_describe_violation(kind[0])} [{kind[0].shape}]"
+        for kind in kinds[:MAX_NAMED_KINDS]
+    ]
+    if len(kinds) > MAX_NAMED_KINDS:
+        parts.append(f"and {len(kinds) - MAX_NAMED_KINDS} more kinds")
+    return "; ".join(parts)
+
+
+def _describe_violation(violation: Violation) -> str:
+    return f"{violation.message or violation.component} at {violation.focus_node}"

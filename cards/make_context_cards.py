@@ -67,8 +67,9 @@ def main(
         regime,
         pred or [],
         pred_label or [],
-        allow_violations,
         engine.value,
+        allow_violations=allow_violations,
+        strict=strict,
     )
     plan = CardPlan(
         predicates=tuple(predicates),

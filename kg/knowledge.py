@@ -37,6 +37,8 @@ class KnowledgeBase:
     oracle: Oracle
     labels: Labels
     verbaliser: Verbaliser
+    left_out: frozenset[str] = frozenset()
+    """Nodes that no card may mention, because they break the shapes."""
 
     @classmethod
     def open(

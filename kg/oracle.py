@@ -152,14 +152,22 @@ class Oracle:
         """Yields the verdicts on claims, in order, each independent of the others."""
         return map(self.license, claims)
 
-    def find_violations(self) -> tuple[Violation, ...]:
-        """Returns the violations of the graph itself, which never contradict a claim."""
+    def find_violations(self, *, certain_only: bool = False) -> tuple[Violation, ...]:
+        """Returns the violations of the graph itself, which never contradict a claim.
+
+        Args:
+            certain_only: whether to leave out those that rest on something not being stated, so
+                that the graph may be incomplete there, but is not wrong.
+        """
         if self._checker is None:
             return ()
         program = self._program
         assert program is not None
         with self._lock:
-            results = map(program.from_raw_result, self._checker.collect_baseline().elements())
+            results = [*map(program.from_raw_result, self._checker.collect_baseline().elements())]
+            if certain_only:
+                explain = self._make_evaluator(program).explain_no_contradiction
+                results = [r for r in results if not explain(r[0], r[1], r[2], r[4])]
             return tuple(sorted(map(self._to_violation, results)))
 
     def find_new_results(self, claim: Claim) -> tuple[RawResult, ...]:
@@ -237,17 +245,7 @@ class Oracle:
     def _judge_violations(self, claim: Claim, triple: Triple, findings: Findings) -> Verdict:
         index, program = self._index, self._program
         assert program is not None
-        # The evaluator is not stored as an attribute: its callbacks refer to this oracle, so each
-        # of thousands of small oracles would be part of a reference cycle, which only the garbage
-        # collector can free.
-        evaluator = ThreeValuedEvaluator(
-            index,
-            program.compiler.rdflib_terms,
-            self._find_same_names,
-            unique_names=self._unique_names,
-            query_conforms=self._query_conforms,
-            without_claim=self._without_claim,
-        )
+        evaluator = self._make_evaluator(program)
         index.add_triple(*triple)
         self._added_triple = triple
         try:
@@ -258,6 +256,7 @@ class Oracle:
             ]
         finally:
             index.discard_triple(*triple)
+            self._added_triple = None
         contradicting = [
             result
             for result, reason in zip(findings.new_results, reasons, strict=True)
@@ -289,6 +288,19 @@ class Oracle:
 
     # Details
 
+    def _make_evaluator(self, program: Program) -> ThreeValuedEvaluator:
+        # The evaluator is not stored as an attribute: its callbacks refer to this oracle, so each
+        # of thousands of small oracles would be part of a reference cycle, which only the garbage
+        # collector can free.
+        return ThreeValuedEvaluator(
+            self._index,
+            program.compiler.rdflib_terms,
+            self._find_same_names,
+            unique_names=self._unique_names,
+            query_conforms=self._query_conforms,
+            without_claim=self._without_claim,
+        )
+
     def _to_triple(self, claim: Claim) -> Triple:
         if is_literal(claim.subj) or is_literal(claim.pred) or is_blank(claim.pred):
             raise ValueError(f"not a triple: {claim}")
@@ -313,22 +325,26 @@ class Oracle:
     @contextlib.contextmanager
     def _without_claim(self) -> Iterator[None]:
         triple = self._added_triple
-        assert triple is not None
-        self._index.discard_triple(*triple)
+        if triple is not None:
+            self._index.discard_triple(*triple)
         try:
             yield
         finally:
-            self._index.add_triple(*triple)
+            if triple is not None:
+                self._index.add_triple(*triple)
 
     def _query_conforms(self, constraint: SparqlConstraint, focus: int) -> bool:
         """Returns whether a focus node conforms to a SPARQL constraint that is not compiled.
 
-        The query runs in rdflib on the graph with the claim.
+        The query runs in rdflib on the graph with the claim, if there is one.
         """
         triple = self._added_triple
-        assert triple is not None
         this = to_rdflib(self._index.terms.get_text(focus))
-        with self._data.graph_with(triple) as data:
+        with (
+            self._data.graph_with(triple)
+            if triple is not None
+            else contextlib.nullcontext(self._data.graph_without(None))
+        ) as data:
             rows = data.query(constraint.query.text, initBindings={"this": this})
             return len(rows) == 0
 

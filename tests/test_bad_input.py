@@ -210,15 +210,22 @@ def test_unknown_predicate_suggests_the_nearest(
 
 
 @pytest.mark.parametrize("command", CARD_MAKING_COMMANDS, ids=lambda command: command[0])
-def test_graph_violating_its_shapes_is_refused(
+def test_nodes_that_break_the_shapes_are_left_out_or_refused(
     workspace: Path, command: tuple[object, ...]
 ) -> None:
     graph = write_file("two.ttl", GRAPH.read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
     files = ("--kg", graph, "--shapes", SHAPES)
     message = r"violates its shapes once, first: A city had only one mayor.*vienna \(two\.ttl\)"
-    check_failure(workspace, 9, *command, *files, message=message)
+    check_failure(workspace, 9, *command, *files, "--strict", message=message)
+    result = run_epoche(*command[:-1], "new.jsonl", *files)
+    assert result.code == 0, result.err
+    assert "nodes that break the shapes are left out, 1 in all" in result.err
+    assert "1 × A city had only one mayor" in result.err
+    cards = Path("new.jsonl").read_text("utf-8")
+    assert "vienna" not in cards
     result = run_epoche(*command[:-1], "new.jsonl", *files, "--allow-violations")
     assert result.code == 0, result.err
+    assert "break the shapes" not in result.err
 
 
 def check_no_control_codes(done: CommandResult) -> None:
@@ -262,6 +269,7 @@ def test_hostile_text_of_a_graph_never_reaches_the_terminal(workspace: Path) -> 
         workspace,
         9,
         *CARDS_COMMAND,
+        "--strict",
         "--kg",
         violating_graph,
         "--shapes",

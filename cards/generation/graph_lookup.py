@@ -45,7 +45,8 @@ class GraphLookup:
         self.graph_index = kb.graph.index
         self.closure_index = kb.oracle.closure.index
         self.terms = kb.graph.index.terms
-        self.blank_nodes = self.terms.blanks
+        # Nodes without a name, and those that break the shapes.
+        self.unusable_nodes = self.terms.blanks.union(map(self.terms.intern, kb.left_out))
         self._subjects_cache: dict[tuple[int, bool], list[int]] = {}
         self._label_cache: dict[int, str] = {}
         self._words_cache: dict[int, frozenset[str]] = {}
@@ -117,17 +118,24 @@ class GraphLookup:
         return denied_facts
 
     def is_nameable(self, term: int) -> bool:
-        """Returns whether a question can name a term: a literal, or an IRI with a unique name."""
+        """Returns whether a question can name a term: a literal, or an IRI with a unique name.
+
+        Blank nodes have no name, and nodes that break the shapes may not be mentioned.
+        """
         nameable = self._nameable_cache.get(term)
         if nameable is None:
             text = self.terms.get_text(term)
             # The label must lead to this entity only, or to none.
             nameable = text.startswith('"') or (
-                not text.startswith("_:")
+                term not in self.unusable_nodes
                 and self.kb.labels.find_entities(self.get_label(term)) in ([text], [])
             )
             self._nameable_cache[term] = nameable
         return nameable
+
+    def is_usable(self, fact: Fact) -> bool:
+        """Returns whether a card can state a fact: it mentions no node that cannot be named."""
+        return fact.s not in self.unusable_nodes and fact.o not in self.unusable_nodes
 
     def get_label(self, term: int) -> str:
         """Returns the label of a term, without article or disambiguation."""
@@ -228,7 +236,7 @@ class GraphLookup:
                 Fact(term, p, o)
                 for p in self.fact_predicates
                 for o in self.graph_index.find_objects(term, p)
-                if o not in self.blank_nodes
+                if o not in self.unusable_nodes
             ]
             facts += self.denials.get(term, ())
             self._facts_cache[term] = facts
@@ -240,7 +248,7 @@ class GraphLookup:
         for s in self.graph_index.find_subjects(p, term):
             if len(facts) == MAX_INCOMING_FACTS:
                 break
-            if s not in self.blank_nodes:
+            if s not in self.unusable_nodes:
                 facts.append(Fact(s, p, term))
         return facts
 

@@ -24,7 +24,7 @@ VaryingSide = Literal["subj", "obj"]
 N_SAMPLED_HOLDERS = 200
 """Number of holders sampled to find the pool's classes."""
 MAX_PAIR_TRIES = 16
-"""Maximum number of random pairs tried to find one without blank nodes."""
+"""Maximum number of random pairs tried to find one that a card can state."""
 MIN_CLASS_SHARE = 0.1
 """A class belongs to the pool if at least this share of the sampled holders has it."""
 
@@ -110,7 +110,7 @@ class Pool:
         return first is not None and self.lookup.terms.is_literal(first[1])
 
     def sample_pair(self, rng: Random, kind: str = "") -> tuple[int, int] | None:
-        """Samples a true pair ``(x, a)``; None if a few tries find none without blank nodes.
+        """Samples a true pair ``(x, a)``; None if a few tries find none that a card can state.
 
         Args:
             rng: the random generator.
@@ -124,11 +124,11 @@ class Pool:
         Args:
             rng: the random generator; used only when a pair is requested.
             kind: ``asserted``, ``inferred``, or empty for pairs of any kind.
-            n_pairs: number of pairs; fewer if a few tries find none without blank nodes.
+            n_pairs: number of pairs; fewer if a few tries find none that a card can state.
         """
         lookup, p = self.lookup, self.p
         subjects = self.asserted_subjects if kind == "asserted" else self.subjects
-        graph, blanks, forward = lookup.graph_index, lookup.blank_nodes, self.varying == "subj"
+        graph, unusable, forward = lookup.graph_index, lookup.unusable_nodes, self.varying == "subj"
         next_random, allow_asserted = rng.random, kind != "inferred"
         row = (graph if kind == "asserted" else lookup.closure_index).get_row(self.p)
         count = len(subjects)
@@ -144,7 +144,7 @@ class Pool:
                         int(next_random() * len(cell))
                     ]
                 if (allow_asserted or not graph.has_triple(s, p, o)) and (
-                    s != o and s not in blanks and o not in blanks
+                    s != o and s not in unusable and o not in unusable
                 ):
                     yield (s, o) if forward else (o, s)
                     break

@@ -174,12 +174,9 @@ class Recipes:
         return level
 
     def find_proof_facts(self, x: int, a: int) -> tuple[Fact, ...] | None:
-        """Returns the facts from which ``(x, a)`` follows; None if one has a blank node."""
+        """Returns the facts from which ``(x, a)`` follows; None if one cannot be stated."""
         facts = self.prover.find_premises(*self.pool.make_triple(x, a))
-        return facts if facts and all(self._has_no_blanks(fact) for fact in facts) else None
-
-    def _has_no_blanks(self, fact: Fact) -> bool:
-        return self.lookup.blank_nodes.isdisjoint((fact.s, fact.o))
+        return facts if facts and all(self.lookup.is_usable(fact) for fact in facts) else None
 
     def _is_unused(self, x: int, a: int) -> bool:
         subject = x if self.pool.varying == "subj" else a
@@ -410,6 +407,6 @@ class Recipes:
             self.rejections[Obstacle.FALSE] += 1
             return None
         # The proof may need facts about the entity, so up to four are included.
-        facts_about_x = [f for f in self.lookup.list_facts_about(x)[:4] if self._has_no_blanks(f)]
+        facts_about_x = [f for f in self.lookup.list_facts_about(x)[:4] if self.lookup.is_usable(f)]
         facts = tuple(f for f in facts_about_x if f.p != self.pool.p and f.o not in (anchor, e, u))
         return self._build_proposal(anchor, e, Role("C", x, facts, forbids_other_value=True), u)

@@ -189,7 +189,7 @@ class TripletSource:
                     return None
         self._obstacle = Obstacle.FACTS
         facts = build_context(self.lookup, self.pool, anchor, roles, self.num_facts, self.rng)
-        if facts is None:
+        if facts is None or not all(map(self.lookup.is_usable, facts)):
             return None
         if name not in SURFACE_RECIPES:
             if not has_balanced_mentions(facts, roles):

@@ -58,7 +58,12 @@ FactsPerCard: TypeAlias = Annotated[
     int, typer.Option("--num-facts", min=1, help="Target number of facts per card.")
 ]
 AllowViolations: TypeAlias = Annotated[
-    bool, typer.Option("--allow-violations", help="Accept a graph that violates its shapes.")
+    bool,
+    typer.Option(
+        "--allow-violations",
+        help="Keep nodes that break the shapes; by default they are left out, and --strict refuses "
+        "the graph.",
+    ),
 ]
 
 # Results and resampling.

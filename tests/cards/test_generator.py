@@ -349,7 +349,7 @@ def test_invalid_arguments_and_graphs_are_refused(tmp_path: Path) -> None:
         graph.read_text() + "\nex:p1 ex:worksFor ex:f1, ex:f2, ex:f3 .", encoding="utf-8"
     )
     with pytest.raises(InvalidGraphError, match="violates its shapes"):
-        main(out=out, kg=[graph], shapes=[shapes])
+        main(out=out, kg=[graph], shapes=[shapes], strict=True)
     assert not out.exists()
     main(out=out, kg=[graph], shapes=[shapes], num_per_type=3, allow_violations=True)
     assert out.exists()
