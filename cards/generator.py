@@ -251,8 +251,7 @@ class PredicateCardMaker:
                 proposal = _propose_pair(recipes, labels)
                 # A C card made here contradicts a limit on the number of values.
                 triplet = source.prove_triplet(FUNCTIONAL, proposal) if proposal else None
-                if triplet is not None and proposal is not None:
-                    recipes.used.update(role.x for role in proposal.roles)
+                if triplet is not None:
                     yield self.write_triplet(triplet)
 
     def explain_shortage(self) -> list[str]:

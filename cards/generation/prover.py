@@ -43,6 +43,19 @@ class Prover:
         """The rules as sentences, as every card of the predicate shows them."""
         return tuple(rule.text for rule in self.rules)
 
+    def find_target_classes(self, shape_names: Iterable[str]) -> frozenset[int]:
+        """Returns the classes that shapes target, given the names of these shapes or parts of them.
+
+        Only shapes that the cards' rules state are looked at.
+        """
+        names = tuple(shape_names)
+        return frozenset(
+            self.lookup.intern_term(cls)
+            for node in self.shapes.targeted_nodes
+            if any(name == node or name.startswith(f"{node}/") for name in names)
+            for cls in self.shapes.shapes[node].targets.classes
+        )
+
     def license_on_graph(self, claim: Claim) -> Verdict:
         """Returns the oracle's verdict over the graph."""
         verdict = self._verdict_cache.get(claim)

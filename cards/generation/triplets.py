@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -161,23 +161,31 @@ class TripletSource:
             self.failures[next((o for o in reached if rejections[o]), Obstacle.ENTITIES)] += 1
             return None
         triplet = self.prove_triplet(name, proposal)
-        may_need_types = not (proposal.with_types or self.with_types or self.proved_counts[name])
-        if triplet is None and may_need_types:
-            # Shapes that target a class apply only if the card's facts include the class members.
-            triplet = self.prove_triplet(name, proposal._replace(with_types=True))
-            self.with_types = triplet is not None
         if triplet is not None:
-            self.recipes.used.update(role.x for role in proposal.roles)
             self.failures.clear()
         else:
             self.failures[self._obstacle] += 1
         return triplet
 
     def prove_triplet(self, name: str, proposal: Proposal) -> Triplet | None:
-        """Builds the context and proves every role over card and graph; None if a proof fails."""
+        """Builds the context and proves every role over card and graph; None if a proof fails.
+
+        The entities' classes are added to the facts if the proof fails without them: shapes that
+        target a class apply only to what the card calls its member.
+        """
+        triplet = self._try_proposal(name, proposal)
+        may_need_types = not (proposal.with_types or self.with_types or self.proved_counts[name])
+        if triplet is None and may_need_types:
+            triplet = self._try_proposal(name, proposal._replace(with_types=True))
+            self.with_types = triplet is not None
+        if triplet is not None:
+            self.recipes.used.update(role.x for role in proposal.roles)
+        return triplet
+
+    def _try_proposal(self, name: str, proposal: Proposal) -> Triplet | None:
         anchor, roles = proposal.anchor, proposal.roles
         if proposal.with_types or self.with_types:
-            roles = [self._add_type_facts(role) for role in roles]
+            roles = self._add_type_facts(roles, anchor)
         # The U entity was chosen for having no value, but other facts of the graph may still
         # contradict the claim. Check that before the more expensive choice of facts.
         graph_verdicts: dict[str, Verdict] = {}
@@ -220,11 +228,38 @@ class TripletSource:
     def _make_claim(self, role: Role, anchor: int) -> Claim:
         return self.lookup.make_claim(*self.pool.make_triple(role.x, anchor))
 
-    def _add_type_facts(self, role: Role) -> Role:
-        """Adds the type of the role's term to its core, the facts that prove its label."""
+    def _add_type_facts(self, roles: list[Role], anchor: int) -> list[Role]:
+        """Adds a class of each role's term, and of the subject, to the facts that prove the label.
+
+        One class for each term, so that all entities are mentioned equally often: a class that the
+        shapes target which the C claim violates, else the term's first one.
+        """
+        violated_shapes = [
+            violation.shape
+            for role in roles
+            if role.label == "C"
+            for violation in self.prover.license_on_graph(
+                self._make_claim(role, anchor)
+            ).proof.violations
+        ]
+        targets = self.prover.find_target_classes(violated_shapes)
+        subject_facts: tuple[Fact, ...] = ()
+        if self.pool.varying == "obj" and targets:
+            subject_facts = self._choose_type_facts(anchor, targets)
+        typed_roles = []
+        for role in roles:
+            facts = (*self._choose_type_facts(role.x, targets), *subject_facts)
+            typed_roles.append(
+                role._replace(core=(*(f for f in facts if f not in role.core), *role.core))
+            )
+        return typed_roles
+
+    def _choose_type_facts(self, term: int, targets: Collection[int]) -> tuple[Fact, ...]:
         lookup = self.lookup
-        type_facts = tuple(Fact(role.x, lookup.type_id, c) for c in lookup.get_types(role.x)[:1])
-        return role._replace(core=(*(f for f in type_facts if f not in role.core), *role.core))
+        asserted = lookup.get_types(term)
+        entailed = lookup.closure_index.find_objects(term, lookup.type_id) if targets else ()
+        candidates = [c for c in (*asserted, *entailed) if c in targets] or asserted
+        return tuple(Fact(term, lookup.type_id, c) for c in candidates[:1])
 
     def _determine_kind(self, name: str, claim: Claim, verdict: Verdict) -> str | None:
         """Returns a kind that the card's proof supports; None if a C card has no allowed kind."""

@@ -289,6 +289,51 @@ def write_cases(folder: Path) -> tuple[Path, Path]:
     return graph, shapes
 
 
+TARGETS = {
+    "class": "sh:targetClass ex:Person",
+    "implicit class": "a rdfs:Class",
+    "superclass": "sh:targetClass ex:Agent",
+    "second class": "sh:targetClass ex:Adult",
+}
+
+
+@pytest.mark.parametrize("employed_share", [0.7, 1.0], ids=["three labels", "two labels"])
+@pytest.mark.parametrize("inverse", [False, True], ids=["subject", "object"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_class_targets_give_as_many_cards_as_targets_by_predicate(
+    tmp_path: Path, target: str, inverse: bool, employed_share: float
+) -> None:
+    graph, shapes = write_graph(tmp_path, 60, 3, employed_share=employed_share)
+    text = graph.read_text("utf-8")
+    if inverse:
+        text = re.sub(r"(ex:p\d+) ex:worksFor (ex:f\d+)", r"\2 ex:employs \1", text)
+    text += "\nex:Person rdfs:subClassOf ex:Agent . ex:Firm rdfs:subClassOf ex:Agent ."
+    text = re.sub(r"(ex:[pf]\d+) a (ex:Person|ex:Firm)", r"\1 a \2, ex:Adult", text)
+    graph.write_text(text, "utf-8")
+    pred = "employs" if inverse else "worksFor"
+    body = (
+        "sh:property [ sh:path [ sh:inversePath ex:employs ] ; sh:maxCount 1 ]"
+        if inverse
+        else "sh:property [ sh:path ex:worksFor ; sh:maxCount 1 ]"
+    )
+    by_predicate = "sh:targetObjectsOf ex:employs" if inverse else "sh:targetSubjectsOf ex:worksFor"
+    counts = []
+    for declaration in (by_predicate, TARGETS[target]):
+        shapes.write_text(
+            f"@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ex: <{EX}> . "
+            "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+            f"ex:Person a sh:NodeShape ; {declaration} ; {body} .",
+            "utf-8",
+        )
+        kb = KnowledgeBase.open(graph=[graph], shapes=[shapes])
+        cards = make_cards(kb, CardPlan(predicates=(EX + pred,), per_label=10)).cards
+        counts.append(Counter(card.label for card in cards))
+        for card in cards:
+            assert prove_on_card(card, kb) == card.label
+    assert counts[1] == counts[0]
+    assert counts[0]["C"] == 10
+
+
 def test_missing_cards_are_explained_by_names_that_share_words(tmp_path: Path) -> None:
     graph, shapes = write_cases(tmp_path)
     kb = KnowledgeBase.open(None, [graph], [shapes])
