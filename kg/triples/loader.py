@@ -143,6 +143,9 @@ class FileReader:
             source: Readable = limited_stream
             if path.name.lower().endswith(".gz"):
                 source = open_gzip(limited_stream, path, self._max_bytes)
+            entity_guard = EntityGuard(source, path)
+            if rdf_format == pyoxigraph.RdfFormat.RDF_XML:
+                source = entity_guard
             # The base IRI uses only the file name, so that relative IRIs resolve to the same text
             # in any folder. Without a base, lenient mode would accept an "IRI" that can be
             # mistaken for the term text of a blank node or a literal.
@@ -155,7 +158,8 @@ class FileReader:
             graph_count, statement_count = _fill_index(
                 self._index, parser, self, path, has_graph_names=rdf_format.supports_datasets
             )
-            prefixes = dict(parser.prefixes)
+            # The parser has no prefixes of RDF/XML.
+            prefixes = entity_guard.find_prefixes() | dict(parser.prefixes)
         if not statement_count:
             raise EmptyGraphError(
                 "the file contains no triples",
@@ -221,8 +225,6 @@ def _guard_stream(source: Readable, rdf_format: RdfFormat, path: Path) -> bytes 
 
     if rdf_format == Formats.JSON_LD:
         return read_json_with_depth_limit(source, path)
-    if rdf_format == Formats.RDF_XML:
-        source = EntityGuard(source, path)
     # The parser only ever calls read().
     return cast("IO[bytes]", source)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import html
 import re
 from pathlib import Path
 from typing import IO, Protocol
@@ -21,8 +22,14 @@ MAX_JSON_DEPTH = 512
 MAX_ENTITY_LENGTH = 512
 """Maximum length of an XML entity in bytes; in RDF/XML, entities abbreviate namespaces."""
 
+MAX_XML_ENTITIES = 1_000
+"""Maximum number of entities that prefixes may refer to."""
+
 MAX_GZIP_RATIO = 200
 """Maximum ratio of unpacked to packed size: RDF reaches 5 to 60, a gzip bomb up to 1,032."""
+
+MAX_XML_HEAD = 1 << 20
+"""Maximum bytes at the start of an XML file that are searched for prefixes."""
 
 MIN_RATIO_BYTES = 32 * 1024**2
 """The ratio is checked only above this many unpacked bytes: small repetitive files are harmless."""
@@ -33,7 +40,11 @@ _JSON_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
 _ENTITY_START = b"<!ENTITY"
 # A declaration up to the end of its quoted value, or up to ">" if it has no quoted value.
 _ENTITY = re.compile(rb"<!ENTITY\s+[^\"'>]*(?:\"([^\"]*)\"|'([^']*)'|>)")
+# The declaration of a namespace prefix.
+_XML_PREFIX = re.compile(rb"\sxmlns:([\w.-]+)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
+_ENTITY_NAME = re.compile(rb"<!ENTITY\s+([\w.-]+)\s")
 # An entity reference. "&#" begins a character reference, which cannot multiply.
+_ENTITY_REFERENCE = re.compile(rb"&([A-Za-z_][\w.-]*);")
 _REFERENCE = re.compile(rb"&(?!#)|%")
 
 
@@ -132,6 +143,20 @@ class EntityGuard:
         self._source = source
         self._path = path
         self._tail = b""
+        self._head = b""
+        self._entities: dict[bytes, bytes] = {}
+
+    def find_prefixes(self) -> dict[str, str]:
+        """Returns the namespace prefixes declared in what was read; the first declaration wins."""
+        prefixes: dict[str, str] = {}
+        for match in _XML_PREFIX.finditer(self._head):
+            value = _ENTITY_REFERENCE.sub(
+                lambda reference: self._entities.get(reference.group(1), reference.group()),
+                match.group(2) or match.group(3) or b"",
+            )
+            name, namespace = match.group(1).decode(), html.unescape(value.decode(errors="replace"))
+            prefixes.setdefault(name, namespace)
+        return prefixes
 
     def read(self, size: int = -1) -> bytes:
         """Returns up to ``size`` bytes.
@@ -140,6 +165,7 @@ class EntityGuard:
             GraphSyntaxError: an entity declaration could multiply.
         """
         data = self._source.read(size)
+        self._head += data[: MAX_XML_HEAD - len(self._head)]
         text = self._tail + data
         start = text.find(_ENTITY_START)
         while start >= 0:
@@ -153,6 +179,9 @@ class EntityGuard:
             self._reject_entity_if(
                 len(value) > MAX_ENTITY_LENGTH or _REFERENCE.search(value) is not None
             )
+            name = _ENTITY_NAME.match(text, start)
+            if name is not None and len(self._entities) < MAX_XML_ENTITIES:
+                self._entities[name.group(1)] = value
             start = text.find(_ENTITY_START, match.end())
         # A declaration may begin in the last bytes of this block and end in the next.
         self._tail = text[-len(_ENTITY_START) :]

@@ -261,6 +261,25 @@ def test_sha256_is_that_of_the_file(tmp_path, extension, compression_suffix):
     assert Graph.load(path).sha256 == sha256_file(path)
 
 
+@pytest.mark.parametrize("compression_suffix", ["", ".gz"])
+def test_prefixes_of_rdf_xml_are_known(tmp_path, compression_suffix):
+    data = """<?xml version="1.0"?>
+    <!DOCTYPE rdf:RDF [ <!ENTITY ex "http://e/"> ]>
+    <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns='http://default/'
+        xmlns:ex="&ex;" xmlns:e-2 = 'http://e/?a=1&amp;b='>
+      <rdf:Description rdf:about="&ex;a"><ex:p rdf:resource="&ex;b"/></rdf:Description>
+      <rdf:Description rdf:about="&ex;c"><z:q xmlns:z="http://z/" xmlns:ex="http://other/">x</z:q>
+      </rdf:Description>
+    </rdf:RDF>"""
+    graph = Graph.load(write_graph(tmp_path, f"g.rdf{compression_suffix}", data))
+    assert graph.prefixes == {
+        "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+        "ex": "http://e/",
+        "e-2": "http://e/?a=1&b=",
+        "z": "http://z/",
+    }
+
+
 def test_remote_context_is_never_fetched(tmp_path, monkeypatch):
     import socket
 
