@@ -294,7 +294,7 @@ def _render_lines(report: InspectionReport) -> Iterator[str]:
         f"{report.literals:,} literals; {report.unlabelled:,} subjects without a label"
     )
     for note in report.notes:
-        yield f"note        {clean_text(note)}"
+        yield f"note        {clean_text(note, 600)}"
     has_shapes = report.shapes is not None
     yield ""
     yield f"PREDICATES ({len(report.predicates)})"

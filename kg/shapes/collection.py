@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kg.base.errors import MissingShapesError, ShapesError
-from kg.base.files import require_file
 from kg.shapes.description import describe_constraints
 from kg.shapes.model import Constraint, Shape
 from kg.shapes.omissions import describe_omissions, find_omissions, leave_out
 from kg.shapes.reader import ShapeReader
+from kg.shapes.source_files import read_shapes_files
 from kg.shapes.vocabulary import SH, TARGET_PROPERTIES
 from kg.terms import OWL, RDF, RDFS, to_rdflib
 
 if TYPE_CHECKING:
     from rdflib import Graph
-    from rdflib.term import Identifier, Node
-
-MAX_FILE_BYTES = 50_000_000
-"""Maximum size of a shapes file, in bytes."""
-MAX_TRIPLES = 1_000_000
-"""Maximum number of triples in all shapes files together."""
-
-_FORMATS = {
-    ".ttl": "text/turtle",
-    ".turtle": "text/turtle",
-    ".nt": "application/n-triples",
-    ".rdf": "application/rdf+xml",
-    ".xml": "application/rdf+xml",
-    ".owl": "application/rdf+xml",
-    ".jsonld": "application/ld+json",
-    ".json": "application/ld+json",
-}
+    from rdflib.term import Node
 
 
 class Shapes:
     """The shapes of one shapes graph, with all terms and constraints checked.
 
-    ``owl:imports`` are never followed. Two collections with the same shapes graph and the same
-    targeted shapes have the same ``sha256``.
+    ``owl:imports`` are read from the given files and those beside them, never fetched. Two
+    collections with the same shapes graph and the same targeted shapes have the same ``sha256``.
     """
 
     def __init__(
@@ -62,32 +46,19 @@ class Shapes:
 
     @classmethod
     def load(cls, paths: Path | str | Iterable[Path | str]) -> Shapes:
-        """Reads shapes from Turtle, N-Triples, RDF/XML or JSON-LD files.
+        """Reads shapes from RDF files of any format that graphs may have, plain or gzip'ed.
 
         Raises:
             MissingFileError: a file cannot be read.
             MissingShapesError: no file was given, or none has a shape with a target.
             ShapesError: a syntax error (with line and column) or an ill-formed shape.
         """
-        import rdflib
-
         files = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(p) for p in paths]
         if not files:
             raise MissingShapesError("no shapes file was given", hint="Pass --shapes FILE.")
-        graph = rdflib.Graph(bind_namespaces="none")
-        blank_names: dict[tuple[int, str], str] = {}
-        for file_number, path in enumerate(files):
-            for s, p, o in _parse_file(require_file(path, "shapes file")):
-                graph.add(
-                    (
-                        _convert_term(s, file_number, blank_names),
-                        _convert_term(p, file_number, blank_names),
-                        _convert_term(o, file_number, blank_names),
-                    )
-                )
-                if len(graph) > MAX_TRIPLES:
-                    raise ShapesError(f"more than {MAX_TRIPLES} triples", where=str(path))
+        graph, notes = read_shapes_files(files)
         shapes = cls._read_graph(graph, ", ".join(map(str, files)))
+        shapes.notes = notes + shapes.notes
         if len(graph) and not any(str(pred).startswith(SH) for pred in graph.predicates()):
             raise MissingShapesError(
                 "no SHACL shapes, only other triples",
@@ -189,51 +160,6 @@ class Shapes:
 
     def __len__(self) -> int:
         return len(self.targeted_nodes)
-
-
-def _parse_file(path: Path) -> Iterator[tuple[object, object, object]]:
-    import pyoxigraph
-
-    media_type = _FORMATS.get(path.suffix.lower())
-    if media_type is None:
-        raise ShapesError(
-            f"unknown shapes format {path.suffix!r}",
-            where=str(path),
-            hint="Use .ttl, .nt, .rdf or .jsonld.",
-        )
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise ShapesError(f"the file is larger than {MAX_FILE_BYTES} bytes", where=str(path))
-    rdf_format = pyoxigraph.RdfFormat.from_media_type(media_type)
-    base_iri = path.resolve().as_uri()
-    try:
-        for statement in pyoxigraph.parse(path.read_bytes(), format=rdf_format, base_iri=base_iri):
-            yield statement.subject, statement.predicate, statement.object
-    except SyntaxError as error:
-        where = f"{path}:{error.lineno}:{error.offset}" if error.lineno else str(path)
-        raise ShapesError(
-            f"the shapes do not parse: {error.msg}", where=where, hint="Correct the file."
-        ) from None
-    except (ValueError, OSError) as error:
-        raise ShapesError(f"the shapes do not parse: {error}", where=str(path)) from None
-
-
-def _convert_term(
-    term: object, file_number: int, blank_names: dict[tuple[int, str], str]
-) -> Identifier:
-    """Converts a pyoxigraph term to rdflib.
-
-    Blank nodes are numbered in the order of the files, so that proofs are reproducible.
-    """
-    import pyoxigraph
-    from rdflib import BNode
-
-    if isinstance(term, pyoxigraph.NamedNode):
-        return to_rdflib(term.value)
-    if isinstance(term, pyoxigraph.BlankNode):
-        return BNode(blank_names.setdefault((file_number, term.value), f"s{len(blank_names):06d}"))
-    if isinstance(term, pyoxigraph.Literal):
-        return to_rdflib(str(term))
-    raise ShapesError("RDF-star terms are not allowed in shapes")
 
 
 def _repair_shape_types(graph: Graph) -> None:

@@ -109,6 +109,24 @@ def promote_gc_objects() -> None:
         gc.unfreeze()
 
 
+@contextlib.contextmanager
+def open_rdf(path: Path, rdf_format: RdfFormat, max_bytes: int) -> Iterator[bytes | IO[bytes]]:
+    """Opens a file for the parser, unpacked, with the guards against malicious content.
+
+    Raises:
+        GraphSyntaxError: the content could crash the parser.
+        GraphTooLargeError: it is larger than ``max_bytes`` once unpacked.
+    """
+    with path.open("rb") as stream:
+        limited_stream = LimitedStream(stream, path, max_bytes)
+        source: Readable = limited_stream
+        if path.name.lower().endswith(".gz"):
+            source = open_gzip(limited_stream, path, max_bytes)
+        if rdf_format.media_type == "application/rdf+xml":
+            source = EntityGuard(source, path)
+        yield _guard_stream(source, rdf_format, path)
+
+
 class FileReader:
     """Reads files into an index, hashes their bytes and keeps their blank nodes distinct."""
 

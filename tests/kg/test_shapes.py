@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import socket
 from pathlib import Path
 
 import pytest
@@ -110,13 +112,59 @@ def test_subset_keeps_only_requested_targets(tmp_path: Path) -> None:
         shapes.select_shapes([E + "Nothing"])
 
 
-def test_imports_are_never_fetched(tmp_path: Path) -> None:
-    shapes = load_shapes(
-        tmp_path,
-        "<> a owl:Ontology ; owl:imports <http://localhost:1/never> . "
-        "e:S sh:targetClass e:R ; sh:class e:K .",
-    )
-    assert len(shapes) == 1
+IMPORTING = "<http://o/main> a owl:Ontology ; owl:imports <{iri}> . e:S sh:targetNode e:a . "
+IMPORTED = "e:S sh:class e:K . "
+
+
+@pytest.mark.parametrize(
+    ("iri", "name", "head"),
+    [
+        ("http://o/core", "other.ttl", "<http://o/core> a owl:Ontology . "),
+        ("http://o/core#", "other.ttl", "<http://o/core> a owl:Ontology . "),
+        ("http://o/core/1.4", "other.ttl", "<http://o/x> owl:versionIRI <http://o/core/1.4> . "),
+        ("http://o/Core", "core.ttl", ""),
+        ("http://o/core.ttl", "core.ttl.gz", ""),
+        ("core.ttl", "core.ttl", ""),
+    ],
+)
+@pytest.mark.parametrize("given", [True, False])
+def test_imports_are_read_from_local_files(
+    tmp_path: Path, iri: str, name: str, head: str, given: bool
+) -> None:
+    folder = tmp_path / "elsewhere" if given and head else tmp_path
+    folder.mkdir(exist_ok=True)
+    content = (PREFIXES + head + IMPORTED).encode()
+    (folder / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    (tmp_path / "broken.ttl").write_text("<a> <b>", "utf-8")
+    (tmp_path / "data.csv").write_text("x", "utf-8")
+    main = tmp_path / "main.ttl"
+    main.write_text(PREFIXES + IMPORTING.format(iri=iri), "utf-8")
+    shapes = Shapes.load([main, folder / name] if given else main)
+    assert len(check_node(shapes, "e:a e:p e:b")) == 1
+    assert any(f"imported from {name}" in note for note in shapes.notes) == (not given)
+    assert not any("not followed" in note for note in shapes.notes)
+
+
+def test_imports_of_imports_are_read_and_missing_ones_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse_connection(*_args: object, **_kwargs: object) -> None:
+        raise AssertionError("the network was touched")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse_connection)
+    texts = {
+        "b": "<http://o/b> a owl:Ontology ; owl:imports <http://o/c>, <http://o/main> . ",
+        "c": "<http://o/c> a owl:Ontology ; owl:imports <http://localhost:1/never>, <../x> . "
+        + IMPORTED,
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.ttl").write_text(PREFIXES + text, "utf-8")
+    (tmp_path.parent / "x").write_text(PREFIXES + "e:S sh:class e:L .", "utf-8")
+    shapes = load_shapes(tmp_path, IMPORTING.format(iri="http://o/b"))
+    assert len(check_node(shapes, "e:a e:p e:b")) == 1
+    (missing,) = (note for note in shapes.notes if "not followed" in note)
+    assert "2 × owl:imports" in missing
+    assert "http://localhost:1/never" in missing
 
 
 # Refusals
