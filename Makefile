@@ -98,7 +98,7 @@ cards: setup ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= 
 	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
 
 near-miss: setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]
-	@$(EPOCHE) near-miss $(source_flags) $(pred_flags) --num $(NUM_NEAR) --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
+	@$(EPOCHE) near-miss $(source_flags) $(if $(wildcard $(OUT)/context_cards.jsonl),--cards '$(OUT)/context_cards.jsonl') $(pred_flags) --num $(NUM_NEAR) --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
 
 # What systems answer: the cards and the near-misses, whichever were made, as one set; both are made if none was.
 card-set: setup

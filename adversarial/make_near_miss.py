@@ -25,6 +25,10 @@ from kg.base.options import (
 
 def main(
     out: CardsOut = Path("results/near_miss_cards.jsonl"),
+    cards: Annotated[
+        Path | None,
+        typer.Option(help="Card file whose graph, shapes and domain to use; needed to join both."),
+    ] = None,
     kg: GraphFiles = None,
     shapes: ShapesFiles = None,
     domain: DomainName = None,
@@ -53,15 +57,28 @@ def main(
     """Makes plausible claims that are proved false or proved unknown."""
     from adversarial.near_miss import NearMissPlan, make_near_misses
     from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
+    from cards.card_origin import (
+        CardOrigin,
+        read_card_origin,
+        require_same_graph,
+        resolve_sources,
+    )
     from cards.knowledge_base import open_knowledge_base
     from kg.base.errors import QuotaError
-    from kg.base.files import check_output
+    from kg.base.files import check_output, require_file
 
-    check_output(out, [*(kg or ()), *(shapes or ())])
+    check_output(out, [*(kg or ()), *(shapes or ()), *([cards] if cards else ())])
+    graph_files, shapes_files = tuple(kg or ()), tuple(shapes or ())
+    origin = CardOrigin()
+    if cards is not None:
+        origin = read_card_origin(require_file(cards, "card file"))
+        domain, graph_files, shapes_files = resolve_sources(
+            origin, cards, domain, graph_files, shapes_files
+        )
     kb, predicates = open_knowledge_base(
         domain,
-        kg or [],
-        shapes or [],
+        graph_files,
+        shapes_files,
         None,
         pred or [],
         pred_label or [],
@@ -69,6 +86,8 @@ def main(
         allow_violations=allow_violations,
         strict=strict,
     )
+    if cards is not None:
+        require_same_graph(origin, kb.graph.sha256, cards)
     plan = NearMissPlan(
         predicates=tuple(predicates),
         strategies=tuple(strategy or ()),
@@ -105,7 +124,12 @@ def main(
         missing={"near-miss": near_misses.missing} if near_misses.missing else {},
         notes=near_misses.notes,
     )
-    write_card_set(out, near_misses.cards, manifest | describe_source_files(kb, out))
+    manifest |= describe_source_files(kb.domain, out)
+    if origin.domain is not None:
+        manifest["domain"] = origin.domain
+    if origin.full_graph_sha256 is not None:
+        manifest["full_graph_sha256"] = origin.full_graph_sha256
+    write_card_set(out, near_misses.cards, manifest)
     for name, labels in near_misses.counts.items():
         counts = ", ".join(f"{label} {n}" for label, n in labels.items()) or "none"
         print_text(f"  {name:18s} {counts}")

@@ -17,13 +17,14 @@ from adversarial.hardness import compute_hardness
 from adversarial.strategies import STRATEGIES, Candidate, TruePairs
 from cards.card import Card
 from cards.facts import Fact
+from cards.generation.card_plan import DEFAULT_NUM_FACTS, DEFAULT_SEED
 from cards.generation.context import Role, build_context
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import CYCLE, NEAR_MISS_PREFIX, list_supported_kinds
 from cards.generation.prover import Prover
 from cards.generation.rng import rng_for
 from cards.generation.triplets import Triplet, write_triplet_cards
-from cards.generator import DEFAULT_NUM_FACTS, DEFAULT_SEED, choose_default_predicates
+from cards.generator import choose_default_predicates
 from kg.base.errors import DomainError
 from kg.claims import Label, Verdict
 from kg.knowledge import KnowledgeBase

@@ -28,11 +28,12 @@ import json, resource, sys, time
 from pathlib import Path
 start = time.process_time()
 from cards.card import write_cards
-from cards.generator import CardPlan, make_cards
+from cards.generation.card_plan import CardPlan
+from cards.generator import make_cards
 from kg.knowledge import KnowledgeBase
 kb = KnowledgeBase.open("rivers", [sys.argv[1]])
 open_end = time.process_time()
-kb.labels.find("")  # builds the index of names
+kb.labels.find_entities("")  # builds the index of names
 index_end = time.process_time()
 card_set = make_cards(kb, CardPlan(per_label=int(sys.argv[2])))
 card_count = write_cards(Path(sys.argv[1] + ".cards.jsonl"), card_set.cards)

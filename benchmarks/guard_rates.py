@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
-from cards.generator import CardPlan, choose_default_predicates, make_cards
+from cards.generation.card_plan import CardPlan
+from cards.generator import choose_default_predicates, make_cards
 from eval.guard.licenser import Event, Policy
 from eval.guard.stream import Guard
 from eval.questions.declarative import convert_to_statement

@@ -51,7 +51,7 @@ def main(
     import msgspec
 
     from cards.card import read_cards
-    from cards.card_origin import find_card_sources, read_card_origin
+    from cards.card_origin import read_card_origin, resolve_sources
     from cards.generation.kinds import FAITHFULNESS_KINDS
     from cards.leakage.audit import audit_cards
     from cards.leakage.surface import get_readable_name
@@ -62,10 +62,12 @@ def main(
     get_popularity = label_check = get_name = None
     regime = None
     graph_files, shapes_files = tuple(kg or ()), tuple(shapes or ())
-    if not (kg or shapes or domain):
-        origin = read_card_origin(cards)
-        domain, graph_files, shapes_files = find_card_sources(origin, cards)
+    origin = read_card_origin(cards)
+    if domain is None and not graph_files:
         regime = cast("Regime | None", origin.regime)
+    domain, graph_files, shapes_files = resolve_sources(
+        origin, cards, domain, graph_files, shapes_files
+    )
     if graph_files or shapes_files or domain:
         from cards.label_check import check_labels
         from kg.knowledge import KnowledgeBase

@@ -7,6 +7,7 @@ contains no times, machine names or absolute paths: the same code and input give
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,12 @@ from kg.base.provenance import (
     package_version,
     read_card_manifest,
 )
-from kg.domain import SHIPPED_FOLDER
+from kg.claims import Claim
+from kg.domain import SHIPPED_FOLDER, Domain, load_domain
+from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
 
+_COMMON_KEYS = ("graph_sha256", "shapes_sha256", "domain", "regime", "unique_names")
 PACKAGES = ("epoche", "pyoxigraph", "pyshacl", "rdflib")
 
 
@@ -35,22 +39,45 @@ def build_card_manifest(
     counts: Any,
     missing: dict[str, int],
     notes: tuple[str, ...] = (),
+    set_aside: Sequence[Claim] = (),
+    full_graph: Graph | None = None,
 ) -> dict[str, Any]:
     """Builds the manifest of a card set, with everything that determines the cards.
 
     Args:
-        kb: the graph, shapes and domain.
+        kb: the graph that the cards were made from, its shapes and its domain.
         cards: the card set.
         seed: the random seed.
         params: the settings.
         counts: cards made, by predicate.
         missing: label → number of cards that could not be made.
         notes: why cards are missing.
+        set_aside: facts of ``full_graph`` that ``kb`` lacks.
+        full_graph: the user's graph.
     """
+    unknown = Counter(
+        (card.claim.pred, card.meta["full_label"]) for card in cards if "full_label" in card.meta
+    )
+    aside_keys: dict[str, Any] = {}
+    if set_aside and full_graph is not None:
+        aside_keys = {
+            "full_graph_sha256": full_graph.sha256,
+            "set_aside": {
+                "facts": len(set_aside),
+                "by_predicate": dict(sorted(Counter(fact.pred for fact in set_aside).items())),
+                # Of the U cards, how many claims the full graph entails, contradicts or does
+                # not decide.
+                "labels_over_full_graph": {
+                    pred: {label: n for (p, label), n in sorted(unknown.items()) if p == pred}
+                    for pred in sorted({pred for pred, _ in unknown})
+                },
+            },
+        }
     return {
         "kind": "cards",
         "cards_sha256": hash_card_set(cards),
         "graph_sha256": kb.graph.sha256,
+        **aside_keys,
         "shapes_sha256": kb.shapes.sha256,
         "domain": kb.domain.name,
         "regime": kb.domain.regime,
@@ -66,21 +93,38 @@ def build_card_manifest(
     }
 
 
-def describe_source_files(kb: KnowledgeBase, out: Path | str) -> dict[str, Any]:
-    """Returns the manifest keys that locate the user's own graph, relative to the card file.
+def get_graph_path(cards: Path | str) -> Path:
+    """Returns the path of the graph that is written beside a card file, ``cards.graph.nt``."""
+    cards = Path(cards)
+    return cards.with_name(f"{cards.name.removesuffix('.jsonl') or cards.name}.graph.nt")
+
+
+def describe_source_files(
+    domain: Domain, out: Path | str, graph_file: Path | None = None
+) -> dict[str, Any]:
+    """Returns the manifest keys that locate the graph, relative to the card file.
 
     Systems that need the graph open these files. Paths are relative so that cards and graph can be
-    moved together and no absolute path is published. Empty for a shipped domain, which is found
-    by its name.
+    moved together and no absolute path is published. A shipped domain is found by its name.
+
+    Args:
+        domain: the domain.
+        out: the card file.
+        graph_file: the graph that the cards were made from, if it is not the domain's.
     """
-    domain, folder = kb.domain, Path(out).parent
+    folder = Path(out).parent
+    files: dict[str, Any] = {}
     if domain.file is not None:
-        shipped = SHIPPED_FOLDER.resolve() in domain.file.resolve().parents
-        return {} if shipped else {"domain_file": make_relative_name(domain.file, folder)}
-    return {
-        "graph_files": [make_relative_name(path, folder) for path in domain.graph_files],
-        "shapes_files": [make_relative_name(path, folder) for path in domain.shapes_files],
-    }
+        if SHIPPED_FOLDER.resolve() not in domain.file.resolve().parents:
+            files["domain_file"] = make_relative_name(domain.file, folder)
+        own_files = load_domain(domain.file).graph_files
+        graph_files = (graph_file,) if graph_file is not None else domain.graph_files
+        if graph_files == own_files:
+            return files
+    else:
+        graph_files = (graph_file,) if graph_file is not None else domain.graph_files
+        files["shapes_files"] = [make_relative_name(p, folder) for p in domain.shapes_files]
+    return {"graph_files": [make_relative_name(path, folder) for path in graph_files], **files}
 
 
 def build_joined_manifest(
@@ -91,8 +135,7 @@ def build_joined_manifest(
     Args:
         files: the card files, each with its manifest next to it if it has one.
         cards: all their cards.
-        out: the joined file. The manifests' relative paths are copied only if this file and all
-            card files are in one folder, because they would be wrong elsewhere.
+        out: the joined file, to which paths are relative; without it they are left out.
 
     Raises:
         CardSetMismatchError: the files were made from different graphs, shapes or domains.
@@ -100,23 +143,24 @@ def build_joined_manifest(
     # Card files from other tools have no manifest.
     manifests = [read_card_manifest(path, dict[str, Any]) or {} for path in files]
     common_values: dict[str, Any] = {}
-    for key in ("graph_sha256", "shapes_sha256", "domain", "regime", "unique_names"):
+    for key in (*_COMMON_KEYS, "full_graph_sha256"):
         values = [manifest.get(key) for manifest in manifests]
         if any(value != values[0] for value in values):
             raise CardSetMismatchError(
                 f"the card files differ in {key}: {', '.join(map(str, values))}",
                 where=", ".join(map(str, files)),
-                hint="Join only cards with the same graph and shapes.",
+                hint="Join only cards with the same graph and shapes. Near-misses have the graph "
+                "of a card file if they are made with --cards FILE.",
             )
-        common_values[key] = values[0]
-    folders = {path.resolve().parent for path in (*files, *([out] if out else ()))}
+        if key in _COMMON_KEYS or values[0]:
+            common_values[key] = values[0]
     for key in ("domain_file", "graph_files", "shapes_files"):
-        if (
-            manifests[0].get(key)
-            and len(folders) == 1
-            and all(part_manifest.get(key) == manifests[0][key] for part_manifest in manifests)
-        ):
-            common_values[key] = manifests[0][key]
+        resolved = [
+            _resolve_names(path, part.get(key)) for path, part in zip(files, manifests, strict=True)
+        ]
+        if out is not None and resolved[0] and all(part == resolved[0] for part in resolved):
+            names = [make_relative_name(path, out.parent) for path in resolved[0]]
+            common_values[key] = names[0] if key == "domain_file" else names
     return {
         "kind": "cards",
         "cards_sha256": hash_card_set(cards),
@@ -127,19 +171,30 @@ def build_joined_manifest(
     }
 
 
-def write_card_set(path: Path | str, cards: Sequence[Card], manifest: dict[str, Any]) -> None:
-    """Writes a card file and its manifest, both or neither.
+def write_card_set(
+    path: Path | str, cards: Sequence[Card], manifest: dict[str, Any], graph: Graph | None = None
+) -> None:
+    """Writes a card file, its manifest and the graph beside it if there is one: all or none.
 
     Raises:
         WriteError: one of them cannot be written; existing files are unchanged.
     """
-    write_files_atomic(
-        {
-            Path(path): b"".join(to_json_bytes(card_to_json(card)) + b"\n" for card in cards),
-            manifest_path(path): to_json_bytes(manifest, indent=2) + b"\n",
-        }
-    )
+    files = {
+        Path(path): b"".join(to_json_bytes(card_to_json(card)) + b"\n" for card in cards),
+        manifest_path(path): to_json_bytes(manifest, indent=2) + b"\n",
+    }
+    if graph is not None:
+        files[get_graph_path(path)] = graph.to_ntriples()
+    write_files_atomic(files)
 
 
 def _get_python_version() -> str:
     return ".".join(platform.python_version_tuple()[:2])
+
+
+def _resolve_names(cards: Path, names: str | list[str] | None) -> list[Path]:
+    """Returns the paths that a card file's manifest names relative to it."""
+    folder = cards.resolve().parent
+    return [
+        (folder / name).resolve() for name in ([names] if isinstance(names, str) else names or [])
+    ]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from kg.base.errors import CardSetMismatchError, MissingFileError
+from kg.base.files import require_file
 from kg.base.provenance import read_card_manifest
 
 
@@ -19,6 +21,9 @@ class CardOrigin(msgspec.Struct, frozen=True):
 
     domain: str | None = None
     graph_sha256: str | None = None
+    full_graph_sha256: str | None = None
+    """The graph before facts were set aside; null if none were. ``graph_files`` then has the rest,
+    which was written beside the cards."""
     shapes_sha256: str | None = None
     regime: str | None = None
     domain_file: str | None = None
@@ -43,11 +48,23 @@ def find_card_sources(
 
     A run uses them if the user names no graph. If the files are no longer at their recorded paths,
     the shipped domain of the same name is returned.
+
+    Raises:
+        MissingFileError: facts were set aside for the cards, and the graph without them is not
+            there. With the full graph, questions that should be unknown would be answered.
     """
     folder = cards.parent
-    if origin.domain_file is not None and (folder / origin.domain_file).is_file():
-        return str(folder / origin.domain_file), (), ()
     graph_paths = tuple(folder / name for name in origin.graph_files)
+    domain: str | None = None
+    if origin.domain_file is not None and (folder / origin.domain_file).is_file():
+        domain = str(folder / origin.domain_file)
+    if origin.full_graph_sha256 is not None:
+        for path in graph_paths:
+            require_file(path, "graph that the cards were made from")
+        if domain or (domain := find_shipped_domain(origin)):
+            return domain, graph_paths, ()
+    if domain is not None:
+        return domain, (), ()
     shapes_paths = tuple(folder / name for name in origin.shapes_files)
     if (
         graph_paths
@@ -58,11 +75,49 @@ def find_card_sources(
     return find_shipped_domain(origin), (), ()
 
 
+def resolve_sources(
+    origin: CardOrigin,
+    cards: Path,
+    domain: str | None,
+    graph: tuple[Path, ...],
+    shapes: tuple[Path, ...],
+) -> tuple[str | None, tuple[Path, ...], tuple[Path, ...]]:
+    """Returns the domain, graph and shapes files that the user named, else those of the cards.
+
+    If facts were set aside for the cards, naming their domain or their full graph means the graph
+    without these facts.
+
+    Raises:
+        MissingFileError: see ``find_card_sources``.
+    """
+    if (graph or domain) and not _is_full_graph(origin, domain, graph):
+        return domain, graph, shapes
+    card_domain, card_graph, card_shapes = find_card_sources(origin, cards)
+    return card_domain, card_graph, shapes or card_shapes
+
+
+def _is_full_graph(origin: CardOrigin, domain: str | None, graph: tuple[Path, ...]) -> bool:
+    if origin.full_graph_sha256 is None:
+        return False
+    from kg.domain import load_domain
+    from kg.graph import Graph
+
+    if graph:
+        return Graph.load(graph).sha256 == origin.full_graph_sha256
+    return domain is not None and load_domain(domain).name == origin.domain
+
+
 def find_common_sources(
     card_files: Iterable[Path],
 ) -> tuple[str | None, tuple[Path, ...], tuple[Path, ...]]:
-    """Returns what ``find_card_sources`` does for several card files; nothing if these differ."""
-    sources = {find_card_sources(read_card_origin(file), file.resolve()) for file in card_files}
+    """Returns what ``find_card_sources`` does for several card files.
+
+    It is nothing if these differ, or if a graph is no longer there.
+    """
+    try:
+        sources = {find_card_sources(read_card_origin(file), file.resolve()) for file in card_files}
+    except MissingFileError:
+        return None, (), ()
     return sources.pop() if len(sources) == 1 else (None, (), ())
 
 
@@ -75,21 +130,17 @@ def find_shipped_domain(origin: CardOrigin) -> str | None:
     return origin.domain if origin.domain in list_shipped_domains() else None
 
 
-def describe_differences(
-    origin: CardOrigin, graph_sha256: str | None, shapes_sha256: str | None
-) -> list[str]:
-    """Returns warnings if a run uses another graph or other shapes than its cards were made from.
+def require_same_graph(origin: CardOrigin, graph_sha256: str | None, cards: Path) -> None:
+    """Checks that systems use the graph that the cards were made from.
 
-    This can be intended (to test an older graph), but usually a flag was forgotten.
+    Raises:
+        CardSetMismatchError: they use another one.
     """
-    warnings = []
-    for source, cards_hash, run_hash in (
-        ("graph", origin.graph_sha256, graph_sha256),
-        ("shapes", origin.shapes_sha256, shapes_sha256),
-    ):
-        if cards_hash and run_hash and cards_hash != run_hash:
-            warnings.append(
-                f"the cards were made from another {source} ({cards_hash[:12]}) than the system "
-                f"used ({run_hash[:12]}); was --domain, --kg-path or --shapes forgotten?"
-            )
-    return warnings
+    if origin.graph_sha256 and graph_sha256 and origin.graph_sha256 != graph_sha256:
+        raise CardSetMismatchError(
+            f"the cards were made from another graph ({origin.graph_sha256[:12]}) than the system "
+            f"uses ({graph_sha256[:12]})",
+            where=str(cards),
+            hint="Name no graph (--domain, --kg-path) to use that of the cards. --other-graph asks "
+            "on this one all the same; the results say so.",
+        )

@@ -1,5 +1,8 @@
 """Generates card sets: every label is proved twice and cannot be predicted from the surface.
 
+Some facts of the graph are set aside first (``generation/set_aside.py``), so that something is
+unknown; the cards are made from the rest.
+
 Cards are made in triplets (see ``generation/context.py``; ``generation/pools.py`` defines *anchor*
 and *holder*). Predicates take turns until the quota is reached; a predicate that has no more
 triplets is skipped.
@@ -8,55 +11,39 @@ triplets is skipped.
 from __future__ import annotations
 
 import gc
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from cards.card import Card
-from cards.generation.context import Proposal, Role
+from cards.generation.card_maker import PredicateCardMaker, Side, find_sides
+from cards.generation.card_plan import CardPlan
 from cards.generation.faithfulness import make_counterfactual_cards, make_withheld_card
 from cards.generation.graph_lookup import GraphLookup
-from cards.generation.kinds import COUNTERFACTUAL, FUNCTIONAL, WITHHELD
-from cards.generation.pools import Pool, VaryingSide
-from cards.generation.prover import Prover
-from cards.generation.recipes import Recipes
+from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
 from cards.generation.rng import rng_for
-from cards.generation.shortage import Obstacle, explain_obstacles
-from cards.generation.triplets import Triplet, TripletSource, write_triplet_cards
-from kg.claims import LABELS, Label
+from cards.generation.set_aside import (
+    PoolNeed,
+    SetAside,
+    set_aside_facts,
+    share_equally,
+)
+from cards.generation.triplets import Triplet
+from kg.claims import LABELS, Claim, Label
 from kg.knowledge import KnowledgeBase
 from kg.vocabulary import is_vocabulary
 
-DEFAULT_PER_LABEL = 200
-DEFAULT_SEED = 12345
-DEFAULT_NUM_FACTS = 6
 MAX_ADHOC_PREDICATES = 6
 """Maximum number of predicates chosen for a graph without a domain file."""
 GC_THRESHOLDS = (1_000_000, 20, 100)
 """Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no
 collection."""
-SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
-
-
-class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a card set."""
-
-    predicates: tuple[str, ...] = ()
-    """IRIs; empty for the domain's default ones."""
-    per_label: int = DEFAULT_PER_LABEL
-    """Number of cards with each label."""
-    seed: int = DEFAULT_SEED
-    kinds: tuple[str, ...] = ()
-    """Allowed kinds of E and C cards; empty for all."""
-    num_facts: int = DEFAULT_NUM_FACTS
-    """Target number of facts per card. There may be a few more, so that each entity asked about
-    occurs in the same number of facts; in a sparse graph there may be fewer."""
-    faithfulness: bool = False
-    """Whether to add ``per_label`` cards of each of the kinds ``withheld`` and ``counterfactual``.
-    """
-    subj_hint: str = ""
-    """Only subjects whose name contains this text are asked about (case-insensitive)."""
+N_PROBE_TERMS = 24
+"""Number of terms of each predicate that are set aside to find out whether it gives any card."""
+MAX_ATTEMPTS = 3
+"""Maximum number of times that facts are set aside anew because predicates gave too few cards."""
 
 
 class CardSet(msgspec.Struct, frozen=True):
@@ -67,6 +54,10 @@ class CardSet(msgspec.Struct, frozen=True):
     """Label (or faithfulness kind) → number of cards that could not be made."""
     notes: tuple[str, ...]
     """Why cards are missing."""
+    kb: KnowledgeBase
+    """What the labels are true of: the graph without the facts that were set aside."""
+    set_aside: tuple[Claim, ...]
+    """The facts that were set aside, sorted. U cards are about their subjects."""
 
     def count_by_kind(self) -> dict[str, dict[str, dict[str, int]]]:
         """Counts cards: predicate → label → kind → number of cards, in a fixed order."""
@@ -93,7 +84,8 @@ def make_cards(
         progress: wraps the range of triplets to show progress.
 
     Returns:
-        The cards in random order, with the number of missing ones and the reasons.
+        The cards in random order, with the number of missing ones, the reasons, and the graph that
+        they are made from.
     """
     # Making cards creates many objects and no cycles. With the usual thresholds the garbage
     # collector would traverse the graph's millions of objects again and again and free none.
@@ -112,11 +104,68 @@ def make_cards(
 def _make_card_set(
     lookup: GraphLookup, plan: CardPlan, progress: Callable[[Iterable[int]], Iterable[int]] | None
 ) -> CardSet:
-    notes: list[str] = []
-    makers = [
-        PredicateCardMaker(lookup, pred, plan)
-        for pred in plan.predicates or choose_default_predicates(lookup.kb)
+    predicates = plan.predicates or choose_default_predicates(lookup.kb)
+    sides = [find_sides(lookup, pred, plan) for pred in predicates]
+    max_shares = [sum(side.max_triplets for side in group) for group in sides]
+    shares = share_equally(plan.per_label, max_shares)
+    if len(predicates) > 1 and max(shares) > N_PROBE_TERMS:
+        # Finds the predicates that give no card before as much is set aside as the others need.
+        probe = [min(n, N_PROBE_TERMS) for n in shares]
+        makers, _ = _make_makers(lookup, plan, predicates, sides, probe)
+        useful = [next(iter(maker), None) is not None for maker in makers]
+        if any(useful):
+            max_shares = [
+                n if is_useful else 0 for n, is_useful in zip(max_shares, useful, strict=True)
+            ]
+            shares = share_equally(plan.per_label, max_shares)
+    for number in itertools.count(1):
+        makers, aside = _make_makers(lookup, plan, predicates, sides, shares)
+        card_set = _draw_cards(makers, plan, aside, progress)
+        # Predicates that gave less than their share leave the rest of it to the others.
+        max_shares = [
+            maker.n_triplets if maker.n_triplets < share else most
+            for maker, share, most in zip(makers, shares, max_shares, strict=True)
+        ]
+        new_shares = share_equally(plan.per_label, max_shares)
+        can_give_more = any(n > old for n, old in zip(new_shares, shares, strict=True))
+        if not card_set.missing or number == MAX_ATTEMPTS or not can_give_more:
+            return card_set
+        shares = new_shares
+    raise AssertionError("unreachable")
+
+
+def _make_makers(
+    lookup: GraphLookup,
+    plan: CardPlan,
+    predicates: Sequence[str],
+    sides: Sequence[Sequence[Side]],
+    shares: Sequence[int],
+) -> tuple[list[PredicateCardMaker], SetAside]:
+    """Sets aside what the shares of the predicates need; returns makers for the rest."""
+    needs = [
+        PoolNeed(side.pool, side.is_single, side.count_terms(share))
+        for group, group_share in zip(sides, shares, strict=True)
+        for side, share in zip(
+            group, share_equally(group_share, [s.max_triplets for s in group]), strict=True
+        )
     ]
+    aside = set_aside_facts(lookup, needs, plan.seed)
+    reduced, unknowns = GraphLookup(aside.kb), iter(aside.unknowns)
+    oracle = lookup.kb.oracle
+    makers = [
+        PredicateCardMaker(reduced, p, plan, [(side, next(unknowns)) for side in group], oracle)
+        for p, group in zip(predicates, sides, strict=True)
+    ]
+    return makers, aside
+
+
+def _draw_cards(
+    makers: Sequence[PredicateCardMaker],
+    plan: CardPlan,
+    aside: SetAside,
+    progress: Callable[[Iterable[int]], Iterable[int]] | None,
+) -> CardSet:
+    notes: list[str] = []
     rng = rng_for(plan.seed, "cards")
     cards: list[Card] = []
     faithfulness_cards: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
@@ -135,8 +184,10 @@ def _make_card_set(
                 continue
             turn += 1
             new_cards = maker.write_triplet(triplet)
+            maker.n_triplets += 1
             if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                 new_cards = []
+                maker.n_triplets -= 1
             elif plan.faithfulness:
                 _add_faithfulness_cards(maker, triplet, faithfulness_cards, plan)
         if not new_cards:
@@ -162,7 +213,15 @@ def _make_card_set(
             if len(kind_cards) < plan.per_label:
                 missing[kind] = plan.per_label - len(kind_cards)
     rng.shuffle(cards)
-    return CardSet(tuple(cards), missing, tuple(notes))
+    facts = sorted(aside.triples)
+    make_claim = makers[0].lookup.make_claim if makers else None
+    return CardSet(
+        tuple(cards),
+        missing,
+        tuple(notes),
+        aside.kb,
+        tuple(sorted(make_claim(*fact) for fact in facts)) if make_claim else (),
+    )
 
 
 def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
@@ -178,102 +237,6 @@ def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
         if not is_vocabulary(index.terms.get_text(p))
     ]
     return tuple(iri for _, iri in sorted(by_frequency)[:MAX_ADHOC_PREDICATES])
-
-
-class PredicateCardMaker:
-    """Makes the triplets of one predicate, varying whichever side of the claim can vary."""
-
-    def __init__(self, lookup: GraphLookup, pred: str, plan: CardPlan) -> None:
-        self.lookup = lookup
-        self.pred = pred
-        self.plan = plan
-        self.p = lookup.intern_term(pred)
-        self.prover = Prover(lookup, self.p)
-        self.rng = rng_for(plan.seed, pred)
-        e_kinds = tuple(k for k in ("asserted", "inferred") if k in plan.kinds)
-        self.sources: list[TripletSource] = []
-        # "asserted" and "inferred" are kinds of E cards, and "absent" is one of U cards.
-        self._allowed_c_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
-        pools = [Pool(lookup, self.p, side, plan.subj_hint) for side in SIDES]
-        single_valued = [
-            pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
-        ]
-        for pool, is_single in zip(pools, single_valued, strict=True):
-            # If a subject can have only one value, varying the object gives no UNKNOWN card,
-            # because every other object is contradicted; likewise with the sides exchanged.
-            if not is_single and any(single_valued):
-                continue
-            if pool.varying == "obj" and pool.has_literal_values:
-                continue
-            recipes = Recipes(
-                pool,
-                self.prover,
-                self.rng,
-                is_single=is_single,
-                e_kinds=e_kinds or ("asserted", "inferred"),
-            )
-            self.sources.append(
-                TripletSource(
-                    lookup,
-                    pool,
-                    self.prover,
-                    recipes,
-                    allowed_kinds=self._allowed_c_kinds,
-                    num_facts=plan.num_facts,
-                    rng=self.rng,
-                )
-            )
-
-    def write_triplet(self, triplet: Triplet) -> list[Card]:
-        """Writes the cards of a triplet."""
-        return write_triplet_cards(self.lookup, self.prover, triplet, self.plan.seed, self.rng)
-
-    def __iter__(self) -> Iterator[Triplet]:
-        """Yields proved triplets, alternating between the varying sides."""
-        active_sources = [iter(triplets) for triplets in self.sources]
-        turn = 0
-        while active_sources:
-            triplets = active_sources[turn % len(active_sources)]
-            try:
-                triplet = next(triplets)
-            except StopIteration:
-                active_sources.remove(triplets)
-                continue
-            turn += 1
-            yield triplet
-
-    def iter_label_pairs(self, labels: tuple[Label, Label]) -> Iterator[list[Card]]:
-        """Yields pairs of cards with two labels, for predicates without cards of the third."""
-        for source in self.sources:
-            recipes = source.recipes
-            # Many proposals fail, so there are more tries than cards needed.
-            for _ in range(20 * self.plan.per_label):
-                proposal = _propose_pair(recipes, labels)
-                # A C card made here contradicts a limit on the number of values.
-                triplet = source.prove_triplet(FUNCTIONAL, proposal) if proposal else None
-                if triplet is not None:
-                    yield self.write_triplet(triplet)
-
-    def explain_shortage(self) -> list[str]:
-        """Explains why this predicate has no more cards, one sentence per reason."""
-        label = self.lookup.kb.verbaliser.get_label(self.pred)
-        for source in self.sources:
-            pool, recipes = source.pool, source.recipes
-            if not recipes.e_kinds:
-                return [f"{label}: no true pair of the requested kinds"]
-            if recipes.is_single and not pool.members_without_anchor:
-                return [
-                    f"{label}: the graph has a value for every member of the class, "
-                    "so nothing is unknown"
-                ]
-        failures = sum((source.failures for source in self.sources), Counter[Obstacle]())
-        words = {word for source in self.sources for word in source.recipes.frequent_words}
-        recipe_counts = ", ".join(
-            f"{name} {n}" for source in self.sources for name, n in source.proved_counts.items()
-        )
-        proved = f" (triplets made: {recipe_counts})" if recipe_counts else ""
-        reason = explain_obstacles(failures, words, is_first=not recipe_counts)
-        return [f"{label}: {reason}{proved}"]
 
 
 def _collect_unique_keys(card: Card) -> set[object]:
@@ -295,28 +258,6 @@ def _add_faithfulness_cards(
         if needed > 0:
             new_cards = make_kind_cards(maker.lookup, maker.prover, triplet, plan.seed, maker.rng)
             faithfulness_cards[kind] += new_cards[:needed]
-
-
-def _propose_pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | None:
-    pair = recipes.sample_entailed(None)
-    if pair is None:
-        return None
-    e_term, anchor = pair
-    proof_facts = recipes.find_proof_facts(e_term, anchor)
-    if proof_facts is None:
-        return None
-    if "U" in labels:
-        x = recipes.sample_unknown(e_term, anchor)
-        other_role = Role("U", x, ()) if x is not None else None
-    else:
-        x = recipes.sample_other_anchor_holder(e_term, anchor)
-        facts = (
-            recipes.find_proof_facts(x, recipes.pool.get_anchors(x)[0]) if x is not None else None
-        )
-        other_role = Role("C", x, facts) if x is not None and facts else None
-    if other_role is None or other_role.x == e_term:
-        return None
-    return Proposal(anchor, [Role("E", e_term, proof_facts), other_role])
 
 
 def _make_two_label_cards(

@@ -52,14 +52,21 @@ def main(
     engine: ShapesEngine = EngineName.incremental,
 ) -> None:
     """Makes cards with proved answers: entailed, contradictory and unknown ones."""
-    from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
+    from cards.card_manifest import (
+        build_card_manifest,
+        describe_source_files,
+        get_graph_path,
+        write_card_set,
+    )
+    from cards.generation.card_plan import CardPlan
     from cards.generation.kinds import check_kinds
-    from cards.generator import CardPlan, make_cards
+    from cards.generator import make_cards
     from cards.knowledge_base import open_knowledge_base
     from kg.base.errors import QuotaError
     from kg.base.files import check_output
 
-    check_output(out, [*(kg or ()), *(shapes or ())])
+    for path in (out, get_graph_path(out)):
+        check_output(path, [*(kg or ()), *(shapes or ())])
     kb, predicates = open_knowledge_base(
         domain,
         kg or [],
@@ -100,20 +107,31 @@ def main(
         "engine": engine.value,
     }
     manifest = build_card_manifest(
-        kb,
+        card_set.kb,
         card_set.cards,
         seed=seed,
         params=params,
         counts=card_set.count_by_kind(),
         missing=card_set.missing,
         notes=card_set.notes,
+        set_aside=card_set.set_aside,
+        full_graph=kb.graph,
     )
-    write_card_set(out, card_set.cards, manifest | describe_source_files(kb, out))
+    # Systems must answer from what was left, so it is written beside the cards.
+    own_graph = card_set.kb.graph if card_set.set_aside else None
+    graph_file = get_graph_path(out) if own_graph else None
+    manifest |= describe_source_files(kb.domain, out, graph_file)
+    write_card_set(out, card_set.cards, manifest, own_graph)
     for predicate, counts_by_label in card_set.count_by_kind().items():
         print_text(f"{kb.verbaliser.get_label(predicate)}:")
         for label, counts_by_kind in counts_by_label.items():
             counts = ", ".join(f"{kind} {n}" for kind, n in counts_by_kind.items())
             print_text(f"  {label} {sum(counts_by_kind.values()):5d}   {counts}")
+    if own_graph:
+        print_text(
+            f"{len(card_set.set_aside)} facts were set aside to ask about as unknown; systems "
+            f"answer from the rest, {graph_file}"
+        )
     print_text(f"{len(card_set.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
     if card_set.missing:
         print_warning(f"could not make {shortage}")

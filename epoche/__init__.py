@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adversarial.near_miss import NearMissPlan, make_near_misses
     from cards.card import Card, CardView, read_cards, write_cards
-    from cards.generator import CardPlan, make_cards
+    from cards.generation.card_plan import CardPlan
+    from cards.generator import make_cards
     from cards.leakage.audit import audit_cards
     from epoche.evaluation import evaluate
     from epoche.finished_run import Run, compare
@@ -132,7 +133,8 @@ _NAMES_OF_MODULE = {
     "adversarial.near_miss": ("NearMissPlan", "make_near_misses"),
     "cards.leakage.audit": ("audit_cards",),
     "cards.card": ("Card", "CardView", "read_cards", "write_cards"),
-    "cards.generator": ("CardPlan", "make_cards"),
+    "cards.generation.card_plan": ("CardPlan",),
+    "cards.generator": ("make_cards",),
     "epoche.evaluation": ("evaluate",),
     "epoche.finished_run": ("Run", "compare"),
     "eval.guard.stream": ("Guard",),

@@ -38,6 +38,13 @@ def main(
         str | None,
         typer.Option(help="Shipped domain or path to a domain.toml; by default the cards'."),
     ] = None,
+    other_graph: Annotated[
+        bool,
+        typer.Option(
+            "--other-graph",
+            help="Ask on the graph named here although the cards were made from another one.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of systems that choose at random.")] = 12345,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first N cards.")] = None,
     repeat: options.Repeats = 1,
@@ -76,7 +83,7 @@ def main(
 
     An interrupted run is resumed by giving the same command again.
     """
-    from cards.card_origin import describe_differences, find_card_sources, read_card_origin
+    from cards.card_origin import read_card_origin, require_same_graph, resolve_sources
     from eval.abstention.result import read_results
     from eval.abstention.runner import run
     from eval.abstention.system import SystemOptions
@@ -84,6 +91,7 @@ def main(
     from eval.harness.failed_rows import ERROR, format_counts, report_failed_rows
     from eval.harness.journals.row_layout import Shard
     from eval.harness.session import RunLimits
+    from eval.harness.systems.description import find_hash
     from eval.harness.systems.settings import parse_settings
     from eval.model.options import ClientOptions
     from kg.base.files import require_file
@@ -97,9 +105,8 @@ def main(
     origin = read_card_origin(cards)
     graph_is_named = bool(domain or kg_path)
     graph, shape_files = tuple(kg_path or ()), tuple(shapes or ())
-    if not graph_is_named:
-        domain, graph, card_shapes = find_card_sources(origin, cards)
-        shape_files = shape_files or card_shapes
+    if not other_graph:
+        domain, graph, shape_files = resolve_sources(origin, cards, domain, graph, shape_files)
     pairs = [*(settings or ()), *(["closed_book=yes"] if closed_book else [])]
     pairs += [f"embedder={embedder}"] if embedder is not None else []
     client = ClientOptions.from_flags(
@@ -123,13 +130,17 @@ def main(
         settings=parse_settings(pairs),
         client=client,
     )
+    systems = make_systems(system, system_options)
+    if not other_graph:
+        require_same_graph(origin, find_hash(systems, "graph"), cards)
     finished_run = run(
         cards,
-        make_systems(system, system_options),
+        systems,
         out,
         system_name=system,
         seed=seed,
         domain=origin.domain or domain,
+        other_graph=other_graph,
         limit=limit,
         repeats=repeat,
         shard=parsed_shard,
@@ -154,9 +165,6 @@ def main(
             "the cards have no manifest that names their graph, so the system used the shipped "
             "domain rivers; name a graph with --domain or --kg-path"
         )
-    manifest = finished_run.manifest
-    for difference in describe_differences(origin, manifest.graph_sha256, manifest.shapes_sha256):
-        print_warning(difference)
     if counts[ERROR]:
         outcomes = ((result.system, result.pred) for result in read_results(out))
         report_failed_rows(outcomes, field="error", where=out)

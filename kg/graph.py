@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from kg.base.errors import EmptyGraphError
 from kg.claims import Claim
 from kg.terms import to_ntriples
-from kg.triples.index import Index
+from kg.triples.canonical_order import sort_index
+from kg.triples.index import Index, Triple
 from kg.triples.loader import DEFAULT_MAX_BYTES, FileReader
 from kg.triples.rdflib_bridge import fill_rdflib_graph
 
@@ -19,12 +20,10 @@ if TYPE_CHECKING:
 
 
 class Graph:
-    """Triples with their identity and provenance.
+    """Triples with their identity and provenance, in an order that does not depend on the file.
 
     Attributes:
         index: the triples by integer ids; must not be changed while the graph is in use.
-        sha256: hex SHA-256 of the content: of the files' bytes in the given order, or, for
-            ``from_claims``, of the sorted N-Triples lines.
         prefixes: prefixes declared in the files; later files override earlier ones.
         sources: the files read, in order.
         notes: remarks from loading, e.g. that named graphs were merged.
@@ -34,13 +33,13 @@ class Graph:
         self,
         index: Index,
         *,
-        sha256: str,
+        sha256: str = "",
         prefixes: dict[str, str] | None = None,
         sources: tuple[Path, ...] = (),
         notes: tuple[str, ...] = (),
     ) -> None:
         self.index = index
-        self.sha256 = sha256
+        self._sha256 = sha256
         self.prefixes = prefixes or {}
         self.sources = sources
         self.notes = notes
@@ -82,6 +81,7 @@ class Graph:
             loaded_file = reader.read_file(path)
             prefixes.update(loaded_file.prefixes)
             notes += loaded_file.notes
+        sort_index(index)
         return cls(
             index,
             sha256=reader.sha256,
@@ -97,13 +97,28 @@ class Graph:
         intern = index.terms.intern
         for claim in claims:
             index.add_triple(intern(claim.subj), intern(claim.pred), intern(claim.obj))
-        get_text = index.terms.get_text
-        lines = sorted(
-            f"{to_ntriples(get_text(s))} {to_ntriples(get_text(p))} {to_ntriples(get_text(o))} .\n"
-            for s, p, o in index.iter_triples()
-        )
-        digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass"))
-        return cls(index, sha256=digest.hexdigest())
+        return cls(index)
+
+    @property
+    def sha256(self) -> str:
+        """Hex SHA-256: of the files' bytes in the given order, else of sorted N-Triples lines."""
+        if not self._sha256:
+            self._sha256 = hashlib.sha256(write_ntriples(self.index)).hexdigest()
+        return self._sha256
+
+    def without(self, triples: Iterable[Triple]) -> Graph:
+        """Returns the graph without some triples; this graph must not be changed afterwards.
+
+        Its ``sha256`` is that of the file with the text of ``to_ntriples``.
+        """
+        index = self.index.fork()
+        for triple in triples:
+            index.discard_triple(*triple)
+        return Graph(index, prefixes=self.prefixes, notes=self.notes)
+
+    def to_ntriples(self) -> bytes:
+        """Returns the triples as sorted N-Triples lines."""
+        return write_ntriples(self.index)
 
     def has_claim(self, claim: Claim) -> bool:
         """Returns whether exactly this triple is asserted in the graph."""
@@ -143,3 +158,18 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.index)
+
+
+def write_ntriples(index: Index) -> bytes:
+    """Writes triples as sorted N-Triples lines in UTF-8."""
+    texts: dict[int, str] = {}
+
+    def render(term: int) -> str:
+        text = texts.get(term)
+        if text is None:
+            text = texts[term] = to_ntriples(index.terms.get_text(term))
+        return text
+
+    lines = [f"{render(s)} {render(p)} {render(o)} .\n" for s, p, o in index.iter_triples()]
+    lines.sort()
+    return "".join(lines).encode("utf-8", "surrogatepass")

@@ -13,6 +13,7 @@ from kg.base.errors import MissingFileError, MissingShapesError, UnknownPredicat
 from kg.base.plain_text import clean_text
 from kg.claims import Regime
 from kg.domain import Domain, load_domain, make_adhoc_domain
+from kg.entailment import Closure
 from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.shapes import Shapes
@@ -114,6 +115,22 @@ class KnowledgeBase:
     def with_predicate_label(self, pred: str, label: str) -> KnowledgeBase:
         """Returns a copy that uses another label for one predicate (``--pred-label``)."""
         return replace(self, verbaliser=self.verbaliser.with_label(pred, label))
+
+    def with_graph(self, graph: Graph, closure: Closure) -> KnowledgeBase:
+        """Returns a knowledge base of another graph over the same terms, named by the same labels.
+
+        Args:
+            graph: a graph whose names are those of this one: a part of it, say.
+            closure: its closure by the domain's regime.
+        """
+        oracle = Oracle(
+            closure,
+            self.shapes,
+            unique_names=self.domain.unique_names,
+            engine=self.oracle.engine,
+        )
+        verbaliser = self.verbaliser.with_graph(graph, oracle.closure)
+        return replace(self, graph=graph, oracle=oracle, verbaliser=verbaliser)
 
     @cached_property
     def predicates(self) -> tuple[str, ...]:

@@ -112,6 +112,11 @@ class Oracle:
 
     # Public methods
 
+    @property
+    def engine(self) -> Engine:
+        """The engine that checks shapes."""
+        return self._engine
+
     def license(self, claim: Claim) -> Verdict:
         """Returns the verdict on one claim, with its proof.
 

@@ -129,7 +129,14 @@ def test_every_graph_command_names_the_bad_file(
     )
     check_failure(workspace, 8, *command, "--kg", GRAPH, "--shapes", bad_file, message="bad.ttl")
     if command[0] != "kg":  # `epoche kg inspect` needs no shapes.
-        check_failure(workspace, 7, *command, "--kg", GRAPH, message="with --shapes")
+        check_failure(
+            workspace,
+            7,
+            *command,
+            "--kg",
+            write_file("another.ttl", "<x:a> <x:b> <x:c> ."),
+            message="with --shapes",
+        )
     check_failure(workspace, 10, *command, "--domain", "mayor", message='Did you mean "mayors"')
 
 

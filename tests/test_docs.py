@@ -93,7 +93,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "cards --domain rivers --num-per-type 200 --seed 12345 "
             "--out results/context_cards.jsonl"
         )
-        run("near-miss --domain rivers --num 200 --seed 12345 --out results/near_miss_cards.jsonl")
+        run(
+            "near-miss --domain rivers --cards results/context_cards.jsonl --num 200 "
+            "--seed 12345 --out results/near_miss_cards.jsonl"
+        )
         run(
             "join results/context_cards.jsonl results/near_miss_cards.jsonl "
             "--out results/cards.jsonl"

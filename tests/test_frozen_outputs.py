@@ -49,7 +49,7 @@ RESULTS = "kg_results.jsonl graph_rag_results.jsonl rag_results.jsonl controls_r
 JOBS: dict[str, tuple[str, ...]] = {
     "all": (
         "cards --domain rivers --num-per-type 12 --seed 12345 --out context_cards.jsonl",
-        "near-miss --domain rivers --num 8 --seed 12345 --out near_miss_cards.jsonl",
+        "near-miss --cards context_cards.jsonl --num 8 --seed 12345 --out near_miss_cards.jsonl",
         "join context_cards.jsonl near_miss_cards.jsonl --out cards.jsonl",
         "eval --cards cards.jsonl --domain rivers --system kg --out kg_results.jsonl",
         "eval --cards cards.jsonl --domain rivers --system graph_rag --out graph_rag_results.jsonl",

@@ -252,6 +252,11 @@ class GraphLookup:
                 facts.append(Fact(s, p, term))
         return facts
 
+    def count_outgoing_facts(self, term: int) -> int:
+        """Counts the facts of ``fact_predicates`` with ``term`` as subject."""
+        find_objects = self.graph_index.find_objects
+        return sum(len(find_objects(term, p)) for p in self.fact_predicates)
+
     def count_incoming_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as object."""
         find_subjects, count = self.graph_index.find_subjects, 0

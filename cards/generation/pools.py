@@ -171,6 +171,11 @@ class Pool:
         pair = self.sample_pair(rng)
         return None if pair is None else pair[0]
 
+    def matches_hint(self, x: int, a: int) -> bool:
+        """Returns whether the subject of the claim about ``x`` and ``a`` fits the hint."""
+        subject = x if self.varying == "subj" else a
+        return not self.hint or self.hint in self.lookup.get_label(subject).casefold()
+
     def _filter_by_hint(self, terms: list[int]) -> list[int]:
         if not self.hint:
             return terms
@@ -200,15 +205,6 @@ class Pool:
                 dict.fromkeys(t for pair in lookup.closure_index.iter_pairs(self.p) for t in pair)
             )
         return self._filter_by_hint(members) if self.varying == "subj" else members
-
-    @cached_property
-    def members_without_anchor(self) -> list[int]:
-        """Members that have no anchor in the closure."""
-        if self.varying == "subj":
-            holders = self.lookup.closure_index.get_subjects(self.p)
-        else:
-            holders = self.lookup.closure_index.get_objects(self.p)
-        return list(itertools.filterfalse(holders.__contains__, self.members))
 
     @cached_property
     def other_class_entities(self) -> list[int]:

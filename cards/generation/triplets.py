@@ -41,10 +41,6 @@ SURFACE_OFFSET = 9
 whose C question alone, the "surface" of the card, reveals the label (``SURFACE_RECIPES``). So a
 card set has all kinds, but too few cards of such recipes to help a baseline."""
 
-MAX_ROUNDS = 3
-"""Maximum number of times that an entity may be the varying term of a predicate, each time with
-another anchor."""
-
 SURFACE_RECIPES = (OTHER_CLASS, IRREFLEXIVE)
 
 
@@ -92,30 +88,24 @@ class TripletSource:
         self.allowed_kinds, self.num_facts, self.rng = allowed_kinds, num_facts, rng
         self.with_types = False
         self.strict = True
-        self.n_rounds = 0
         self.proved_counts: Counter[str] = Counter()
         """Recipe → number of proved triplets."""
+        self.unknown_counts: Counter[bool] = Counter()
+        """Whether the claim of a U card was set aside, so that it is true → number of triplets."""
         self.failures: Counter[Obstacle] = Counter()
         """Obstacle → number of proposals that failed since the last proved triplet."""
         self._obstacle = Obstacle.ENTITIES
         self._exhausted: set[str] = set()
+        # Recipes that find no U card any more whose claim was set aside.
+        self._only_false: set[str] = set()
 
     def __iter__(self) -> Iterator[Triplet]:
-        while self.n_rounds < MAX_ROUNDS:
-            has_triplet = False
-            for triplet in self._iter_round():
-                has_triplet = True
-                yield triplet
-            self.n_rounds += 1
-            if not has_triplet:
-                if not self.strict:
-                    return
-                # A sparse graph may have too few facts to also balance sentence starts.
-                self.strict = False
-            self.recipes.start_next_round(strict=self.strict)
+        # A sparse graph may have too few entities and facts to balance everything.
+        for strict in (True, False):
+            self.strict = self.recipes.strict = strict
+            yield from self._iter_round()
 
     def _iter_round(self) -> Iterator[Triplet]:
-        """Yields triplets, using each entity at most once as the varying term."""
         recipes_by_name = self.recipes.recipes_by_name
         surface_names = [name for name in SURFACE_RECIPES if name in recipes_by_name]
         regular_names = [
@@ -134,14 +124,13 @@ class TripletSource:
             name = names[(turn if is_regular else surface_turn) % len(names)]
             turn += is_regular
             surface_turn += not is_regular
-            max_failures = MAX_FAILED_PROPOSALS * (4 if self.proved_counts[name] else 1)
-            for _ in range(max_failures):
-                triplet = self._try_recipe(name, recipes_by_name)
-                if triplet is not None:
-                    self.proved_counts[name] += 1
-                    n_proved += 1
-                    yield triplet
-                    break
+            triplet = self._try_recipe_often(name, recipes_by_name)
+            if triplet is not None:
+                self.proved_counts[name] += 1
+                n_proved += 1
+                yield triplet
+            elif self.recipes.wants_true:
+                self._only_false.add(name)
             else:
                 names.remove(name)
                 self._exhausted.add(name)
@@ -151,6 +140,18 @@ class TripletSource:
                     and OTHER_CONSTRAINT not in self._exhausted
                 ):
                     regular_names.append(OTHER_CONSTRAINT)  # Only if no named recipe succeeded.
+
+    def _try_recipe_often(self, name: str, recipes_by_name: dict[str, Recipe]) -> Triplet | None:
+        # Claims that were set aside and others take turns, so that the number of true ones among
+        # the U cards tells nothing.
+        counts = self.unknown_counts
+        self.recipes.wants_true = name not in self._only_false and counts[True] <= counts[False]
+        is_patient = self.proved_counts[name] and not self.recipes.wants_true
+        for _ in range(MAX_FAILED_PROPOSALS * (4 if is_patient else 1)):
+            triplet = self._try_recipe(name, recipes_by_name)
+            if triplet is not None:
+                return triplet
+        return None
 
     def _try_recipe(self, name: str, recipes_by_name: dict[str, Recipe]) -> Triplet | None:
         rejections = self.recipes.rejections
@@ -180,6 +181,11 @@ class TripletSource:
             self.with_types = triplet is not None
         if triplet is not None:
             self.recipes.used.update(role.x for role in proposal.roles)
+            self.unknown_counts.update(
+                self.recipes.unknowns.is_true(role.x, proposal.anchor)
+                for role in proposal.roles
+                if role.label == "U"
+            )
         return triplet
 
     def _try_proposal(self, name: str, proposal: Proposal) -> Triplet | None:
@@ -285,7 +291,8 @@ def write_triplet_cards(
     """Writes the cards of a triplet, with the same facts (shuffled), rules and question wording."""
     sentences = {fact: write_sentence(lookup, fact) for fact in triplet.facts}
     wording_choice = rng.random()
-    context_id = make_opaque_id(seed, *sorted(sentences.values()))
+    claims = [str(triplet.card_verdicts[role.label].claim) for role in triplet.roles]
+    context_id = make_opaque_id(seed, *sorted(sentences.values()), *sorted(claims))
     cards: list[Card] = []
     for role in triplet.roles:
         facts = list(triplet.facts)

@@ -22,7 +22,15 @@ from kg.base.files import require_file, write_json_atomic
 
 COMMAND = "epoche eval"
 
-FIXED_FIELDS = ("system", "systems", "params", "seed", "graph_sha256", "shapes_sha256")
+FIXED_FIELDS = (
+    "system",
+    "systems",
+    "params",
+    "seed",
+    "graph_sha256",
+    "shapes_sha256",
+    "other_graph",
+)
 """Fields that must be the same in all sessions and shards of a run."""
 
 
@@ -59,6 +67,8 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     domain: str | None = None
     graph_sha256: str | None = None
     """SHA-256 of the graph that the system used; null for a system that uses none."""
+    other_graph: bool = False
+    """Whether the system was allowed to use another graph than the cards were made from."""
     shapes_sha256: str | None = None
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     started: str

@@ -51,6 +51,7 @@ def run(
     system_name: str,
     seed: int = 12345,
     domain: str | None = None,
+    other_graph: bool = False,
     limit: int | None = None,
     repeats: int = 1,
     shard: Shard = ALL_ITEMS,
@@ -73,6 +74,7 @@ def run(
         system_name: the system's name on the command line, for the manifest.
         seed: the seed that the systems were created with, for the manifest.
         domain: domain of the cards, for the manifest.
+        other_graph: whether the systems may use another graph than the cards', for the manifest.
         limit: ask only the first ``limit`` cards; a later run with a higher limit resumes this one.
         repeats: ask every card this many times; a later run with more repeats resumes this one.
         shard: ask only the cards of this shard.
@@ -118,6 +120,7 @@ def run(
             seed=seed,
             domain=domain,
             graph_sha256=find_hash(systems, "graph"),
+            other_graph=other_graph,
             shapes_sha256=find_hash(systems, "shapes"),
             versions=library_versions(),
             started=utc_now(),

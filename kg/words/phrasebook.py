@@ -113,6 +113,12 @@ class Phrasebook:
             self.domain, self.labels, self.graph, self.closure, self.shapes, custom_labels
         )
 
+    def with_graph(self, graph: Graph, closure: Closure) -> Self:
+        """Returns a copy for another graph with the same labels."""
+        return type(self)(
+            self.domain, self.labels, graph, closure, self.shapes, self._custom_labels
+        )
+
     # -- names ---------------------------------------------------------------------------------
 
     def render_term(self, term: str, pred: str = "") -> str:

@@ -92,14 +92,15 @@ def open_graph(
 
     origin = read_card_origin(path)
     is_graph_named = bool(domain or graph or shapes)
-    if not is_graph_named:
-        domain, graph, shapes = find_card_sources(origin, path)
-        if domain is None and not graph:
-            return None, (
-                "It is not known which graph the card was made from, so only the card's own facts "
-                "are shown. Pass --domain, or --kg with --shapes, to show the graph around them.",
-            )
     try:
+        if not is_graph_named:
+            domain, graph, shapes = find_card_sources(origin, path)
+            if domain is None and not graph:
+                return None, (
+                    "It is not known which graph the card was made from, so only the card's own "
+                    "facts are shown. Pass --domain, or --kg with --shapes, to show the graph "
+                    "around them.",
+                )
         base = KnowledgeBase.open(domain, graph, shapes)
     except EpocheError as error:
         if is_graph_named:

@@ -10,9 +10,10 @@ from shipped import open_shipped
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
 from cards.card import Card
+from cards.generation.card_plan import CardPlan
 from cards.generation.difficulty import compute_difficulty
 from cards.generation.graph_lookup import GraphLookup
-from cards.generator import CardPlan, make_cards
+from cards.generator import CardSet, make_cards
 from kg.knowledge import KnowledgeBase
 
 LEVELS = ("easy", "medium", "hard")
@@ -24,16 +25,21 @@ def rivers() -> KnowledgeBase:
 
 
 @pytest.fixture(scope="module")
-def cards(rivers: KnowledgeBase) -> Sequence[Card]:
-    return make_cards(rivers, CardPlan(per_label=100, faithfulness=True)).cards
+def card_set(rivers: KnowledgeBase) -> CardSet:
+    return make_cards(rivers, CardPlan(per_label=100, faithfulness=True))
+
+
+@pytest.fixture(scope="module")
+def cards(card_set: CardSet) -> Sequence[Card]:
+    return card_set.cards
 
 
 def test_every_card_records_its_difficulty_features(
-    rivers: KnowledgeBase, cards: Sequence[Card]
+    card_set: CardSet,
 ) -> None:
-    near_misses = make_near_misses(rivers, NearMissPlan(num=30)).cards
-    lookup = GraphLookup(rivers)
-    for card in [*cards, *near_misses]:
+    near_misses = make_near_misses(card_set.kb, NearMissPlan(num=30)).cards
+    lookup = GraphLookup(card_set.kb)
+    for card in [*card_set.cards, *near_misses]:
         level, details = compute_difficulty(lookup.fact_graph, lookup.terms, card.claim)
         assert card.difficulty == level
         assert card.meta["difficulty"] == details

@@ -20,8 +20,9 @@ from stage_calls import PRODUCT
 
 from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
+from cards.generation.card_plan import CardPlan
 from cards.generation.kinds import FAITHFULNESS_KINDS
-from cards.generator import CardPlan, CardSet, make_cards
+from cards.generator import CardSet, make_cards
 from cards.leakage.audit import audit_cards
 from cards.leakage.surface import FEATURE_NAMES, compute_features, read_surface
 from cards.make_context_cards import main
@@ -37,6 +38,7 @@ from kg.claims import Claim
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
 from kg.oracle import Oracle
+from kg.terms import RDF_TYPE, RDFS
 
 ROOT = Path(__file__).parents[2]
 EX = "https://example.org/"
@@ -126,8 +128,75 @@ def test_rivers_fill_the_quota_with_many_kinds(card_set: CardSet) -> None:
     assert {card.difficulty for card in card_set.cards} == {"easy", "medium", "hard"}
 
 
+def check_set_aside(kb: KnowledgeBase, card_set: CardSet) -> None:
+    """Checks what holds for the facts that were set aside, and for the U cards about them."""
+    rest = set(card_set.kb.graph.iter_claims())
+    assert rest.isdisjoint(card_set.set_aside)
+    assert rest | set(card_set.set_aside) == set(kb.graph.iter_claims())
+    assert not {fact.pred for fact in card_set.set_aside} & {RDF_TYPE, RDFS + "label"}
+    subjects = {term for fact in card_set.set_aside for term in (fact.subj, fact.obj)}
+    for card in card_set.cards:
+        if card.label == "U" and card.kind not in FAITHFULNESS_KINDS:
+            full_label = kb.oracle.license(card.claim).label
+            assert card.meta["full_label"] == full_label
+            assert {card.claim.subj, card.claim.obj} & subjects
+        else:
+            assert "full_label" not in card.meta
+    for pred in kb.predicates:
+        n_facts = sum(1 for _ in kb.graph.iter_claims(pred))
+        if n_facts > 1000:
+            assert sum(fact.pred == pred for fact in card_set.set_aside) <= n_facts / 10
+
+
+def test_half_of_the_unknown_claims_are_true_where_values_are_shared(tmp_path: Path) -> None:
+    graph, shapes = write_graph(tmp_path, 200, 5, employed_share=1.0)
+    kb = KnowledgeBase.open(None, [graph], [shapes])
+    card_set = make_cards(kb, CardPlan(per_label=21, predicates=(EX + "worksFor",)))
+    assert not card_set.missing
+    counts = Counter(c.meta["full_label"] for c in card_set.cards if c.label == "U")
+    assert counts == {"E": 11, "C": 10}
+    check_invariants(card_set.kb, list(card_set.cards))
+    check_set_aside(kb, card_set)
+    # A few more than needed, because not every proof succeeds; never the third part of all.
+    assert 21 <= len(card_set.set_aside) <= 21 + 8
+
+
+def test_facts_from_which_a_value_follows_are_set_aside_with_it(tmp_path: Path) -> None:
+    graph, shapes = write_graph(tmp_path, 60, 5, employed_share=1.0)
+    text = graph.read_text("utf-8")
+    # The employer follows from the inverse, from a part of the property, and from a team's firm.
+    text = re.sub(
+        r"(ex:p\d+) ex:worksFor (ex:f\d+) \.", lambda m: _state_differently(*m.groups()), text
+    )
+    text += """
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+ex:employs owl:inverseOf ex:worksFor . ex:manages rdfs:subPropertyOf ex:worksFor .
+ex:worksFor owl:propertyChainAxiom ( ex:inTeam ex:teamOf ) .
+"""
+    text += "".join(f"ex:team{n} ex:teamOf ex:f{n} ." for n in range(6))
+    graph.write_text(text, "utf-8")
+    kb = KnowledgeBase.open(None, [graph], [shapes])
+    card_set = make_cards(kb, CardPlan(per_label=10, predicates=(EX + "worksFor",)))
+    assert not card_set.missing
+    check_invariants(card_set.kb, list(card_set.cards))
+    check_set_aside(kb, card_set)
+    predicates = {fact.pred.removeprefix(EX) for fact in card_set.set_aside}
+    assert predicates >= {"employs", "manages", "inTeam"}
+
+
+def _state_differently(person: str, firm: str) -> str:
+    team = firm.replace("ex:f", "ex:team")
+    return (
+        f"{person} ex:worksFor {firm} .",
+        f"{firm} ex:employs {person} . {person} ex:worksFor {firm} .",
+        f"{person} ex:manages {firm} .",
+        f"{person} ex:inTeam {team} .",
+    )[int(person.removeprefix("ex:p")) % 4]
+
+
 def test_rivers_cards_satisfy_the_invariants(rivers: KnowledgeBase, card_set: CardSet) -> None:
-    check_invariants(rivers, list(card_set.cards))
+    check_invariants(card_set.kb, list(card_set.cards))
+    check_set_aside(rivers, card_set)
 
 
 def test_every_card_alone_proves_its_label(rivers: KnowledgeBase, card_set: CardSet) -> None:
@@ -181,13 +250,13 @@ def test_no_baseline_beats_chance_on_rivers(rivers: KnowledgeBase) -> None:
 
 
 def test_faithfulness_cards_are_separate(rivers: KnowledgeBase) -> None:
-    kb = rivers
-    result = make_cards(kb, CardPlan(per_label=15, faithfulness=True))
+    result = make_cards(rivers, CardPlan(per_label=15, faithfulness=True))
     cards_by_kind: dict[str, list[Card]] = defaultdict(list)
     for card in result.cards:
         cards_by_kind[card.kind].append(card)
     assert 10 <= len(cards_by_kind["withheld"]) <= 15
     assert cards_by_kind["counterfactual"]
+    kb = result.kb
     for card in cards_by_kind["withheld"]:
         assert (card.gold, card.meta["graph_label"]) == ("UNKNOWN", "E")
         assert kb.oracle.license(card.claim).label == "E"
@@ -205,8 +274,11 @@ def test_plain_graph_and_shapes_need_no_domain(tmp_path: Path) -> None:
     cards = read_cards(tmp_path / "c.jsonl")
     assert Counter(card.label for card in cards) == {"E": 20, "C": 20, "U": 20}
     assert {card.kind for card in cards} == {"asserted", "functional", "absent"}
-    check_invariants(KnowledgeBase.open(None, [graph], [shapes]), cards)
+    check_invariants(KnowledgeBase.open(None, [tmp_path / "c.graph.nt"], [shapes]), cards)
     manifest = json.loads(manifest_path(tmp_path / "c.jsonl").read_text())
+    assert manifest["graph_files"] == ["c.graph.nt"]
+    assert manifest["graph_sha256"] == Graph.load(tmp_path / "c.graph.nt").sha256
+    assert manifest["full_graph_sha256"] == Graph.load(graph).sha256
     assert manifest["counts"]["cards"] == 60
     assert str(tmp_path) not in json.dumps(manifest)
 
@@ -230,7 +302,8 @@ def test_labels_are_proved_on_random_small_graphs(
     labels = Counter(card.label for card in result.cards)
     if set(labels) == {"E", "C", "U"}:
         assert len(set(labels.values())) == 1
-        check_invariants(kb, list(result.cards))
+        check_invariants(result.kb, list(result.cards))
+    check_set_aside(kb, result)
     for card in result.cards:
         assert prove_on_card(card, kb, "pyshacl") == card.label
 
@@ -261,13 +334,31 @@ def test_another_seed_gives_other_cards(rivers: KnowledgeBase) -> None:
     assert {c.question for c in first_set.cards} != {c.question for c in second_set.cards}
 
 
-def test_complete_graph_gives_two_labels(tmp_path: Path) -> None:
+def test_complete_graph_gives_three_labels(tmp_path: Path) -> None:
     graph, shapes = write_graph(tmp_path, 40, 5, employed_share=1.0)
     kb = KnowledgeBase.open(None, [graph], [shapes])
     result = make_cards(kb, CardPlan(per_label=8, predicates=(EX + "worksFor",)))
-    assert Counter(card.label for card in result.cards) == {"E": 8, "C": 8}
-    assert result.missing == {"U": 8}
+    assert Counter(card.label for card in result.cards) == {"E": 8, "C": 8, "U": 8}
+
+
+def write_two_employees(folder: Path) -> tuple[Path, Path]:
+    """Writes a graph in which only two people have a firm: too few to set one's aside."""
+    graph, shapes = write_graph(folder, 40, 5, employed_share=0.0)
+    graph.write_text(
+        graph.read_text("utf-8") + "\nex:p1 ex:worksFor ex:f1 .\nex:p2 ex:worksFor ex:f2 .", "utf-8"
+    )
+    return graph, shapes
+
+
+def test_graph_with_too_few_values_gives_two_labels(tmp_path: Path) -> None:
+    graph, shapes = write_two_employees(tmp_path)
+    kb = KnowledgeBase.open(None, [graph], [shapes])
+    result = make_cards(kb, CardPlan(per_label=1, predicates=(EX + "worksFor",)))
+    assert Counter(card.label for card in result.cards) == {"E": 1, "C": 1}
+    assert result.missing == {"U": 1}
     assert any("UNKNOWN" in note for note in result.notes)
+    assert any("no value could be set aside" in note for note in result.notes)
+    assert not result.set_aside
 
 
 def write_cases(folder: Path) -> tuple[Path, Path]:
@@ -297,13 +388,13 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("employed_share", [0.7, 1.0], ids=["three labels", "two labels"])
+@pytest.mark.parametrize("employed_share", [0.7, 1.0], ids=["incomplete", "complete"])
 @pytest.mark.parametrize("inverse", [False, True], ids=["subject", "object"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_class_targets_give_as_many_cards_as_targets_by_predicate(
     tmp_path: Path, target: str, inverse: bool, employed_share: float
 ) -> None:
-    graph, shapes = write_graph(tmp_path, 60, 3, employed_share=employed_share)
+    graph, shapes = write_graph(tmp_path, 150, 3, employed_share=employed_share)
     text = graph.read_text("utf-8")
     if inverse:
         text = re.sub(r"(ex:p\d+) ex:worksFor (ex:f\d+)", r"\2 ex:employs \1", text)
@@ -355,7 +446,7 @@ def test_missing_cards_are_explained_by_constraints_that_forbid_nothing(tmp_path
 def test_set_without_a_label_says_what_it_cannot_show(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    graph, shapes = write_graph(tmp_path, 40, 5, employed_share=1.0)
+    graph, shapes = write_two_employees(tmp_path)
     main(out=tmp_path / "c.jsonl", kg=[graph], shapes=[shapes], pred=["worksFor"], num_per_type=8)
     warnings = " ".join(capsys.readouterr().err.split())
     assert "this set has no UNKNOWN card, so it cannot show whether a system answers UNKNOWN" in (
@@ -443,12 +534,13 @@ def test_published_graph_gives_balanced_cards(published_data: Path, tmp_path: Pa
         shapes=[shapes],
         pred=["hasMouth"],
         pred_label=["mouth"],
-        num_per_type=60,
+        num_per_type=20,
         allow_violations=True,
     )
     cards = read_cards(out)
-    assert Counter(card.label for card in cards) == {"E": 60, "C": 60, "U": 60}
-    check_invariants(KnowledgeBase.open(None, [graph], [shapes]), cards)
+    # The graph has one predicate, so only what other rivers flow into can be unknown.
+    assert Counter(card.label for card in cards) == {"E": 20, "C": 20, "U": 20}
+    check_invariants(KnowledgeBase.open(None, [tmp_path / "c.graph.nt"], [shapes]), cards)
 
 
 def test_every_card_has_a_claim_with_a_subject(card_set: CardSet) -> None:
@@ -459,6 +551,7 @@ def test_mayors_give_proved_cards() -> None:
     kb = KnowledgeBase.open("mayors")
     result = make_cards(kb, CardPlan(per_label=6))
     assert result.cards
-    check_invariants(kb, list(result.cards))
+    check_invariants(result.kb, list(result.cards))
+    check_set_aside(kb, result)
     for card in result.cards:
         assert prove_on_card(card, kb) == card.label

@@ -363,8 +363,9 @@ READERS: dict[str, Callable[[Path, FileColumns], None]] = {
     ".trec": read_fields,
     ".npy": read_array,
 }
-# Parquet files repeat the tables of the CSV files and are written only if pyarrow is installed.
-SKIPPED = {".parquet"}
+# Parquet files repeat the tables of the CSV files and are written only if pyarrow is installed. The
+# graph beside a card file is covered by its hash in the manifest.
+SKIPPED = {".parquet", ".nt"}
 
 
 def read_outputs(

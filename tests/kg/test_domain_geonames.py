@@ -13,7 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from shipped import build_small_world, open_shipped
 
-from cards.generator import CardPlan, make_cards
+from cards.generation.card_plan import CardPlan
+from cards.generator import make_cards
 from cards.leakage.audit import audit_cards
 from eval.questions.parser import ClaimParser, Reading
 from kg.base.errors import MissingFileError
@@ -100,7 +101,7 @@ def test_cards_are_proved_and_leak_nothing(kb: KnowledgeBase) -> None:
     assert Counter(card.label for card in card_set.cards) == {"E": 60, "C": 60, "U": 60}
     assert len({card.claim.pred for card in card_set.cards}) == 6
     for card in card_set.cards:
-        verdict = kb.oracle.license(card.claim)
+        verdict = card_set.kb.oracle.license(card.claim)
         assert verdict.label == card.label
         assert GOLD_OF_LABEL[verdict.label] == card.gold
     audit = audit_cards(card_set.cards, get_name=kb.verbaliser.render_term)

@@ -7,7 +7,8 @@ from functools import cache
 
 import pytest
 
-from cards.generator import CardPlan, make_cards
+from cards.generation.card_plan import CardPlan
+from cards.generator import make_cards
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import XSD, write_literal
@@ -127,7 +128,7 @@ def test_cards_of_all_three_labels_with_proofs() -> None:
     assert {label: labels.count(label) for label in ("E", "C", "U")} == {"E": 10, "C": 10, "U": 10}
     for card in card_set.cards:
         assert card.proof is not None
-        verdict = open_domain().oracle.license(card.claim)
+        verdict = card_set.kb.oracle.license(card.claim)
         assert verdict.label == card.label
     second_set = make_cards(open_domain(), CardPlan(per_label=10, seed=42))
     assert [card.id for card in second_set.cards] == [card.id for card in card_set.cards]

@@ -357,9 +357,7 @@ def test_manifest_graph_is_used_and_another_graph_reported(cards, tmp_path):
     out = tmp_path / "card.html"
     flags = ("kg", "plot", "--cards", cards, "--card", card, "--out", out)
     assert run_epoche(*flags).code == 0
-    assert "nearby in the graph" in read_page_text(out) or "in the card's facts" in read_page_text(
-        out
-    )
+    assert re.search("nearby in the graph|in the card.{1,5}s facts", read_page_text(out))
     assert "another graph" not in read_page_text(out)
     assert run_epoche(*flags, "--domain", "rivers").code == 0
     assert "made from another graph" in read_page_text(out)

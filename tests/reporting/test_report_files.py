@@ -154,7 +154,7 @@ def test_report_words_proofs_with_the_graph_that_the_cards_name(tmp_path):
     done = run_epoche(*report)
     assert (done.code, done.err) == (0, "")
     assert "worded from their records" not in (tmp_path / "r.html").read_text(encoding="utf-8")
-    graph.rename(tmp_path / "moved.ttl")
+    (tmp_path / "c.graph.nt").rename(tmp_path / "moved.nt")
     done = run_epoche(*report)
     assert done.code == 0
     assert "no manifest names a graph that is still there" in " ".join(done.err.split())

@@ -1,0 +1,190 @@
+"""Makes the triplets of one predicate, varying whichever side of its claims can vary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from cards.card import Card
+from cards.generation.card_plan import CardPlan
+from cards.generation.context import Proposal, Role
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.kinds import FUNCTIONAL
+from cards.generation.pools import Pool, VaryingSide
+from cards.generation.prover import Prover
+from cards.generation.recipes import Recipes
+from cards.generation.rng import rng_for
+from cards.generation.set_aside import Unknowns, count_candidates
+from cards.generation.shortage import Obstacle, explain_obstacles
+from cards.generation.triplets import Triplet, TripletSource, write_triplet_cards
+from kg.claims import Label
+from kg.oracle import Oracle
+
+VARYING_SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
+MIN_TERMS = 3
+"""Number of terms that a triplet asks about."""
+MAX_SPARE = 8
+"""Maximum number of terms that are set aside in addition to those needed, for each predicate."""
+
+
+class Side(NamedTuple):
+    """A side of a predicate's claims that its cards can vary."""
+
+    pool: Pool
+    """The terms in G."""
+    is_single: bool
+    max_triplets: int
+    """At most this many, because each needs a term whose anchor is set aside and two others."""
+
+    def count_terms(self, n_triplets: int) -> int:
+        """Returns how many terms to set aside; a few more, because not every proof succeeds."""
+        spare = min(MAX_SPARE, 2 + n_triplets // 4) if n_triplets else 0
+        return min(self.max_triplets, n_triplets + spare)
+
+
+def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
+    """Finds the sides of a predicate's claims that give cards of all three labels."""
+    p = lookup.intern_term(pred)
+    pools = [Pool(lookup, p, varying, plan.subj_hint) for varying in VARYING_SIDES]
+    single_valued = [
+        pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
+    ]
+    limit = MIN_TERMS * (plan.per_label + MAX_SPARE)
+    return [
+        Side(pool, is_single, count_candidates(pool, limit) // MIN_TERMS)
+        for pool, is_single in zip(pools, single_valued, strict=True)
+        # If a subject can have only one value, varying the object gives no UNKNOWN card, because
+        # every other object is contradicted; likewise with the sides exchanged.
+        if (is_single or not any(single_valued))
+        and not (pool.varying == "obj" and pool.has_literal_values)
+    ]
+
+
+class PredicateCardMaker:
+    """Makes the triplets of one predicate, varying whichever side of the claim can vary."""
+
+    def __init__(
+        self,
+        lookup: GraphLookup,
+        pred: str,
+        plan: CardPlan,
+        sides: Sequence[tuple[Side, Unknowns]],
+        full_oracle: Oracle,
+    ) -> None:
+        self.lookup = lookup
+        self.pred = pred
+        self.plan = plan
+        self.p = lookup.intern_term(pred)
+        self.prover = Prover(lookup, self.p)
+        self.rng = rng_for(plan.seed, pred)
+        self.full_oracle = full_oracle
+        self.n_triplets = 0
+        e_kinds = tuple(k for k in ("asserted", "inferred") if k in plan.kinds)
+        # "asserted" and "inferred" are kinds of E cards, and "absent" is one of U cards.
+        self._allowed_c_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
+        self.sources: list[TripletSource] = []
+        for side, unknowns in sides:
+            pool = Pool(lookup, self.p, side.pool.varying, plan.subj_hint)
+            recipes = Recipes(
+                pool,
+                unknowns,
+                side.pool.lookup,
+                self.prover,
+                self.rng,
+                is_single=side.is_single,
+                e_kinds=e_kinds or ("asserted", "inferred"),
+            )
+            self.sources.append(
+                TripletSource(
+                    lookup,
+                    pool,
+                    self.prover,
+                    recipes,
+                    allowed_kinds=self._allowed_c_kinds,
+                    num_facts=plan.num_facts,
+                    rng=self.rng,
+                )
+            )
+
+    def write_triplet(self, triplet: Triplet) -> list[Card]:
+        """Writes the cards of a triplet; U cards also say what their label over G would be."""
+        cards = write_triplet_cards(self.lookup, self.prover, triplet, self.plan.seed, self.rng)
+        for number, card in enumerate(cards):
+            if card.label == "U":
+                full_label = self.full_oracle.license(card.claim).label
+                meta = {**card.meta, "full_label": full_label}
+                cards[number] = msgspec.structs.replace(card, meta=meta)
+        return cards
+
+    def __iter__(self) -> Iterator[Triplet]:
+        """Yields proved triplets, alternating between the varying sides."""
+        active_sources = [iter(triplets) for triplets in self.sources]
+        turn = 0
+        while active_sources:
+            triplets = active_sources[turn % len(active_sources)]
+            try:
+                triplet = next(triplets)
+            except StopIteration:
+                active_sources.remove(triplets)
+                continue
+            turn += 1
+            yield triplet
+
+    def iter_label_pairs(self, labels: tuple[Label, Label]) -> Iterator[list[Card]]:
+        """Yields pairs of cards with two labels, for predicates without cards of the third."""
+        for source in self.sources:
+            recipes = source.recipes
+            # Many proposals fail, so there are more tries than cards needed.
+            for _ in range(20 * self.plan.per_label):
+                proposal = _propose_pair(recipes, labels)
+                # A C card made here contradicts a limit on the number of values.
+                triplet = source.prove_triplet(FUNCTIONAL, proposal) if proposal else None
+                if triplet is not None:
+                    yield self.write_triplet(triplet)
+
+    def explain_shortage(self) -> list[str]:
+        """Explains why this predicate has no more cards, one sentence per reason."""
+        label = self.lookup.kb.verbaliser.get_label(self.pred)
+        for source in self.sources:
+            pool, recipes = source.pool, source.recipes
+            if not recipes.e_kinds:
+                return [f"{label}: no true pair of the requested kinds"]
+            if not recipes.unknowns.anchors:
+                return [
+                    f"{label}: no value could be set aside to ask about as unknown; that needs "
+                    f"{MIN_TERMS} {'subjects' if pool.varying == 'subj' else 'objects'} with a "
+                    "unique name, a value that can be named, and another fact"
+                ]
+        failures = sum((source.failures for source in self.sources), Counter[Obstacle]())
+        words = {word for source in self.sources for word in source.recipes.frequent_words}
+        recipe_counts = ", ".join(
+            f"{name} {n}" for source in self.sources for name, n in source.proved_counts.items()
+        )
+        proved = f" (triplets made: {recipe_counts})" if recipe_counts else ""
+        reason = explain_obstacles(failures, words, is_first=not recipe_counts)
+        return [f"{label}: {reason}{proved}"]
+
+
+def _propose_pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | None:
+    pair = recipes.sample_entailed(None)
+    if pair is None:
+        return None
+    e_term, anchor = pair
+    proof_facts = recipes.find_proof_facts(e_term, anchor)
+    if proof_facts is None:
+        return None
+    if "U" in labels:
+        x = recipes.sample_unknown(e_term, anchor)
+        other_role = Role("U", x, ()) if x is not None else None
+    else:
+        x = recipes.sample_other_anchor_holder(e_term, anchor)
+        facts = (
+            recipes.find_proof_facts(x, recipes.pool.get_anchors(x)[0]) if x is not None else None
+        )
+        other_role = Role("C", x, facts) if x is not None and facts else None
+    if other_role is None or other_role.x == e_term:
+        return None
+    return Proposal(anchor, [Role("E", e_term, proof_facts), other_role])

@@ -1,0 +1,29 @@
+"""The settings of a card set."""
+
+from __future__ import annotations
+
+import msgspec
+
+DEFAULT_PER_LABEL = 200
+DEFAULT_SEED = 12345
+DEFAULT_NUM_FACTS = 6
+
+
+class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a card set."""
+
+    predicates: tuple[str, ...] = ()
+    """IRIs; empty for the domain's default ones."""
+    per_label: int = DEFAULT_PER_LABEL
+    """Number of cards with each label."""
+    seed: int = DEFAULT_SEED
+    kinds: tuple[str, ...] = ()
+    """Allowed kinds of E and C cards; empty for all."""
+    num_facts: int = DEFAULT_NUM_FACTS
+    """Target number of facts per card. There may be a few more, so that each entity asked about
+    occurs in the same number of facts; in a sparse graph there may be fewer."""
+    faithfulness: bool = False
+    """Whether to add ``per_label`` cards of each of the kinds ``withheld`` and ``counterfactual``.
+    """
+    subj_hint: str = ""
+    """Only subjects whose name contains this text are asked about (case-insensitive)."""

@@ -1,0 +1,270 @@
+"""Samples the entities that a triplet asks about, alike in all that a reader can see of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Collection
+from functools import cached_property
+from random import Random
+
+from cards.facts import Fact
+from cards.generation.balance import (
+    MAX_SAMPLED_NAMES,
+    count_shared_words,
+    find_frequent_words,
+    sort_by_similarity,
+)
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.pools import Pool
+from cards.generation.prover import Prover
+from cards.generation.set_aside import Unknowns
+from cards.generation.shortage import Obstacle
+
+MAX_CANDIDATES = 12
+"""Maximum number of random candidates tried for one role."""
+MAX_RANKED = 4
+"""Maximum number of suitable candidates from which the most similar one is chosen."""
+
+
+class EntitySampler:
+    """Samples entities for one predicate and varying side.
+
+    Args:
+        pool: the candidates ``x``; ``pools.py`` defines *anchor*, *holder* and *member*.
+        unknowns: the terms of the pool whose anchors were set aside.
+        full_lookup: the graph before that.
+        prover: finds the premises of inferred triples.
+        rng: the random generator.
+        is_single: whether an ``x`` can have only one anchor, see ``Pool.is_single_valued``.
+        e_kinds: kinds of triples to make E cards from: ``asserted``, ``inferred`` or both.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        unknowns: Unknowns,
+        full_lookup: GraphLookup,
+        prover: Prover,
+        rng: Random,
+        *,
+        is_single: bool,
+        e_kinds: tuple[str, ...] = ("asserted", "inferred"),
+    ) -> None:
+        self.pool = pool
+        self.unknowns = unknowns
+        self.full_lookup = full_lookup
+        self.lookup = pool.lookup
+        self.prover = prover
+        self.rng = rng
+        self.is_single = is_single
+        self.used: set[int] = set()
+        """Entities already asked about: each is the varying term of one triplet at most."""
+        self.strict = True
+        """Whether degrees must be alike."""
+        self.wants_true = False
+        """Whether the claim of the next U card should be one that was set aside."""
+        self.unknown_terms = unknowns.list_terms()
+        self._unknowns_by_anchor: dict[int, list[int]] = {}
+        for x, anchors in unknowns.anchors.items():
+            for anchor in anchors:
+                self._unknowns_by_anchor.setdefault(anchor, []).append(x)
+        self.e_kinds = tuple(kind for kind in pool.e_kinds if kind in e_kinds)
+        holders = [pool.sample_holder(rng) for _ in range(MAX_SAMPLED_NAMES if self.e_kinds else 0)]
+        members = self.unknown_terms[:MAX_SAMPLED_NAMES]
+        entities = [x for x in dict.fromkeys([*holders, *members]) if x is not None]
+        self.frequent_words = find_frequent_words(self.lookup, entities)
+        self.rejections: Counter[Obstacle] = Counter()
+        get_anchors = pool.get_anchors
+        first_anchors = (a for x in entities for a in itertools.islice(get_anchors(x), 1))
+        self.has_chains = any(map(get_anchors, first_anchors))
+        """Whether some anchors have anchors themselves (chains), judged by a sample."""
+        self._degree_cache: dict[int, tuple[int, int]] = {}
+        self._frequent_words_cache: dict[int, frozenset[str]] = {}
+
+    @cached_property
+    def _shareable_terms(self) -> list[int]:
+        """The unknown terms with an anchor that another term has, too."""
+        get_holders = self.pool.get_holders
+        return [x for x, anchors in self.unknowns.anchors.items() if any(map(get_holders, anchors))]
+
+    def sample_unknown(self, reference: int | None = None, anchor: int | None = None) -> int | None:
+        """Samples the entity of a U card, one whose anchors were set aside.
+
+        Args:
+            reference: an entity that it must be similar to, if any.
+            anchor: the anchor asked about, which is one of those set aside exactly if
+                ``wants_true``; None if it is chosen later.
+        """
+        if anchor is None:
+            terms = self._shareable_terms if self.wants_true else self.unknown_terms
+        elif self.wants_true:
+            terms = self._unknowns_by_anchor.get(anchor, [])
+        else:
+            terms = self.unknown_terms
+        return self.sample_unknown_of(terms, reference, anchor)
+
+    def sample_unknown_of(
+        self, terms: list[int], reference: int | None, anchor: int | None
+    ) -> int | None:
+        """Samples one of ``terms`` for a U card, see ``sample_unknown``."""
+        if not terms:
+            return None
+
+        def sample() -> int | None:
+            number = int(self.rng.random() * len(terms))
+            while terms and terms[number] in self.used:
+                # Removed here, so that the last terms are found as fast as the first.
+                terms[number] = terms[-1]
+                terms.pop()
+                number = int(self.rng.random() * len(terms))
+            if not terms:
+                return None
+            x = terms[number]
+            is_wrong = anchor is not None and self.unknowns.is_true(x, anchor) != self.wants_true
+            return None if is_wrong else x
+
+        return self.sample_similar(sample, reference, anchor)
+
+    def sample_unknown_and_entailed(self) -> tuple[int, int, int] | None:
+        """Samples the entities of a U and an E card and their common anchor, in this order."""
+        u = self.sample_unknown()
+        if u is None:
+            return None
+        if not self.wants_true:
+            pair = self.sample_entailed(u)
+            if pair is None or self.unknowns.is_true(u, pair[1]):
+                return None
+            return u, *pair
+        anchors = [a for a in self.unknowns.anchors[u] if self.pool.get_holders(a)]
+        anchor = anchors[int(self.rng.random() * len(anchors))]
+        e = self.find_true_match(u, anchor)
+        return None if e is None else (u, e, anchor)
+
+    def sample_other_anchor_holder(self, reference: int, anchor: int) -> int | None:
+        """Samples an entity that has another anchor and is similar to ``reference``."""
+        return self.sample_similar(self._sample_holder, reference, anchor)
+
+    def sample_entailed(self, reference: int | None) -> tuple[int, int] | None:
+        """Samples a true pair ``(x, a)`` whose ``x`` is similar to ``reference``."""
+        if not self.e_kinds:
+            return None
+        kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))]
+        if reference is None:
+            pair = self.pool.sample_pair(self.rng, kind)
+            return pair if pair and self.is_unused(*pair) else None
+        tried_entities: set[int] = set()
+        anchors_by_entity: dict[int, int] = {}
+        for pair in self.pool.sample_pairs(self.rng, kind, MAX_CANDIDATES):
+            if reference in pair or pair[0] in self.used or pair[0] in tried_entities:
+                continue
+            x, a = pair
+            tried_entities.add(x)
+            if self.is_similar(x, reference) and self.shares_as_many_words(reference, x, a):
+                anchors_by_entity[x] = a
+                if len(anchors_by_entity) == MAX_RANKED:
+                    break
+        for x in sort_by_similarity(self.lookup, self.pool.p, anchors_by_entity, reference):
+            if self.is_unused(x, anchors_by_entity[x]):
+                return x, anchors_by_entity[x]
+        return None
+
+    def is_similar(self, x: int, other: int) -> bool:
+        """Returns whether two entities have equal degree levels and the same frequent words.
+
+        Degree levels are 0, 1, 2 to 3, and 4 or more facts with the entity as object, and 0, 1, 2
+        to 3, 4 to 7, and 8 or more with it as subject, in the graph before facts were set aside.
+        Of an entity with many facts, more cards can be made without its value than of others.
+        """
+        # Degrees are compared first: it rejects more candidates and is cheaper than names.
+        if self.strict and self._get_degree_levels(x) != self._get_degree_levels(other):
+            return False
+        has_same_words = self._get_frequent_words(x) == self._get_frequent_words(other)
+        self.rejections[Obstacle.NAMES] += not has_same_words
+        return has_same_words
+
+    def _get_frequent_words(self, x: int) -> frozenset[str]:
+        words = self._frequent_words_cache.get(x)
+        if words is None:
+            words = self.lookup.get_label_words(x) & self.frequent_words
+            self._frequent_words_cache[x] = words
+        return words
+
+    def _get_degree_levels(self, x: int) -> tuple[int, int]:
+        levels = self._degree_cache.get(x)
+        if levels is None:
+            n_incoming = self.full_lookup.count_incoming_facts(x)
+            n_outgoing = self.full_lookup.count_outgoing_facts(x)
+            levels = min(3, n_incoming.bit_length()), min(4, n_outgoing.bit_length())
+            self._degree_cache[x] = levels
+        return levels
+
+    def find_proof_facts(self, x: int, a: int) -> tuple[Fact, ...] | None:
+        """Returns the facts from which ``(x, a)`` follows; None if one cannot be stated."""
+        facts = self.prover.find_premises(*self.pool.make_triple(x, a))
+        return facts if facts and all(self.lookup.is_usable(fact) for fact in facts) else None
+
+    def is_unused(self, x: int, a: int) -> bool:
+        """Returns whether a card may ask: both terms have names, and ``x`` is not used yet."""
+        if x in self.used or not self.pool.matches_hint(x, a):
+            return False
+        return self.lookup.is_nameable(x) and self.lookup.is_nameable(a)
+
+    def _sample_holder(self) -> int | None:
+        return self.pool.sample_holder(self.rng)
+
+    def sample_member(self) -> int | None:
+        """Samples a member of the pool's classes."""
+        members = self.pool.members
+        return members[int(self.rng.random() * len(members))] if members else None
+
+    def shares_as_many_words(self, reference: int, x: int, anchor: int) -> bool:
+        """Returns whether ``x`` shares as many words with the anchor as ``reference`` does."""
+        n_shared = count_shared_words(self.lookup, x, anchor)
+        return n_shared == count_shared_words(self.lookup, reference, anchor)
+
+    def sample_similar(
+        self, sample: Callable[[], int | None], reference: int | None, anchor: int | None
+    ) -> int | None:
+        """Samples an unused entity that is similar to ``reference`` and without ``anchor``."""
+        excluded = {reference, anchor}
+        similar: list[int] = []
+        for _ in range(MAX_CANDIDATES):
+            x = sample()
+            if x is None or x in excluded or x in self.used:
+                continue
+            excluded.add(x)
+            if anchor is not None and self.pool.is_entailed(x, anchor):
+                continue
+            if reference is not None and (
+                not self.is_similar(x, reference)
+                or (anchor is not None and not self.shares_as_many_words(reference, x, anchor))
+            ):
+                continue
+            similar.append(x)
+            if len(similar) == MAX_RANKED:
+                break
+        if reference is not None:
+            similar = sort_by_similarity(self.lookup, self.pool.p, similar, reference)
+        varies_subject = self.pool.varying == "subj"
+        nameable = (x for x in similar if self.lookup.is_nameable(x))
+        return next(
+            (x for x in nameable if not varies_subject or self.pool.matches_hint(x, x)), None
+        )
+
+    def find_true_match(
+        self, x: int, anchor: int, allowed: Collection[int] | None = None
+    ) -> int | None:
+        """Finds an unused entity that has the anchor and is similar to ``x``."""
+        candidates = self.pool.get_holders(anchor)
+        if allowed is not None:
+            candidates = [e for e in candidates if e in allowed]
+        if len(candidates) > 2 * MAX_CANDIDATES:
+            candidates = self.rng.sample(candidates, 2 * MAX_CANDIDATES)
+        unused = (e for e in candidates if e != x and e not in self.used)
+        similar = (
+            e for e in unused if self.is_similar(e, x) and self.shares_as_many_words(x, e, anchor)
+        )
+        holders = itertools.islice(similar, MAX_CANDIDATES)
+        by_similarity = sort_by_similarity(self.lookup, self.pool.p, holders, x)
+        return next((e for e in by_similarity if self.is_unused(e, anchor)), None)

@@ -1,0 +1,261 @@
+"""Sets true facts aside, so that a graph that states everything still has something unknown.
+
+G is the given graph. Of each predicate, some subjects that have a value are drawn, and their values
+are set aside, together with what these would follow from. G' is the rest: cards are made from it,
+and systems must use it. A question about such a subject is unknown to G', although its answer is
+stated in G. So whoever answers from memory instead of evidence is found out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.pools import Pool
+from cards.generation.prover import is_about_vocabulary
+from cards.generation.rng import rng_for
+from kg.claims import Claim
+from kg.entailment import Closure
+from kg.knowledge import KnowledgeBase
+from kg.terms import RDF_TYPE
+from kg.triples.index import Triple
+from kg.vocabulary import is_vocabulary
+
+MAX_PREMISES = 5
+"""Maximum number of other facts that are set aside because a subject's value follows from them. A
+subject that needs more keeps its value."""
+MAX_PASSES = 4
+"""Maximum number of times that the closure is computed to find such facts."""
+LARGE_PREDICATE = 1_000
+"""Number of facts above which at most ``MAX_LARGE_SHARE`` of a predicate's facts is set aside."""
+MAX_LARGE_SHARE = 0.1
+LARGE_POOL = 5
+"""A pool with this many times as many terms as needed is taken to have enough that can be named."""
+
+
+class Unknowns(NamedTuple):
+    """The terms of one pool whose anchors were set aside; only they are asked about on U cards."""
+
+    anchors: dict[int, tuple[int, ...]]
+    """Term ``x`` → its anchors in G; in a pool where ``x`` may have several, the one set aside."""
+
+    def list_terms(self) -> list[int]:
+        """Lists the terms, in the order in which they were drawn."""
+        return list(self.anchors)
+
+    def is_true(self, x: int, anchor: int) -> bool:
+        """Returns whether the claim about ``x`` and ``anchor`` was set aside: it is true in G."""
+        return anchor in self.anchors.get(x, ())
+
+
+class SetAside(NamedTuple):
+    """G without the facts that were set aside."""
+
+    kb: KnowledgeBase
+    triples: frozenset[Triple]
+    """The facts set aside."""
+    unknowns: tuple[Unknowns, ...]
+    """For each pool, in the given order."""
+
+
+class PoolNeed(NamedTuple):
+    """How many terms of one pool to set aside."""
+
+    pool: Pool
+    is_single: bool
+    """Whether a term can have one anchor only, see ``Pool.is_single_valued``."""
+    n_terms: int
+    """How many terms to set aside, at most."""
+
+
+class _Candidate(NamedTuple):
+    pool_number: int
+    x: int
+    anchors: tuple[int, ...]
+    links: frozenset[Triple]
+    """The facts that link the term with its anchors."""
+    triples: frozenset[Triple]
+    """All facts that are set aside for it."""
+
+
+def share_equally(total: int, limits: Sequence[int]) -> list[int]:
+    """Divides a number into shares as equal as the limits allow; less if these are too small."""
+    shares = [0] * len(limits)
+    while rest := total - sum(shares):
+        open_numbers = [i for i, limit in enumerate(limits) if shares[i] < limit]
+        if not open_numbers:
+            break
+        for i in open_numbers[:rest]:
+            shares[i] += min(max(1, rest // len(open_numbers)), limits[i] - shares[i])
+    return shares
+
+
+def count_candidates(pool: Pool, limit: int) -> int:
+    """Counts the terms whose anchors could be set aside, up to ``limit``.
+
+    A pool of many more terms is not searched.
+    """
+    if len(pool.anchor_rows) > LARGE_POOL * limit:
+        return limit
+    rng = rng_for("count", pool.lookup.terms.get_text(pool.p), pool.varying)
+    return sum(1 for _ in itertools.islice(_iter_terms(pool, rng), limit))
+
+
+def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: int) -> SetAside:
+    """Draws terms of each pool and sets their anchors aside.
+
+    Args:
+        lookup: G.
+        needs: the pools of G.
+        seed: the random seed.
+    """
+    needs = list(needs)
+    chosen: list[_Candidate] = []
+    removed: set[Triple] = set()
+    for number, need in enumerate(needs):
+        for candidate in _draw_candidates(number, need, removed, seed):
+            chosen.append(candidate)
+            removed |= candidate.links
+    graph, closure = lookup.kb.graph, lookup.kb.oracle.closure
+    for number in range(MAX_PASSES):
+        triples = frozenset(itertools.chain.from_iterable(c.triples for c in chosen))
+        if not triples:
+            break
+        graph = lookup.kb.graph.without(triples)
+        closure = Closure(graph, lookup.kb.domain.regime)
+        complete = list(_complete_candidates(closure, needs, chosen))
+        if complete == chosen:
+            break
+        if number < MAX_PASSES - 1:
+            chosen = complete
+    kb = lookup.kb.with_graph(graph, closure) if triples else lookup.kb
+    unknowns = [Unknowns({}) for _ in needs]
+    reduced = GraphLookup(kb)
+    for candidate in chosen:
+        need = needs[candidate.pool_number]
+        derivable = any(_iter_entailed(closure, need.pool, candidate))
+        if not derivable and (
+            reduced.get_types(candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
+        ):
+            unknowns[candidate.pool_number].anchors[candidate.x] = candidate.anchors
+    return SetAside(kb, triples, tuple(unknowns))
+
+
+def _draw_candidates(
+    number: int, need: PoolNeed, removed: set[Triple], seed: int
+) -> Iterator[_Candidate]:
+    """Draws the terms of a pool, first those of which a fact stays that is not a class."""
+    pool, lookup = need.pool, need.pool.lookup
+    rng = rng_for(seed, "set aside", lookup.terms.get_text(pool.p), pool.varying)
+    n_links = lookup.graph_index.count_triples(pool.p)
+    max_links = int(n_links * MAX_LARGE_SHARE) if n_links > LARGE_PREDICATE else n_links
+    n_removed = 0
+    reserve: list[tuple[int, tuple[int, ...]]] = []
+
+    def iter_terms() -> Iterator[tuple[int, tuple[int, ...]]]:
+        for x, anchors in _iter_terms(pool, rng):
+            if _has_other_fact(lookup, x, pool.p, removed):
+                yield x, anchors
+            else:
+                reserve.append((x, anchors))
+        yield from reserve
+
+    for x, anchors in itertools.islice(iter_terms(), need.n_terms):
+        chosen = anchors if need.is_single else (anchors[rng.randrange(len(anchors))],)
+        links = frozenset(_find_links(pool, x, chosen))
+        n_removed += sum(p == pool.p for _, p, _ in links)
+        if n_removed > max_links:
+            return
+        yield _Candidate(number, x, chosen, links, links)
+
+
+def _iter_terms(pool: Pool, rng: Random) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yields terms that a question can name, with their anchors, in random order."""
+    lookup = pool.lookup
+    for x in _iter_shuffled(list(pool.anchor_rows), rng):
+        anchors = tuple(a for a in pool.get_anchors(x) if a != x)
+        if (
+            anchors
+            and lookup.is_nameable(x)
+            and pool.matches_hint(x, anchors[0])
+            and any(map(lookup.is_nameable, anchors))
+            and (_has_other_fact(lookup, x, pool.p) or lookup.get_types(x))
+        ):
+            yield x, anchors
+
+
+def _iter_shuffled(terms: list[int], rng: Random) -> Iterator[int]:
+    """Yields all terms in random order; the cost depends only on how many are used."""
+    for i in range(len(terms)):
+        j = i + int(rng.random() * (len(terms) - i))
+        terms[i], terms[j] = terms[j], terms[i]
+        yield terms[i]
+
+
+def _has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Triple] = ()) -> bool:
+    """Returns whether a card can state a fact about a term beside its values of ``p``."""
+    return any(
+        f.p != p and (f.s, f.p, f.o) not in removed for f in lookup.list_facts_about(x)
+    ) or any(lookup.list_incoming_facts(x, q) for q in lookup.fact_predicates)
+
+
+def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
+    """Yields the asserted facts of a pair: those of the predicate, and parallel and inverse ones.
+
+    They go together, because one of them tells a reader that the two belong together.
+    """
+    index, terms = pool.lookup.graph_index, pool.lookup.terms
+    for anchor in anchors:
+        triple = pool.make_triple(x, anchor)
+        if index.has_triple(*triple):
+            yield triple
+        if terms.is_literal(anchor) or terms.is_literal(x):
+            continue
+        for s, o in ((x, anchor), (anchor, x)):
+            for p, value in index.iter_out_edges(s):
+                text = terms.get_text(p)
+                if value == o and text != RDF_TYPE and not is_vocabulary(text):
+                    yield s, p, o
+
+
+def _complete_candidates(
+    closure: Closure, needs: list[PoolNeed], candidates: list[_Candidate]
+) -> Iterator[_Candidate]:
+    """Adds facts from which the anchors still follow; leaves out terms that need too many."""
+    for candidate in candidates:
+        pool = needs[candidate.pool_number].pool
+        premises: set[Triple] = set()
+        for triple in _iter_entailed(closure, pool, candidate):
+            premise = _find_premise(closure, pool, candidate.x, triple)
+            if premise is None:
+                break
+            premises.add(premise)
+        else:
+            triples = candidate.triples | premises
+            if len(triples) <= len(candidate.links) + MAX_PREMISES:
+                yield candidate._replace(triples=triples)
+
+
+def _iter_entailed(closure: Closure, pool: Pool, candidate: _Candidate) -> Iterator[Triple]:
+    """Yields the candidate's claims that a graph without its triples still entails."""
+    for anchor in candidate.anchors:
+        triple = pool.make_triple(candidate.x, anchor)
+        if closure.index.has_triple(*triple):
+            yield triple
+
+
+def _find_premise(closure: Closure, pool: Pool, x: int, triple: Triple) -> Triple | None:
+    """Returns an asserted fact from which a triple follows, if possible one about ``x``."""
+    terms = pool.lookup.terms
+    steps = closure.derive_claim(Claim(*map(terms.get_text, triple))) or ()
+    asserted = [
+        (terms.intern(c.subj), terms.intern(c.pred), terms.intern(c.obj))
+        for step in steps
+        for c in step.premises
+        if c.pred != RDF_TYPE and not is_about_vocabulary(c)
+    ]
+    asserted = [t for t in asserted if closure.is_asserted(*t)]
+    return next((t for t in asserted if x in (t[0], t[2])), next(iter(asserted), None))
