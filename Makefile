@@ -2,6 +2,7 @@
 #
 # Every variable is a flag of the stage it names, so a new domain is one line:
 #   make all DOMAIN=mayors
+#   make all KG=my.ttl
 #   make all KG=my.ttl SHAPES=my.shacl.ttl PRED=http://example.org/mayor PRED_LABEL=mayor NUM=50
 
 PYTHON     ?= python3
@@ -29,7 +30,9 @@ BIN    := $(VENV)/bin
 EPOCHE := $(BIN)/python -m epoche
 
 # Quoted once, here: a graph path or predicate may hold spaces and `#`.
-source_flags = $(if $(KG),--kg '$(KG)' $(if $(SHAPES),--shapes '$(SHAPES)'),--domain '$(DOMAIN)')
+# A graph without shapes gets a draft domain first: `epoche kg init` mines rules and finds what can be asked.
+drafted      = $(if $(KG),$(if $(SHAPES),,$(OUT)/domain))
+source_flags = $(if $(drafted),--domain '$(drafted)',$(if $(KG),--kg '$(KG)' --shapes '$(SHAPES)',--domain '$(DOMAIN)'))
 pred_flags   = $(if $(PRED),--pred '$(PRED)') $(if $(PRED_LABEL),--pred-label '$(PRED_LABEL)')
 card_set     = $(OUT)/cards.jsonl
 checked      = --cards '$(card_set)' --skip-other-cards --results
@@ -47,7 +50,7 @@ $(foreach name,NUM NUM_NEAR SEED,$(if $(and $($(name)),$(if $(call strip_digits,
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
+.PHONY: all draft setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -94,7 +97,10 @@ setup-dense: $(VENV)/.dense ## Make .venv with dense retrieval, NLI and the defa
 
 # -- the main job --------------------------------------------------------------------------------
 
-cards: setup ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= SEED= OUT=]
+draft: setup
+	@$(if $(drafted),$(EPOCHE) kg init $(if $(filter-out $(wildcard $(KG)),$(KG)),'$(KG)',$(KG)) --name '$(basename $(notdir $(firstword $(KG))))' --out '$(drafted)')
+
+cards: setup draft ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= SEED= OUT=]
 	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
 
 near-miss: setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]

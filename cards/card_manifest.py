@@ -96,7 +96,7 @@ def build_card_manifest(
 def get_graph_path(cards: Path | str) -> Path:
     """Returns the path of the graph that is written beside a card file, ``cards.graph.nt``."""
     cards = Path(cards)
-    return cards.with_name(f"{cards.name.removesuffix('.jsonl') or cards.name}.graph.nt")
+    return cards.parent / f"{cards.name.removesuffix('.jsonl') or cards.name}.graph.nt"
 
 
 def describe_source_files(

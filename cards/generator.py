@@ -111,7 +111,7 @@ def _make_card_set(
     if len(predicates) > 1 and max(shares) > N_PROBE_TERMS:
         # Finds the predicates that give no card before as much is set aside as the others need.
         probe = [min(n, N_PROBE_TERMS) for n in shares]
-        makers, _ = _make_makers(lookup, plan, predicates, sides, probe)
+        makers, _ = _make_makers(lookup, plan, predicates, sides, probe, 1)
         useful = [next(iter(maker), None) is not None for maker in makers]
         if any(useful):
             max_shares = [
@@ -119,18 +119,25 @@ def _make_card_set(
             ]
             shares = share_equally(plan.per_label, max_shares)
     for number in itertools.count(1):
-        makers, aside = _make_makers(lookup, plan, predicates, sides, shares)
+        makers, aside = _make_makers(lookup, plan, predicates, sides, shares, number)
         card_set = _draw_cards(makers, plan, aside, progress)
-        # Predicates that gave less than their share leave the rest of it to the others.
-        max_shares = [
+        if not card_set.missing or number == MAX_ATTEMPTS:
+            return card_set
+        # Predicates that gave less than their share leave the rest of it to the others, or try
+        # again with more set aside if the others can give no more.
+        given = [
             maker.n_triplets if maker.n_triplets < share else most
             for maker, share, most in zip(makers, shares, max_shares, strict=True)
         ]
-        new_shares = share_equally(plan.per_label, max_shares)
-        can_give_more = any(n > old for n, old in zip(new_shares, shares, strict=True))
-        if not card_set.missing or number == MAX_ATTEMPTS or not can_give_more:
+        new_shares = share_equally(plan.per_label, given)
+        if any(n > old for n, old in zip(new_shares, shares, strict=True)):
+            max_shares, shares = given, new_shares
+        elif not any(
+            side.count_terms(share, number + 1) > side.count_terms(share, number)
+            for group, share in zip(sides, shares, strict=True)
+            for side in group
+        ):
             return card_set
-        shares = new_shares
     raise AssertionError("unreachable")
 
 
@@ -140,10 +147,11 @@ def _make_makers(
     predicates: Sequence[str],
     sides: Sequence[Sequence[Side]],
     shares: Sequence[int],
+    attempt: int,
 ) -> tuple[list[PredicateCardMaker], SetAside]:
     """Sets aside what the shares of the predicates need; returns makers for the rest."""
     needs = [
-        PoolNeed(side.pool, side.is_single, side.count_terms(share))
+        PoolNeed(side.pool, side.is_single, side.count_terms(share, attempt))
         for group, group_share in zip(sides, shares, strict=True)
         for side, share in zip(
             group, share_equally(group_share, [s.max_triplets for s in group]), strict=True

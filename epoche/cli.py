@@ -54,6 +54,7 @@ from eval.text.extract_triples import main as extract_triples
 from kg.analyze_query import analyze_command
 from kg.base.console import enable_tracebacks, print_json, wrap_command
 from kg.export_graph import main as export_graph
+from kg.init_domain import main as init_domain
 from kg.inspect_graph import inspect_command
 from reporting.commands.compare_runs import main as compare
 from reporting.commands.plot_graph import main as plot_graph
@@ -152,6 +153,7 @@ _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("build", build_graph, "Build a concept graph and section tree from documents."),
     ("extract", extract_triples, "Extract triples from a run with a model, checked by shapes."),
     ("export", export_graph, "Export a run's concepts as SKOS, with shapes and wording."),
+    ("init", init_domain, "Draft a domain from a graph: rules, words, what can be asked."),
     ("inspect", inspect_command, "Summarise a graph or run and what to fix."),
     ("analyze", analyze_command, "Find a question's subgraph and its difficulty."),
     ("plot", plot_graph, "Plot a run or a card's claim as an interactive page."),

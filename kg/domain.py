@@ -42,12 +42,15 @@ _MAX_TOML_BYTES = 4 * 1024 * 1024
 
 
 class PredicateWording(msgspec.Struct, frozen=True, kw_only=True):
-    """Templates that word the claims of one predicate; variables: ``subj``, ``obj``, ``unit``."""
+    """Templates that word the claims of one predicate; variables: ``subj``, ``obj``, ``unit``.
 
-    fact: str
-    denied: str
-    questions: tuple[str, ...]
+    Templates that are empty are made from the label.
+    """
+
     label: str
+    fact: str = ""
+    denied: str = ""
+    questions: tuple[str, ...] = ()
     synonyms: tuple[str, ...] = ()
     """Other phrases for the predicate ("empties into", "mouth"), for parsing questions."""
     inverse_synonyms: tuple[str, ...] = ()
@@ -88,6 +91,8 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     prefixes: dict[str, str] = {}
     naming: dict[str, str] = {}
     """Class IRI → Jinja2 template (variables ``label``, ``iri``) that names its members."""
+    naming_predicates: tuple[str, ...] = ()
+    """Predicates whose values are names, besides ``rdfs:label`` and SKOS's."""
     predicates: dict[str, PredicateWording] = {}
     rules: tuple[Rule, ...] = ()
     file: Path | None = None
@@ -105,10 +110,10 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
 class _PredicateTable(msgspec.Struct, kw_only=True):
     """A table ``[predicates."…"]`` as it stands in ``domain.toml``."""
 
-    fact: str
-    denied: str
-    questions: list[str]
     label: str
+    fact: str = ""
+    denied: str = ""
+    questions: list[str] | None = None
     synonyms: list[str] = []
     inverse_synonyms: list[str] = []
     unit: str = ""
@@ -140,6 +145,7 @@ class _DomainTable(msgspec.Struct, kw_only=True):
     built_by: str = ""
     prefixes: dict[str, str] = {}
     naming: dict[str, str] = {}
+    naming_predicates: list[str] = []
     predicates: dict[str, _PredicateTable] = {}
     rule: list[_RuleTable] = []
 
@@ -312,10 +318,17 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
     predicates: dict[str, PredicateWording] = {}
     for name, predicate_table in table.predicates.items():
         key = f'predicates."{name}"'
-        if not predicate_table.questions:
-            raise DomainError("no question template", where=f"{where}: {key}.questions")
-        wording = msgspec.convert(msgspec.to_builtins(predicate_table), PredicateWording)
-        compile_wording(wording, f"{where}: {key}")
+        if predicate_table.questions == []:
+            raise DomainError(
+                "no question template",
+                where=f"{where}: {key}.questions",
+                hint="Give one, or omit the key: then questions are made from the label.",
+            )
+        fields = msgspec.to_builtins(predicate_table)
+        wording = msgspec.convert(
+            {name: value for name, value in fields.items() if value is not None}, PredicateWording
+        )
+        _check_templates(wording, f"{where}: {key}")
         predicates[expand_term(name, key)] = wording
     rules = tuple(_build_rule(rule, expand_term, where) for rule in table.rule)
     ids = [rule.id for rule in rules]
@@ -335,6 +348,9 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
         built_by=clean_text(table.built_by, _MAX_RULE_LENGTH),
         prefixes=dict(table.prefixes),
         naming=naming,
+        naming_predicates=tuple(
+            expand_term(name, "naming_predicates") for name in table.naming_predicates
+        ),
         predicates=predicates,
         rules=rules,
         file=file,
@@ -371,6 +387,16 @@ class CompiledWording(msgspec.Struct, frozen=True):
     fact: Renderer
     denied: Renderer
     questions: tuple[Renderer, ...]
+
+
+def _check_templates(wording: PredicateWording, where: str) -> None:
+    """Checks the templates that a domain gives; the others are made from the label."""
+    given = msgspec.structs.replace(
+        wording,
+        fact=wording.fact or "{{ subj }}",
+        denied=wording.denied or "{{ subj }}",
+    )
+    compile_wording(given, where)
 
 
 def compile_wording(wording: PredicateWording, where: str) -> CompiledWording:

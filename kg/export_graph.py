@@ -34,7 +34,7 @@ def main(
             max=0.9,
             help="Share of concepts, sampled at random, whose broader concepts are left out.",
         ),
-    ] = 0.3,
+    ] = 0.0,
     everything: Annotated[
         bool,
         typer.Option("--everything", help="Export every keyword, not only names."),

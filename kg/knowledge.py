@@ -90,7 +90,9 @@ class KnowledgeBase:
                 unique_names=resolved_domain.unique_names,
                 engine=engine,
             )
-            labels = Labels(loaded_graph, languages=resolved_domain.languages)
+            labels = Labels(
+                loaded_graph, resolved_domain.languages, resolved_domain.naming_predicates
+            )
             verbaliser = Verbaliser(
                 resolved_domain, labels, loaded_graph, oracle.closure, loaded_shapes
             )

@@ -113,7 +113,7 @@ def stage_outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "cards --domain mayors --num-per-type 4 --out {0}/cards.jsonl",
         "cards --domain mayors --num-per-type 3 --out {0}/other.jsonl",
         "eval --cards {0}/cards.jsonl --system kg --domain mayors --out {0}/kg.jsonl",
-        "near-miss --domain mayors --num 3 --out {0}/near.jsonl",
+        "near-miss --cards {0}/cards.jsonl --num 3 --out {0}/near.jsonl",
         "eval --cards {0}/cards.jsonl --system controls --out {0}/controls.jsonl",
         "metrics --results {0}/kg.jsonl --out {0}/metrics.json",
         "report --results {0}/kg.jsonl --metrics {0}/metrics.json --out {0}/report.html",

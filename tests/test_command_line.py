@@ -59,6 +59,7 @@ SCRIPTS = {
     "kg build": "eval/text/build_graph.py",
     "kg export": "kg/export_graph.py",
     "kg extract": "eval/text/extract_triples.py",
+    "kg init": "kg/init_domain.py",
     "kg plot": "reporting/commands/plot_graph.py",
     "retrieval eval": "eval/retrieval_eval/commands/evaluate.py",
     "retrieval score": "eval/retrieval_eval/commands/score.py",

@@ -27,7 +27,7 @@ VARYING_SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
 MIN_TERMS = 3
 """Number of terms that a triplet asks about."""
 MAX_SPARE = 8
-"""Maximum number of terms that are set aside in addition to those needed, for each predicate."""
+"""Maximum number of terms that are set aside in addition to those needed, at each attempt."""
 
 
 class Side(NamedTuple):
@@ -39,9 +39,14 @@ class Side(NamedTuple):
     max_triplets: int
     """At most this many, because each needs a term whose anchor is set aside and two others."""
 
-    def count_terms(self, n_triplets: int) -> int:
-        """Returns how many terms to set aside; a few more, because not every proof succeeds."""
-        spare = min(MAX_SPARE, 2 + n_triplets // 4) if n_triplets else 0
+    def count_terms(self, n_triplets: int, attempt: int) -> int:
+        """Returns how many terms to set aside; a few more, because not every proof succeeds.
+
+        Args:
+            n_triplets: number of triplets to make.
+            attempt: number of the attempt, from 1; each sets aside a few more.
+        """
+        spare = attempt * min(MAX_SPARE, 2 + n_triplets // 4) if n_triplets else 0
         return min(self.max_triplets, n_triplets + spare)
 
 

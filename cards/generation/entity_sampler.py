@@ -62,6 +62,8 @@ class EntitySampler:
         """Entities already asked about: each is the varying term of one triplet at most."""
         self.strict = True
         """Whether degrees must be alike."""
+        self.matches_words = True
+        """Whether the names must have the same frequent words."""
         self.wants_true = False
         """Whether the claim of the next U card should be one that was set aside."""
         self.unknown_terms = unknowns.list_terms()
@@ -179,7 +181,9 @@ class EntitySampler:
         # Degrees are compared first: it rejects more candidates and is cheaper than names.
         if self.strict and self._get_degree_levels(x) != self._get_degree_levels(other):
             return False
-        has_same_words = self._get_frequent_words(x) == self._get_frequent_words(other)
+        has_same_words = not self.matches_words or (
+            self._get_frequent_words(x) == self._get_frequent_words(other)
+        )
         self.rejections[Obstacle.NAMES] += not has_same_words
         return has_same_words
 

@@ -104,6 +104,10 @@ class TripletSource:
         for strict in (True, False):
             self.strict = self.recipes.strict = strict
             yield from self._iter_round()
+        # Names made of codes ("AHU 2 supply fan 1") may leave no three with the same words.
+        if not self.proved_counts:
+            self.recipes.matches_words = False
+            yield from self._iter_round()
 
     def _iter_round(self) -> Iterator[Triplet]:
         recipes_by_name = self.recipes.recipes_by_name

@@ -31,6 +31,8 @@ LABEL_PREDICATES = (RDFS + "label", SKOS + "prefLabel", SKOS + "altLabel")
 """Predicates that give names, in order of preference among labels of one language. The values of
 ``skos:altLabel`` are aliases; an alias is used as the label only if there is no other."""
 
+ALIAS_RANK = LABEL_PREDICATES.index(SKOS + "altLabel")
+
 _VOCABULARIES = (RDF, RDFS, OWL, SKOS, "http://www.w3.org/2001/XMLSchema#")
 
 ARTICLES = {
@@ -86,9 +88,15 @@ class Labels:
         graph: the graph with the labels.
         languages: preferred languages, best first; these precede labels without a language, which
             precede the others in the order of the graph.
+        naming_predicates: IRIs of further predicates that give names, after ``LABEL_PREDICATES``.
     """
 
-    def __init__(self, graph: Graph, languages: Sequence[str] = ("en",)) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        languages: Sequence[str] = ("en",),
+        naming_predicates: Sequence[str] = (),
+    ) -> None:
         self._index = graph.index
         self._terms = graph.index.terms
         self.languages = tuple(language.lower() for language in languages)
@@ -99,7 +107,7 @@ class Labels:
         )
         self._predicates = [
             (rank, term)
-            for rank, text in enumerate(LABEL_PREDICATES)
+            for rank, text in enumerate([*LABEL_PREDICATES, *naming_predicates])
             if (term := self._terms.get(text)) is not None
         ]
         self._name_index: dict[str, int | list[int]] | None = None
@@ -210,7 +218,7 @@ class Labels:
                 lexical, _, language = parse_literal(text)
                 name = " ".join(lexical.split())
                 if name:
-                    alias = int(LABEL_PREDICATES[rank].endswith("altLabel"))
+                    alias = int(rank == ALIAS_RANK)
                     yield (alias, self._language_rank(language), position), name
                     position += 1
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Self
 
+import msgspec
+
 from kg.base.plain_text import MAX_NAME_LENGTH, capitalise_sentence, clean_text
 from kg.base.templates import Renderer
 from kg.claims import Claim
@@ -274,7 +276,17 @@ class Phrasebook:
             wording = None
             if pred not in self._custom_labels:
                 wording = self.domain.predicates.get(pred) or _SHARED_WORDING.get(pred)
-            self._wordings[pred] = wording or self._make_default_wording(pred)
+            if wording is None:
+                wording = self._make_default_wording(pred)
+            elif not (wording.fact and wording.denied and wording.questions):
+                default = self._make_default_wording(pred)
+                wording = msgspec.structs.replace(
+                    wording,
+                    fact=wording.fact or default.fact,
+                    denied=wording.denied or default.denied,
+                    questions=wording.questions or default.questions,
+                )
+            self._wordings[pred] = wording
         return self._wordings[pred]
 
     def fill_clause(self, pred: str, subj: str, obj: str) -> str:

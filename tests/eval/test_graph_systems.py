@@ -219,9 +219,13 @@ def test_cards_with_a_named_graph_use_it(
     )
     assert find_shipped_domain(read_card_origin(cards)) == "rivers"
     assert find_shipped_domain(CardOrigin(domain="my/own.toml")) is None
-    main(cards, "kg", tmp_path / "k.jsonl", list(options.graph), list(options.shapes))
-    stderr = capsys.readouterr().err
-    assert "made from another graph (000000000000)" in stderr
+    named = (list(options.graph), list(options.shapes))
+    with pytest.raises(CardSetMismatchError, match="made from another graph"):
+        main(cards, "kg", tmp_path / "k.jsonl", *named)
+    assert not (tmp_path / "k.jsonl").exists()
+    main(cards, "kg", tmp_path / "k.jsonl", *named, other_graph=True)
+    manifest = json.loads((tmp_path / "k.manifest.json").read_text("utf-8"))
+    assert manifest["other_graph"]
     assert read_manifest(tmp_path / "k.manifest.json").domain == "rivers"
     main(cards, "controls", tmp_path / "c.jsonl")
     assert capsys.readouterr().err == ""

@@ -60,10 +60,10 @@ def test_every_fact_is_one_sentence(graph: Graph, verbaliser: Verbaliser) -> Non
 def test_subject_passages_contain_the_same_sentences(graph: Graph, verbaliser: Verbaliser) -> None:
     facts = [passage.text for passage in build_passages(graph, verbaliser, "fact")]
     subjects = build_passages(graph, verbaliser, "subject")
-    assert [passage.id for passage in subjects] == ["urn:x:rhine", "urn:x:main"]
+    assert [passage.id for passage in subjects] == ["urn:x:main", "urn:x:rhine"]
     lines = [line for passage in subjects for line in passage.text.splitlines()]
     assert sorted(lines) == sorted(facts)
-    assert "not" in subjects[1].text
+    assert "not" in subjects[0].text
 
 
 def test_an_empty_graph_has_no_passages(verbaliser: Verbaliser) -> None:

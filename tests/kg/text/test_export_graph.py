@@ -105,7 +105,7 @@ def test_related_concepts_share_chunks_and_are_not_nested(
 
 
 def test_everything_flag_exports_all_concepts(library: Path, tmp_path: Path) -> None:
-    # --withhold is the share of concepts whose broader concepts are left out, 0.3 by default.
+    # --withhold is the share of concepts whose broader concepts are left out, none by default.
     command = ("kg", "export", "--run", library / "runs", "--ttl")
     assert (
         run_epoche(*command, tmp_path / "a" / "all.ttl", "--everything", "--withhold", 0).code == 0
@@ -233,7 +233,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command in (
         ("kg", "build", BOOK, "--out", folder / "run", "--no-canonical"),
         ("kg", "export", "--run", folder / "run", "--ttl", folder / "x" / "book.ttl"),
-        ("cards", "--domain", folder / "x" / "domain.toml", "--num-per-type", 50, "--strict",
+        ("cards", "--domain", folder / "x" / "domain.toml", "--num-per-type", 30, "--strict",
          "--out", folder / "cards.jsonl"),
     ):  # fmt: skip
         result = run_epoche(*command)
@@ -241,9 +241,9 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_fifty_cards_of_each_label(book: Path) -> None:
+def test_thirty_cards_of_each_label(book: Path) -> None:
     cards = [json.loads(line) for line in (book / "cards.jsonl").read_text("utf-8").splitlines()]
-    assert Counter(card["label"] for card in cards) == {"E": 50, "C": 50, "U": 50}
+    assert Counter(card["label"] for card in cards) == {"E": 30, "C": 30, "U": 30}
     for card in cards:
         assert card["question"].endswith("?")
         assert "“" in card["question"]

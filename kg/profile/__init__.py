@@ -1,0 +1,1 @@
+"""Profiles a graph: what can be asked about it, and the rules that its data confirm."""
