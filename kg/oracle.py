@@ -16,7 +16,8 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Literal
 
 from kg.base.errors import ShapesEngineError
@@ -30,11 +31,12 @@ from kg.shapes.model import RawResult
 from kg.shapes.program import Program
 from kg.shapes.sparql import SparqlConstraint
 from kg.shapes.violations import make_violation
-from kg.terms import OWL, is_blank, is_literal, parse_literal, to_rdflib, write_literal
+from kg.terms import is_blank, is_literal, parse_literal, to_rdflib, write_literal
 from kg.triples.index import Index, Triple
 from kg.validation.absence import ThreeValuedEvaluator
 from kg.validation.denials import Denials
 from kg.validation.engines import DataGraph, Findings, IncrementalEngine, PyshaclEngine
+from kg.validation.same_names import find_same_terms
 
 Engine = Literal["incremental", "pyshacl"]
 
@@ -159,6 +161,8 @@ class Oracle:
 
     def find_violations(self, *, certain_only: bool = False) -> tuple[Violation, ...]:
         """Returns the violations of the graph itself, which never contradict a claim.
+
+        Names that ``owl:sameAs`` makes one thing count once for maximum counts.
 
         Args:
             certain_only: whether to leave out those that rest on something not being stated, so
@@ -300,7 +304,7 @@ class Oracle:
         return ThreeValuedEvaluator(
             self._index,
             program.compiler.rdflib_terms,
-            self._find_same_names,
+            partial(find_same_terms, self._index),
             unique_names=self._unique_names,
             query_conforms=self._query_conforms,
             without_claim=self._without_claim,
@@ -311,21 +315,6 @@ class Oracle:
             raise ValueError(f"not a triple: {claim}")
         intern = self._index.terms.intern
         return intern(claim.subj), intern(claim.pred), intern(_canonicalise_object(claim.obj))
-
-    def _find_same_names(self, term: int) -> Collection[int]:
-        """Finds all terms that ``owl:sameAs`` makes equal to ``term``, whatever the regime."""
-        index = self._index
-        same_as = index.terms.get(OWL + "sameAs")
-        if same_as is None or not index.get_subjects(same_as):
-            return (term,)
-        same_terms = {term: None}
-        queue = [term]
-        for name in queue:
-            for other in (*index.find_objects(name, same_as), *index.find_subjects(same_as, name)):
-                if other not in same_terms:
-                    same_terms[other] = None
-                    queue.append(other)
-        return same_terms
 
     @contextlib.contextmanager
     def _without_claim(self) -> Iterator[None]:

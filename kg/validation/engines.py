@@ -21,6 +21,7 @@ from kg.terms import to_rdflib
 from kg.triples.index import Index, Triple
 from kg.validation.focus_validation import validate_focus_nodes
 from kg.validation.pyshacl_validation import index_to_rdflib, run_pyshacl
+from kg.validation.same_names import drop_merged_counts, has_same_names
 
 if TYPE_CHECKING:
     import rdflib
@@ -78,6 +79,26 @@ class DataGraph:
                 data.remove((s, p, o))
 
 
+def drop_merged_raw_counts(
+    index: Index, program: Program, results: Counter[RawResult]
+) -> Counter[RawResult]:
+    """Does the same as ``drop_merged_counts`` for results of pySHACL."""
+    if not results or not has_same_names(index):
+        return results
+    kept = drop_merged_counts(index, map(program.from_raw_result, results.elements()))
+    return Counter(map(program.to_raw_result, kept))
+
+
+@contextlib.contextmanager
+def add_for_a_while(index: Index, triple: Triple) -> Iterator[None]:
+    """Adds a claim to the index; it is removed when the block ends."""
+    index.add_triple(*triple)
+    try:
+        yield
+    finally:
+        index.discard_triple(*triple)
+
+
 class PyshaclEngine:
     """The reference engine: pySHACL over G (once) and over G ∪ {claim}."""
 
@@ -91,7 +112,11 @@ class PyshaclEngine:
         """Collects the results of the graph itself."""
         if self._baseline is None:
             data = self._data.graph_without(None)
-            self._baseline = run_pyshacl(data, self._shapes.to_rdflib(), self._shapes)
+            self._baseline = drop_merged_raw_counts(
+                self._index,
+                self._program,
+                run_pyshacl(data, self._shapes.to_rdflib(), self._shapes),
+            )
         return self._baseline
 
     def find_new_results(self, triple: Triple) -> Findings:
@@ -99,6 +124,8 @@ class PyshaclEngine:
         baseline = self.collect_baseline()
         with self._data.graph_with(triple) as data:
             results = run_pyshacl(data, self._shapes.to_rdflib(), self._shapes)
+        with add_for_a_while(self._index, triple):
+            results = drop_merged_raw_counts(self._index, self._program, results)
         new_results = [
             self._program.from_raw_result(raw) for raw in (results - baseline).elements()
         ]
@@ -131,6 +158,7 @@ class IncrementalEngine:
                 continue
             for focus in list(targeted.target.find_focus_nodes(self._index)):
                 targeted.compiled.collect_results(self._index, focus, results)
+        results = drop_merged_counts(self._index, results)
         raw_results = Counter(map(self._program.to_raw_result, results))
         if uncompiled_nodes:
             raw_results += self._get_pyshacl_engine(uncompiled_nodes).collect_baseline()
@@ -162,6 +190,7 @@ class IncrementalEngine:
                         shape.collect_results(index, focus, results)
                 else:
                     uncompiled.append((targeted, foci))
+            results = drop_merged_counts(index, results)
         finally:
             index.discard_triple(*triple)
         new_results: list[Result] = []
@@ -233,6 +262,7 @@ class IncrementalEngine:
             results: list[Result] = []
             if targeted.target.is_focus_node(self._index, focus):
                 targeted.compiled.collect_results(self._index, focus, results)
+                results = drop_merged_counts(self._index, results)
             if len(self._cache) >= MAX_CACHED_PAIRS:
                 self._cache.clear()
             cached = self._cache[key] = tuple(results)
@@ -254,9 +284,12 @@ class IncrementalEngine:
         ]
         with self._data.graph_with(triple) as data:
             results = validate_focus_nodes(data, shapes, pairs_with_claim)
+            with add_for_a_while(self._index, triple):
+                results = drop_merged_raw_counts(self._index, self._program, results)
         if not results:
             return []
-        new_results = results - validate_focus_nodes(data, shapes, pairs_without_claim)
+        old_results = validate_focus_nodes(data, shapes, pairs_without_claim)
+        new_results = results - drop_merged_raw_counts(self._index, self._program, old_results)
         return [self._program.from_raw_result(raw) for raw in new_results.elements()]
 
     def _get_pyshacl_engine(self, nodes: list[str]) -> PyshaclEngine:
