@@ -306,7 +306,7 @@ class GraphLookup:
         return Claim(self.terms.get_text(s), self.terms.get_text(p), self.terms.get_text(o))
 
     def get_namesakes(self, term: int) -> frozenset[int]:
-        """Returns the other entities with one of a term's names (label, alias, alternative)."""
+        """Returns the other entities with one of a term's names, and the term's other IRIs."""
         namesakes = self._namesakes_cache.get(term)
         if namesakes is None:
             namesakes = frozenset()
@@ -317,7 +317,9 @@ class GraphLookup:
                     iri for name in labels.list_names(text) for iri in labels.find_entities(name)
                 )
                 namesakes = frozenset(
-                    self.intern_term(iri) for iri in same_name_iris if iri != text
+                    self.intern_term(iri)
+                    for iri in itertools.chain(same_name_iris, labels.list_aliases(text))
+                    if iri != text
                 )
             self._namesakes_cache[term] = namesakes
         return namesakes

@@ -134,6 +134,7 @@ class MentionIndex:
     """Index of the names of all entities of a knowledge base, to find them in questions."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
+        self._labels = kb.labels
         self._names: dict[tuple[str, ...], dict[str, int]] = {}
         self._max_lengths: dict[str, int] = {}
         self.classes: dict[tuple[str, ...], str] = {}
@@ -183,7 +184,9 @@ class MentionIndex:
         if not ranks:
             return ()
         best_rank = min(ranks.values())
-        return tuple(iri for iri, rank in ranks.items() if rank == best_rank)
+        return tuple(
+            self._labels.merge_aliases(iri for iri, rank in ranks.items() if rank == best_rank)
+        )
 
     def find_mentions(self, tokens: Sequence[Token]) -> list[Mention]:
         """Finds the mentions in order, without overlaps.

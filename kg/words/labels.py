@@ -23,6 +23,7 @@ from kg.terms import (
     is_literal,
     parse_literal,
 )
+from kg.words.aliases import Aliases
 
 if TYPE_CHECKING:
     from kg.graph import Graph
@@ -111,6 +112,7 @@ class Labels:
             if (term := self._terms.get(text)) is not None
         ]
         self._name_index: dict[str, int | list[int]] | None = None
+        self._aliases: Aliases | None = None
         self._ascii_literal = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
         # Matches every line. The group contains the text of a literal whose normal form is just the
         # text in lower case, as that of most is; it is empty for any other line. Names with a
@@ -175,7 +177,9 @@ class Labels:
         """Returns the IRIs with that name, ignoring case, accents, punctuation and article.
 
         Entities with the name as *label* precede those with the name as alias; each group is in
-        the order of the graph. The first call builds the index by name.
+        the order of the graph. Of entities that are aliases of each other (``owl:sameAs``,
+        ``skos:exactMatch``, ``skos:closeMatch``), only one is returned. The first call
+        builds the index by name.
         """
         entry = self._get_name_index().get(self.to_normal_form(name), [])
         return [
@@ -186,7 +190,7 @@ class Labels:
         """Returns the names (labels and aliases) that several entities share, with their IRIs.
 
         The names are in the graph's order. Predicates do not count as entities here: a property
-        and a class may share a word.
+        and a class may share a word. Aliases of each other count as one entity.
         """
         terms_by_key: dict[str, dict[str, None]] = {}
         spelling_by_key: dict[str, str] = {}
@@ -199,10 +203,29 @@ class Labels:
                 spelling_by_key.setdefault(key, name)
                 terms_by_key.setdefault(key, {})[term] = None
         return {
-            spelling_by_key[key]: list(terms)
+            spelling_by_key[key]: merged
             for key, terms in terms_by_key.items()
-            if len(terms) > 1
+            if len(terms) > 1 and len(merged := self.merge_aliases(terms)) > 1
         }
+
+    def merge_aliases(self, iris: Iterable[str]) -> list[str]:
+        """Returns one of each group of aliases among some IRIs of the graph."""
+        ids = [term for term in map(self._terms.get, iris) if term is not None]
+        return list(map(self._terms.get_text, self._get_aliases().merge(ids)))
+
+    def list_aliases(self, iri: str) -> list[str]:
+        """Returns the other IRIs of the same thing, and those that they are aligned with."""
+        term = self._terms.get(iri)
+        if term is None or not self._get_aliases().has_any():
+            return []
+        return [
+            self._terms.get_text(o) for o in self._get_aliases().find_aliases(term) if o != term
+        ]
+
+    def _get_aliases(self) -> Aliases:
+        if self._aliases is None:
+            self._aliases = Aliases(self._index, [term for _, term in self._predicates])
+        return self._aliases
 
     def _iter_graph_names(self, term: str) -> Iterator[tuple[tuple[int, int, int], str]]:
         """Yields (sort key, text) of each name of a term in the graph; smaller keys are better."""
@@ -332,6 +355,13 @@ class Labels:
                 _add_name(name_index, self.to_normal_form(iri_tail(texts[s])), s)
             for name, s in aliases:
                 _add_name(name_index, name, s)
+            known_aliases = self._get_aliases()
+            for name, entry in name_index.items():
+                if isinstance(entry, list):
+                    terms = known_aliases.merge(entry)
+                    name_index[name] = terms if len(terms) > 1 else terms[0]
+                elif known_aliases.has_any():
+                    name_index[name] = known_aliases.get_main(entry)
             self._name_index = name_index
         return self._name_index
 
