@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 from kg.base.errors import EmptyGraphError
 from kg.claims import Claim
 from kg.terms import to_ntriples
-from kg.triples.canonical_order import sort_index
+from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index, Triple
 from kg.triples.loader import DEFAULT_MAX_BYTES, FileReader
 from kg.triples.rdflib_bridge import fill_rdflib_graph
+from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
     import rdflib
 
 
 class Graph:
-    """Triples with their identity and provenance, in an order that does not depend on the file.
+    """Triples with their identity and provenance, in an order that depends on the triples alone.
 
     Attributes:
         index: the triples by integer ids; must not be changed while the graph is in use.
@@ -73,15 +74,15 @@ class Graph:
         files = [paths] if isinstance(paths, str | Path) else list(paths)
         if not files:
             raise EmptyGraphError("no graph file given", hint="Name at least one with --kg.")
-        index = Index()
-        reader = FileReader(index, max_bytes)
+        reader = FileReader(max_bytes)
         prefixes: dict[str, str] = {}
         notes: list[str] = []
         for path in files:
             loaded_file = reader.read_file(path)
             prefixes.update(loaded_file.prefixes)
             notes += loaded_file.notes
-        sort_index(index)
+        index, index_notes = reader.build_index()
+        notes += index_notes
         return cls(
             index,
             sha256=reader.sha256,
@@ -93,11 +94,12 @@ class Graph:
     @classmethod
     def from_claims(cls, claims: Iterable[Claim]) -> Graph:
         """Builds a graph of the given claims; duplicates count once. It may be empty."""
-        index = Index()
-        intern = index.terms.intern
+        terms = TermTable()
+        links_by_predicate: LinksByPredicate = {}
         for claim in claims:
-            index.add_triple(intern(claim.subj), intern(claim.pred), intern(claim.obj))
-        return cls(index)
+            s, p, o = map(terms.intern, (claim.subj, claim.pred, claim.obj))
+            links_by_predicate.setdefault(p, []).extend((s, o))
+        return cls(build_index(terms, links_by_predicate, make_blank_label=None))
 
     @property
     def sha256(self) -> str:

@@ -12,8 +12,11 @@ from kg.base.errors import GraphSyntaxError, GraphTooLargeError, ShapesError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text
 from kg.shapes.vocabulary import SH
-from kg.terms import OWL, RDF, RDFS, to_rdflib
+from kg.terms import OWL, RDF, RDFS, from_rdflib, to_rdflib
+from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.loader import FORMATS, open_rdf
+from kg.triples.rdflib_bridge import fill_rdflib_graph
+from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -47,7 +50,8 @@ class ShapesFiles(NamedTuple):
 def read_shapes_files(files: Sequence[Path]) -> ShapesFiles:
     """Reads the given files, and what they import from the folders that these lie in.
 
-    Blank nodes are numbered in the order of the files, so that proofs are reproducible.
+    The order of triples and the names of blank nodes depend on the triples alone, so that the same
+    shapes give the same cards and proofs.
 
     Raises:
         MissingFileError: a given file cannot be read.
@@ -105,7 +109,20 @@ def read_shapes_files(files: Sequence[Path]) -> ShapesFiles:
             f"one beside it has the ontology (give it with --shapes): {listed}"
             + (" …" if len(missing) > MAX_NAMED_IMPORTS else "")
         )
-    return ShapesFiles(graph, tuple(notes))
+    return ShapesFiles(_sort_graph(graph), tuple(notes))
+
+
+def _sort_graph(graph: Graph) -> Graph:
+    """Returns the graph in its canonical order, with blank nodes named by it."""
+    import rdflib
+
+    terms = TermTable()
+    links_by_predicate: LinksByPredicate = {}
+    for triple in graph:
+        s, p, o = (terms.intern(from_rdflib(term)) for term in triple)  # type: ignore[arg-type]  # no formulas or variables
+        links_by_predicate.setdefault(p, []).extend((s, o))
+    index = build_index(terms, links_by_predicate, make_blank_label="_:s{:06d}".format)
+    return fill_rdflib_graph(rdflib.Graph(bind_namespaces="none"), index)
 
 
 def _find_ontology_names(graph: Graph) -> set[str]:

@@ -1,4 +1,4 @@
-"""Loads RDF files into an index: six formats, plain or gzipped, without network access.
+"""Reads RDF files: six formats, plain or gzipped, without network access.
 
 Files are parsed by pyoxigraph. Its lenient mode accepts malformed IRIs, which are kept and listed
 by ``epoche kg inspect``, instead of rejecting the whole file. Nothing is downloaded: neither
@@ -23,8 +23,8 @@ from kg.base.errors import (
     MissingFileError,
 )
 from kg.base.files import require_file
+from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index
-from kg.triples.rows import Row, add_to_row
 from kg.triples.stream_guards import (
     EntityGuard,
     LimitedStream,
@@ -128,12 +128,14 @@ def open_rdf(path: Path, rdf_format: RdfFormat, max_bytes: int) -> Iterator[byte
 
 
 class FileReader:
-    """Reads files into an index, hashes their bytes and keeps their blank nodes distinct."""
+    """Reads files, hashes their bytes, and builds one index that keeps their blank nodes distinct."""
 
-    def __init__(self, index: Index, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-        self._index = index
+    def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._digest = hashlib.sha256()
+        self._terms = TermTable()
+        self._links_by_predicate: LinksByPredicate = {}
+        self._statement_count = 0
         self._blank_count = 0
 
     @property
@@ -141,8 +143,18 @@ class FileReader:
         """Hex SHA-256 of the bytes on disk (not decompressed) of all files read so far."""
         return self._digest.hexdigest()
 
+    def build_index(self) -> tuple[Index, list[str]]:
+        """Builds the index of all files read; returns it with remarks.
+
+        Its order and its blank node labels do not depend on the files, but on their triples.
+        """
+        with pause_garbage_collection():
+            index = build_index(self._terms, self._links_by_predicate)
+        duplicates = self._statement_count - len(index)
+        return index, [f"{duplicates} duplicate triples ignored"] if duplicates else []
+
     def read_file(self, path: Path | str) -> LoadedFile:
-        """Adds one file's triples to the index.
+        """Reads one file's triples.
 
         Raises:
             MissingFileError, GraphFormatError, GraphSyntaxError, GraphTooLargeError,
@@ -152,7 +164,6 @@ class FileReader:
 
         path = require_file(path, "graph file")
         rdf_format: RdfFormat = getattr(pyoxigraph.RdfFormat, detect_format(path))
-        old_size = len(self._index)
         with contextlib.ExitStack() as stack:
             stack.enter_context(pause_garbage_collection())
             stream = stack.enter_context(self._open_file(path))
@@ -173,8 +184,13 @@ class FileReader:
                 base_iri=f"file:///{_quote_file_name(path)}",
                 lenient=True,
             )
-            graph_count, statement_count = _fill_index(
-                self._index, parser, self, path, has_graph_names=rdf_format.supports_datasets
+            graph_count, statement_count = _collect_links(
+                self._terms,
+                self._links_by_predicate,
+                parser,
+                self,
+                path,
+                has_graph_names=rdf_format.supports_datasets,
             )
             # The parser has no prefixes of RDF/XML.
             prefixes = entity_guard.find_prefixes() | dict(parser.prefixes)
@@ -187,9 +203,7 @@ class FileReader:
         notes = []
         if graph_count:
             notes.append(f"{path.name}: {graph_count} named graphs merged into one")
-        if len(self._index) - old_size < statement_count:
-            duplicates = statement_count - (len(self._index) - old_size)
-            notes.append(f"{path.name}: {duplicates} duplicate triples ignored")
+        self._statement_count += statement_count
         return LoadedFile(prefixes, notes)
 
     def make_blank_label(self) -> str:
@@ -253,23 +267,26 @@ def _quote_file_name(path: Path) -> str:
     return quote(path.name, safe="")
 
 
-def _fill_index(
-    index: Index, parser: QuadParser, reader: FileReader, path: Path, *, has_graph_names: bool
+def _collect_links(
+    terms: TermTable,
+    links_by_predicate: LinksByPredicate,
+    parser: QuadParser,
+    reader: FileReader,
+    path: Path,
+    *,
+    has_graph_names: bool,
 ) -> tuple[int, int]:
     """Adds all quads of a parser; returns (number of named graphs, number of statements).
 
-    The loop runs once per triple of files with millions of them. It therefore does not call
-    ``Index.add_triple``, and checks graph names only if the format has them. The links of each
-    predicate, as subject, object, subject, object …, are collected first. At the end they are
-    turned into a row, in most cases by a single ``dict`` call.
+    The loop runs once per triple of files with millions of them. It therefore checks graph names
+    only if the format has them.
     """
     from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode
 
-    terms = index.terms
     ids, texts = terms.ids, terms.texts
     get_id, append_text = ids.get, texts.append
-    forward = index.begin_loading()
-    links_by_predicate: dict[NamedNode, list[int]] = {}
+    links_by_node: dict[NamedNode, list[int]] = {}
+    old_count = sum(map(len, links_by_predicate.values()))
     blank_ids: dict[str, int] = {}
     graph_names: dict[str, None] = {}
     s = 0
@@ -293,10 +310,10 @@ def _fill_index(
             _refuse_triple_term(subject, path)
         predicate = quad.predicate
         try:
-            links = links_by_predicate[predicate]
+            links = links_by_node[predicate]
         except KeyError:
-            links = links_by_predicate[predicate] = []
-            forward.setdefault(_intern_iri(terms, predicate.value), {})
+            p = _intern_iri(terms, predicate.value)
+            links = links_by_node[predicate] = links_by_predicate.setdefault(p, [])
         target = quad.object
         if target.__class__ is NamedNode:
             text = target.value
@@ -321,33 +338,8 @@ def _fill_index(
             graph = quad.graph_name
             if graph.__class__ is not DefaultGraph:
                 graph_names[str(graph)] = None
-    statement_count = added_count = 0
-    # ``popitem`` frees the links of each predicate as soon as its row has been built.
-    while links_by_predicate:
-        predicate, links = links_by_predicate.popitem()
-        p = _intern_iri(terms, predicate.value)
-        statement_count += len(links) // 2
-        forward[p], new_count = _add_links(forward[p], links)
-        added_count += new_count
-    index.finish_loading(added_count)
-    return len(graph_names), statement_count
-
-
-def _add_links(row: Row, links: list[int]) -> tuple[Row, int]:
-    """Adds links (subject, object, subject, …) to a row; returns the row and how many are new."""
-    subjects = links[::2]
-    if not row:
-        new_row: Row = dict(zip(subjects, links[1::2], strict=True))
-        if len(new_row) == len(subjects):  # No subject has two objects.
-            return new_row, len(new_row)
-    added_count = 0
-    for s, o in zip(subjects, links[1::2], strict=True):
-        if s not in row:
-            row[s] = o
-            added_count += 1
-        else:
-            added_count += add_to_row(row, s, o)
-    return row, added_count
+    count = sum(map(len, links_by_predicate.values())) - old_count
+    return len(graph_names), count // 2
 
 
 def _intern_iri(terms: TermTable, text: str) -> int:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 
 class TermTable:
-    """Term text ↔ id; ids count from 0 in order of first use, and terms are never removed."""
+    """Term text ↔ id; ids count from 0, and terms are never removed.
+
+    New terms are numbered in order of first use; ``canonical_order`` numbers those of a graph anew.
+    """
 
     __slots__ = ("attachments", "blanks", "ids", "texts")
 
