@@ -13,6 +13,7 @@ from kg.base.errors import DomainError, EmptyGraphError, InvalidGraphError
 from kg.claims import Regime, Violation
 from kg.knowledge import Engine, KnowledgeBase
 from kg.shapes.vocabulary import SH
+from kg.skipped_content import describe_skipped_content
 from kg.vocabulary import is_vocabulary
 
 MAX_CHECKED_TRIPLES = 200_000
@@ -66,7 +67,8 @@ def open_knowledge_base(
             hint="Give one --pred for each label.",
         )
     kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", regime), engine)
-    for note in kb.shapes.notes:
+    skipped = kb.graph.omissions + describe_skipped_content(kb.graph.index)
+    for note in kb.shapes.notes + skipped:
         print_warning(note)
     if all(map(is_vocabulary, kb.predicates)) and any(p.startswith(SH) for p in kb.predicates):
         raise EmptyGraphError(

@@ -28,6 +28,7 @@ class Graph:
         prefixes: prefixes declared in the files; later files override earlier ones.
         sources: the files read, in order.
         notes: remarks from loading, e.g. that named graphs were merged.
+        omissions: what was left out of the files, in sentences.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class Graph:
         prefixes: dict[str, str] | None = None,
         sources: tuple[Path, ...] = (),
         notes: tuple[str, ...] = (),
+        omissions: tuple[str, ...] = (),
     ) -> None:
         self.index = index
         self._sha256 = sha256
         self.prefixes = prefixes or {}
         self.sources = sources
         self.notes = notes
+        self.omissions = omissions
         self._rdflib: rdflib.Graph | None = None
 
     @classmethod
@@ -56,7 +59,8 @@ class Graph:
         """Reads one or several files as one graph; blank nodes of different files stay distinct.
 
         The format is given by the extension (``triples.loader.FORMATS``), optionally with ``.gz``.
-        Named graphs are merged, which ``notes`` reports. Malformed IRIs are kept;
+        Named graphs are merged, which ``notes`` reports. Statements about triples (RDF 1.2 triple
+        terms) are left out, which ``omissions`` reports. Malformed IRIs are kept;
         ``kg.inspection`` lists them.
 
         Args:
@@ -77,10 +81,12 @@ class Graph:
         reader = FileReader(max_bytes)
         prefixes: dict[str, str] = {}
         notes: list[str] = []
+        omissions: list[str] = []
         for path in files:
             loaded_file = reader.read_file(path)
             prefixes.update(loaded_file.prefixes)
             notes += loaded_file.notes
+            omissions += loaded_file.omissions
         index, index_notes = reader.build_index()
         notes += index_notes
         return cls(
@@ -89,6 +95,7 @@ class Graph:
             prefixes=prefixes,
             sources=tuple(Path(path) for path in files),
             notes=tuple(notes),
+            omissions=tuple(omissions),
         )
 
     @classmethod

@@ -10,6 +10,7 @@ import msgspec
 
 from kg.base.plain_text import clean_text
 from kg.claims import Violation
+from kg.skipped_content import describe_skipped_content
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS, is_blank, is_iri, is_literal, is_malformed_iri
 from kg.triples.index import Index
 from kg.words.labels import LABEL_PREDICATES, Labels
@@ -100,7 +101,7 @@ class InspectionReport(msgspec.Struct, frozen=True, kw_only=True):
     inconsistency_count: int | None
     """None where no oracle was given."""
     notes: tuple[str, ...]
-    """Remarks from loading, e.g. that named graphs were merged or parts of shapes left out."""
+    """Remarks, e.g. that named graphs were merged, or which facts no card can state."""
 
     def render_text(self) -> str:
         """Renders the report as text, with at most ``MAX_PRINTED_ROWS`` rows of each list."""
@@ -159,7 +160,10 @@ def inspect_graph(
         violation_count=len(violations) if oracle is not None else None,
         inconsistencies=tuple(inconsistencies[:MAX_LISTED_FINDINGS]),
         inconsistency_count=len(inconsistencies) if oracle is not None else None,
-        notes=graph.notes + (shapes.notes if shapes is not None else ()),
+        notes=graph.notes
+        + graph.omissions
+        + describe_skipped_content(asserted)
+        + (shapes.notes if shapes is not None else ()),
     )
 
 

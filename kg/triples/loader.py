@@ -14,7 +14,7 @@ import hashlib
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from kg.base.errors import (
     EmptyGraphError,
@@ -61,6 +61,8 @@ class LoadedFile(NamedTuple):
     prefixes: dict[str, str]
     notes: list[str]
     """Remarks about the file, e.g. that its named graphs were merged."""
+    omissions: list[str]
+    """What was left out, in sentences."""
 
 
 def detect_format(path: Path) -> str:
@@ -184,27 +186,34 @@ class FileReader:
                 base_iri=f"file:///{_quote_file_name(path)}",
                 lenient=True,
             )
-            graph_count, statement_count = _collect_links(
+            counts = _collect_links(
                 self._terms,
                 self._links_by_predicate,
                 parser,
                 self,
-                path,
                 has_graph_names=rdf_format.supports_datasets,
             )
             # The parser has no prefixes of RDF/XML.
             prefixes = entity_guard.find_prefixes() | dict(parser.prefixes)
-        if not statement_count:
+        if not counts.statements:
             raise EmptyGraphError(
-                "the file contains no triples",
+                "the file contains only statements about triples, which are not supported"
+                if counts.triple_terms
+                else "the file contains no triples",
                 where=str(path),
                 hint="Check that it is the right file.",
             )
         notes = []
-        if graph_count:
-            notes.append(f"{path.name}: {graph_count} named graphs merged into one")
-        self._statement_count += statement_count
-        return LoadedFile(prefixes, notes)
+        if counts.graphs:
+            notes.append(f"{path.name}: {counts.graphs} named graphs merged into one")
+        self._statement_count += counts.statements
+        omissions = []
+        if counts.triple_terms:
+            omissions.append(
+                f"{path.name}: statements about triples (RDF 1.2 triple terms) are left out: "
+                f"{counts.triple_terms}"
+            )
+        return LoadedFile(prefixes, notes, omissions)
 
     def make_blank_label(self) -> str:
         """Makes a new blank node label: ``_:b0``, ``_:b1`` … in order of first occurrence."""
@@ -267,21 +276,29 @@ def _quote_file_name(path: Path) -> str:
     return quote(path.name, safe="")
 
 
+class _FileCounts(NamedTuple):
+    """How many named graphs, statements and statements about triples a file has."""
+
+    graphs: int
+    statements: int
+    """Without those about triples."""
+    triple_terms: int
+
+
 def _collect_links(
     terms: TermTable,
     links_by_predicate: LinksByPredicate,
     parser: QuadParser,
     reader: FileReader,
-    path: Path,
     *,
     has_graph_names: bool,
-) -> tuple[int, int]:
-    """Adds all quads of a parser; returns (number of named graphs, number of statements).
+) -> _FileCounts:
+    """Adds all quads of a parser, except statements about triples.
 
     The loop runs once per triple of files with millions of them. It therefore checks graph names
     only if the format has them.
     """
-    from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode
+    from pyoxigraph import DefaultGraph, Literal, NamedNode, Triple
 
     ids, texts = terms.ids, terms.texts
     get_id, append_text = ids.get, texts.append
@@ -289,10 +306,13 @@ def _collect_links(
     old_count = sum(map(len, links_by_predicate.values()))
     blank_ids: dict[str, int] = {}
     graph_names: dict[str, None] = {}
-    s = 0
+    s = triple_term_count = 0
     last_subject = None
     for quad in parser:
-        subject = quad.subject
+        subject, target = quad.subject, quad.object
+        if target.__class__ is Triple:
+            triple_term_count += 1
+            continue
         if subject.__class__ is NamedNode:
             text = subject.value
             # Files usually group triples by subject, so the last subject is the most likely one.
@@ -300,21 +320,18 @@ def _collect_links(
                 last_subject = text
                 term_id = get_id(text)
                 s = _intern_iri(terms, text) if term_id is None else term_id
-        elif subject.__class__ is BlankNode:
+        else:
             last_subject = None
             term_id = blank_ids.get(subject.value)
             if term_id is None:
                 term_id = blank_ids[subject.value] = terms.intern(reader.make_blank_label())
             s = term_id
-        else:
-            _refuse_triple_term(subject, path)
         predicate = quad.predicate
         try:
             links = links_by_node[predicate]
         except KeyError:
             p = _intern_iri(terms, predicate.value)
             links = links_by_node[predicate] = links_by_predicate.setdefault(p, [])
-        target = quad.object
         if target.__class__ is NamedNode:
             text = target.value
             o = get_id(text)
@@ -326,12 +343,10 @@ def _collect_links(
             if o is None:
                 o = ids[text] = len(texts)
                 append_text(text)
-        elif target.__class__ is BlankNode:
+        else:
             o = blank_ids.get(target.value)
             if o is None:
                 o = blank_ids[target.value] = terms.intern(reader.make_blank_label())
-        else:
-            _refuse_triple_term(target, path)
         links.append(s)
         links.append(o)
         if has_graph_names:
@@ -339,7 +354,7 @@ def _collect_links(
             if graph.__class__ is not DefaultGraph:
                 graph_names[str(graph)] = None
     count = sum(map(len, links_by_predicate.values())) - old_count
-    return len(graph_names), count // 2
+    return _FileCounts(len(graph_names), count // 2, triple_term_count)
 
 
 def _intern_iri(terms: TermTable, text: str) -> int:
@@ -348,11 +363,3 @@ def _intern_iri(terms: TermTable, text: str) -> int:
     if text[:1] in {"", '"', "_"}:
         text = f"file:///{text}"
     return terms.intern(text)
-
-
-def _refuse_triple_term(term: object, path: Path) -> NoReturn:
-    raise GraphSyntaxError(
-        f"RDF 1.2 triple terms are not supported: {str(term)[:200]}",
-        where=str(path),
-        hint="Use a named graph or rdf:Statement instead.",
-    )

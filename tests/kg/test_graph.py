@@ -151,7 +151,7 @@ def test_syntax_error_names_path_line_and_column(tmp_path):
         (
             "quoted.ttl",
             b"<http://a> <http://p> <<( <http://a> <http://p> 1 )>> .",
-            GraphSyntaxError,
+            EmptyGraphError,
         ),
     ],
 )

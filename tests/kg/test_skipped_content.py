@@ -1,0 +1,84 @@
+"""Tests that content which cards cannot state is named with a count, and the rest is used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from stage_calls import run_epoche
+
+from kg.graph import Graph
+from kg.inspection import inspect_graph
+
+PREFIXES = """
+@prefix e: <http://e/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix schema: <http://schema.org/> .
+"""
+CITIES = "".join(
+    f'e:c{n} a e:City ; rdfs:label "City {n}x" ; e:in e:r{n % 4} .\n'
+    f'e:r{n % 4} a e:Region ; rdfs:label "Region {n % 4}x" .\n'
+    f'e:t{n} a e:City ; rdfs:label "Town {n}y" ; e:near e:c{n} .\n'
+    for n in range(16)
+)
+SHAPES = "e:S sh:targetSubjectsOf e:in ; sh:property [ sh:path e:in ; sh:maxCount 1 ] ."
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("e:a e:area [ schema:value 3 ; schema:unitCode 'KMK' ] .", "with a unit: 1"),
+        ("e:a e:members ( e:b e:c ) .", "RDF lists: 1"),
+        ("e:a e:at [ e:street 'Main' ] .", "(facts: 2, nodes: 1)"),
+        (
+            "e:s rdf:subject e:a ; rdf:predicate e:p ; rdf:object e:b ; e:source e:x .",
+            "(statements: 1)",
+        ),
+        ("<< e:a e:p e:b >> e:source e:x .", "graph.ttl: statements about triples"),
+        ("e:a e:p e:b {| e:source e:x |} .", "(RDF 1.2 triple terms) are left out: 1"),
+        ("e:C owl:unionOf ( e:A e:B ) .", ""),
+        ("e:C rdfs:subClassOf [ a owl:Restriction ; owl:onProperty e:p ; owl:hasValue 3 ] .", ""),
+    ],
+)
+def test_what_cards_leave_out_is_counted(tmp_path: Path, text: str, note: str) -> None:
+    path, shapes = tmp_path / "graph.ttl", tmp_path / "shapes.ttl"
+    path.write_text(PREFIXES + CITIES + text)
+    shapes.write_text(PREFIXES + SHAPES)
+    notes = " ".join(inspect_graph(Graph.load(path)).notes)
+    assert note in notes
+    flags = ("--kg", path, "--shapes", shapes, "--pred", "in", "--num-per-type", 2)
+    done = run_epoche("cards", *flags, "--out", tmp_path / "cards.jsonl")
+    assert done.code == 0, done.err
+    assert note in done.err.replace("\n", " ")
+    assert ("leave out" in notes or "left out" in notes or "reified" in notes) == bool(note)
+
+
+@pytest.mark.parametrize("extension", ["trig", "nq"])
+def test_facts_of_named_graphs_are_used(tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"graph.{extension}"
+    path.write_text("<http://e/a> <http://e/p> <http://e/b> .\n")
+    if extension == "trig":
+        path.write_text("<http://e/g> { <http://e/a> <http://e/p> <http://e/b> }")
+    else:
+        path.write_text("<http://e/a> <http://e/p> <http://e/b> <http://e/g> .")
+    graph = Graph.load(path)
+    assert len(graph) == 1
+    assert graph.notes == (f"graph.{extension}: 1 named graphs merged into one",)
+
+
+@pytest.mark.parametrize("engine", ["incremental", "pyshacl"])
+def test_iris_that_need_escapes_are_used(tmp_path: Path, engine: str) -> None:
+    """Spaces, quotes, braces, backslashes and letters of other scripts are kept as they are."""
+    path, shapes = tmp_path / "graph.ttl", tmp_path / "shapes.ttl"
+    text = CITIES
+    for n, odd in enumerate(("a b", 'a"b', "a{b}", "a|b", "a^b", "a`b", "山", "é%41")):
+        text = text.replace(f"e:c{n} ", f"<http://e/{odd}> ")
+    path.write_text(PREFIXES + text, "utf-8")
+    shapes.write_text(PREFIXES + SHAPES)
+    out = tmp_path / "cards.jsonl"
+    flags = ("--kg", path, "--shapes", shapes, "--pred", "in", "--num-per-type", 4)
+    done = run_epoche("cards", *flags, "--engine", engine, "--out", out)
+    assert done.code == 0, done.err
+    claims = [json.loads(line)["claim"] for line in out.read_text("utf-8").splitlines()]
+    assert any(set(claim["subj"]) & set(' "{|^`山é') for claim in claims)
