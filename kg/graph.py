@@ -71,7 +71,7 @@ class Graph:
             MissingFileError: a file does not exist or cannot be read.
             GraphFormatError: a file's extension is unknown.
             GraphSyntaxError: a file cannot be parsed (the message has path, line and column), or
-                refers to a remote JSON-LD context.
+                refers to a JSON-LD context that does not lie beside it.
             GraphTooLargeError: a file is larger than ``max_bytes``.
             EmptyGraphError: a file contains no triples, or no file was given.
         """

@@ -2,7 +2,7 @@
 
 Files are parsed by pyoxigraph. Its lenient mode accepts malformed IRIs, which are kept and listed
 by ``epoche kg inspect``, instead of rejecting the whole file. Nothing is downloaded: neither
-``owl:imports`` nor a remote JSON-LD ``@context``.
+``owl:imports`` nor a JSON-LD ``@context``, which is read only from beside the file.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from kg.base.errors import (
 from kg.base.files import require_file
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index
+from kg.triples.jsonld_context import insert_local_contexts
 from kg.triples.stream_guards import (
     EntityGuard,
     LimitedStream,
@@ -239,9 +240,9 @@ def _convert_parser_errors(path: Path) -> Iterator[None]:
         text = str(error.msg or error)
         if "LoadDocumentCallback" in text:
             raise GraphSyntaxError(
-                "the JSON-LD refers to a remote @context, which is not downloaded",
+                "the JSON-LD refers to an @context outside of the file, and nothing is downloaded",
                 where=str(path),
-                hint="Copy the context into the file itself.",
+                hint="Copy the @context into the file itself.",
             ) from error
         where = str(path)
         if error.lineno is not None:
@@ -265,7 +266,7 @@ def _guard_stream(source: Readable, rdf_format: RdfFormat, path: Path) -> bytes 
     from pyoxigraph import RdfFormat as Formats
 
     if rdf_format == Formats.JSON_LD:
-        return read_json_with_depth_limit(source, path)
+        return insert_local_contexts(read_json_with_depth_limit(source, path), path)
     # The parser only ever calls read().
     return cast("IO[bytes]", source)
 
