@@ -212,6 +212,12 @@ def _parse_file(path: Path) -> Iterator[tuple[object, object, object]]:
         raise ShapesError(
             f"the shapes do not parse: {error.what}", where=str(path), hint=error.hint
         ) from None
+    except MemoryError:
+        raise ShapesError(
+            "the shapes do not parse: a literal or IRI is too long for the parser",
+            where=str(path),
+            hint="Shorten it.",
+        ) from None
     except (ValueError, OSError, EOFError, zlib.error) as error:
         raise ShapesError(f"the shapes do not parse: {error}", where=str(path)) from None
 

@@ -20,6 +20,7 @@ from kg.base.errors import (
     EmptyGraphError,
     GraphFormatError,
     GraphSyntaxError,
+    GraphTooLargeError,
     MissingFileError,
 )
 from kg.base.files import require_file
@@ -27,8 +28,10 @@ from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index
 from kg.triples.jsonld_context import insert_local_contexts
 from kg.triples.stream_guards import (
+    MAX_TERM_BYTES,
     EntityGuard,
     LimitedStream,
+    ProgressGuard,
     Readable,
     open_gzip,
     read_json_with_depth_limit,
@@ -125,6 +128,7 @@ def open_rdf(path: Path, rdf_format: RdfFormat, max_bytes: int) -> Iterator[byte
         source: Readable = limited_stream
         if path.name.lower().endswith(".gz"):
             source = open_gzip(limited_stream, path, max_bytes)
+        source = ProgressGuard(source, path)
         if rdf_format.media_type == "application/rdf+xml":
             source = EntityGuard(source, path)
         yield _guard_stream(source, rdf_format, path)
@@ -175,6 +179,8 @@ class FileReader:
             source: Readable = limited_stream
             if path.name.lower().endswith(".gz"):
                 source = open_gzip(limited_stream, path, self._max_bytes)
+            progress = ProgressGuard(source, path)
+            source = progress
             entity_guard = EntityGuard(source, path)
             if rdf_format == pyoxigraph.RdfFormat.RDF_XML:
                 source = entity_guard
@@ -187,13 +193,17 @@ class FileReader:
                 base_iri=f"file:///{_quote_file_name(path)}",
                 lenient=True,
             )
-            counts = _collect_links(
-                self._terms,
-                self._links_by_predicate,
-                parser,
-                self,
-                has_graph_names=rdf_format.supports_datasets,
-            )
+            try:
+                counts = _collect_links(
+                    self._terms,
+                    self._links_by_predicate,
+                    parser,
+                    self,
+                    has_graph_names=rdf_format.supports_datasets,
+                )
+            except MemoryError as error:
+                is_json = rdf_format == pyoxigraph.RdfFormat.JSON_LD
+                raise _make_size_error(path, None if is_json else progress) from error
             # The parser has no prefixes of RDF/XML.
             prefixes = entity_guard.find_prefixes() | dict(parser.prefixes)
         if not counts.statements:
@@ -229,6 +239,17 @@ class FileReader:
             raise MissingFileError(
                 f"graph file cannot be read: {error.strerror}", where=str(path)
             ) from error
+
+
+def _make_size_error(path: Path, progress: ProgressGuard | None) -> GraphTooLargeError:
+    """Makes the error for a literal that is larger than the parser's buffer."""
+    where = str(path) if progress is None else f"{path}, after line {progress.get_buffer_line()}"
+    return GraphTooLargeError(
+        f"a literal or IRI is too long for the parser, whose limit is {MAX_TERM_BYTES} bytes"
+        + (", in JSON-LD about half of that" if progress is None else ""),
+        where=where,
+        hint="Shorten it, or remove it from the graph.",
+    )
 
 
 @contextlib.contextmanager

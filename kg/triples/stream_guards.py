@@ -11,6 +11,8 @@ import gzip
 import hashlib
 import html
 import re
+import time
+from collections import deque
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -30,6 +32,16 @@ MAX_GZIP_RATIO = 200
 
 MAX_XML_HEAD = 1 << 20
 """Maximum bytes at the start of an XML file that are searched for prefixes."""
+
+MAX_SLOW_SECONDS = 10.0
+"""CPU seconds after which a file must have been read at ``MIN_BYTES_PER_SECOND`` on average."""
+
+MIN_BYTES_PER_SECOND = 100_000
+"""A fiftieth of what usual files reach. RDF/XML that nests 30,000 elements deep is slower, because
+the parser's time for an element grows with its depth."""
+
+MAX_TERM_BYTES = 16 * 1024**2
+"""Maximum size of the parser's buffer, which holds a whole literal; less for JSON-LD."""
 
 MIN_RATIO_BYTES = 32 * 1024**2
 """The ratio is checked only above this many unpacked bytes: small repetitive files are harmless."""
@@ -131,6 +143,49 @@ class _RatioGuard:
                 hint="If you trust the file, unpack it first.",
             )
         return data
+
+
+class ProgressGuard:
+    """Counts lines for error messages, and stops files that the parser is too slow for."""
+
+    def __init__(self, source: Readable, path: Path) -> None:
+        self._source = source
+        self._path = path
+        self._start = time.thread_time()
+        self._byte_count = 0
+        self._line_count = 1
+        # Size and number of lines of the blocks that may still be in the parser's buffer.
+        self._blocks: deque[tuple[int, int]] = deque()
+        self._buffered_bytes = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns up to ``size`` bytes.
+
+        Raises:
+            GraphTooLargeError: reading has taken too long for the number of bytes.
+        """
+        seconds = time.thread_time() - self._start
+        if seconds > MAX_SLOW_SECONDS and self._byte_count < seconds * MIN_BYTES_PER_SECOND:
+            line = self._line_count + sum(lines for _, lines in self._blocks)
+            raise GraphTooLargeError(
+                f"{self._byte_count} bytes took {seconds:.0f} seconds: probably elements nest too "
+                "deeply",
+                where=f"{self._path}, line {line}",
+                hint="Convert the file to Turtle or N-Triples.",
+            )
+        data = self._source.read(size)
+        self._byte_count += len(data)
+        self._buffered_bytes += len(data)
+        self._blocks.append((len(data), data.count(b"\n")))
+        while self._buffered_bytes - self._blocks[0][0] >= MAX_TERM_BYTES:
+            length, lines = self._blocks.popleft()
+            self._buffered_bytes -= length
+            self._line_count += lines
+        return data
+
+    def get_buffer_line(self) -> int:
+        """Returns the last line, counted from 1, that a full buffer of the parser cannot hold."""
+        return self._line_count
 
 
 class EntityGuard:
