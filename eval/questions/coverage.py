@@ -15,7 +15,7 @@ from eval.questions.grammar import CueMatch
 from eval.questions.mentions import ARTICLES, POSSESSIVE, Mention, tokenise_text
 from eval.questions.question import Question
 from kg.base.plain_text import list_words
-from kg.words.label_grammar import PREPOSITIONS
+from kg.words.label_words import PREPOSITIONS
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from eval.questions.frames import find_frame
 from eval.questions.mentions import ARTICLES, Token, tokenise_text
 from kg.base.plain_text import list_words
-from kg.words.label_grammar import PREPOSITIONS, parse_label
+from kg.words.label_grammar import parse_label
+from kg.words.label_words import PREPOSITIONS
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

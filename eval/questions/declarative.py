@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from kg.base.plain_text import list_words, to_one_line
-from kg.words.label_grammar import PREPOSITIONS
+from kg.words.label_words import PREPOSITIONS
 
 MAX_QUESTION_LENGTH = 2_000
 """Maximum length in characters; a longer question is quoted, not converted."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from eval.questions.cues import BE_FORMS, SLOT, Cue, are_similar_prepositions, weigh_stem
 from eval.questions.mentions import ARTICLES, POSSESSIVE, Mention
-from kg.words.label_grammar import PREPOSITIONS, is_participle
+from kg.words.label_grammar import is_participle
+from kg.words.label_words import PREPOSITIONS
 
 MAX_GAP = 3
 """Maximum number of words between two words of a cue; a name counts as one word."""

@@ -1,11 +1,11 @@
 """Makes default sentences for predicates without templates, from the grammar of their labels.
 
-RDF vocabularies name predicates in a few ways: a noun (``mouth``, ``hasMouth``), a verb in the
-third person (``flowsInto``, ``traverses``), a participle with a preposition (``locatedIn``,
-``wasBornIn``), or a noun that ends in "of" (``partOf``, ``capitalOf``). Each kind has its own
-sentences; a noun with "of" inside is a noun like any other (``dateOfBirth``).
-A label of none of these kinds is quoted, because 'For X, the value of "label" is Y' is
-grammatical with any label.
+RDF vocabularies name predicates in a few ways: a noun (``mouth``, ``hasMouth``, ``dateOfBirth``),
+a verb in the third person (``flowsInto``, ``traverses``) or in the past (``actedOnBehalfOf``), a
+participle or adjective with a preposition (``locatedIn``, ``wasBornIn``, ``adjacentTo``), or a
+noun that ends in "of" (``partOf``, ``capitalOf``). Each kind has its own sentences, which keep
+every word of the label. A label of none of these kinds, or of another language than English, is
+quoted, because 'X has Y as a value of “label”' is grammatical with any label.
 """
 
 from __future__ import annotations
@@ -13,55 +13,46 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from kg.base.plain_text import add_article, clean_text, list_words
+from kg.base.plain_text import add_article, clean_text
 from kg.base.templates import escape_template
 from kg.domain import PredicateWording
-
-PhraseKind = Literal["noun", "verb", "passive", "past", "of", "quoted"]
-
-PREPOSITIONS = frozenset(
-    list_words(
-        "about above across after against along among around as at before behind below beside "
-        "between beyond by down during for from in inside into near of off on onto out outside "
-        "over past since through throughout to toward towards under until up upon via with "
-        "within without"
-    )
+from kg.words.label_words import (
+    ADJECTIVES,
+    COUNT_NOUNS,
+    FOREIGN_WORDS,
+    MEMBER_NOUNS,
+    PARTICIPLES,
+    PAST_VERBS,
+    PREPOSITIONS,
+    ROLE_NOUNS,
+    SINGULARS_IN_S,
+    TRANSITIVE_PAST_VERBS,
+    VERBS,
 )
-# Third-person verbs that vocabularies use without a preposition. A closed list: "parents" and
-# "traverses" have the same ending.
-_VERBS = frozenset(
-    list_words(
-        "accepts carries adopts affects allows appoints attends awards bears becomes borders "
-        "bounds builds buys calls causes chairs composes conducts connects consumes contains "
-        "controls covers creates crosses cuts defines delivers depicts describes designs "
-        "develops directs discovers drains edits employs enables enters establishes exceeds "
-        "excludes feeds finances follows forms founds funds generates governs grants heads "
-        "holds hosts houses illustrates implements implies includes influences inherits "
-        "inhabits inhibits inspires interacts invents involves issues joins keeps knows leads "
-        "leaves likes lives loves maintains makes manages manufactures marries measures meets "
-        "mentions needs observes occupies offers opens operates orbits organises organizes "
-        "outranks overlaps overlooks owns paints performs plays possesses powers precedes "
-        "presents prevents produces promotes protects provides publishes reaches reads "
-        "receives recommends references regulates reigns releases replaces represents requires "
-        "rules satisfies sees sells serves shows sings speaks sponsors starts stores studies "
-        "succeeds supplies supports surrounds takes targets teaches touches tracks trains "
-        "transports traverses treats trusts uses visits watches wears wins writes"
-    )
-)
+
+PhraseKind = Literal["noun", "plural", "verb", "past", "copula", "of", "quoted"]
+Possessive = Literal["its", "their"]
+
+MAX_WORDS = 8
+"""Maximum number of words of a label that is parsed; longer ones are quoted."""
+
+# A word of Latin letters and digits: labels in other scripts are quoted.
+_WORD = re.compile(r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9'’-]*")
 # Verbs that add "es", not "s", in the third person: "passes", "reaches", "goes".
 _ES_VERB = re.compile(r"(?:ss|sh|ch|x|zz|o)es$")
-_PARTICIPLES = frozenset(
-    list_words(
-        "born built bought brought caught chosen drawn driven fed found given grown held "
-        "hidden kept known laid led left lost made meant met overseen paid put read run seen "
-        "sent set shown sold spoken spent split spread sung taken taught thrown told "
-        "understood won worn written"
-    )
-)
-_AUXILIARIES = frozenset(list_words("is was are were"))
-# In "member of party" the subject is the member and "party" only repeats the object's class. With
-# other nouns the object is what the label names: "date of birth", "head of state".
-_MEMBER_NOUNS = frozenset(list_words("instance member part subclass subset"))
+_CONJUNCTIONS = frozenset(("and", "or", "nor", "not", "but"))
+_ARTICLES = frozenset(("a", "an", "the"))
+# Auxiliary → the words of a question before and after its subject, and of a denial.
+_HAVE_FORMS = {
+    "has": ("Does", "have", "does not have"),
+    "had": ("Did", "have", "did not have"),
+    "has or had": ("Does or did", "have", "does not and did not have"),
+}
+_BE_FORMS = {
+    "is": ("Is", "is not"),
+    "was": ("Was", "was not"),
+    "is or was": ("Is or was", "is not and was not"),
+}
 
 
 class ParsedLabel(NamedTuple):
@@ -69,8 +60,12 @@ class ParsedLabel(NamedTuple):
 
     kind: PhraseKind
     words: str
-    """``noun``: the noun; ``verb``: the whole verb phrase in the third person; ``passive`` and
-    ``past``: the words after "is" or "was"; ``of``: the noun before "of"; ``quoted``: the label."""
+    """``noun``, ``plural``: the noun phrase, without article; ``verb``: the whole verb phrase in
+    the third person; ``past``: that in the past; ``copula``: the words after "is"; ``of``: those
+    without the article ("member of"); ``quoted``: the label."""
+    auxiliary: str = ""
+    """``noun``, ``plural``: "has", "had" or "has or had"; ``copula``, ``of``: "is", "was" or "is or
+    was"; else empty."""
 
 
 def split_name(text: str) -> str:
@@ -87,90 +82,157 @@ def split_name(text: str) -> str:
     return " ".join(words) or text
 
 
-def parse_label(label: str) -> ParsedLabel:
-    """Parses the label of a predicate: finds which kind of phrase it is."""
-    label = split_name(label)
+def is_english(language: str) -> bool:
+    """Returns whether a label with this language tag, or without one, may be English."""
+    return not language or language.lower().split("-", 1)[0] == "en"
+
+
+def parse_label(label: str, language: str = "") -> ParsedLabel:
+    """Parses the label of a predicate: finds which kind of phrase it is.
+
+    Args:
+        label: the label or local name.
+        language: its language tag; labels that are not English are never parsed.
+    """
+    if not is_english(language):
+        return ParsedLabel("quoted", clean_text(label))
+    label = re.sub(r"\((?:s|es)\)", "", split_name(label))
     words = label.split(" ")
-    if not all(re.fullmatch(r"[^\W_][\w'’-]*", word) for word in words) or len(words) > 6:
+    if len(words) > MAX_WORDS or not all(map(_WORD.fullmatch, words)):
         return ParsedLabel("quoted", label)
-    words = [w if len(w) > 1 and w.isupper() else w.lower() for w in words]
-    if words[0] == "has" and len(words) > 1:
+    words = _lower_words(words)
+    if len(words) > 1 and FOREIGN_WORDS.intersection(words):
+        return ParsedLabel("quoted", label)
+    return _parse_words(words) or ParsedLabel("quoted", label)
+
+
+def _lower_words(words: list[str]) -> list[str]:
+    """Removes the capitals of a label in title or sentence case; names such as IMDb keep them."""
+    simple = [word for word in words if word[1:].islower() or len(word) == 1]
+    is_title_case = all(word[0].isupper() or word in PREPOSITIONS for word in simple)
+    return [
+        word.lower() if word in simple and (number == 0 or is_title_case) else word
+        for number, word in enumerate(words)
+    ]
+
+
+def _parse_words(words: list[str]) -> ParsedLabel | None:
+    """Parses the words of a label; returns None if they are no phrase of a known kind."""
+    first, rest = words[0], words[1:]
+    auxiliary = first
+    if words[1:3] in (["or", "had"], ["or", "was"]):
+        auxiliary, rest = " ".join(words[:3]), words[3:]
+    if auxiliary in _HAVE_FORMS:
+        if rest and rest[-1] == "of":
+            return _parse_after_be(rest, "is", is_explicit=True)
+        return _parse_noun(rest, auxiliary)
+    if auxiliary in ("is", "are", "was", "were", "is or was"):
+        auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
+        return _parse_after_be(rest, auxiliary, is_explicit=True)
+    is_active = first in PAST_VERBS and first not in TRANSITIVE_PAST_VERBS
+    if is_active and rest and rest[0] in PREPOSITIONS and rest[0] != "by":
+        return _parse_complement(words, 1, "past")
+    if words in [[verb] for verb in TRANSITIVE_PAST_VERBS]:
+        return ParsedLabel("past", first)
+    return _parse_verb(words) or _parse_after_be(words, "is") or _parse_noun(words, "has")
+
+
+def _parse_verb(words: list[str]) -> ParsedLabel | None:
+    """Parses "flows into", "flows into sea", "shares border with", "serves cuisine"."""
+    first, rest = words[0], words[1:]
+    if not rest:
+        return ParsedLabel("verb", first) if first in VERBS else None
+    if rest[0] in PREPOSITIONS and rest[0] != "of":
+        return _parse_complement(words, 1, "verb") if _is_verb_before_preposition(first) else None
+    if first not in VERBS:
+        return None
+    if rest[-1] in PREPOSITIONS:
+        return ParsedLabel("verb", " ".join(words))
+    # "plays count" is a noun, "plays instrument" is not.
+    noun = "" if rest[-1] in COUNT_NOUNS else _make_definite(rest)
+    return ParsedLabel("verb", f"{first} {noun}") if noun else None
+
+
+def _parse_after_be(
+    words: list[str], auxiliary: str, *, is_explicit: bool = False
+) -> ParsedLabel | None:
+    """Parses the words after "is", which ``is_explicit`` says whether the label has."""
+    if words and words[0] in _ARTICLES:
         words = words[1:]
-        if words[0] in ("a", "an", "the") and len(words) > 1:
-            words = words[1:]
-        return _parse_noun(words, label)
-    if words[0] in _AUXILIARIES and len(words) > 1:
-        if words[-1] not in PREPOSITIONS:
-            return ParsedLabel("quoted", label)
-        predicate_words = (
-            words[2:] if words[1] in ("a", "an", "the") and len(words) > 2 else words[1:]
-        )
-        phrase = _parse_after_is(predicate_words, label)
-        is_past = words[0] in ("was", "were") and phrase.kind == "passive"
-        return phrase._replace(kind="past") if is_past else phrase
-    if len(words) > 1 and words[-1] in PREPOSITIONS:
-        if words[-1] == "of" or is_participle(words[0]):
-            return _parse_after_is(words, label)
-        if words[0] in _VERBS or (len(words) == 2 and _is_verb(words[0], True)):
-            return ParsedLabel("verb", " ".join(words))
-        return ParsedLabel("quoted", label)
-    if len(words) == 1 and words[0] in PREPOSITIONS:
-        return ParsedLabel("passive", words[0])
-    if len(words) > 1 and words[1] in PREPOSITIONS:
-        if is_participle(words[0]) or (words[1] == "of" and words[0] in _MEMBER_NOUNS):
-            # In "located in country" and "part of system" the words after the preposition only
-            # repeat the object's class, so they are dropped.
-            return _parse_after_is(words[:2], label)
-        if words[1] == "of":
-            return _parse_noun(words, label)
-        if _is_verb(words[0], True):
-            return ParsedLabel("verb", " ".join(words[:2]))
-        return ParsedLabel("quoted", label)
-    if len(words) == 1 and _is_verb(words[0], False):
-        return ParsedLabel("verb", words[0])
-    return _parse_noun(words, label)
-
-
-def _parse_noun(words: list[str], label: str) -> ParsedLabel:
+    place = next((i for i, word in enumerate(words) if word in PREPOSITIONS), -1)
+    if place < 0:
+        return None
+    if place == 0:
+        return _parse_complement(words, 0, "copula", auxiliary)
+    head = words[place - 1]
+    is_property = is_participle(head) or is_participle(words[0]) or head in ADJECTIVES
     if words[-1] == "of":
-        return _parse_after_is(words, label)
-    # The noun that agrees with the verb stands before "of": "number of employees".
-    head = words[words.index("of") - 1] if "of" in words else words[-1]
-    if (
-        words[0] == "of"
-        or any(word in PREPOSITIONS - {"of"} for word in words)
-        or _looks_plural(head)
-    ):
-        return ParsedLabel("quoted", label)
-    if len(words) > 1 and is_participle(words[-1]):
-        # "the country traversed of X" would not be grammatical.
-        return ParsedLabel("quoted", label)
-    return ParsedLabel("noun", " ".join(words))
+        place = len(words) - 1
+        is_property = is_participle(words[-2]) or words[-2] in ADJECTIVES
+    if words[place] == "of" and not is_property:
+        if place < len(words) - 1 and head not in MEMBER_NOUNS:
+            return None  # In "date of birth" the object is what the label names.
+        kind: PhraseKind = "copula" if words[:2] == ["part", "of"] else "of"
+        return _parse_complement(words, place, kind, auxiliary)
+    if head in ROLE_NOUNS:
+        return _parse_complement(words, place, "of", auxiliary)
+    if is_property or (is_explicit and words[-1] in PREPOSITIONS):
+        return _parse_complement(words, place, "copula", auxiliary)
+    return None
 
 
-def _parse_after_is(words: list[str], label: str) -> ParsedLabel:
-    if words[-1] == "of" and len(words) > 1:
-        noun = words[:-1]
-        if noun[-1] == "part":
-            return ParsedLabel("passive", "part of")
-        if is_participle(noun[-1]):
-            return ParsedLabel("passive", " ".join(words))
-        return ParsedLabel("of", " ".join(noun))
+def _parse_complement(
+    words: list[str], place: int, kind: PhraseKind, auxiliary: str = ""
+) -> ParsedLabel | None:
+    """Parses a phrase with the preposition at ``place``; a noun after it names the object's kind.
+
+    "located in country" → "located in the country".
+    """
     if words[-1] in PREPOSITIONS:
-        return ParsedLabel("passive", " ".join(words))
-    return ParsedLabel("quoted", label)
+        return ParsedLabel(kind, " ".join(words), auxiliary)
+    noun = _make_definite(words[place + 1 :])
+    return ParsedLabel(kind, " ".join([*words[: place + 1], noun]), auxiliary) if noun else None
+
+
+def _make_definite(words: list[str]) -> str:
+    """Returns a singular noun phrase with "the"; empty for other words.
+
+    A preposition in it could only be "of".
+    """
+    phrase = _parse_noun(words, "has")
+    if phrase is None or phrase.kind != "noun" or (PREPOSITIONS - {"of"}).intersection(words):
+        return ""
+    return f"the {phrase.words}"
+
+
+def _parse_noun(words: list[str], auxiliary: str) -> ParsedLabel | None:
+    """Parses a noun phrase: "place of birth", "elevation above sea level", "position held"."""
+    if len(words) > 1 and words[0] in _ARTICLES:
+        words = words[1:]
+    if not words or {words[0], words[-1]} & (PREPOSITIONS | _CONJUNCTIONS | _ARTICLES):
+        return None
+    place = next((i for i, word in enumerate(words) if word in PREPOSITIONS), len(words))
+    if place == 1 and (_is_no_noun(words[0]) or words[0] in PAST_VERBS):
+        return None
+    head = words[:place]
+    # The noun stands before a participle: "languages spoken". But "given name" is a noun.
+    while len(head) > 1 and is_participle(head[-1]):
+        head = head[:-1]
+    return ParsedLabel("plural" if _looks_plural(head[-1]) else "noun", " ".join(words), auxiliary)
+
+
+def _is_no_noun(word: str) -> bool:
+    return is_participle(word) or word in ADJECTIVES or word in _HAVE_FORMS or word in _BE_FORMS
 
 
 def is_participle(word: str) -> bool:
     """Returns whether a word looks like a past participle: "located", "born"."""
-    is_regular = word.endswith("ed") and not word.endswith("eed") and len(word) > 4
-    return word in _PARTICIPLES or is_regular
+    is_regular = word.endswith("ed") and not word.endswith(("eed", "shed")) and len(word) > 4
+    return word in PARTICIPLES or is_regular
 
 
-def _is_verb(word: str, before_preposition: bool) -> bool:
-    if word in _VERBS:
-        return True
-    return before_preposition and word.endswith("s") and not _is_never_third_person(word)
+def _is_verb_before_preposition(word: str) -> bool:
+    return word in VERBS or (word.endswith("s") and not _is_never_third_person(word))
 
 
 def _is_never_third_person(word: str) -> bool:
@@ -178,17 +240,23 @@ def _is_never_third_person(word: str) -> bool:
 
 
 def _looks_plural(word: str) -> bool:
-    is_singular = word in ("species", "series", "status", "address", "news", "gas", "lens", "gps")
-    return word.endswith("s") and not is_singular and not _is_never_third_person(word)
+    if word in ("alumni", "people", "children", "data", "media", "criteria"):
+        return True
+    return word.endswith("s") and word not in SINGULARS_IN_S and not _is_never_third_person(word)
 
 
 def get_base_form(verb_phrase: str) -> str:
-    """Returns the infinitive of a third-person verb phrase: ``flows into`` → ``flow into``."""
+    """Returns the infinitive of a verb phrase: ``flows into`` → ``flow into``, ``died`` → ``die``.
+
+    The verb is in the third person, or one of ``PAST_VERBS``.
+    """
     verb, space, complement = verb_phrase.partition(" ")
     if verb == "has":
         verb = "have"
     elif verb in ("does", "goes"):
         verb = verb[:-2]
+    elif verb in PAST_VERBS:
+        verb = PAST_VERBS[verb]
     elif verb.endswith("ies") and len(verb) > 4:
         verb = verb[:-3] + "y"
     elif _ES_VERB.search(verb):
@@ -199,64 +267,69 @@ def get_base_form(verb_phrase: str) -> str:
 
 
 def make_default_wording(
-    label: str, *, single_valued: bool = False, literal_values: bool = False
+    label: str,
+    language: str = "",
+    *,
+    single_valued: bool = False,
+    possessive: Possessive = "its",
 ) -> PredicateWording:
     """Makes the sentence templates of a predicate from its label.
 
     Args:
         label: ``rdfs:label``, local name, or the value of ``--pred-label``.
-        single_valued: whether a subject has at most one value ("the mouth", but "a tributary").
-        literal_values: whether the values are literals; these always take "the" ("the length").
+        language: the label's language tag, if it has one.
+        single_valued: whether a subject has at most one value ("its mouth", but "a tributary").
+        possessive: "their" if the subjects are people.
     """
-    kind, words = parse_label(label)
+    fact, denied, question = _make_clauses(
+        parse_label(label, language), single_valued=single_valued, possessive=possessive
+    )
+    return PredicateWording(
+        fact=f"{fact}.",
+        denied=f"{denied}.",
+        questions=(f"{question}?", f"Is it true that {fact}?"),
+        label=split_name(label) if is_english(language) else clean_text(label),
+    )
+
+
+def _make_clauses(
+    parsed: ParsedLabel, *, single_valued: bool, possessive: Possessive
+) -> tuple[str, str, str]:
+    """Returns the templates of statement, denial and question, without final punctuation."""
+    kind, words, auxiliary = parsed
     text = escape_template(words)
-    if kind == "verb":
+    subj, obj = "{{ subj }}", "{{ obj }}"
+    if kind in ("verb", "past"):
         infinitive = escape_template(get_base_form(words))
-        fact, denied, questions = (
-            f"{{{{ subj }}}} {text} {{{{ obj }}}}.",
-            f"{{{{ subj }}}} does not {infinitive} {{{{ obj }}}}.",
-            (
-                f"Does {{{{ subj }}}} {infinitive} {{{{ obj }}}}?",
-                f"Is it true that {{{{ subj }}}} {text} {{{{ obj }}}}?",
-            ),
+        do = "did" if kind == "past" else "does"
+        return (
+            f"{subj} {text} {obj}",
+            f"{subj} {do} not {infinitive} {obj}",
+            f"{do.capitalize()} {subj} {infinitive} {obj}",
         )
-    elif kind in ("passive", "past", "of"):
-        auxiliary = "was" if kind == "past" else "is"
+    if kind in ("copula", "of"):
         if kind == "of":
-            text = escape_template(f"{'the ' + words if single_valued else add_article(words)} of")
-        fact, denied, questions = (
-            f"{{{{ subj }}}} {auxiliary} {text} {{{{ obj }}}}.",
-            f"{{{{ subj }}}} {auxiliary} not {text} {{{{ obj }}}}.",
-            (
-                f"{auxiliary.capitalize()} {{{{ subj }}}} {text} {{{{ obj }}}}?",
-                f"Is it true that {{{{ subj }}}} {auxiliary} {text} {{{{ obj }}}}?",
-            ),
+            noun = words.partition(" of")[0]
+            is_plural = _looks_plural(noun.split(" ")[-1])
+            text = escape_template(f"among the {words}" if is_plural else add_article(words))
+        be, negated_be = _BE_FORMS[auxiliary]
+        return (
+            f"{subj} {auxiliary} {text} {obj}",
+            f"{subj} {negated_be} {text} {obj}",
+            f"{be} {subj} {text} {obj}",
         )
-    elif kind == "noun":
-        noun = escape_template(
-            f"the {words}" if single_valued or literal_values else add_article(words)
-        )
-        fact = f"{noun} of {{{{ subj }}}} is {{{{ obj }}}}."
-        if literal_values:
-            denied = f"{noun} of {{{{ subj }}}} is not {{{{ obj }}}}."
-            questions = (
-                f"Is {noun} of {{{{ subj }}}} {{{{ obj }}}}?",
-                f"Is it true that {noun} of {{{{ subj }}}} is {{{{ obj }}}}?",
-            )
-        else:
-            denied = f"{{{{ obj }}}} is not {noun} of {{{{ subj }}}}."
-            questions = (
-                f"Is {{{{ obj }}}} {noun} of {{{{ subj }}}}?",
-                f"Is it true that {{{{ obj }}}} is {noun} of {{{{ subj }}}}?",
-            )
+    if kind == "quoted":
+        words, auxiliary = f"value of “{words}”", "has"
+    if single_valued:
+        role = f"as {possessive} {words}"
+    elif kind == "plural":
+        role = f"among {possessive} {words}"
     else:
-        quoted = f"“{text}”"
-        fact, denied, questions = (
-            f"For {{{{ subj }}}}, the value of {quoted} is {{{{ obj }}}}.",
-            f"For {{{{ subj }}}}, the value of {quoted} is not {{{{ obj }}}}.",
-            (
-                f"Is {{{{ obj }}}} the value of {quoted} for {{{{ subj }}}}?",
-                f"For {{{{ subj }}}}, is the value of {quoted} {{{{ obj }}}}?",
-            ),
-        )
-    return PredicateWording(fact=fact, denied=denied, questions=questions, label=split_name(label))
+        role = f"as {add_article(words)}"
+    do, have, negated_have = _HAVE_FORMS[auxiliary]
+    role = escape_template(role)
+    return (
+        f"{subj} {auxiliary} {obj} {role}",
+        f"{subj} {negated_have} {obj} {role}",
+        f"{do} {subj} {have} {obj} {role}",
+    )

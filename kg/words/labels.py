@@ -134,12 +134,17 @@ class Labels:
         if single_label:
             return single_label
         best_name = None
-        for key, text in self._iter_graph_names(term):
+        for key, text, _ in self._iter_graph_names(term):
             if best_name is None or key < best_name[0]:
                 best_name = key, text
         if best_name is not None:
             return best_name[1]
         return term if is_blank(term) else iri_tail(term)
+
+    def get_language(self, term: str) -> str:
+        """Returns the language tag of the label that ``get_label`` gives; empty if it has none."""
+        names = [(key, language) for key, _, language in self._iter_graph_names(term)]
+        return min(names)[1] if names else ""
 
     def _find_only_label(self, term: str) -> str:
         """Returns the label of a term that has only one, of ASCII letters and digits.
@@ -162,7 +167,7 @@ class Labels:
 
     def list_names(self, term: str) -> list[str]:
         """Returns all names of a term, best first: labels and aliases of every language."""
-        texts = [text for _, text in sorted(self._iter_graph_names(term), key=lambda pair: pair[0])]
+        texts = [text for _, text, _ in sorted(self._iter_graph_names(term))]
         return list(dict.fromkeys(texts)) or [self.get_label(term)]
 
     def has_label(self, term: str) -> bool:
@@ -227,8 +232,11 @@ class Labels:
             self._aliases = Aliases(self._index, [term for _, term in self._predicates])
         return self._aliases
 
-    def _iter_graph_names(self, term: str) -> Iterator[tuple[tuple[int, int, int], str]]:
-        """Yields (sort key, text) of each name of a term in the graph; smaller keys are better."""
+    def _iter_graph_names(self, term: str) -> Iterator[tuple[tuple[int, int, int], str, str]]:
+        """Yields (sort key, text, language) of each name of a term; smaller keys are better.
+
+        No two names of a term have the same key.
+        """
         s = self._terms.get(term)
         if s is None:
             return
@@ -242,7 +250,7 @@ class Labels:
                 name = " ".join(lexical.split())
                 if name:
                     alias = int(rank == ALIAS_RANK)
-                    yield (alias, self._language_rank(language), position), name
+                    yield (alias, self._language_rank(language), position), name, language
                     position += 1
 
     def _language_rank(self, language: str) -> int:

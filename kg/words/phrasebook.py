@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from kg.base.plain_text import MAX_NAME_LENGTH, capitalise_sentence, clean_text
+from kg.base.plain_text import MAX_NAME_LENGTH, capitalise_sentence, clean_text, list_words
 from kg.base.templates import Renderer
 from kg.claims import Claim
 from kg.domain import (
@@ -27,6 +29,16 @@ if TYPE_CHECKING:
     from kg.shapes import Shapes
     from kg.words.labels import Labels
 
+MAX_SAMPLED_FACTS = 200
+"""Maximum number of facts of a predicate by which its default sentences are chosen."""
+
+# Last words of the labels of classes whose members are people, for "their name" and "its name".
+_PEOPLE = frozenset(
+    list_words(
+        "person people human man woman player athlete coach author artist musician writer actor "
+        "politician scientist employee student teacher patient child contributor"
+    )
+)
 
 # Wording of the vocabulary that all graphs share; a domain may override it.
 _SHARED_WORDING = {
@@ -148,6 +160,12 @@ class Phrasebook:
         # Without a label the name is the last part of the IRI, such as "flowsInto".
         return text if self.labels.has_label(iri) else split_name(text)
 
+    def get_label_language(self, iri: str) -> str:
+        """Returns the language tag of the graph's label that ``get_label`` gives, if it has one."""
+        if iri in self._custom_labels or iri in self.domain.predicates or iri in _SHARED_WORDING:
+            return ""
+        return self.labels.get_language(iri)
+
     def get_class_noun(self, iri: str) -> str:
         """Returns a class as a common noun: ``wm:WaterBody`` → "water body"."""
         text = self.get_label(iri)
@@ -221,11 +239,12 @@ class Phrasebook:
         return frozenset(classes).union(*map(self.find_superclasses, classes))
 
     def _find_classes(self, iri: str) -> tuple[int, ...]:
-        terms = self.index.terms
-        node, rdf_type = terms.get(iri), terms.get(RDF_TYPE)
-        if node is None or rdf_type is None:
-            return ()
-        return tuple(self.index.find_objects(node, rdf_type))
+        node = self.index.terms.get(iri)
+        return () if node is None else self._find_class_ids(node)
+
+    def _find_class_ids(self, node: int) -> tuple[int, ...]:
+        rdf_type = self.index.terms.get(RDF_TYPE)
+        return () if rdf_type is None else tuple(self.index.find_objects(node, rdf_type))
 
     def find_superclasses(self, cls: str) -> frozenset[str]:
         """Returns the superclasses of ``cls``, without ``cls`` itself."""
@@ -325,12 +344,27 @@ class Phrasebook:
     def _make_default_wording(self, pred: str) -> PredicateWording:
         terms = self.index.terms
         node = terms.get(pred)
-        literal = False
-        if node is not None:
-            first_pair = next(iter(self.index.iter_pairs(node)), None)
-            literal = first_pair is not None and terms.get_text(first_pair[1]).startswith('"')
+        pairs = [] if node is None else list(islice(self.index.iter_pairs(node), MAX_SAMPLED_FACTS))
+        subjects = {s for s, _ in pairs}
+        # Nobody calls a date "a birth date" where each subject has only one.
+        has_one_literal = 0 < len(subjects) == len(pairs) and all(
+            terms.is_literal(o) for _, o in pairs
+        )
         return make_default_wording(
-            self.get_label(pred), single_valued=self.is_single_valued(pred), literal_values=literal
+            self.get_label(pred),
+            self.get_label_language(pred),
+            single_valued=self.is_single_valued(pred) or has_one_literal,
+            possessive="their" if subjects and self._are_people(subjects) else "its",
+        )
+
+    def _are_people(self, nodes: Iterable[int]) -> bool:
+        """Returns whether each node has a class that is called "person", "player" or the like."""
+        return all(
+            not _PEOPLE.isdisjoint(
+                self.get_class_noun(self.index.terms.get_text(cls)).split(" ")[-1]
+                for cls in classes
+            )
+            for classes in {self._find_class_ids(node) for node in nodes}
         )
 
     def is_single_valued(self, pred: str) -> bool:

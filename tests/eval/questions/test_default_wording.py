@@ -11,29 +11,29 @@ from kg.knowledge import KnowledgeBase
 BASE = "https://example.org/"
 # Label → value and statement. A value in digits is an integer, any other is an entity.
 STATEMENTS = {
-    "place of birth": ("Ystad", "A place of birth of Alda is Ystad."),
-    "place_of_burial": ("Ystad", "A place of burial of Alda is Ystad."),
+    "place of birth": ("Ystad", "Alda has Ystad as a place of birth."),
+    "place_of_burial": ("Ystad", "Alda has Ystad as a place of burial."),
     "capitalOf": ("Ystad", "Alda is a capital of Ystad."),
     "member of": ("Ystad", "Alda is a member of Ystad."),
     "owner of": ("Ystad", "Alda is an owner of Ystad."),
     "author of": ("Ystad", "Alda is an author of Ystad."),
     "part of": ("Ystad", "Alda is part of Ystad."),
     "composed of": ("Ystad", "Alda is composed of Ystad."),
-    "made of material": ("Ystad", "Alda is made of Ystad."),
-    "instance of class": ("Ystad", "Alda is an instance of Ystad."),
-    "head of state": ("Ystad", "A head of state of Alda is Ystad."),
-    "countryOfCitizenship": ("Ystad", "A country of citizenship of Alda is Ystad."),
-    "cause of death": ("Ystad", "A cause of death of Alda is Ystad."),
-    "has place of work": ("Ystad", "A place of work of Alda is Ystad."),
+    "made of material": ("Ystad", "Alda is made of the material Ystad."),
+    "instance of class": ("Ystad", "Alda is an instance of the class Ystad."),
+    "head of state": ("Ystad", "Alda has Ystad as a head of state."),
+    "countryOfCitizenship": ("Ystad", "Alda has Ystad as a country of citizenship."),
+    "cause of death": ("Ystad", "Alda has Ystad as a cause of death."),
+    "has place of work": ("Ystad", "Alda has Ystad as a place of work."),
     "seat of government in exile": (
         "Ystad",
-        "For Alda, the value of “seat of government in exile” is Ystad.",
+        "Alda has Ystad as a seat of government in exile.",
     ),
-    "year of publication": ("1955", "The year of publication of Alda is 1955."),
-    "yearOfDecision": ("1955", "The year of decision of Alda is 1955."),
-    "number of employees": ("17", "The number of employees of Alda is 17."),
-    "has number of seats": ("17", "The number of seats of Alda is 17."),
-    "years of service": ("17", "For Alda, the value of “years of service” is 17."),
+    "year of publication": ("1955", "Alda has 1955 as its year of publication."),
+    "yearOfDecision": ("1955", "Alda has 1955 as its year of decision."),
+    "number of employees": ("17", "Alda has 17 as its number of employees."),
+    "has number of seats": ("17", "Alda has 17 as its number of seats."),
+    "years of service": ("17", "Alda has 17 as its years of service."),
 }
 SHAPES = f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
 <{BASE}S> a sh:NodeShape ; sh:targetSubjectsOf <{BASE}p> ; sh:property [
@@ -74,16 +74,16 @@ def test_sentences_of_a_label_are_worded_and_read_in_the_same_direction(
 def test_questions_about_a_place_of_birth_name_the_place_of_birth(tmp_path: Path) -> None:
     kb, claim = open_one_predicate(tmp_path, "place of birth", "Ystad")
     assert kb.verbaliser.render_questions(claim) == [
-        "Is Ystad a place of birth of Alda?",
-        "Is it true that Ystad is a place of birth of Alda?",
+        "Does Alda have Ystad as a place of birth?",
+        "Is it true that Alda has Ystad as a place of birth?",
     ]
-    assert kb.verbaliser.render_denial(claim) == "Ystad is not a place of birth of Alda."
+    assert kb.verbaliser.render_denial(claim) == "Alda does not have Ystad as a place of birth."
 
 
 def test_questions_about_a_year_of_decision_ask_for_the_year(tmp_path: Path) -> None:
     kb, claim = open_one_predicate(tmp_path, "year of decision", "1955")
     assert kb.verbaliser.render_questions(claim) == [
-        "Is the year of decision of Alda 1955?",
-        "Is it true that the year of decision of Alda is 1955?",
+        "Does Alda have 1955 as its year of decision?",
+        "Is it true that Alda has 1955 as its year of decision?",
     ]
-    assert kb.verbaliser.render_denial(claim) == "The year of decision of Alda is not 1955."
+    assert kb.verbaliser.render_denial(claim) == "Alda does not have 1955 as its year of decision."

@@ -46,8 +46,10 @@ def make_verbaliser(*claims: Claim, **domain_fields: object) -> Verbaliser:
 @pytest.mark.parametrize(
     ("name", "fact", "denial", "question"),
     [
-        ("hasMouth", "A mouth of S is O.", "O is not a mouth of S.", "Is O a mouth of S?"),
-        ("inflow", "An inflow of S is O.", "O is not an inflow of S.", "Is O an inflow of S?"),
+        ("hasMouth", "S has O as a mouth.", "S does not have O as a mouth.",
+         "Does S have O as a mouth?"),
+        ("inflow", "S has O as an inflow.", "S does not have O as an inflow.",
+         "Does S have O as an inflow?"),
         ("flowsInto", "S flows into O.", "S does not flow into O.", "Does S flow into O?"),
         ("traverses", "S traverses O.", "S does not traverse O.", "Does S traverse O?"),
         ("crosses", "S crosses O.", "S does not cross O.", "Does S cross O?"),
@@ -58,18 +60,21 @@ def make_verbaliser(*claims: Claim, **domain_fields: object) -> Verbaliser:
         ("wasBornIn", "S was born in O.", "S was not born in O.", "Was S born in O?"),
         ("created_by", "S is created by O.", "S is not created by O.", "Is S created by O?"),
         ("partOf", "S is part of O.", "S is not part of O.", "Is S part of O?"),
-        ("partOfSystem", "S is part of O.", "S is not part of O.", "Is S part of O?"),
+        ("partOfSystem", "S is part of the system O.", "S is not part of the system O.",
+         "Is S part of the system O?"),
         ("isPartOf", "S is part of O.", "S is not part of O.", "Is S part of O?"),
         ("memberOf", "S is a member of O.", "S is not a member of O.", "Is S a member of O?"),
         ("isAMemberOf", "S is a member of O.", "S is not a member of O.", "Is S a member of O?"),
         ("near", "S is near O.", "S is not near O.", "Is S near O?"),
-        ("birthDate", "A birth date of S is O.", "O is not a birth date of S.",
-         "Is O a birth date of S?"),
-        ("parents", "For S, the value of “parents” is O.",
-         "For S, the value of “parents” is not O.",
-         "Is O the value of “parents” for S?"),
-        ("{{7*7}}", "For S, the value of “{{7*7}}” is O.",
-         "For S, the value of “{{7*7}}” is not O.", "Is O the value of “{{7*7}}” for S?"),
+        ("birthDate", "S has O as a birth date.", "S does not have O as a birth date.",
+         "Does S have O as a birth date?"),
+        ("parents", "S has O among its parents.", "S does not have O among its parents.",
+         "Does S have O among its parents?"),
+        ("isOrWasPartOf", "S is or was part of O.", "S is not and was not part of O.",
+         "Is or was S part of O?"),
+        ("diedIn", "S died in O.", "S did not die in O.", "Did S die in O?"),
+        ("{{7*7}}", "S has O as a value of “{{7*7}}”.",
+         "S does not have O as a value of “{{7*7}}”.", "Does S have O as a value of “{{7*7}}”?"),
     ],
 )  # fmt: skip
 def test_default_wording_follows_the_predicate_name(
@@ -97,24 +102,25 @@ def test_predicates_with_one_value_per_subject_take_the_definite_article() -> No
     )  # fmt: skip
     assert (
         verbaliser.render_fact(Claim(make_iri("s"), make_iri("mayor"), make_iri("o")))
-        == "The mayor of S is O."
+        == "S has O as its mayor."
     )
     assert (
         verbaliser.render_questions(Claim(make_iri("s"), make_iri("mayor"), make_iri("o")))[0]
-        == "Is O the mayor of S?"
+        == "Does S have O as its mayor?"
     )
     area = Claim(make_iri("s"), make_iri("area"), write_literal("7", XSD + "integer"))
-    assert verbaliser.render_fact(area) == "The area of S is 7."
-    assert verbaliser.render_questions(area)[0] == "Is the area of S 7?"
+    assert verbaliser.render_fact(area) == "S has 7 as its area."
+    assert verbaliser.render_questions(area)[0] == "Does S have 7 as its area?"
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [("species", "noun"), ("address", "noun"), ("status", "noun"), ("GPSPosition", "noun"),
-     ("knows", "verb"), ("drains into", "verb"), ("has", "noun"), ("is", "noun"),
+     ("knows", "verb"), ("drains into", "verb"), ("has", "quoted"), ("is", "quoted"),
      ("mouths of rivers near", "quoted"),
-     ("country traversed", "quoted"), ("top speed", "noun"), ("", "quoted"),
-     ("a b c d e f g", "quoted")],
+     ("country traversed", "noun"), ("parents", "plural"), ("made in", "copula"),
+     ("top speed", "noun"), ("", "quoted"),
+     ("a b c d e f g h i", "quoted")],
 )  # fmt: skip
 def test_kind_of_a_label_is_recognised(text: str, kind: str) -> None:
     assert parse_label(text).kind == kind
@@ -342,7 +348,7 @@ def test_with_label_replaces_the_wording_of_a_predicate() -> None:
     assert verbaliser.with_label(make_iri("p"), "mouth") is verbaliser
     assert verbaliser.render_fact(claim) == "S → O."
     renamed = verbaliser.with_label(make_iri("p"), "hasOutflow")
-    assert renamed.render_fact(claim) == "An outflow of S is O."
+    assert renamed.render_fact(claim) == "S has O as an outflow."
     assert renamed.get_label(make_iri("p")) == "has outflow"
     assert verbaliser.render_fact(claim) == "S → O."
 
@@ -369,3 +375,35 @@ def test_clean_text_is_idempotent_and_bounded(text: str, limit: int) -> None:
     assert clean_text(cleaned, limit) == cleaned
     assert len(cleaned) <= limit
     cleaned.encode("utf-8")
+
+
+def test_people_have_their_dates_and_things_have_theirs() -> None:
+    facts = [
+        Claim(make_iri(name), RDF_TYPE, make_iri(cls))
+        for name, cls in (("moore", "FootballPlayer"), ("adams", "Person"), ("match", "Match"))
+    ]
+    date = write_literal("1992-08-08", XSD + "date")
+    birth = Claim(make_iri("moore"), make_iri("dateOfBirth"), date)
+    start = Claim(make_iri("match"), make_iri("startDate"), date)
+    other_start = Claim(make_iri("adams"), make_iri("startDate"), date)
+    verbaliser = make_verbaliser(*facts, birth, start, other_start)
+    assert verbaliser.render_fact(birth) == "Moore has 8 August 1992 as their date of birth."
+    assert verbaliser.render_fact(start) == "Match has 8 August 1992 as its start date."
+
+
+def test_a_literal_that_is_one_of_several_is_not_the_only_one() -> None:
+    names = [
+        Claim(make_iri("s"), make_iri("nickname"), write_literal(text)) for text in ("Al", "Bo")
+    ]
+    assert make_verbaliser(*names).render_fact(names[0]) == "S has Al as a nickname."
+    assert make_verbaliser(names[0]).render_fact(names[0]) == "S has Al as its nickname."
+
+
+def test_a_label_in_another_language_is_quoted_unless_the_user_gives_one() -> None:
+    pred = make_iri("p")
+    label = Claim(pred, RDFS + "label", write_literal("Geburtsort", language="de"))
+    claim = Claim(make_iri("s"), pred, make_iri("o"))
+    verbaliser = make_verbaliser(label, claim)
+    assert verbaliser.render_fact(claim) == "S has o as a value of “Geburtsort”."
+    renamed = verbaliser.with_label(pred, "birthplace")
+    assert renamed.render_fact(claim) == "S has o as a birthplace."
