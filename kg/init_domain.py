@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import print_json, print_text, print_warning, run_script
+from kg.base.console import print_json, print_text, print_warning, run_script, show_stages
 from kg.base.options import Overwrite, ShapesFiles
 
 
 def main(
     graph: Annotated[list[Path], typer.Argument(help="Graph files, read as one graph.")],
-    out: Annotated[Path, typer.Option(help="Folder of the domain.")],
+    out: Annotated[Path, typer.Option(help="Folder of the domain; new, or a draft.")],
     shapes: ShapesFiles = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the domain; by default that of the folder.")
@@ -21,63 +21,49 @@ def main(
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the readiness as JSON.")] = False,
 ) -> None:
-    """Drafts a domain from a graph: shapes that its data confirm, and what can be asked.
+    """Drafts a domain from a graph: rules that its data confirm, words, and what can be asked.
 
     Running it again keeps the answers in confirm.toml.
     """
-    from kg.base.errors import WriteError
+    # Loaded here, so that `epoche --help` stays quick.
     from kg.base.files import to_json_bytes, write_files_atomic
+    from kg.base.plain_text import clean_text
     from kg.graph import Graph
-    from kg.profile.draft import find_languages, read_confirmations, write_draft
-    from kg.profile.predicates import GraphProfiler, find_naming_predicates
-    from kg.profile.readiness import assess_predicates
-    from kg.words.labels import Labels
+    from kg.profile.answers import read_answers
+    from kg.profile.draft import draft_domain
+    from kg.profile.folder import add_checksum, check_folder
 
-    domain_file = out / "domain.toml"
-    is_own = domain_file.is_file() and "epoche kg init" in domain_file.read_text("utf-8")[:100]
-    if domain_file.exists() and not (is_own or overwrite):
-        raise WriteError(
-            "the folder has a domain that `epoche kg init` did not write",
-            where=str(domain_file),
-            hint="Choose another --out, or give --overwrite.",
+    check_folder(out, [*graph, *(shapes or ())], overwrite=overwrite)
+    answers = read_answers(out / "confirm.toml")
+    with show_stages() as show_stage:
+        show_stage("reading", 0, 0)
+        draft = draft_domain(
+            Graph.load(graph),
+            out,
+            answers,
+            name=clean_text(name or "") or clean_text(out.resolve().name) or "draft",
+            shapes_files=shapes or (),
+            show_stage=show_stage,
         )
-    loaded_graph = Graph.load(graph)
-    languages = find_languages(loaded_graph)
-    confirmed = read_confirmations(out / "confirm.toml")
-    naming_predicates = find_naming_predicates(loaded_graph)
-    labels = Labels(loaded_graph, languages, naming_predicates)
-    profiler = GraphProfiler(loaded_graph, labels, naming_predicates)
-    rows = assess_predicates(profiler.iter_profiles(), confirmed)
-    files = write_draft(
-        out,
-        rows,
-        name=name or out.resolve().name,
-        graph_files=graph,
-        shapes_files=shapes or (),
-        languages=languages,
-        naming_predicates=naming_predicates,
-        confirmed=confirmed,
-    )
-    out.mkdir(parents=True, exist_ok=True)
-    write_files_atomic(files)
+    report = draft.report
+    write_files_atomic({out / file: add_checksum(file, text) for file, text in draft.files.items()})
     if as_json:
-        print_json(to_json_bytes(rows, indent=2).decode())
+        print_json(to_json_bytes(report, indent=2).decode())
         return
-    asked = [row for row in rows if row.is_asked]
-    for row in asked:
-        print_text(f"{row.profile.label}: up to {row.ceiling} cards per label ({row.support})")
-    doubtful = sum(row.needs_confirmation for row in rows)
-    if doubtful:
+    (print_text if report.asked else print_warning)(report.summary)
+    for row in report.predicates[: report.asked]:
+        print_text(f"  {row.label}: up to {row.ceiling:,} cards per label ({row.support})")
+    if report.doubtful:
         print_text(
-            f"{doubtful} more if you confirm in {out / 'confirm.toml'} that a subject has one value"
+            f"{report.doubtful} more predicates have a rule that may be false in the world; say in "
+            f"{out / 'confirm.toml'} which are true, then run this again"
         )
-    if not asked and not shapes:
-        print_warning(
-            "no predicate can be asked about: no rule of the data could contradict a claim, or "
-            f"names cannot be told apart; see {out / 'readiness.md'}"
-        )
-    print_text(f"→ {', '.join(map(str, files))}")
-    print_text(f"Next: make all DOMAIN={out}, or epoche cards --domain {out}")
+    print_text(f"→ {', '.join(str(out / file) for file in draft.files)}")
+    print_text(
+        f"Next: make all DOMAIN={out}, or epoche cards --domain {out}"
+        if report.asked
+        else f"Next: read {out / 'readiness.md'}, which says why of each predicate"
+    )
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
-"""Decides which rules a graph's data suggest, what can be asked, and how many cards that gives."""
+"""Decides what can be asked about each predicate of a graph, and how many cards that gives."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable
-from typing import Literal
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from kg.profile.names import is_usable_iri
+from kg.profile.plausibility import is_text
 from kg.profile.predicates import PredicateProfile
-from kg.terms import is_malformed_iri
+from kg.profile.rules import GivenRule, Judgement, RuleKind
 
-MIN_SUBJECTS = 15
-"""Minimum number of subjects that must confirm a rule; one exception, and it is none."""
 MIN_CEILING = 5
 """Minimum number of triplets of a predicate that is asked about."""
 MAX_ASKED = 12
@@ -20,146 +18,192 @@ MAX_ASKED = 12
 LARGE_PREDICATE = 1_000
 """Number of facts above which at most a tenth of them may be set aside."""
 
-RuleKind = Literal["single value", "no reverse", ""]
-
-# What the world lets have several values, even if each subject of this graph has one.
-_SEVERAL = re.compile(
-    r"\b(authors?|creat(ors?|es|ed by)|contribut\w*|editors?|translators?|artists?|compos\w+"
-    r"|writers?|produc\w*|directors?|performers?|actors?|cast|characters?|nationalit\w+|citizen\w*|ethnic\w*"
-    r"|interests?|members?|membership|languages?|genres?|topics?|subjects?|keywords?|tags?|awards?"
-    r"|occupations?|professions?|jobs?|roles?|skills?|hobb\w+|spouses?|child(ren)?|parents?|friends?"
-    r"|siblings?|relatives?|knows|works?|worked|employ\w*|employers?|affiliat\w*|educat\w*"
-    r"|alma mater|owners?|owned by|owns|partners?|customers?|suppliers?|competitors?"
-    r"|ingredients?|toppings?"
-    r"|colou?rs?|materials?|relat\w*|similar|same|see|depicts?|images?|photos?|pages?|homepage"
-    r"|e ?mails?|mbox|phones?|telephone|alias(es)?|nick ?names?|types?|kinds?|categor\w*|class(es)?"
-    r"|derived|sources?|references?|cites?|mentions?|uses?|used|match\w*|links?|shares?|plays?"
-    r"|speaks?|likes?|visit\w*|symptoms?|treat\w*|causes?|effects?|version\w*|instan\w+)\b"
-)
-# Containment can be stated of each level, so two values need not contradict each other.
-_CONTAINMENT = re.compile(
-    r"\b(part|parts|contain\w*|inside|within|in|located|location|place|region|country|state|city"
-    r"|area|belongs|includes?|included|comprises?|consists?|member|has member|broader|narrower)\b"
-)
-# Texts say nothing that a question could ask about in one sentence.
-_TEXT = re.compile(
-    r"\b(names?|titles?|labels?|descriptions?|comments?|abstract|definitions?|notes?|summar\w+|text"
-    r"|content|scope|caption|citation|rights|licen[cs]e|urls?|uri|iri|html|remarks?|bibliograph\w*)\b"
-)
-_PRECISE = re.compile(
-    r"\b(date|year|time|day|month|start|end|begin\w*|birth|death|code|id|identifier|number|no|status"
-    r"|count|amount|length|height|width|depth|area|mass|weight|size|value|score|rank|level|latitude"
-    r"|longitude|elevation|altitude|population|price|cost|rate|total|duration|position|order|index"
-    r"|postal|zip|unit|currency|format|wins|losses|ties|points|modified|created|updated|issued)\b"
+FORMULA = (
+    "The ceiling of a predicate is the largest number of cards of each label: floor(n / 3), "
+    "because a triplet of a YES, a NO and an UNKNOWN card asks about three subjects. For a rule of "
+    "one value, n counts the subjects with a unique, readable name, another fact or a class, and a "
+    "value that two or more of them have; the ceiling is at most the number of those without the "
+    "most frequent value, since a NO needs another value. For a rule of one direction, n counts "
+    "the subjects with such a name whose value can be named, and the ceiling is at most the number "
+    "of ends of chains of two links. A true value is set aside for each UNKNOWN card: of a "
+    f"predicate with more than {LARGE_PREDICATE:,} facts at most a tenth of them. It is 0 where no "
+    "rule can contradict."
 )
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     """What can be asked about one predicate."""
 
-    profile: PredicateProfile
-    rule: RuleKind
-    """The rule that contradicts claims; empty if there is none."""
-    support: str
-    """How many subjects confirm the rule, or that the ontology states it."""
-    needs_confirmation: bool
-    """Whether the data confirm a rule that may be false of the world."""
+    iri: str
+    label: str
+    """Name in sentences; empty if it has no readable one."""
+    facts: int
+    subjects: int
+    nameable: int
+    """Subjects that a question can name, with a value that it can state."""
     ceiling: int
     """The largest number of cards of each label."""
     is_asked: bool
+    """Whether cards ask about it by default."""
+    rule: RuleKind
+    """The rule by which claims can be false, or that is in doubt; empty if there is none."""
+    support: str
+    """What confirms the rule."""
+    is_doubtful: bool
+    """Whether the user must confirm the rule."""
+    is_fact: bool
+    """Whether a card can state its facts."""
     reason: str
     """Why nothing is asked; empty if something is."""
 
 
+class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be asked about a graph."""
+
+    domain: str
+    triples: int
+    ceiling: int
+    """The sum of the ceilings of the predicates that are asked about."""
+    asked: int
+    """Number of predicates that are asked about."""
+    doubtful: int
+    """Number of predicates whose rule the user could confirm."""
+    rules: int
+    """Number of rules in ``shapes.ttl``."""
+    summary: str
+    """One sentence: what can be asked, or why nothing can."""
+    formula: str
+    predicates: tuple[Readiness, ...]
+    """The most productive first."""
+
+
 def assess_predicates(
-    profiles: Iterable[PredicateProfile], confirmed: Collection[str] = ()
+    judged: Iterable[tuple[PredicateProfile, Judgement]], given: Mapping[str, GivenRule]
 ) -> tuple[Readiness, ...]:
     """Assesses what can be asked about each predicate, the most productive first.
 
     Args:
-        profiles: all predicates.
-        confirmed: IRIs of predicates of which the user says that a subject has one value.
+        judged: all predicates, with the rules about them.
+        given: predicate → the rule that the ontology or the user's own shapes state.
     """
-    rows = [_assess_predicate(profile, profile.iri in confirmed) for profile in profiles]
-    rows.sort(key=lambda row: (-row.ceiling * row.is_asked, row.profile.iri))
+    rows = [_assess_predicate(*pair, given.get(pair[0].iri)) for pair in judged]
+    rows.sort(key=lambda row: (-row.ceiling * row.is_asked, row.iri))
+    reason = f"{MAX_ASKED} others give more cards; name it with --pred"
     return tuple(
-        msgspec.structs.replace(
-            row, is_asked=False, reason=f"{MAX_ASKED} others give more cards; name it with --pred"
-        )
+        msgspec.structs.replace(row, is_asked=False, reason=reason)
         if row.is_asked and number >= MAX_ASKED
         else row
         for number, row in enumerate(rows)
     )
 
 
-def _assess_predicate(profile: PredicateProfile, is_confirmed: bool) -> Readiness:
-    rule, support, needs_confirmation = _find_rule(profile, is_confirmed)
-    ceiling = _compute_ceiling(profile, rule)
+def build_report(
+    rows: tuple[Readiness, ...], *, domain: str, triples: int, n_rules: int
+) -> ReadinessReport:
+    """Builds the report of all predicates."""
+    asked = [row for row in rows if row.is_asked]
+    ceiling = sum(row.ceiling for row in asked)
+    return ReadinessReport(
+        domain=domain,
+        triples=triples,
+        ceiling=ceiling,
+        asked=len(asked),
+        doubtful=sum(row.is_doubtful for row in rows),
+        rules=n_rules,
+        summary=_summarise(rows, len(asked), ceiling),
+        formula=FORMULA,
+        predicates=rows,
+    )
+
+
+def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int) -> str:
+    if n_asked:
+        return (
+            f"{n_asked} of {len(rows)} predicates can be asked about, with at most {ceiling:,} "
+            "cards of each label (YES, NO, UNKNOWN)."
+        )
+    if not any(row.facts for row in rows):
+        return (
+            "Nothing can be asked: the graph describes classes and names, but states no facts "
+            "about things."
+        )
+    with_rule = [row for row in rows if row.rule and not row.is_doubtful]
+    if with_rule and not any(row.nameable for row in with_rule):
+        return (
+            "Nothing can be asked: the things that rules are about have no unique, readable names."
+        )
+    if any(row.is_doubtful for row in rows):
+        return (
+            "Nothing can be asked yet: every rule that the data confirm may be false in the world; "
+            "confirm.toml lists them."
+        )
+    return (
+        "Nothing can be asked: no predicate has a rule that could contradict a claim and enough "
+        "subjects with unique, readable names."
+    )
+
+
+def _assess_predicate(
+    profile: PredicateProfile, judgement: Judgement, given: GivenRule | None
+) -> Readiness:
+    rule, support = judgement.kind, judgement.support
+    is_doubtful = judgement.is_doubtful
+    if given is not None and judgement.origin is None:
+        (rule, support), is_doubtful = given, False
+    ceiling = 0 if is_doubtful else compute_ceiling(profile, rule)
+    is_words = profile.has_literals and is_text(profile.label)
     reason = ""
-    if is_malformed_iri(profile.iri):
+    if not is_usable_iri(profile.iri):
         reason = "its IRI is malformed"
     elif not profile.label:
-        reason = "it has no readable label; give it one with rdfs:label"
-    elif profile.has_literals and _TEXT.search(profile.label):
-        reason = "its values are texts"
-    elif needs_confirmation:
-        reason = "a subject may have several values in the world; confirm.toml can say it has one"
-    elif not rule and profile.subjects < MIN_SUBJECTS:
-        reason = f"fewer than {MIN_SUBJECTS} subjects have a value"
-    elif not rule and not profile.is_single_valued:
-        reason = "subjects have several values, so another value contradicts nothing"
-    elif not rule:
-        reason = "it states where something belongs, so another value may be true as well"
+        reason = "it has no readable name; give it one with rdfs:label"
+    elif is_words:
+        reason = "its values are names or texts"
+    elif not rule or is_doubtful:
+        reason = judgement.reason
     elif ceiling < MIN_CEILING:
-        reason = (
-            f"only {profile.nameable_subjects} of {profile.subjects} subjects have a unique, "
-            "readable name and a value that a question can state"
-        )
+        reason = _explain_low_ceiling(profile, rule)
     return Readiness(
-        profile=profile,
-        rule=rule,
-        support=support,
-        needs_confirmation=needs_confirmation,
+        iri=profile.iri,
+        label=profile.label,
+        facts=profile.facts,
+        subjects=profile.subjects,
+        nameable=profile.nameable_subjects,
         ceiling=0 if reason else ceiling,
         is_asked=not reason,
+        rule=rule,
+        support=support,
+        is_doubtful=is_doubtful and bool(profile.label) and not is_words,
+        is_fact=bool(profile.label) and not is_words,
         reason=reason,
     )
 
 
-def _find_rule(profile: PredicateProfile, is_confirmed: bool) -> tuple[RuleKind, str, bool]:
-    """Returns the rule, its support, and whether it needs confirmation."""
-    n = profile.subjects
-    label = profile.label.casefold()
-    if profile.is_single_valued and (profile.is_functional or is_confirmed):
-        who = "the ontology declares it functional" if profile.is_functional else "confirmed"
-        return "single value", f"{who}; {n} of {n} subjects have one value", False
-    if n < MIN_SUBJECTS:
-        return "", "", False
-    if profile.chained_subjects:
-        # A hierarchy or sequence: its steps go one way.
-        if profile.is_irreflexive and profile.is_asymmetric and profile.is_acyclic:
-            m = profile.chained_subjects
-            return "no reverse", f"no chain of {n} subjects ({m} of them longer) leads back", False
-        return "", "", False
-    if not profile.is_single_valued:
-        return "", "", False
-    support = f"{n} of {n} subjects have one value"
-    if _PRECISE.search(label) and not _SEVERAL.search(label):
-        return "single value", support, False
-    if _SEVERAL.search(label):
-        return "", support, True
-    if _CONTAINMENT.search(label):
-        return "", "", False
-    return "single value", support, False
+def _explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
+    n = profile.nameable_subjects
+    if n < 3 * MIN_CEILING:
+        return (
+            f"only {n:,} of {profile.subjects:,} subjects have a unique, readable name and a value "
+            "that a question can state"
+        )
+    if rule == "one way":
+        return f"only {profile.nameable_grandparents:,} chains of two links can be named"
+    if profile.askable_values < 2:
+        return "its subjects share no values" if profile.values > 1 else "all have the same value"
+    if profile.askable_subjects < 3 * MIN_CEILING:
+        return f"only {profile.askable_subjects:,} subjects share their value with another"
+    return "nearly all have the same value"
 
 
-def _compute_ceiling(profile: PredicateProfile, rule: RuleKind) -> int:
-    """Computes the largest number of triplets: each needs three subjects, one of them set aside.
-
-    Of a predicate with over ``LARGE_PREDICATE`` facts, a tenth may be set aside; a contradiction of
-    direction needs a chain of two links.
-    """
-    ceiling = profile.nameable_subjects // 3
-    if rule == "no reverse":
-        ceiling = min(ceiling, profile.chained_subjects)
+def compute_ceiling(profile: PredicateProfile, rule: RuleKind) -> int:
+    """Computes the largest number of triplets of a predicate, by ``FORMULA``."""
+    if not rule:
+        return 0
+    if rule == "one way":
+        ceiling = min(profile.nameable_subjects // 3, profile.nameable_grandparents)
+    else:
+        n_others = profile.nameable_subjects - profile.most_frequent
+        ceiling = min(profile.askable_subjects // 3, n_others)
+        if profile.askable_values < 2:
+            ceiling = 0
     return min(ceiling, profile.facts // 10) if profile.facts > LARGE_PREDICATE else ceiling

@@ -1,0 +1,229 @@
+"""Reads rules from the OWL axioms of a graph."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from kg.graph import Graph
+from kg.profile.names import is_usable_iri
+from kg.profile.rules import Declarations, DraftRule
+from kg.reasoning.axioms import parse_cardinality
+from kg.reasoning.schema import read_list
+from kg.reasoning.vocabulary import Vocabulary
+from kg.terms import OWL, XSD, to_ntriples
+
+MAX_CLASS_PAIRS = 100
+"""Maximum number of pairs of disjoint classes that become rules."""
+MAX_DISJOINT_DOMAINS = 5
+"""Maximum number of classes per predicate and side that its subjects or values do not belong to."""
+
+
+class AxiomReader:
+    """Reads the axioms about predicates and classes that the graph uses.
+
+    An axiom gives a rule only if the graph has facts that it is about. Whether the graph keeps it
+    is tested later, together with all other rules.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._index = graph.index
+        self._get_text = graph.index.terms.get_text
+        self._vocabulary = Vocabulary.get_for_table(graph.index.terms)
+        self._used = {p for p in self._index.list_predicates() if self._is_named(p)}
+
+    def read_declarations(self) -> Declarations:
+        """Returns which predicates are declared functional, symmetric and transitive."""
+        v = self._vocabulary
+        return Declarations(
+            *(
+                frozenset(map(self._get_text, self._list_instances(cls)))
+                for cls in (v.FUNCTIONAL, v.SYMMETRIC, v.TRANSITIVE)
+            )
+        )
+
+    def iter_rules(self) -> Iterator[DraftRule]:
+        """Yields the rules of all axioms but ``owl:FunctionalProperty``."""
+        yield from self._iter_property_rules()
+        yield from self._iter_disjoint_property_rules()
+        pairs = self._find_disjoint_classes()
+        yield from self._iter_class_rules(pairs)
+        yield from self._iter_domain_rules(pairs)
+        yield from self._iter_value_lists()
+        yield from self._iter_restriction_rules()
+
+    def _iter_property_rules(self) -> Iterator[DraftRule]:
+        for p in self._list_instances(self._vocabulary.ASYMMETRIC):
+            path = self._write(p)
+            yield self._make_rule(
+                "no-reverse",
+                p,
+                "declared owl:AsymmetricProperty",
+                f"a sh:NodeShape ; sh:targetSubjectsOf {path} ; "
+                f"sh:property [ sh:path [ sh:inversePath {path} ] ; sh:disjoint {path} ]",
+            )
+        for p in self._list_instances(self._vocabulary.IRREFLEXIVE):
+            path = self._write(p)
+            yield self._make_rule(
+                "not-itself",
+                p,
+                "declared owl:IrreflexiveProperty",
+                f"a sh:NodeShape ; sh:targetSubjectsOf {path} ; sh:disjoint {path}",
+            )
+        for p in self._list_instances(self._vocabulary.INVERSE_FUNCTIONAL):
+            path = self._write(p)
+            yield self._make_rule(
+                "one-subject",
+                p,
+                "declared owl:InverseFunctionalProperty",
+                f"a sh:PropertyShape ; sh:targetObjectsOf {path} ; "
+                f"sh:path [ sh:inversePath {path} ] ; sh:maxCount 1",
+            )
+
+    def _iter_disjoint_property_rules(self) -> Iterator[DraftRule]:
+        v = self._vocabulary
+        for p, q in self._index.iter_pairs(v.DISJOINT_PROPERTY):
+            if p in self._used and q in self._used and p != q:
+                path = self._write(p)
+                yield self._make_rule(
+                    "not-both",
+                    p,
+                    "declared owl:propertyDisjointWith",
+                    f"a sh:PropertyShape ; sh:targetSubjectsOf {path} ; sh:path {path} ; "
+                    f"sh:disjoint {self._write(q)}",
+                )
+
+    def _find_disjoint_classes(self) -> dict[int, set[int]]:
+        """Returns each class with those declared disjoint with it."""
+        v, index = self._vocabulary, self._index
+        disjoint: dict[int, set[int]] = {}
+
+        def add_pair(c: int, d: int) -> None:
+            if c != d and self._is_named(c) and self._is_named(d):
+                disjoint.setdefault(c, set()).add(d)
+                disjoint.setdefault(d, set()).add(c)
+
+        for c, d in index.iter_pairs(v.DISJOINT_CLASS):
+            add_pair(c, d)
+        for node in index.find_subjects(v.TYPE, v.ALL_DISJOINT_CLASSES):
+            for head in index.find_objects(node, v.MEMBERS):
+                members = read_list(index, v, head)
+                for c, d in itertools.combinations(members.items if members else (), 2):
+                    add_pair(c, d)
+        return disjoint
+
+    def _iter_class_rules(self, disjoint: dict[int, set[int]]) -> Iterator[DraftRule]:
+        pairs = sorted(
+            (self._get_text(c), self._get_text(d), c, d)
+            for c, others in disjoint.items()
+            for d in others
+            if self._get_text(c) < self._get_text(d) and self._has_members(c, d)
+        )
+        for _, _, c, d in pairs[:MAX_CLASS_PAIRS]:
+            yield self._make_rule(
+                "never-both",
+                c,
+                "declared owl:disjointWith",
+                f"a sh:NodeShape ; sh:targetClass {self._write(c)} ; "
+                f"sh:not [ sh:class {self._write(d)} ]",
+            )
+
+    def _iter_domain_rules(self, disjoint: dict[int, set[int]]) -> Iterator[DraftRule]:
+        v = self._vocabulary
+        for axiom, name, kind, target in (
+            (v.DOMAIN, "domain", "subject-class", "sh:targetSubjectsOf"),
+            (v.RANGE, "range", "value-class", "sh:targetObjectsOf"),
+        ):
+            for p, c in self._index.iter_pairs(axiom):
+                if p not in self._used:
+                    continue
+                others = {d for sup in self._list_superclasses(c) for d in disjoint.get(sup, ())}
+                texts = sorted(self._get_text(d) for d in others if self._has_members(d))
+                if texts:
+                    forbidden = " ; ".join(
+                        f"sh:not [ sh:class {to_ntriples(text)} ]"
+                        for text in texts[:MAX_DISJOINT_DOMAINS]
+                    )
+                    yield self._make_rule(
+                        kind,
+                        p,
+                        f"declared rdfs:{name}, and classes disjoint with it",
+                        f"a sh:NodeShape ; {target} {self._write(p)} ; {forbidden}",
+                    )
+
+    def _iter_value_lists(self) -> Iterator[DraftRule]:
+        """Yields rules of predicates whose range is a closed list (``owl:oneOf``)."""
+        index, v = self._index, self._vocabulary
+        for p, c in index.iter_pairs(v.RANGE):
+            classes = [c, *index.find_objects(c, v.EQUIVALENT_CLASS)]
+            for cls in classes if p in self._used else ():
+                for head in index.find_objects(cls, v.ONE_OF):
+                    values = read_list(index, v, head)
+                    if values and all(map(self._is_named, values.items)):
+                        texts = sorted(map(self._get_text, values.items))
+                        yield self._make_rule(
+                            "codes",
+                            p,
+                            "declared owl:oneOf",
+                            f"a sh:PropertyShape ; sh:targetSubjectsOf {self._write(p)} ; sh:path "
+                            f"{self._write(p)} ; sh:in ( {' '.join(map(to_ntriples, texts))} )",
+                        )
+
+    def _iter_restriction_rules(self) -> Iterator[DraftRule]:
+        """Yields rules of the restrictions that a class is a subclass of or equivalent to."""
+        index, v = self._index, self._vocabulary
+        for axiom in (v.SUB_CLASS, v.EQUIVALENT_CLASS):
+            for c, restriction in index.iter_pairs(axiom):
+                if not self._is_named(c) or not self._has_members(c):
+                    continue
+                for p in index.find_objects(restriction, v.ON_PROPERTY):
+                    if p in self._used:
+                        for constraint in self._iter_restrictions(restriction):
+                            yield self._make_rule(
+                                "restriction",
+                                c,
+                                "declared owl:Restriction",
+                                f"a sh:NodeShape ; sh:targetClass {self._write(c)} ; "
+                                f"sh:property [ sh:path {self._write(p)} ; {constraint} ]",
+                            )
+
+    def _iter_restrictions(self, restriction: int) -> Iterator[str]:
+        index, v = self._index, self._vocabulary
+        for d in index.find_objects(restriction, v.ALL_VALUES):
+            if self._is_named(d):
+                is_datatype = self._get_text(d).startswith(XSD)
+                yield f"sh:{'datatype' if is_datatype else 'class'} {self._write(d)}"
+        for p in (v.MAX_CARDINALITY, index.terms.intern(OWL + "cardinality")):
+            for number in index.find_objects(restriction, p):
+                limit = parse_cardinality(self._get_text(number))
+                if limit is not None and limit >= 0:
+                    yield f"sh:maxCount {limit}"
+
+    def _list_superclasses(self, cls: int) -> list[int]:
+        classes = {cls: None}
+        queue = [cls]
+        for c in queue:
+            for parent in self._index.find_objects(c, self._vocabulary.SUB_CLASS):
+                if parent not in classes:
+                    classes[parent] = None
+                    queue.append(parent)
+        return queue
+
+    def _list_instances(self, cls: int) -> list[int]:
+        instances = self._index.find_subjects(self._vocabulary.TYPE, cls)
+        return [p for p in instances if p in self._used]
+
+    def _has_members(self, *classes: int) -> bool:
+        return all(self._index.find_subjects(self._vocabulary.TYPE, c) for c in classes)
+
+    def _is_named(self, term: int) -> bool:
+        text = self._get_text(term)
+        return not text.startswith(('"', "_:")) and is_usable_iri(text)
+
+    def _write(self, term: int) -> str:
+        return to_ntriples(self._get_text(term))
+
+    def _make_rule(self, kind: str, about: int, support: str, body: str) -> DraftRule:
+        return DraftRule(
+            origin="ontology", kind=kind, about=self._get_text(about), support=support, body=body
+        )

@@ -1,0 +1,183 @@
+"""Finds what a graph's things and predicates are called, and whether a question can name them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+
+from kg.base.plain_text import clean_text
+from kg.graph import Graph
+from kg.profile.known_labels import find_known_label
+from kg.terms import RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
+from kg.vocabulary import is_vocabulary
+from kg.words.label_grammar import split_name
+from kg.words.labels import LABEL_PREDICATES, Labels
+
+MAX_NAME_WORDS = 20
+"""Maximum number of words of a value that a question may state."""
+MAX_LANGUAGES = 4
+"""Maximum number of languages of labels, the most frequent ones."""
+MIN_LANGUAGE_SHARE = 0.05
+"""Minimum share of a language among all labels."""
+MIN_NAMED_SUBJECTS = 15
+"""Minimum number of subjects of a naming predicate."""
+MIN_DISTINCT_NAMES = 0.8
+"""Minimum number of distinct values of a naming predicate, as a share of its subjects."""
+MAX_MEAN_NAME_LENGTH = 60
+"""Maximum mean length of the values of a naming predicate, in characters."""
+
+_NAMING = re.compile(r"(name|label|title)$", re.IGNORECASE)
+# "P1476", "12", "IAO_0000115", "a3f9…": a code says nothing to a reader.
+_CODE = re.compile(r"[A-Za-z]{0,8}[ _-]?\d+[A-Za-z]?|.|(?=.*\d)[0-9a-f]{8,}|.*\d{5,}.*")
+# A UUID or a hash; a number alone is that of a record, and can be read.
+_OPAQUE = re.compile(
+    r"(?:[0-9a-fA-F]{4,}[- ]){3,}|(?=\w*[a-fA-F])(?=\w*\d)[0-9a-fA-F]{12,}"
+    r"|\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{20,}"
+)
+_WORD = re.compile(r"[^\W\d_]{2}")
+
+
+def is_usable_iri(iri: str) -> bool:
+    """Returns whether an IRI can be written in any format: well-formed, and without surrogates."""
+    return not is_malformed_iri(iri) and not re.search("[\ud800-\udfff]", iri)
+
+
+def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
+    """Finds the graph's own predicates whose values are names: short, and different ones."""
+    index, terms = graph.index, graph.index.terms
+    found = []
+    for p in index.list_predicates():
+        iri = terms.get_text(p)
+        if is_vocabulary(iri) or not _NAMING.search(iri) or not is_usable_iri(iri):
+            continue
+        pairs = list(index.iter_pairs(p))
+        values = {o for _, o in pairs}
+        n_subjects = len({s for s, _ in pairs})
+        if (
+            n_subjects >= MIN_NAMED_SUBJECTS
+            and all(map(terms.is_literal, values))
+            and len(values) >= MIN_DISTINCT_NAMES * n_subjects
+            and sum(len(terms.get_text(o)) for o in values) <= MAX_MEAN_NAME_LENGTH * len(values)
+        ):
+            found.append(iri)
+    return tuple(sorted(found))
+
+
+def find_languages(graph: Graph, naming_predicates: Collection[str] = ()) -> tuple[str, ...]:
+    """Finds the languages of the graph's labels: English first if it has it, then by number."""
+    index, terms = graph.index, graph.index.terms
+    counts: Counter[str] = Counter()
+    for iri in (*LABEL_PREDICATES, *naming_predicates):
+        p = terms.get(iri)
+        if p is not None:
+            counts.update(
+                parse_literal(terms.get_text(o)).language.split("-")[0]
+                for _, o in index.iter_pairs(p)
+                if terms.is_literal(o)
+            )
+    total = counts.total()
+    languages = sorted(
+        (
+            tag
+            for tag, n in counts.items()
+            if re.fullmatch("[a-z]{2,8}", tag) and n >= MIN_LANGUAGE_SHARE * total
+        ),
+        key=lambda tag: (tag != "en", -counts[tag], tag),
+    )
+    return tuple(languages[:MAX_LANGUAGES]) or ("en",)
+
+
+class Names:
+    """The names of one graph's things and predicates.
+
+    Args:
+        graph: the graph.
+        labels: its labels.
+    """
+
+    def __init__(self, graph: Graph, labels: Labels) -> None:
+        self._index = graph.index
+        self._labels = labels
+        self._nameable: dict[int, bool] = {}
+        self._names_by_code: dict[str, str | None] | None = None
+
+    def is_nameable(self, term: int) -> bool:
+        """Returns whether a question can name a term: by a unique, readable name or a value."""
+        nameable = self._nameable.get(term)
+        if nameable is None:
+            text = self._index.terms.get_text(term)
+            if text.startswith('"'):
+                nameable = 0 < len(parse_literal(text).lexical.split()) <= MAX_NAME_WORDS
+            elif text.startswith("_:"):
+                nameable = False
+            else:
+                name = self._labels.get_label(text)
+                # The label must lead to this entity only, or to none.
+                nameable = self._labels.find_entities(name) in ([text], []) and (
+                    self._labels.has_label(text) or not _OPAQUE.search(name)
+                )
+            self._nameable[term] = nameable
+        return nameable
+
+    def find_predicate_label(self, iri: str) -> str:
+        """Returns what a predicate is called in sentences; empty if it has no readable name.
+
+        The name is its label, its local name, the label of another term with the same code (of
+        ``wd:P31`` for ``wdt:P31``), or that of a well-known vocabulary.
+        """
+        if self._labels.has_label(iri):
+            name = self._choose_label(iri)
+            if not _CODE.fullmatch(name):
+                return clean_text(split_name(name))
+        tail = iri_tail(iri)
+        name = split_name(tail)
+        if not _CODE.fullmatch(tail) and not _CODE.fullmatch(name) and _WORD.search(name):
+            return clean_text(name)
+        return clean_text(find_known_label(iri) or self._find_label_by_code(tail))
+
+    def find_class_noun(self, iri: str) -> str:
+        """Returns what the members of a class are called; may be a code."""
+        return split_name(self._labels.get_label(iri))
+
+    def _choose_label(self, iri: str) -> str:
+        """Returns a label that does not depend on the order of the graph."""
+        index, terms = self._index, self._index.terms
+        s = terms.get(iri)
+        candidates = []
+        for rank, name in enumerate(LABEL_PREDICATES):
+            p = terms.get(name)
+            for o in index.find_objects(s, p) if s is not None and p is not None else ():
+                text = terms.get_text(o)
+                if terms.is_literal(o) and parse_literal(text).lexical.strip():
+                    lexical, _, language = parse_literal(text)
+                    is_alias = name == SKOS + "altLabel"
+                    candidates.append((is_alias, self._rank(language), rank, lexical))
+        # Without one of these it has a name of the graph's own naming predicates.
+        return min(candidates)[3] if candidates else self._labels.get_label(iri)
+
+    def _rank(self, language: str) -> int:
+        languages = self._labels.languages
+        main = language.split("-")[0]
+        if main in languages:
+            return languages.index(main)
+        return len(languages) + bool(language)
+
+    def _find_label_by_code(self, tail: str) -> str:
+        if self._names_by_code is None:
+            names: dict[str, str | None] = {}
+            terms = self._index.terms
+            subjects = {
+                s
+                for name in (RDFS + "label", SKOS + "prefLabel")
+                if (p := terms.get(name)) is not None
+                for s in self._index.get_subjects(p)
+            }
+            for text in sorted(terms.get_text(s) for s in subjects if s not in terms.blanks):
+                code, name = iri_tail(text), self._choose_label(text)
+                if _CODE.fullmatch(code) and not _CODE.fullmatch(name):
+                    # Codes are compared only if one term has them: "12" may be anything.
+                    is_new = code not in names or names[code] == name
+                    names[code] = name if is_new else None
+            self._names_by_code = names
+        return self._names_by_code.get(tail) or ""

@@ -1,0 +1,165 @@
+"""Judges by the words of a predicate's name whether a rule that data confirm can be true.
+
+Support does not make a rule true: in a graph of 590 people each may have one nationality. So the
+data's confirmation suffices only where the world, too, has one value or one direction. The lists
+are words of names as vocabularies use them, in English; a predicate with none of the words is
+judged by its values and subjects (``kg.profile.rules``).
+"""
+
+from __future__ import annotations
+
+import re
+
+from kg.base.plain_text import list_words
+
+
+def _compile_words(words: str) -> re.Pattern[str]:
+    """Compiles a word list; ``_`` stands for a space in it and ``*`` for any ending."""
+    parts = (re.escape(word).replace("_", " ").replace(r"\*", r"\w*") for word in list_words(words))
+    return re.compile(rf"\b(?:{'|'.join(parts)})\b")
+
+
+_SEVERAL = _compile_words(
+    "author* creator* creates created_by contribut* editor* edited_by translat* artist* compos* "
+    "writer* written_by lyricist* produc* director* directed_by performer* actor* actress* cast "
+    "starring character* nationalit* citizen* ethnic* religion* interest* hobb* skill* member* "
+    "membership language* genre* topic* subject* theme* keyword* tag* award* prize* occupation* "
+    "profession* job* role* position position_held spouse* husband wife partner* child children "
+    "son daughter parent* sibling* brother* sister* relative* friend* knows colleague* work works "
+    "worked working employ* affiliat* educat* alma_mater studied school university residen* home "
+    "lives address* owner* owned owns founder* founded_by customer* client* supplier* competitor* "
+    "product* ingredient* topping* color* colour* material* made relat* similar same see "
+    "depict* image* photo* logo picture* video* page* homepage website* url* link* mail* mbox "
+    "phone* telephone fax account* alias* nick* type* kind* categor* class classification* "
+    "derived source* reference* cite* citation* mention* use used uses usage match* focus share* "
+    "plays played_by instrument* speaks likes visit* symptom* treat* cause* effect* version* "
+    "instan* format* license* licence* sponsor* publisher* published_by broadcaster* distribut* "
+    "developer* manufacturer* designer* architect* inventor* discoverer* participant* "
+    "participates attend* team* club* field* industry industries sector* service* feature* "
+    "component* function* characteristic* quality phenotype* border* neighbo* adjacent connect* "
+    "opponent* influenc* inspired follow* about based_on platform* purpose* target* "
+    "manager* managed_by advisor* supervis* student* teacher* taught reviewer* judge* signator* "
+    "crosses traverse* flows_through passes_through served operator* operated_by regulat* column* "
+    "identifies designat* sport* party"
+)
+_SAFE = _compile_words(
+    "date dates year* month day days time timestamp datetime start begin* beginning end ended "
+    "birth born death died founded established inception opened closed created modified updated "
+    "issued submitted accepted published expir* renewal duration age code codes id identifier* "
+    "number no serial isbn issn doi orcid uuid status stage level rank grade score* "
+    "result* outcome* count quantity amount* total sum value values length height width depth "
+    "thickness diameter radius area volume mass weight size speed temperature pressure power "
+    "energy voltage capacity latitude longitude lat lon long altitude elevation population "
+    "density price cost fee tax salary income revenue budget rate ratio percent* "
+    "currency unit units order index sequence row line win wins loss losses tie ties "
+    "draw draws points goals postal postcode zip atomic melting boiling "
+    "checksum hash md5 sha1 precision accuracy timezone calendar"
+)
+_PARTS = _compile_words(
+    "part parts contain* belong* include* comprise* consist* collection series group* has_member "
+    "member broader narrower container subset superset component_of"
+)
+_PLACES = _compile_words(
+    "inside within in at location located place region country state city town area_of county "
+    "district province municipality continent territory subdivision"
+)
+_MUTUAL = _compile_words(
+    "knows friend* relat* similar same match* influenc* cite* citation* cites mention* like* "
+    "link* see border* neighbo* adjacent connect* interact* spouse* partner* sibling* brother* "
+    "sister* colleague* opponent* competitor* trade* cooperat* co-* own* admire* trust* refer* "
+    "equivalent opposite different overlap* continuous regulat* shares"
+)
+# "Follows" is mutual between people, and one-way in a sequence.
+_SEQUENCE = _compile_words("sequence next previous preced* succe* before after")
+_TEXT = _compile_words(
+    "name* title* label* heading description* comment* abstract definition* note* summar* text "
+    "content* caption citation rights license* licence* url* uri iri html remark* bibliograph* "
+    "message example* biography signature motto slogan quote*"
+)
+_RECORD = _compile_words(
+    "record* payment* transaction* loan* invoice* receipt* booking* reservation* purchase* sale* "
+    "order line_item observation* measurement* reading* sample* event* match game participation* "
+    "performance attribution* association* usage* generation* derivation* communication* "
+    "communication start address* registration* enrolment* enrollment* entry log statement* "
+    "message membership* appointment* visit* trip* stop_time flight* vote* result* standing* "
+    "statistic* "
+    "identifier* code date* interval instant expenditure* contract* assignment* relationship* "
+    "designation* file field"
+)
+_NON_NEGATIVE = _compile_words(
+    "count number quantity length height width depth thickness diameter radius area volume mass "
+    "weight size age population density price wins losses ties draws goals capacity duration"
+)
+_CODE_LIST = _compile_words(
+    "status code codes kind type category level grade gender sex outcome stage class phase rank "
+    "alignment direction severity priority unit currency"
+)
+_RANGES = (
+    (_compile_words("latitude lat"), -90, 90),
+    (_compile_words("longitude lon long"), -180, 180),
+    (_compile_words("percent* percentage"), 0, 100),
+    (_compile_words("month"), 1, 12),
+)
+
+
+def is_text(label: str) -> bool:
+    """Returns whether a predicate's values are names or texts, which are never asked about."""
+    return _TEXT.search(label.casefold()) is not None
+
+
+def is_part(label: str) -> bool:
+    """Returns whether a predicate says what something is part of, or that it contains something.
+
+    That can be stated of each level, so that two values need not contradict each other.
+    """
+    return _PARTS.search(label.casefold()) is not None
+
+
+def is_place(label: str) -> bool:
+    """Returns whether a predicate says where something is, which can be stated of each level."""
+    return _PLACES.search(label.casefold()) is not None
+
+
+def judge_single_value(label: str) -> bool | None:
+    """Judges by its name whether a thing has one value of a predicate in the world.
+
+    The head of the name decides: "number of children" is a number, "language code" a code.
+
+    Returns:
+        True for dates, measures, identifiers, codes and statuses; False for what may have several
+        values; None if no word says so.
+    """
+    label = label.casefold()
+    head = label.split(" of ")[0].split()[-1:]
+    for text in (" ".join(head), label):
+        if _SEVERAL.search(text):
+            return False
+        if _SAFE.search(text):
+            return True
+    return None
+
+
+def may_be_mutual(label: str) -> bool:
+    """Returns whether two things may stand in this relation to each other."""
+    label = label.casefold()
+    is_follower = re.search(r"\bfollow(s|ed|ing)?\b", label) is not None
+    return (_MUTUAL.search(label) is not None or is_follower) and not _SEQUENCE.search(label)
+
+
+def is_record(noun: str) -> bool:
+    """Returns whether the members of a class are records: each is about one of each thing."""
+    return _RECORD.search(noun.casefold()) is not None
+
+
+def is_code_list(label: str) -> bool:
+    """Returns whether the values of a predicate come from a short, closed list."""
+    return _CODE_LIST.search(label.casefold()) is not None
+
+
+def find_bounds(label: str) -> tuple[int | None, int | None]:
+    """Returns the least and the greatest value that a measure of that name can have."""
+    label = label.casefold()
+    for words, low, high in _RANGES:
+        if words.search(label):
+            return low, high
+    return (0, None) if _NON_NEGATIVE.search(label) else (None, None)

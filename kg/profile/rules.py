@@ -1,0 +1,263 @@
+"""Decides which rules of the data can be true, and writes rules as SHACL."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from kg.base.plain_text import clean_text, format_count
+from kg.profile.plausibility import (
+    find_bounds,
+    is_code_list,
+    is_part,
+    is_place,
+    judge_single_value,
+    may_be_mutual,
+)
+from kg.profile.predicates import PredicateProfile
+from kg.terms import (
+    RDF_LANG_STRING,
+    XSD,
+    XSD_STRING,
+    iri_tail,
+    is_literal,
+    is_malformed_iri,
+    parse_literal,
+    to_ntriples,
+    write_literal,
+)
+
+MIN_SUBJECTS = 15
+"""Minimum number of subjects that must confirm a rule; one exception, and it is none."""
+MIN_CHAINED = 10
+"""Minimum number of subjects whose value has a value, for a rule about chains."""
+
+Origin = Literal["mined", "ontology", "confirmed"]
+RuleKind = Literal["one value", "one way", ""]
+
+NAME_PREFIX = "urn:epoche:"
+"""Prefix of the names of drafted shapes; the origin follows, so that proofs show it."""
+
+_MEASURES = frozenset(
+    XSD + name
+    for name in (
+        *("integer", "decimal", "double", "float", "int", "long", "short", "byte"),
+        *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
+        *("unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte", "boolean"),
+        *("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth", "time", "duration"),
+        *("dayTimeDuration", "yearMonthDuration", "gMonth", "gDay", "gMonthDay"),
+    )
+)
+_NUMBERS = frozenset(
+    XSD + name for name in ("integer", "decimal", "double", "float", "int", "long", "short")
+)
+
+
+class DraftRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule of the draft, as a SHACL shape."""
+
+    origin: Origin
+    kind: str
+    """Short name, such as ``one-value``."""
+    about: str
+    """IRI of the predicate or class."""
+    support: str
+    body: str
+    """Turtle: the targets and constraints of the shape."""
+
+
+class Judgement(NamedTuple):
+    """Whether a predicate has a rule by which claims can be false."""
+
+    kind: RuleKind
+    """The rule, or the one in doubt."""
+    origin: Origin | None
+    """None if it is no rule."""
+    support: str
+    reason: str = ""
+    """Why it is no rule."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the data confirm the rule, and only the user can say that it is true."""
+        return self.origin is None and bool(self.kind)
+
+
+class GivenRule(NamedTuple):
+    """A rule about a predicate that is not judged, because an ontology or the user states it."""
+
+    kind: RuleKind
+    support: str
+    """Who states it."""
+
+
+class Answers(NamedTuple):
+    """What the user said about doubtful rules: predicate → whether the rule is true."""
+
+    one_value: Mapping[str, bool]
+    one_way: Mapping[str, bool]
+
+
+class Declarations(NamedTuple):
+    """What the graph's ontology says of predicates, by IRI."""
+
+    functional: Collection[str] = ()
+    mutual: Collection[str] = ()
+    """Symmetric ones."""
+    transitive: Collection[str] = ()
+
+
+def judge_predicate(
+    profile: PredicateProfile, answers: Answers, declarations: Declarations
+) -> Judgement:
+    """Judges whether the data confirm a rule about a predicate, and whether it can be true.
+
+    What an ontology or the user states needs no further support. Values that are subjects again
+    make a hierarchy or a sequence: several values need not contradict each other there, but its
+    links go one way.
+    """
+    iri, n = profile.iri, profile.subjects
+    support = f"{n:,} of {format_count(n, 'subject')} {'have' if n != 1 else 'has'} one value"
+    answer = answers.one_value.get(iri)
+    if profile.is_single_valued and answer:
+        return Judgement("one value", "confirmed", support)
+    if profile.is_single_valued and iri in declarations.functional:
+        return Judgement("one value", "ontology", support)
+    if n < MIN_SUBJECTS:
+        return Judgement("", None, "", f"fewer than {MIN_SUBJECTS} subjects have a value")
+    if profile.chained_subjects:
+        return _judge_chain(profile, answers, declarations)
+    if not profile.is_single_valued:
+        reason = "subjects have several values, so another value contradicts nothing"
+        return Judgement("", None, "", reason)
+    if iri in declarations.transitive or (is_part(profile.label) and answer is None):
+        reason = "it says what contains or includes something, and that has several levels"
+        return Judgement("", None, "", reason)
+    is_single = judge_single_value(profile.label)
+    if is_single is None and profile.describes_records:
+        is_single = True  # a payment has one payee, an address one country
+    if is_single is None and not is_place(profile.label):
+        is_single = bool(profile.datatypes) and _MEASURES.issuperset(profile.datatypes)
+    if is_single and answer is None:
+        return Judgement("one value", "mined", support)
+    reason = "a subject may have several values in the world; confirm.toml can say it has one"
+    return Judgement("one value", None, support, reason)
+
+
+def _judge_chain(
+    profile: PredicateProfile, answers: Answers, declarations: Declarations
+) -> Judgement:
+    m = profile.chained_subjects
+    if profile.iri in declarations.mutual or not profile.is_asymmetric:
+        return Judgement("", None, "", "two things can stand in this relation to each other")
+    if m < MIN_CHAINED:
+        reason = f"only {format_count(m, 'chain')} of two links confirm that it goes one way"
+        return Judgement("", None, "", reason)
+    what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
+    start = "chain" if profile.is_acyclic else "link"
+    support = f"no {start} of {profile.facts:,} links {what} ({m:,} subjects start longer chains)"
+    answer = answers.one_way.get(profile.iri)
+    if answer:
+        return Judgement("one way", "confirmed", support)
+    if answer is None and not may_be_mutual(profile.label):
+        return Judgement("one way", "mined", support)
+    reason = "it may hold in both directions in the world; confirm.toml can say it does not"
+    return Judgement("one way", None, support, reason)
+
+
+def iter_predicate_rules(profile: PredicateProfile, judgement: Judgement) -> Iterator[DraftRule]:
+    """Yields the rules about one predicate: what it contradicts, and the form of its values."""
+    iri = profile.iri
+    if not profile.label:
+        return
+    path = to_ntriples(iri)
+    target = f"sh:targetSubjectsOf {path}"
+    if judgement.origin is not None and judgement.kind == "one value":
+        yield DraftRule(
+            origin=judgement.origin,
+            kind="one-value",
+            about=iri,
+            support=judgement.support,
+            body=f"a sh:PropertyShape ; {target} ; sh:path {path} ; sh:maxCount 1",
+        )
+    elif judgement.origin is not None:
+        step = f"[ sh:inversePath {path} ]"
+        label = profile.label.replace("“", "").replace("”", "")
+        if profile.is_acyclic:
+            kind, step = "no-cycle", f"[ sh:oneOrMorePath {step} ]"
+            message = f"No chain of “{label}” leads back to where it started."
+        else:
+            kind, message = "no-reverse", f"“{label}” never holds in both directions."
+        yield DraftRule(
+            origin=judgement.origin,
+            kind=kind,
+            about=iri,
+            support=judgement.support,
+            body=f"a sh:NodeShape ; {target} ; sh:message {write_literal(message)} ; "
+            f"sh:property [ sh:path {step} ; sh:disjoint {path} ]",
+        )
+    if profile.subjects >= MIN_SUBJECTS:
+        for kind, constraint in _iter_value_constraints(profile):
+            yield DraftRule(
+                origin="mined",
+                kind=kind,
+                about=iri,
+                support=f"all {format_count(profile.facts, 'value')}",
+                body=f"a sh:PropertyShape ; {target} ; sh:path {path} ; {constraint}",
+            )
+
+
+def _iter_value_constraints(profile: PredicateProfile) -> Iterator[tuple[str, str]]:
+    """Yields constraints that all values meet and that can be true of values not in the graph."""
+    if profile.codes and is_code_list(profile.label) and all(map(_is_writable, profile.codes)):
+        yield "codes", f"sh:in ( {' '.join(map(to_ntriples, profile.codes))} )"
+        return
+    if len(profile.datatypes) != 1 or not profile.has_literals:
+        return
+    datatype = profile.datatypes[0]
+    if datatype not in (XSD_STRING, RDF_LANG_STRING) and not is_malformed_iri(datatype):
+        yield "datatype", f"sh:datatype {to_ntriples(datatype)}"
+    if datatype in _NUMBERS:
+        low, high = find_bounds(profile.label)
+        bounds = (("sh:minInclusive", low), ("sh:maxInclusive", high))
+        written = " ; ".join(f"{key} {bound}" for key, bound in bounds if bound is not None)
+        if written:
+            yield "range", written
+
+
+def _is_writable(text: str) -> bool:
+    if not is_literal(text):
+        return not is_malformed_iri(text)
+    lexical, datatype, language = parse_literal(text)
+    return not language and len(lexical) <= 100 and not is_malformed_iri(datatype)
+
+
+def name_rules(rules: Iterable[DraftRule]) -> dict[str, DraftRule]:
+    """Names rules in the order of origin, kind and IRI; the names do not depend on their order."""
+    named: dict[str, DraftRule] = {}
+    numbers: Counter[str] = Counter()
+    for rule in sorted(rules, key=lambda rule: (rule.origin, rule.kind, rule.about, rule.body)):
+        local = re.sub(r"[^A-Za-z0-9]+", "-", iri_tail(rule.about))[:60].strip("-")
+        name = f"{NAME_PREFIX}{rule.origin}:{rule.kind}#{local or 'rule'}"
+        numbers[name] += 1
+        named[name if numbers[name] == 1 else f"{name}-{numbers[name]}"] = rule
+    return named
+
+
+def render_shapes(rules: Mapping[str, DraftRule], labels: Mapping[str, str]) -> str:
+    """Renders named rules as Turtle, with the support of each as a comment.
+
+    Args:
+        rules: name → rule.
+        labels: IRI of a predicate or class → what it is called.
+    """
+    parts = ["@prefix sh: <http://www.w3.org/ns/shacl#> .\n"]
+    for name, rule in sorted(rules.items(), key=lambda item: (item[1].about, item[0])):
+        label = clean_text(labels.get(rule.about) or iri_tail(rule.about))
+        body = rule.body.replace(" ; ", " ;\n    ") if '"' not in rule.body else rule.body
+        parts.append(f"# {label}: {clean_text(rule.support)}\n<{name}>\n    {body} .\n")
+    return "\n".join(parts)

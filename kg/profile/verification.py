@@ -1,0 +1,78 @@
+"""Tests drafted rules on the graph, and finds which predicates given shapes constrain."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kg.claims import Regime
+from kg.graph import Graph
+from kg.oracle import Oracle
+from kg.profile.rules import DraftRule, GivenRule, render_shapes
+from kg.shapes import Constraint, Shapes
+
+_REGIMES: tuple[Regime, ...] = ("none", "owl-rl")
+_ONE_VALUE = "MaxCountConstraintComponent"
+_ONE_WAY = "DisjointConstraintComponent"
+
+
+class KeptRules(NamedTuple):
+    """The rules that a graph keeps."""
+
+    rules: dict[str, DraftRule]
+    """Name of the shape → rule."""
+    constraints: tuple[Constraint, ...]
+    """Their constraints."""
+
+
+def select_kept_rules(graph: Graph, rules: Mapping[str, DraftRule]) -> KeptRules:
+    """Selects the rules that the graph keeps, both as it is and with all that follows from it.
+
+    What follows may break a rule that the stated facts keep: a value of a sub-property is another
+    value of the property.
+
+    Args:
+        graph: the graph.
+        rules: name of the shape → rule.
+    """
+    if not rules:
+        return KeptRules({}, ())
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "shapes.ttl"
+        file.write_text(render_shapes(rules, {}), "utf-8")
+        shapes = Shapes.load(file)
+    broken = {
+        # The id of a nested shape is that of the named one, "/", and its path.
+        violation.shape.split("/", 1)[0]
+        for regime in _REGIMES
+        for violation in Oracle(graph, shapes, regime=regime).find_violations()
+    }
+    kept = {name: rule for name, rule in rules.items() if name not in broken}
+    constraints = (c for c in shapes.list_constraints() if c.shape.split("/", 1)[0] in kept)
+    return KeptRules(kept, tuple(constraints))
+
+
+def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[str, GivenRule]:
+    """Finds the predicates of which shapes can contradict a claim.
+
+    Only constraints by which a claim that combines terms of the graph is often false are looked at.
+
+    Args:
+        constraints: the constraints of the shapes.
+        support: who says so.
+    """
+    found: dict[str, GivenRule] = {}
+    for constraint in constraints:
+        predicate = constraint.path.strip("<>")
+        if constraint.component == _ONE_VALUE:
+            is_simple = predicate and not re.search(r"[<>^|*?]", predicate)
+            if is_simple and constraint.parameters.get("maxCount") == "1":
+                found[predicate] = GivenRule("one value", support)
+        elif constraint.component == _ONE_WAY and "^" in constraint.path:
+            other = constraint.parameters.get("disjoint")
+            if isinstance(other, str):
+                found.setdefault(other, GivenRule("one way", support))
+    return found
