@@ -27,7 +27,7 @@ def main(
     """
     # Loaded here, so that `epoche --help` stays quick.
     from kg.base.files import to_json_bytes, write_files_atomic
-    from kg.base.plain_text import clean_text
+    from kg.base.plain_text import clean_text, format_count
     from kg.graph import Graph
     from kg.profile.answers import read_answers
     from kg.profile.draft import draft_domain
@@ -55,8 +55,8 @@ def main(
         print_text(f"  {row.label}: up to {row.ceiling:,} cards per label ({row.support})")
     if report.doubtful:
         print_text(
-            f"{report.doubtful} more predicates have a rule that may be false in the world; say in "
-            f"{out / 'confirm.toml'} which are true, then run this again"
+            f"{format_count(report.doubtful, 'more predicate')} could be asked about if the data's "
+            f"rule is true in the world: say so in {out / 'confirm.toml'} and run this again"
         )
     print_text(f"→ {', '.join(str(out / file) for file in draft.files)}")
     print_text(

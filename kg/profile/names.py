@@ -16,6 +16,8 @@ from kg.words.labels import LABEL_PREDICATES, Labels
 
 MAX_NAME_WORDS = 20
 """Maximum number of words of a value that a question may state."""
+MAX_LABEL_WORDS = 8
+"""Maximum number of words of a predicate's label."""
 MAX_LANGUAGES = 4
 """Maximum number of languages of labels, the most frequent ones."""
 MIN_LANGUAGE_SHARE = 0.05
@@ -127,8 +129,9 @@ class Names:
         ``wd:P31`` for ``wdt:P31``), or that of a well-known vocabulary.
         """
         if self._labels.has_label(iri):
-            name = self._choose_label(iri)
-            if not _CODE.fullmatch(name):
+            name = " ".join(self._choose_label(iri).split())
+            # A longer one is a definition or somebody's notice.
+            if not _CODE.fullmatch(name) and len(name.split()) <= MAX_LABEL_WORDS:
                 return clean_text(split_name(name))
         tail = iri_tail(iri)
         name = split_name(tail)

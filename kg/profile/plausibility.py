@@ -40,7 +40,7 @@ _SEVERAL = _compile_words(
     "opponent* influenc* inspired follow* about based_on platform* purpose* target* "
     "manager* managed_by advisor* supervis* student* teacher* taught reviewer* judge* signator* "
     "crosses traverse* flows_through passes_through served operator* operated_by regulat* column* "
-    "identifies designat* sport* party"
+    "sport* party"
 )
 _SAFE = _compile_words(
     "date dates year* month day days time timestamp datetime start begin* beginning end ended "
@@ -56,7 +56,7 @@ _SAFE = _compile_words(
     "checksum hash md5 sha1 precision accuracy timezone calendar"
 )
 _PARTS = _compile_words(
-    "part parts contain* belong* include* comprise* consist* collection series group* has_member "
+    "part parts contain* belong* include* comprise* consist* collection series has_member "
     "member broader narrower container subset superset component_of"
 )
 _PLACES = _compile_words(
@@ -104,7 +104,7 @@ _RANGES = (
 
 def is_text(label: str) -> bool:
     """Returns whether a predicate's values are names or texts, which are never asked about."""
-    return _TEXT.search(label.casefold()) is not None
+    return _TEXT.search(_find_head(label)) is not None
 
 
 def is_part(label: str) -> bool:
@@ -129,14 +129,18 @@ def judge_single_value(label: str) -> bool | None:
         True for dates, measures, identifiers, codes and statuses; False for what may have several
         values; None if no word says so.
     """
-    label = label.casefold()
-    head = label.split(" of ")[0].split()[-1:]
-    for text in (" ".join(head), label):
+    for text in (_find_head(label), label.casefold()):
         if _SEVERAL.search(text):
             return False
         if _SAFE.search(text):
             return True
     return None
+
+
+def _find_head(label: str) -> str:
+    """Returns the last word before "of", without a number: "line" of "address line2"."""
+    words = label.casefold().split(" of ")[0].split()
+    return words[-1].rstrip("0123456789") if words else ""
 
 
 def may_be_mutual(label: str) -> bool:

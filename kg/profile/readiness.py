@@ -87,7 +87,7 @@ def assess_predicates(
         given: predicate → the rule that the ontology or the user's own shapes state.
     """
     rows = [_assess_predicate(*pair, given.get(pair[0].iri)) for pair in judged]
-    rows.sort(key=lambda row: (-row.ceiling * row.is_asked, row.iri))
+    rows.sort(key=lambda row: (-row.ceiling, -row.facts * bool(row.label), row.iri))
     reason = f"{MAX_ASKED} others give more cards; name it with --pred"
     return tuple(
         msgspec.structs.replace(row, is_asked=False, reason=reason)
@@ -150,7 +150,7 @@ def _assess_predicate(
     is_doubtful = judgement.is_doubtful
     if given is not None and judgement.origin is None:
         (rule, support), is_doubtful = given, False
-    ceiling = 0 if is_doubtful else compute_ceiling(profile, rule)
+    ceiling = compute_ceiling(profile, rule)
     is_words = profile.has_literals and is_text(profile.label)
     reason = ""
     if not is_usable_iri(profile.iri):
@@ -159,10 +159,12 @@ def _assess_predicate(
         reason = "it has no readable name; give it one with rdfs:label"
     elif is_words:
         reason = "its values are names or texts"
-    elif not rule or is_doubtful:
+    elif not rule:
         reason = judgement.reason
     elif ceiling < MIN_CEILING:
         reason = _explain_low_ceiling(profile, rule)
+    elif is_doubtful:
+        reason = judgement.reason
     return Readiness(
         iri=profile.iri,
         label=profile.label,
@@ -173,7 +175,7 @@ def _assess_predicate(
         is_asked=not reason,
         rule=rule,
         support=support,
-        is_doubtful=is_doubtful and bool(profile.label) and not is_words,
+        is_doubtful=is_doubtful and reason == judgement.reason,
         is_fact=bool(profile.label) and not is_words,
         reason=reason,
     )
