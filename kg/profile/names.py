@@ -21,7 +21,7 @@ MAX_LABEL_WORDS = 8
 MAX_LANGUAGES = 4
 """Maximum number of languages of labels, the most frequent ones."""
 MIN_LANGUAGE_SHARE = 0.05
-"""Minimum share of a language among all labels."""
+"""Minimum share of the named things that have a name in a language."""
 MIN_NAMED_SUBJECTS = 15
 """Minimum number of subjects of a naming predicate."""
 MIN_DISTINCT_NAMES = 0.8
@@ -69,16 +69,15 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
 def find_languages(graph: Graph, naming_predicates: Collection[str] = ()) -> tuple[str, ...]:
     """Finds the languages of the graph's labels: English first if it has it, then by number."""
     index, terms = graph.index, graph.index.terms
-    counts: Counter[str] = Counter()
-    for iri in (*LABEL_PREDICATES, *naming_predicates):
-        p = terms.get(iri)
-        if p is not None:
-            counts.update(
-                parse_literal(terms.get_text(o)).language.split("-")[0]
-                for _, o in index.iter_pairs(p)
-                if terms.is_literal(o)
-            )
-    total = counts.total()
+    named = {
+        (s, parse_literal(terms.get_text(o)).language.split("-")[0])
+        for iri in (*LABEL_PREDICATES, *naming_predicates)
+        if (p := terms.get(iri)) is not None
+        for s, o in index.iter_pairs(p)
+        if terms.is_literal(o)
+    }
+    counts = Counter(language for _, language in named)
+    total = len({s for s, _ in named})
     languages = sorted(
         (
             tag

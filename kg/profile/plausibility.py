@@ -91,8 +91,8 @@ _NON_NEGATIVE = _compile_words(
     "weight size age population density price wins losses ties draws goals capacity duration"
 )
 _CODE_LIST = _compile_words(
-    "status code codes kind type category level grade gender sex outcome stage class phase rank "
-    "alignment direction severity priority unit currency"
+    "status level grade gender sex outcome result stage phase alignment direction severity "
+    "priority visibility"
 )
 _RANGES = (
     (_compile_words("latitude lat"), -90, 90),

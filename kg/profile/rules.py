@@ -197,8 +197,8 @@ def iter_predicate_rules(profile: PredicateProfile, judgement: Judgement) -> Ite
             kind=kind,
             about=iri,
             support=judgement.support,
-            body=f"a sh:NodeShape ; {target} ; sh:message {write_literal(message)} ; "
-            f"sh:property [ sh:path {step} ; sh:disjoint {path} ]",
+            body=f"a sh:NodeShape ; {target} ; sh:property [ sh:path {step} ; "
+            f"sh:disjoint {path} ; sh:message {write_literal(message)} ]",
         )
     if profile.subjects >= MIN_SUBJECTS:
         for kind, constraint in _iter_value_constraints(profile):
@@ -233,7 +233,8 @@ def _is_writable(text: str) -> bool:
     if not is_literal(text):
         return not is_malformed_iri(text)
     lexical, datatype, language = parse_literal(text)
-    return not language and len(lexical) <= 100 and not is_malformed_iri(datatype)
+    is_word = re.search(r"[^\W\d_]", lexical) is not None  # numbers have no closed list
+    return is_word and not language and len(lexical) <= 100 and not is_malformed_iri(datatype)
 
 
 def name_rules(rules: Iterable[DraftRule]) -> dict[str, DraftRule]:
