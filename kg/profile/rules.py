@@ -118,7 +118,8 @@ def judge_predicate(
 
     What an ontology or the user states needs no further support. Values that are subjects again
     make a hierarchy or a sequence: several values need not contradict each other there, but its
-    links go one way.
+    links go one way. Where a chain leads back to its start, it is none, even if no link is stated
+    in reverse.
     """
     iri, n = profile.iri, profile.subjects
     support = f"{n:,} of {format_count(n, 'subject')} {'have' if n != 1 else 'has'} one value"
@@ -163,7 +164,7 @@ def _judge_chain(
     answer = answers.one_way.get(profile.iri)
     if answer:
         return Judgement("one way", "confirmed", support)
-    if answer is None and not may_be_mutual(profile.label):
+    if answer is None and profile.is_acyclic and not may_be_mutual(profile.label):
         return Judgement("one way", "mined", support)
     reason = "it may hold in both directions in the world; confirm.toml can say it does not"
     return Judgement("one way", None, support, reason)

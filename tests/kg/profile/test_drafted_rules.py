@@ -1,0 +1,304 @@
+"""Property tests of drafted rules, and tests of which rules may be true."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyoxigraph
+import pyshacl
+import pytest
+import rdflib
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kg.base.files import write_files_atomic
+from kg.domain import load_domain
+from kg.graph import Graph
+from kg.profile.draft import Draft, draft_domain
+from kg.profile.known_labels import find_known_label
+from kg.profile.plausibility import judge_single_value, may_be_mutual
+from kg.profile.rules import Answers
+from kg.shapes import Shapes
+from kg.terms import OWL, RDF_TYPE, RDFS
+
+EX = "https://example.org/"
+NO_ANSWERS = Answers({}, {})
+
+ENTITIES = [f"<{EX}{name}>" for name in ("a", "b", "c", "d", "e'%22(x)", "é\u200d𝄞")] + [
+    "_:x",
+    "_:y",
+]
+CLASSES = [f"<{EX}{name}>" for name in ("Payment", "Person", "Thing-1")]
+PREDICATES = [
+    f"<{EX}{name}>"
+    for name in ("birthDate", "partOf", "status", "a'b%22~c", "knows", "length", "P31", "é\u00ad")
+]
+LITERALS = [
+    '"1"', '"2"', '"a \\"b\\"\\n# c"@en', '"x\\\\"', '"\\u0000\\u007F"', '"-3"^^<http://www.w3.org/2001/XMLSchema#integer>',
+    '"7"^^<http://www.w3.org/2001/XMLSchema#integer>', '"abc"^^<http://www.w3.org/2001/XMLSchema#integer>',
+    '"2001-02-03"^^<http://www.w3.org/2001/XMLSchema#date>', '"open"', '"shut"', '""',
+]  # fmt: skip
+FACTS = st.tuples(
+    st.sampled_from(ENTITIES), st.sampled_from(PREDICATES), st.sampled_from(ENTITIES + LITERALS)
+)
+TYPES = st.tuples(st.sampled_from(ENTITIES), st.just(f"<{RDF_TYPE}>"), st.sampled_from(CLASSES))
+LABELS = st.sampled_from(
+    [
+        (entity, f"<{RDFS}label>", f'"Name \\"{number}\\"\\t"@en')
+        for number, entity in enumerate([*ENTITIES[:6], *PREDICATES[:2]])
+    ]
+)
+AXIOMS = st.one_of(
+    st.tuples(
+        st.sampled_from(PREDICATES),
+        st.just(f"<{RDF_TYPE}>"),
+        st.sampled_from(
+            [
+                f"<{OWL}{name}Property>"
+                for name in (
+                    "Functional", "InverseFunctional", "Asymmetric", "Irreflexive", "Symmetric",
+                    "Transitive",
+                )
+            ]
+        ),
+    ),
+    st.tuples(
+        st.sampled_from(PREDICATES),
+        st.sampled_from(
+            [f"<{RDFS}subPropertyOf>", f"<{OWL}propertyDisjointWith>", f"<{OWL}inverseOf>"]
+        ),
+        st.sampled_from(PREDICATES),
+    ),
+    st.tuples(
+        st.sampled_from(PREDICATES),
+        st.sampled_from([f"<{RDFS}domain>", f"<{RDFS}range>"]),
+        st.sampled_from(CLASSES),
+    ),
+    st.tuples(
+        st.sampled_from(CLASSES),
+        st.sampled_from([f"<{RDFS}subClassOf>", f"<{OWL}disjointWith>"]),
+        st.sampled_from([*CLASSES, "_:r"]),
+    ),
+    st.tuples(
+        st.just("_:r"),
+        st.sampled_from([f"<{OWL}allValuesFrom>", f"<{OWL}onProperty>"]),
+        st.sampled_from([*CLASSES, *PREDICATES]),
+    ),
+    st.just(("_:r", f"<{OWL}maxCardinality>", '"1"')),
+)  # fmt: skip
+TRIPLES = st.builds(
+    lambda *parts: [triple for part in parts for triple in part],
+    st.lists(FACTS, min_size=1, max_size=40),
+    st.lists(TYPES, max_size=12),
+    st.lists(LABELS, max_size=6),
+    st.lists(AXIOMS, max_size=4),
+)
+
+
+def draft_file(path: Path, answers: Answers = NO_ANSWERS) -> Draft:
+    return draft_domain(
+        Graph.load(path), path.parent, answers, name="g", show_stage=lambda *_: None
+    )
+
+
+def draft_text(tmp_path: Path, text: str, answers: Answers = NO_ANSWERS) -> Draft:
+    path = tmp_path / "g.ttl"
+    path.write_text(f"@prefix : <{EX}> . @prefix owl: <{OWL}> . @prefix rdfs: <{RDFS}> .\n{text}")
+    return draft_file(path, answers)
+
+
+@pytest.fixture
+def few_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets two subjects confirm a rule, so that small graphs have rules."""
+    monkeypatch.setattr("kg.profile.rules.MIN_SUBJECTS", 2)
+    monkeypatch.setattr("kg.profile.rules.MIN_CHAINED", 1)
+    monkeypatch.setattr("kg.profile.classes.MIN_SUBJECTS", 1)
+    monkeypatch.setattr("kg.profile.readiness.MIN_CEILING", 0)
+    monkeypatch.setattr("kg.profile.names.MIN_NAMED_SUBJECTS", 2)
+
+
+@given(triples=TRIPLES, seed=st.integers(0, 99))
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.usefixtures("few_suffice")
+def test_drafted_rules_hold_and_do_not_depend_on_the_order_or_the_format(
+    tmp_path: Path, triples: list[tuple[str, str, str]], seed: int
+) -> None:
+    lines = [f"{' '.join(triple)} .\n" for triple in triples]
+    path = tmp_path / "g.nt"
+    path.write_text("".join(lines), "utf-8")
+    draft = draft_file(path)
+    shuffled = list(lines)
+    random.Random(seed).shuffle(shuffled)
+    (tmp_path / "h.nt").write_text("".join(shuffled), "utf-8")
+    parsed = pyoxigraph.parse("".join(shuffled).encode(), pyoxigraph.RdfFormat.N_TRIPLES)
+    pyoxigraph.serialize(parsed, tmp_path / "h.ttl", pyoxigraph.RdfFormat.TURTLE)
+    for name in ("h.nt", "h.ttl"):
+        other = draft_file(tmp_path / name)
+        assert other.report == draft.report
+        for file, text in draft.files.items():
+            assert other.files[file].replace(name, "g.nt") == text
+    folder = tmp_path / "drafted"
+    write_files_atomic({folder / name: text.encode() for name, text in draft.files.items()})
+    domain = load_domain(folder)
+    asked = {row.iri for row in draft.report.predicates if row.is_asked}
+    assert {iri for iri, wording in domain.predicates.items() if wording.default} == asked
+    if draft.report.rules:
+        assert len(Shapes.load(folder / "shapes.ttl").list_iris()) == draft.report.rules
+        shapes = rdflib.Graph().parse(folder / "shapes.ttl")
+        conforms, _, report = pyshacl.validate(rdflib.Graph().parse(path), shacl_graph=shapes)
+        assert conforms, report
+
+
+def list_rules(draft: Draft) -> set[str]:
+    """Lists the names of the drafted shapes, without their prefix."""
+    return {
+        line.strip("<>").removeprefix("urn:epoche:")
+        for line in draft.files["shapes.ttl"].splitlines()
+        if line.startswith("<urn:")
+    }
+
+
+def test_a_count_with_one_exception_is_no_rule(tmp_path: Path) -> None:
+    text = "\n".join(f':e{n} :date "{n % 3}" .' for n in range(500))
+    assert list_rules(draft_text(tmp_path, text)) == {"mined:one-value#date"}
+    assert not list_rules(draft_text(tmp_path, f'{text} :e7 :date "9" .'))
+
+
+def test_chains_go_one_way_and_may_have_several_values(tmp_path: Path) -> None:
+    text = "\n".join(f":e{n + 1} :flowsInto :e{n // 2} ." for n in range(60))
+    draft = draft_text(tmp_path, text)
+    assert list_rules(draft) == {"mined:no-cycle#flowsInto"}
+    assert 'sh:message "No chain of “flows into” leads back' in draft.files["shapes.ttl"]
+    # With one exception it is no rule. Friends may be mutual, even where none are.
+    cycle = f"{text} :e0 :flowsInto :e9 ."
+    assert not list_rules(draft_text(tmp_path, cycle))
+    answers = Answers({}, {EX + "flowsInto": True})
+    assert list_rules(draft_text(tmp_path, cycle, answers)) == {"confirmed:no-reverse#flowsInto"}
+    assert not list_rules(draft_text(tmp_path, f"{text} :e0 :flowsInto :e1 .", answers))
+    friends = text.replace("flowsInto", "friendOf")
+    assert not list_rules(draft_text(tmp_path, friends))
+    answers = Answers({}, {EX + "friendOf": True})
+    assert list_rules(draft_text(tmp_path, friends, answers)) == {"confirmed:no-cycle#friendOf"}
+
+
+def test_values_that_a_sub_property_adds_break_a_rule(tmp_path: Path) -> None:
+    text = "\n".join(f':e{n} :date "{n % 3}" .' for n in range(20))
+    axiom = ':e1 :birthDate "77" . :birthDate rdfs:subPropertyOf :date .'
+    draft = draft_text(tmp_path, f"{text} {axiom}")
+    assert "mined:one-value#date" not in list_rules(draft)
+    (row,) = (row for row in draft.report.predicates if row.iri == EX + "date")
+    assert row.reason == "what follows from the graph's axioms breaks its rule"
+
+
+def test_axioms_give_rules(tmp_path: Path) -> None:
+    draft = draft_text(
+        tmp_path,
+        """
+        :employer a owl:FunctionalProperty ; rdfs:domain :Person . :Person owl:disjointWith :Firm .
+        :trusts a owl:AsymmetricProperty , owl:IrreflexiveProperty ;
+          owl:propertyDisjointWith :employer .
+        :badge a owl:InverseFunctionalProperty .
+        :mood rdfs:range [ owl:oneOf ( :good :bad ) ] .
+        :Person rdfs:subClassOf [ owl:onProperty :mood ; owl:maxCardinality 1 ] ,
+          [ owl:onProperty :employer ; owl:allValuesFrom :Firm ] .
+        :a a :Person ; :employer :f ; :trusts :b ; :badge "1" ; :mood :good . :f a :Firm .
+        """,
+    )
+    assert list_rules(draft) == {
+        "ontology:one-value#employer",
+        "ontology:no-reverse#trusts",
+        "ontology:not-itself#trusts",
+        "ontology:not-both#trusts",
+        "ontology:one-subject#badge",
+        "ontology:never-both#Firm",
+        "ontology:subject-class#employer",
+        "ontology:codes#mood",
+        "ontology:restriction#Person",
+        "ontology:restriction#Person-2",
+    }
+
+
+def test_an_axiom_that_the_graph_breaks_is_no_rule(tmp_path: Path) -> None:
+    axioms = ":p a owl:AsymmetricProperty . :C owl:disjointWith :D ."
+    assert not list_rules(draft_text(tmp_path, f"{axioms} :a :p :b . :b :p :a . :a a :C , :D ."))
+
+
+def test_values_have_their_form(tmp_path: Path) -> None:
+    text = "\n".join(
+        f':e{n} :length {n} ; :latitude {n}.5 ; :status "{"open" if n % 2 else "shut"}" ; '
+        f':temperature {n} ; :rank "{n % 2}" .'
+        for n in range(20)
+    )
+    draft = draft_text(tmp_path, text)
+    rules = {rule for rule in list_rules(draft) if "one-value" not in rule}
+    assert rules == {
+        "mined:codes#status",
+        "mined:datatype#latitude",
+        "mined:datatype#length",
+        "mined:datatype#temperature",
+        "mined:range#latitude",
+        "mined:range#length",
+    }
+    shapes = draft.files["shapes.ttl"]
+    assert 'sh:in ( "open" "shut" )' in shapes
+    assert "sh:minInclusive -90" in shapes
+
+
+def test_classes_never_meet_if_nothing_describes_both(tmp_path: Path) -> None:
+    songs = [f":s{n} a :Song ; :length {n} ." for n in range(20)]
+    people = [
+        f":p{n} a :Actor ; :birthDate {n} . :d{n} a :Director ; :birthDate {n} ." for n in range(20)
+    ]
+    rules = list_rules(draft_text(tmp_path, "\n".join(songs + people)))
+    assert {rule for rule in rules if "never-both" in rule} == {
+        "mined:never-both#Actor",
+        "mined:never-both#Director",
+    }
+
+
+def test_names_and_texts_are_never_asked_about(tmp_path: Path) -> None:
+    text = "\n".join(
+        f':e{n} :familyName "N{n % 5}" ; :description "D{n % 5}" ; :releaseDate "{n % 5}" .'
+        for n in range(60)
+    )
+    asked = {row.iri for row in draft_text(tmp_path, text).report.predicates if row.is_asked}
+    assert asked == {EX + "releaseDate"}
+
+
+def test_codes_get_the_label_of_the_same_code_or_are_left_out(tmp_path: Path) -> None:
+    wd, wdt = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
+    text = "\n".join(
+        f'<{wd}Q{n}> rdfs:label "Thing {n}x" ; <{wdt}P577> "{n % 4}" ; <{wdt}P999999> "{n % 4}" ; '
+        f'<{wdt}P888888> "{n % 4}" .'
+        for n in range(20)
+    )
+    draft = draft_text(tmp_path, f'{text} <{wd}P888888> rdfs:label "opening year"@en .')
+    labels = {row.iri.removeprefix(wdt): row.label for row in draft.report.predicates}
+    assert labels == {"P577": "publication date", "P888888": "opening year", "P999999": ""}
+    assert wdt + "P999999" not in draft.files["domain.toml"]
+    assert find_known_label("http://purl.obolibrary.org/obo/BFO_0000050") == "part of"
+
+
+def test_records_are_about_one_of_each_thing(tmp_path: Path) -> None:
+    text = "\n".join(f":e{n} a :CLASS ; :payee :f{n % 4} ." for n in range(30))
+    for cls, rules in (("Payment", {"mined:one-value#payee"}), ("Person", set())):
+        assert list_rules(draft_text(tmp_path, text.replace("CLASS", cls))) == rules
+
+
+@pytest.mark.parametrize(
+    ("label", "is_single"),
+    [
+        ("date of birth", True), ("number of children", True), ("has length", True),
+        ("order status", True), ("language code", True), ("address line2", True),
+        ("nationality", False), ("author", False), ("created by", False), ("has interest", False),
+        ("language of work", False), ("topic", False), ("payee", None), ("mouth", None),
+    ],
+)  # fmt: skip
+def test_names_say_whether_the_world_has_one_value(label: str, is_single: bool | None) -> None:
+    assert judge_single_value(label) is is_single
+
+
+def test_names_say_whether_a_relation_can_be_mutual() -> None:
+    assert all(map(may_be_mutual, ("knows", "influenced by", "followed by", "cites", "owned by")))
+    assert not any(map(may_be_mutual, ("broader", "directly follows in sequence", "reports to")))

@@ -1,0 +1,240 @@
+"""Tests that ``epoche kg init`` drafts a domain whose rules hold and that gives cards."""
+
+from __future__ import annotations
+
+import json
+import random
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from stage_calls import check_error_line, run_epoche
+
+from cards.card import read_cards
+from kg.domain import load_domain
+
+EX = "https://example.org/"
+MONTHS = ("January", "March", "May", "July", "October")
+
+
+def write_people(path: Path) -> Path:
+    """Writes people with a birth month, a nationality, a boss, a town and a code."""
+    lines = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    rng = random.Random(1)
+    for n in range(90):
+        lines.append(
+            f'ex:p{n} a ex:Person ; rdfs:label "Person {chr(65 + n % 26)}{chr(97 + n // 26)}" ; '
+            f"ex:nationality ex:c{n % 4} ; ex:friendOf ex:p{n // 2 + 45} ; "
+            f'ex:livesIn ex:t{n % 7} ; ex:P1476 "{n % 9}" ; ex:knows ex:p{(n * 7 + 1) % 90} .'
+        )
+        if n % 3:
+            lines.append(f'ex:p{n} ex:birthMonth "{rng.choice(MONTHS)}" .')
+        if n:
+            lines.append(f"ex:p{n} ex:reportsTo ex:p{n // 3} .")
+    lines += [f'ex:c{n} rdfs:label "Land {"ABCD"[n]}" .' for n in range(4)]
+    lines += [f'ex:t{n} rdfs:label "Town {"ABCDEFG"[n]}" .' for n in range(7)]
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    return write_people(tmp_path / "people.ttl")
+
+
+def read_defaults(folder: Path) -> set[str]:
+    wordings = load_domain(folder).predicates
+    return {iri.removeprefix(EX) for iri, wording in wordings.items() if wording.default}
+
+
+def read_rows(output: str) -> dict[str, dict[str, object]]:
+    return {row["iri"].removeprefix(EX): row for row in json.loads(output)["predicates"]}
+
+
+def test_a_graph_alone_gives_cards_of_three_labels(people: Path, tmp_path: Path) -> None:
+    folder, out = tmp_path / "mine", tmp_path / "cards.jsonl"
+    done = run_epoche("kg", "init", people, "--out", folder)
+    assert done.code == 0, done.err
+    assert "birth month: up to 20 cards per label (60 of 60 subjects have one value)" in done.out
+    assert f"make all DOMAIN={folder}" in done.out
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 6, "--out", out)
+    assert done.code == 0, done.err
+    cards = read_cards(out)
+    assert Counter(card.label for card in cards) == {"E": 6, "C": 6, "U": 6}
+    shapes = {
+        v.shape for card in cards if card.label == "C" and card.proof for v in card.proof.violations
+    }
+    # The proof says that the rule was mined from the data.
+    assert shapes
+    assert all(shape.startswith("urn:epoche:mined:") for shape in shapes)
+    done = run_epoche("kg", "inspect", "--domain", folder, "--json")
+    assert json.loads(done.out)["violation_count"] == 0
+
+
+def test_doubtful_rules_wait_for_an_answer_that_is_kept(people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    init = ("kg", "init", people, "--out", folder)
+    assert run_epoche(*init).code == 0
+    # A person may live in a district and its town, and have two nationalities. Who reports to whom
+    # goes one way; people may know each other, even if none do here. A code says nothing.
+    assert read_defaults(folder) == {"birthMonth", "reportsTo"}
+    confirm = folder / "confirm.toml"
+    answers = tomllib.loads(confirm.read_text("utf-8"))
+    assert answers == {
+        "one_value": {EX + "livesIn": False, EX + "nationality": False},
+        "one_way": {EX + "knows": False},
+    }
+    text = confirm.read_text("utf-8").replace('nationality" = false', 'nationality" = true')
+    # An answer takes back a rule that was not in doubt, too.
+    text = text.replace("[one_way]", f'"{EX}birthMonth" = false\n\n[one_way]')
+    confirm.write_text(text, "utf-8")
+    for _ in range(2):
+        assert run_epoche(*init).code == 0
+        assert read_defaults(folder) == {"reportsTo", "nationality"}
+        one_value = tomllib.loads(confirm.read_text("utf-8"))["one_value"]
+        assert one_value == {
+            EX + "livesIn": False,
+            EX + "nationality": True,
+            EX + "birthMonth": False,
+        }
+    shapes = (folder / "shapes.ttl").read_text("utf-8")
+    assert "# nationality: 90 of 90 subjects have one value\n<urn:epoche:confirmed:" in shapes
+    assert "birth-month" not in shapes
+
+
+def test_readiness_says_why_nothing_is_asked(people: Path, tmp_path: Path) -> None:
+    done = run_epoche("kg", "init", people, "--out", tmp_path / "mine", "--json")
+    rows = read_rows(done.out)
+    assert rows["birthMonth"]["ceiling"] == 20
+    assert "no readable name" in str(rows["P1476"]["reason"])
+    assert "confirm.toml" in str(rows["nationality"]["reason"])
+    assert rows["nationality"]["is_doubtful"]
+    assert rows["knows"]["ceiling"] == 0
+    page = (tmp_path / "mine" / "readiness.md").read_text("utf-8")
+    assert "| birth month | 60 | 60 | 60 | 20 | one value: 60 of 60 subjects have" in page
+    assert json.loads(done.out)["formula"] in page
+
+
+def test_files_of_others_and_changed_files_are_kept(people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine", "utf-8")
+    init = ("kg", "init", people, "--out", folder)
+    assert "has other files" in check_error_line(run_epoche(*init), 15)
+    (folder / "domain.toml").write_text('name = "own"', "utf-8")
+    assert "did not write it" in check_error_line(run_epoche(*init), 15)
+    assert run_epoche(*init, "--overwrite").code == 0
+    assert run_epoche(*init).code == 0
+    shapes = folder / "shapes.ttl"
+    shapes.write_text(shapes.read_text("utf-8") + "# my own rule\n", "utf-8")
+    assert "was changed" in check_error_line(run_epoche(*init), 15)
+    assert "# my own rule" in shapes.read_text("utf-8")
+    assert (folder / "notes.txt").read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[one_value]\nx = 1",
+        "[one_value]\nx = ",
+        "one_value = 1",
+        "[other]",
+        "\x00",
+        "é".encode("latin"),
+    ],
+)
+def test_bad_answers_are_refused(people: Path, tmp_path: Path, text: str | bytes) -> None:
+    folder = tmp_path / "mine"
+    init = ("kg", "init", people, "--out", folder)
+    assert run_epoche(*init).code == 0
+    content = text.encode() if isinstance(text, str) else text
+    (folder / "confirm.toml").write_bytes(content)
+    assert "confirm.toml" in check_error_line(run_epoche(*init), 10)
+    assert (folder / "confirm.toml").read_bytes() == content
+
+
+def test_own_naming_predicates_give_names(tmp_path: Path) -> None:
+    lines = [
+        f'<{EX}3fa85f64-5717-4562-b3fc-2c963f66a{n:03d}> <{EX}unitName> "Pump {chr(65 + n)}" ; '
+        f'<{EX}installationYear> "{2000 + n % 4}" ; <{EX}maker> <{EX}maker{n % 3}> .'
+        for n in range(24)
+    ]
+    path = tmp_path / "g.ttl"
+    path.write_text("\n".join(lines), "utf-8")
+    done = run_epoche("kg", "init", path, "--out", tmp_path / "mine", "--json")
+    assert read_rows(done.out)["installationYear"]["ceiling"] == 8
+    assert load_domain(tmp_path / "mine").naming_predicates == (EX + "unitName",)
+
+
+def test_own_shapes_are_used_and_say_what_can_be_asked(people: Path, tmp_path: Path) -> None:
+    shapes = tmp_path / "own.ttl"
+    shapes.write_text(
+        f"@prefix sh: <http://www.w3.org/ns/shacl#> . <{EX}S> a sh:NodeShape ; "
+        f"sh:targetClass <{EX}Person> ; sh:property [ sh:path <{EX}livesIn> ; sh:maxCount 1 ] .",
+        "utf-8",
+    )
+    folder = tmp_path / "deep" / "mine"
+    done = run_epoche("kg", "init", people, "--out", folder, "--shapes", shapes, "--json")
+    assert done.code == 0, done.err
+    assert read_rows(done.out)["livesIn"]["support"] == "your shapes state it"
+    domain = load_domain(folder)
+    assert [file.resolve() for file in domain.shapes_files] == [folder / "shapes.ttl", shapes]
+    assert [file.resolve() for file in domain.graph_files] == [people]
+    assert domain.predicates[EX + "livesIn"].default
+
+
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        ("[] <urn:p:a> [] .", "no predicate has a rule"),
+        ("<urn:c> a <http://www.w3.org/2002/07/owl#Class> .", "states no facts"),
+        (
+            "\n".join(f'[] <urn:p:year> "{n % 3}" .' for n in range(40)),
+            "no unique, readable names",
+        ),
+    ],
+)
+def test_a_graph_without_questions_says_why(tmp_path: Path, text: str, summary: str) -> None:
+    path = tmp_path / "g.ttl"
+    path.write_text(text, "utf-8")
+    done = run_epoche("kg", "init", path, "--out", tmp_path / "mine")
+    assert done.code == 0
+    assert summary in done.err
+    assert summary in (tmp_path / "mine" / "readiness.md").read_text("utf-8")
+
+
+def test_an_empty_graph_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "g.ttl"
+    path.write_text("", "utf-8")
+    check_error_line(run_epoche("kg", "init", path, "--out", tmp_path / "mine"), 5)
+    assert not (tmp_path / "mine").exists()
+
+
+ZOO = {
+    "brick-office": (["mediumOffice_brick_compiled.ttl.gz"], 102),
+    "fibo-institutions": (
+        ["FinancialInstitutionExamples.rdf.gz", "BusinessCentersIndividuals.rdf.gz"],
+        15,
+    ),
+    "ics-chart": (["chart.ttl.gz"], 15),
+    "manchester-libraries": (["Manchester-Libraries-oct24.rdf.gz"], 100),
+    "manchester-spend": (["spend.ttl.gz"], 100),
+    "rameau-instruments": (["mop-rameau.ttl.gz"], 100),
+    "sport-worldcup": (["world-cup-2018.ttl.gz"], 100),
+    "stardog-music": (["music.ttl.gz"], 100),
+}
+"""Public graphs: their files, and the least ceiling of all predicates."""
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_public_graphs_can_be_asked_about(public_data: Path, tmp_path: Path, name: str) -> None:
+    folder = public_data / "zoo" / name
+    if not folder.is_dir():
+        pytest.skip("needs zoo/ in the folder that EPOCHE_PUBLIC_DATA names")
+    names, ceiling = ZOO[name]
+    files = [folder / file for file in names]
+    done = run_epoche("kg", "init", *files, "--out", tmp_path / "d", "--json")
+    assert json.loads(done.out)["ceiling"] >= ceiling
+    done = run_epoche("kg", "inspect", "--domain", tmp_path / "d", "--json")
+    assert json.loads(done.out)["violation_count"] == 0
