@@ -40,6 +40,13 @@ def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool) -> No
         WriteError: a file of the draft would replace one that is not, or one that the user changed.
     """
     inputs = list(inputs)
+    for path in (folder, *inputs):
+        if not str(path.resolve()).isprintable():  # TOML has no bytes that are not UTF-8
+            raise WriteError(
+                "the path has characters that domain.toml cannot hold",
+                where=str(path),
+                hint="Rename the file or folder, or choose another --out.",
+            )
     with convert_write_errors(folder):
         is_draft = _is_unchanged(folder / "domain.toml")
         exists = (folder / "domain.toml").exists()

@@ -41,8 +41,16 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def is_usable_iri(iri: str) -> bool:
-    """Returns whether an IRI can be written in any format: well-formed, and without surrogates."""
-    return not is_malformed_iri(iri) and not re.search("[\ud800-\udfff]", iri)
+    """Returns whether an IRI is well-formed, so that it can be written in Turtle and TOML."""
+    import pyoxigraph
+
+    if is_malformed_iri(iri):
+        return False
+    try:
+        pyoxigraph.NamedNode(iri)
+    except ValueError:  # a surrogate is one, too
+        return False
+    return True
 
 
 def find_naming_predicates(graph: Graph) -> tuple[str, ...]:

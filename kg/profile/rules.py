@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from kg.base.plain_text import clean_text, format_count
+from kg.profile.names import is_usable_iri
 from kg.profile.plausibility import (
     find_bounds,
     is_code_list,
@@ -25,7 +26,6 @@ from kg.terms import (
     XSD_STRING,
     iri_tail,
     is_literal,
-    is_malformed_iri,
     parse_literal,
     to_ntriples,
     write_literal,
@@ -220,7 +220,7 @@ def _iter_value_constraints(profile: PredicateProfile) -> Iterator[tuple[str, st
     if len(profile.datatypes) != 1 or not profile.has_literals:
         return
     datatype = profile.datatypes[0]
-    if datatype not in (XSD_STRING, RDF_LANG_STRING) and not is_malformed_iri(datatype):
+    if datatype not in (XSD_STRING, RDF_LANG_STRING) and is_usable_iri(datatype):
         yield "datatype", f"sh:datatype {to_ntriples(datatype)}"
     if datatype in _NUMBERS:
         low, high = find_bounds(profile.label)
@@ -232,10 +232,10 @@ def _iter_value_constraints(profile: PredicateProfile) -> Iterator[tuple[str, st
 
 def _is_writable(text: str) -> bool:
     if not is_literal(text):
-        return not is_malformed_iri(text)
+        return is_usable_iri(text)
     lexical, datatype, language = parse_literal(text)
     is_word = re.search(r"[^\W\d_]", lexical) is not None  # numbers have no closed list
-    return is_word and not language and len(lexical) <= 100 and not is_malformed_iri(datatype)
+    return is_word and not language and len(lexical) <= 100 and is_usable_iri(datatype)
 
 
 def name_rules(rules: Iterable[DraftRule]) -> dict[str, DraftRule]:

@@ -150,6 +150,39 @@ def test_drafted_rules_hold_and_do_not_depend_on_the_order_or_the_format(
         assert conforms, report
 
 
+def test_odd_characters_are_escaped_or_left_out(tmp_path: Path) -> None:
+    names = [
+        "date",
+        "date b",
+        'date"b',
+        "date{b",
+        "date\x7f",
+        "date\x85",
+        "date\u202e",
+        "date'b",
+        "é_date",
+    ]
+    text = (
+        "".join(
+            f'<{EX}e{n}> <{EX}{name.encode("unicode_escape").decode()}> "{n % 3}" .\n'
+            for n in range(30)
+            for name in names
+        )
+        .replace("\\x", "\\u00")
+        .replace(" b>", "\\u0020b>")
+        .replace('"b>', "\\u0022b>")
+    )
+    path = tmp_path / "g.nt"
+    path.write_text(text, "utf-8")
+    draft = draft_file(path)
+    write_files_atomic({tmp_path / name: text.encode() for name, text in draft.files.items()})
+    askable = {EX + name for name in names} - {EX + name for name in names[1:6]}
+    assert {iri for iri, row in load_domain(tmp_path).predicates.items() if row.default} == askable
+    assert draft.report.rules == len(askable)
+    assert len(Shapes.load(tmp_path / "shapes.ttl").list_iris()) == len(askable)
+    assert "\u202e" not in draft.files["readiness.md"]
+
+
 def list_rules(draft: Draft) -> set[str]:
     """Lists the names of the drafted shapes, without their prefix."""
     return {

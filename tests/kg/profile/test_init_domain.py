@@ -204,6 +204,20 @@ def test_a_graph_without_questions_says_why(tmp_path: Path, text: str, summary: 
     assert summary in (tmp_path / "mine" / "readiness.md").read_text("utf-8")
 
 
+def test_paths_are_checked_before_anything_is_written(people: Path, tmp_path: Path) -> None:
+    check_error_line(run_epoche("kg", "init", people, "--out", people), 15)
+    check_error_line(run_epoche("kg", "init", people, "--out", people / "mine"), 15)
+    out = tmp_path / "a\nb"
+    assert "cannot hold" in check_error_line(run_epoche("kg", "init", people, "--out", out), 15)
+    missing = ("--out", tmp_path / "mine", "--shapes", tmp_path / "none.ttl")
+    check_error_line(run_epoche("kg", "init", people, *missing), 3)
+    own = tmp_path / "d" / "shapes.ttl"
+    own.parent.mkdir()
+    people.rename(own)
+    check_error_line(run_epoche("kg", "init", own, "--out", own.parent, "--overwrite"), 15)
+    assert list(tmp_path.iterdir()) == [own.parent]
+
+
 def test_an_empty_graph_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "g.ttl"
     path.write_text("", "utf-8")
