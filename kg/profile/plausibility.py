@@ -157,13 +157,13 @@ def is_record(noun: str) -> bool:
 
 def is_code_list(label: str) -> bool:
     """Returns whether the values of a predicate come from a short, closed list."""
-    return _CODE_LIST.search(label.casefold()) is not None
+    return _CODE_LIST.search(_find_head(label)) is not None
 
 
 def find_bounds(label: str) -> tuple[int | None, int | None]:
     """Returns the least and the greatest value that a measure of that name can have."""
-    label = label.casefold()
+    head = _find_head(label)
     for words, low, high in _RANGES:
-        if words.search(label):
+        if words.search(head):
             return low, high
-    return (0, None) if _NON_NEGATIVE.search(label) else (None, None)
+    return (0, None) if _NON_NEGATIVE.search(head) else (None, None)

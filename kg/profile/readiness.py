@@ -152,6 +152,8 @@ def _assess_predicate(
         (rule, support), is_doubtful = given, False
     ceiling = compute_ceiling(profile, rule)
     is_words = profile.has_literals and is_text(profile.label)
+    if is_words:
+        rule, is_doubtful = "", False
     reason = ""
     if not is_usable_iri(profile.iri):
         reason = "its IRI is malformed"

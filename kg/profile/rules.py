@@ -16,6 +16,7 @@ from kg.profile.plausibility import (
     is_code_list,
     is_part,
     is_place,
+    is_text,
     judge_single_value,
     may_be_mutual,
 )
@@ -116,7 +117,8 @@ def judge_predicate(
 ) -> Judgement:
     """Judges whether the data confirm a rule about a predicate, and whether it can be true.
 
-    What an ontology or the user states needs no further support. Values that are subjects again
+    Names and texts have no rules. What an ontology or the user states needs no further support.
+    Values that are subjects again
     make a hierarchy or a sequence: several values need not contradict each other there, but its
     links go one way. Where a chain leads back to its start, it is none, even if no link is stated
     in reverse.
@@ -124,6 +126,8 @@ def judge_predicate(
     iri, n = profile.iri, profile.subjects
     support = f"{n:,} of {format_count(n, 'subject')} {'have' if n != 1 else 'has'} one value"
     answer = answers.one_value.get(iri)
+    if profile.has_literals and is_text(profile.label):
+        return Judgement("", None, "", "its values are names or texts")
     if profile.is_single_valued and answer:
         return Judgement("one value", "confirmed", support)
     if profile.is_single_valued and iri in declarations.functional:
