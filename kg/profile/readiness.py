@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from kg.base.plain_text import format_count
 from kg.profile.names import is_usable_iri
 from kg.profile.plausibility import is_text
 from kg.profile.predicates import PredicateProfile
@@ -185,13 +186,14 @@ def _assess_predicate(
 
 def _explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     n = profile.nameable_subjects
-    if n < 3 * MIN_CEILING:
+    if n < 3 * MIN_CEILING or 2 * n < profile.subjects:
         return (
-            f"only {n:,} of {profile.subjects:,} subjects have a unique, readable name and a value "
-            "that a question can state"
+            f"only {n:,} of {format_count(profile.subjects, 'subject')} have a unique, readable "
+            "name, a value that a question can state, and another fact or a class"
         )
     if rule == "one way":
-        return f"only {profile.nameable_grandparents:,} chains of two links can be named"
+        n_ends = format_count(profile.nameable_grandparents, "end")
+        return f"only {n_ends} of chains of two links can be named"
     if profile.askable_values < 2:
         return "its subjects share no values" if profile.values > 1 else "all have the same value"
     if profile.askable_subjects < 3 * MIN_CEILING:

@@ -11,6 +11,8 @@ from kg.base.plain_text import clean_text
 from kg.base.templates import compile_template, escape_template
 from kg.claims import Claim
 from kg.domain import list_shipped_domains, load_domain, make_adhoc_domain
+from kg.knowledge import KnowledgeBase
+from kg.words.label_grammar import make_default_wording
 
 DOMAIN_TEXT = """
 name = "pets"
@@ -197,3 +199,32 @@ def test_simple_templates_render_as_in_jinja(source):
     values = {"subj": "{{ obj }} %s", "obj": "{% if %}"}
     render = compile_template(source, values, "here")
     assert render(**values) == clean_text(jinja2.Template(source).render(values))
+
+
+def test_a_label_suffices_to_word_a_predicate(tmp_path: Path) -> None:
+    (tmp_path / "pets.ttl").write_text('<urn:a> <https://example.org/owns> "x" .', "utf-8")
+    (tmp_path / "pets.shacl.ttl").write_text(
+        "<urn:s> <http://www.w3.org/ns/shacl#targetNode> <urn:a> .", "utf-8"
+    )
+    start = DOMAIN_TEXT.split("fact = ")[0]
+    text = start.replace("[naming]\n", "").replace('"p:Dog" = "{{ label | title }}"\n', "")
+    file = write_domain(tmp_path, text.replace('"pet"', '"date of birth"'))
+    wording = KnowledgeBase.open(file).verbaliser.get_wording("https://example.org/owns")
+    expected = make_default_wording("date of birth", literal_values=True)
+    assert (wording.fact, wording.denied) == (expected.fact, expected.denied)
+    assert wording.questions == expected.questions
+    # What is given is kept, and an empty list of questions is a mistake.
+    file = write_domain(tmp_path, f'{text}questions = ["Own {{{{ subj }}}} {{{{ obj }}}}?"]')
+    wording = KnowledgeBase.open(file).verbaliser.get_wording("https://example.org/owns")
+    assert wording.questions == ("Own {{ subj }} {{ obj }}?",)
+    with pytest.raises(DomainError, match="no question template"):
+        load_domain(write_domain(tmp_path, f"{text}questions = []"))
+
+
+def test_naming_predicates_name_entities(tmp_path: Path) -> None:
+    (tmp_path / "pets.ttl").write_text('<urn:a> <https://example.org/call> "Rex" .', "utf-8")
+    (tmp_path / "pets.shacl.ttl").write_text(
+        "<urn:s> <http://www.w3.org/ns/shacl#targetNode> <urn:a> .", "utf-8"
+    )
+    text = 'naming_predicates = ["p:call"]\n' + DOMAIN_TEXT.split("[naming]")[0]
+    assert KnowledgeBase.open(write_domain(tmp_path, text)).labels.get_label("urn:a") == "Rex"
