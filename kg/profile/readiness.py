@@ -8,7 +8,6 @@ import msgspec
 
 from kg.base.plain_text import format_count
 from kg.profile.names import is_usable_iri
-from kg.profile.plausibility import is_text
 from kg.profile.predicates import PredicateProfile
 from kg.profile.rules import GivenRule, Judgement, RuleKind
 
@@ -152,15 +151,14 @@ def _assess_predicate(
     if given is not None and judgement.origin is None:
         (rule, support), is_doubtful = given, False
     ceiling = compute_ceiling(profile, rule)
-    is_words = profile.has_literals and is_text(profile.label)
-    if is_words:
+    if profile.has_texts:
         rule, is_doubtful = "", False
     reason = ""
     if not is_usable_iri(profile.iri):
         reason = "its IRI is malformed"
     elif not profile.label:
         reason = "it has no readable name; give it one with rdfs:label"
-    elif is_words:
+    elif profile.has_texts:
         reason = "its values are names or texts"
     elif not rule:
         reason = judgement.reason
@@ -179,7 +177,7 @@ def _assess_predicate(
         rule=rule,
         support=support,
         is_doubtful=is_doubtful and reason == judgement.reason,
-        is_fact=bool(profile.label) and not is_words,
+        is_fact=bool(profile.label) and not profile.has_texts,
         reason=reason,
     )
 

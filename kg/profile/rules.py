@@ -16,7 +16,6 @@ from kg.profile.plausibility import (
     is_code_list,
     is_part,
     is_place,
-    is_text,
     judge_single_value,
     may_be_mutual,
 )
@@ -124,9 +123,10 @@ def judge_predicate(
     in reverse.
     """
     iri, n = profile.iri, profile.subjects
+    names = (profile.label, profile.local_name)
     support = f"{n:,} of {format_count(n, 'subject')} {'have' if n != 1 else 'has'} one value"
     answer = answers.one_value.get(iri)
-    if profile.has_literals and is_text(profile.label):
+    if profile.has_texts:
         return Judgement("", None, "", "its values are names or texts")
     if profile.is_single_valued and answer:
         return Judgement("one value", "confirmed", support)
@@ -139,13 +139,14 @@ def judge_predicate(
     if not profile.is_single_valued:
         reason = "subjects have several values, so another value contradicts nothing"
         return Judgement("", None, "", reason)
-    if iri in declarations.transitive or (is_part(profile.label) and answer is None):
+    if iri in declarations.transitive or (any(map(is_part, names)) and answer is None):
         reason = "it says what contains or includes something, and that has several levels"
         return Judgement("", None, "", reason)
-    is_single = judge_single_value(profile.label)
+    verdicts = {judge_single_value(name) for name in names}
+    is_single = False if False in verdicts else True if True in verdicts else None
     if is_single is None and profile.describes_records:
         is_single = True  # a payment has one payee, an address one country
-    if is_single is None and not is_place(profile.label):
+    if is_single is None and not any(map(is_place, names)):
         is_single = bool(profile.datatypes) and _MEASURES.issuperset(profile.datatypes)
     if is_single and answer is None:
         return Judgement("one value", "mined", support)
@@ -165,10 +166,11 @@ def _judge_chain(
     what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
     start = "chain" if profile.is_acyclic else "link"
     support = f"no {start} of {profile.facts:,} links {what} ({m:,} subjects start longer chains)"
+    is_mutual = any(map(may_be_mutual, (profile.label, profile.local_name)))
     answer = answers.one_way.get(profile.iri)
     if answer:
         return Judgement("one way", "confirmed", support)
-    if answer is None and profile.is_acyclic and not may_be_mutual(profile.label):
+    if answer is None and profile.is_acyclic and not is_mutual:
         return Judgement("one way", "mined", support)
     reason = "it may hold in both directions in the world; confirm.toml can say it does not"
     return Judgement("one way", None, support, reason)

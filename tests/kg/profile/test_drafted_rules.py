@@ -314,6 +314,19 @@ def test_codes_get_the_label_of_the_same_code_or_are_left_out(tmp_path: Path) ->
     assert find_known_label("http://purl.obolibrary.org/obo/BFO_0000050") == "part of"
 
 
+def test_labels_of_another_language_do_not_hide_what_a_predicate_is(tmp_path: Path) -> None:
+    text = "\n".join(
+        f':e{n} rdfs:label "Personne {n}"@fr ; :birthDate "{n % 5}" ; :nationality :c{n % 3} ; '
+        f':description "D{n % 5}" .'
+        for n in range(30)
+    )
+    labels = ("birthDate", "naissance"), ("nationality", "pays"), ("description", "propos")
+    text += "".join(f'\n:{name} rdfs:label "{label}"@fr .' for name, label in labels)
+    draft = draft_text(tmp_path, text)
+    assert list_rules(draft) == {"mined:one-value#birthDate"}
+    assert 'label = "naissance"' in draft.files["domain.toml"]
+
+
 def test_records_are_about_one_of_each_thing(tmp_path: Path) -> None:
     text = "\n".join(f":e{n} a :CLASS ; :payee :f{n % 4} ." for n in range(30))
     for cls, rules in (("Payment", {"mined:one-value#payee"}), ("Person", set())):
