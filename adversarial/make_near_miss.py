@@ -101,7 +101,7 @@ def main(
     )
     if (near_misses.missing and strict) or not near_misses.cards:
         raise QuotaError(
-            f"could not make {near_misses.missing} of {num} near-misses",
+            f"could not make {sum(near_misses.missing.values())} of {num} near-misses",
             where=kb.domain.name,
             hint="; ".join(near_misses.notes)
             or "Ask for fewer, or allow more strategies or predicates.",
@@ -121,7 +121,7 @@ def main(
         seed=seed,
         params=params,
         counts=near_misses.counts,
-        missing={"near-miss": near_misses.missing} if near_misses.missing else {},
+        missing=near_misses.missing,
         notes=near_misses.notes,
     )
     manifest |= describe_source_files(kb.domain, out)
@@ -136,8 +136,6 @@ def main(
     print_text(
         f"{len(near_misses.cards)} near-misses → {out}   [cards:{manifest['cards_sha256'][:12]}]"
     )
-    if near_misses.missing:
-        print_warning(f"could not make {near_misses.missing} of {num} near-misses")
     for note in near_misses.notes:
         print_warning(note)
 
