@@ -108,7 +108,12 @@ def make_near_misses(
             makers,
             range(plan.num),
         )
-        if collector.cards:
+        labels = {card.label for card in collector.cards} - {"E"}
+        if len(labels) == 1:
+            notes.append(
+                f"every near-miss is {ANSWERS[labels.pop()]}, so that one answer to all is right"
+            )
+        elif labels:
             notes.append(
                 "no false near-miss has a similar unknown one about the same thing, so that what "
                 "is asked predicts the label"

@@ -35,7 +35,7 @@ from kg.claims import Label, Verdict
 
 MAX_FAILED_PAIRS = 40
 """A strategy is exhausted for a predicate after this many true pairs in a row without a card."""
-MAX_CANDIDATES_PER_PAIR = 12
+MAX_CANDIDATES_PER_PAIR = 5
 """Maximum number of wrong claims tried for each true pair."""
 MAX_CORE_FACTS = 4
 """Maximum number of further facts about a subject that are tried as a proof."""

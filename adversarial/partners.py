@@ -28,8 +28,8 @@ MAX_USES = 3
 """Maximum number of pairs of one predicate in which an entity is on the varying side."""
 MAX_CANDIDATES = 40
 """Maximum number of random entities compared with the one that a partner is sought for."""
-MAX_PROPOSALS = 6
-"""Maximum number of partners proposed, the most similar ones first."""
+MAX_PROPOSALS = 3
+"""Maximum number of partners proposed from one source, the most similar ones first."""
 MAX_OUT_LEVEL = 4
 """Numbers of facts are compared by levels: 0, 1, 2 to 3, 4 to 7, and 8 or more."""
 
@@ -49,7 +49,9 @@ class Partners:
         self._degrees_cache: dict[int, tuple[int, int]] = {}
 
     def propose(self, x: int, anchor: int, label: Label, *, strict: bool) -> list[int]:
-        """Proposes entities whose claim with the anchor may have a label, most similar first.
+        """Proposes entities whose claim with the anchor may have a label.
+
+        The likeliest sources come first, and the most similar entities of each.
 
         Args:
             x: the entity that they must be similar to.
@@ -60,17 +62,21 @@ class Partners:
         """
         if self.lookup.terms.is_literal(x) or self.uses[x] >= MAX_USES:
             return []
-        sources = self._list_false(anchor) if label == "C" else self._list_unknown()
-        suitable = [
-            y
-            for y in dict.fromkeys(itertools.chain.from_iterable(sources))
-            if y not in (x, anchor)
-            and self.uses[y] < MAX_USES
-            and not self.pool.is_entailed(y, anchor)
-            and self._is_similar(x, y, anchor, strict=strict)
-        ]
-        suitable.sort(key=lambda y: self._compute_distance(x, y))
-        return suitable[:MAX_PROPOSALS]
+        seen = {x, anchor}
+        proposals: list[int] = []
+        for source in self._list_false(anchor) if label == "C" else self._list_unknown():
+            suitable = [
+                y
+                for y in source
+                if y not in seen
+                and self.uses[y] < MAX_USES
+                and not self.pool.is_entailed(y, anchor)
+                and self._is_similar(x, y, anchor, strict=strict)
+            ]
+            suitable.sort(key=lambda y: self._compute_distance(x, y))
+            seen.update(suitable)
+            proposals += suitable[:MAX_PROPOSALS]
+        return proposals
 
     def choose_true(self, x: int, anchor: int) -> int | None:
         """Chooses an entity for which the anchor is true, as similar to ``x`` as possible."""
@@ -100,14 +106,14 @@ class Partners:
                 denied.setdefault(anchor, []).append(x)
         return denied
 
-    def _list_false(self, anchor: int) -> Iterator[Iterable[int]]:
+    def _list_false(self, anchor: int) -> Iterator[list[int]]:
         """Yields entities that may contradict: denied ones, those on a chain, other holders."""
         yield self._sample(self._denied_by_anchor.get(anchor, []))
         if not self.lookup.terms.is_literal(anchor):
             yield self._sample(self.pool.get_anchors(anchor))
         yield self._sample(self._holders)
 
-    def _list_unknown(self) -> Iterator[Iterable[int]]:
+    def _list_unknown(self) -> Iterator[list[int]]:
         """Yields entities of which nothing may be known: those without an anchor, then others."""
         yield self._sample(self.entities_without_anchor)
         yield self._sample(self._holders)
