@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from kg.base.console import print_json, print_text, run_script
+from kg.base.console import print_json, print_text, print_warning, run_script
 from kg.base.options import DomainName, EngineName, ShapesEngine, ShapesFiles
 
 if TYPE_CHECKING:
     from cards.label_check import LabelCheck
     from cards.leakage.audit import Audit, Baseline
     from kg.claims import Regime
+    from kg.knowledge import KnowledgeBase
 
 MAX_PRINTED_DISAGREEMENTS = 10
 
@@ -26,8 +28,8 @@ def main(
         list[Path] | None,
         typer.Option(
             "--kg",
-            help="Graph file to prove the labels on; repeatable. Default: the one that the cards' "
-            "manifest names.",
+            help="Graph file to prove the labels on and to count links in; repeatable. Default: "
+            "the one that the cards' manifest names.",
         ),
     ] = None,
     shapes: ShapesFiles = None,
@@ -39,7 +41,8 @@ def main(
         typer.Option(
             min=0,
             max=1,
-            help="Fail when a baseline LEAKS and its accuracy is more than this above chance.",
+            help="Fail when a baseline LEAKS and one of its measures is more than this above "
+            "chance.",
         ),
     ] = None,
     fail: Annotated[
@@ -47,48 +50,34 @@ def main(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tests whether labels can be predicted from the cards' surface, without graph or reasoning."""
+    """Tests whether labels can be predicted without reading the cards and without reasoning.
+
+    Works on cards and near-misses. The attack by the entities' degrees needs a graph.
+    """
     import msgspec
 
     from cards.card import read_cards
-    from cards.card_origin import read_card_origin, resolve_sources
     from cards.generation.kinds import FAITHFULNESS_KINDS
+    from cards.label_check import check_labels
     from cards.leakage.audit import audit_cards
+    from cards.leakage.degrees import DegreeCounter
     from cards.leakage.surface import get_readable_name
     from kg.base.errors import AuditFailedError
 
     all_cards = read_cards(cards)
     audited_cards = [card for card in all_cards if card.kind not in FAITHFULNESS_KINDS]
-    get_popularity = label_check = get_name = None
-    regime = None
-    graph_files, shapes_files = tuple(kg or ()), tuple(shapes or ())
-    origin = read_card_origin(cards)
-    if domain is None and not graph_files:
-        regime = cast("Regime | None", origin.regime)
-    domain, graph_files, shapes_files = resolve_sources(
-        origin, cards, domain, graph_files, shapes_files
-    )
-    if graph_files or shapes_files or domain:
-        from cards.label_check import check_labels
-        from kg.knowledge import KnowledgeBase
-
-        kb = KnowledgeBase.open(domain, graph_files, shapes_files, regime, engine.value)
+    count_degrees = label_check = None
+    get_name: Callable[[str], str] = get_readable_name
+    kb = _open_sources(cards, domain, tuple(kg or ()), tuple(shapes or ()), engine)
+    if kb is not None:
         label_check = check_labels(all_cards, kb.oracle)
-        index = kb.graph.index
         get_name = kb.verbaliser.render_term
-
-        def get_popularity(term: str) -> int:
-            """Counts the facts of the graph that have the term as object."""
-            node = index.terms.get(term)
-            if node is None:
-                return 0
-            return sum(len(index.find_subjects(p, node)) for p in index.list_predicates())
-
+        count_degrees = DegreeCounter(kb.graph.index, kb.oracle.closure.index).count
     audit = audit_cards(
         audited_cards,
         seed=seed,
-        get_popularity=get_popularity,
-        get_name=get_name or get_readable_name,
+        count_degrees=count_degrees,
+        get_name=get_name,
     )
     if as_json:
         report = {
@@ -106,10 +95,12 @@ def main(
         leaks = [b for b in audit.leaks if b.excess > max_excess]
         if leaks:
             largest_leak = max(leaks, key=lambda b: b.excess)
+            measure_name, measure = max(
+                largest_leak.measures.items(), key=lambda named: named[1].excess
+            )
             raise AuditFailedError(
-                "labels can be predicted from the surface: the baseline "
-                f"{largest_leak.name!r} is right on {largest_leak.accuracy:.1%} of cards, "
-                f"chance is {largest_leak.chance:.1%}",
+                f"labels can be predicted from the surface: the baseline {largest_leak.name!r} "
+                f"reaches {measure_name} {measure.value:.3f}, chance is {measure.chance:.3f}",
                 where=str(cards),
                 hint=f"{len(leaks)} of {audit.tests} baselines leak; see docs/how-to/audit.md.",
             )
@@ -122,7 +113,41 @@ def main(
             )
 
 
+def _open_sources(
+    cards: Path,
+    domain: str | None,
+    graph_files: tuple[Path, ...],
+    shapes_files: tuple[Path, ...],
+    engine: EngineName,
+) -> KnowledgeBase | None:
+    """Opens what the user named, else the graph and shapes that the cards' manifest names.
+
+    Returns None, with a warning, if the latter cannot be opened.
+    """
+    from cards.card_origin import read_card_origin, resolve_sources
+    from kg.base.errors import EpocheError
+    from kg.knowledge import KnowledgeBase
+
+    origin = read_card_origin(cards)
+    is_named = bool(domain or graph_files or shapes_files)
+    regime = None if domain or graph_files else cast("Regime | None", origin.regime)
+    try:
+        domain, graph_files, shapes_files = resolve_sources(
+            origin, cards, domain, graph_files, shapes_files
+        )
+        if not (domain or graph_files):
+            return None
+        return KnowledgeBase.open(domain, graph_files, shapes_files, regime, engine.value)
+    except EpocheError as error:
+        if is_named:
+            raise
+        print_warning(f"the graph that the cards' manifest names cannot be opened: {error}")
+        return None
+
+
 def _print_audit(audit: Audit, *, n_excluded: int) -> None:
+    from cards.leakage.audit import N_MEASURES
+
     labels = ", ".join(f"{label} {n}" for label, n in audit.labels.items())
     print_text(f"{audit.n} cards ({labels}) in {audit.groups} clusters")
     if n_excluded:
@@ -130,21 +155,21 @@ def _print_audit(audit: Audit, *, n_excluded: int) -> None:
     for note in audit.notes:
         print_text(f"note: {note}")
     if audit.baselines:
-        level = 1 - audit.alpha / audit.tests
         print_text("")
         print_text(
-            f"Baselines without a graph, cross-validated by cluster and facts ({level:.2%} "
-            f"intervals, jointly valid for all {audit.tests} at {1 - audit.alpha:.0%} confidence)"
+            f"Baselines, cross-validated by cluster and facts ({1 - audit.level:.2%} intervals, "
+            f"jointly valid for {N_MEASURES} measures of all {audit.tests} at "
+            f"{1 - audit.alpha:.0%} confidence)"
         )
-        for baseline in audit.baselines:
-            _print_baseline(baseline)
+        _print_baselines(audit.baselines)
+        for name in audit.not_tried:
+            print_text(f"  {name}: not tried, because no graph is given (--kg or --domain)")
     print_text("")
     print_text(
         f"String rules, not counted as leaks because comparing pairs is part of the task "
         f"({1 - audit.alpha:.0%} intervals)"
     )
-    for rule in audit.rules:
-        _print_baseline(rule)
+    _print_baselines(audit.rules)
     for state in audit.states:
         counts = ", ".join(f"{label} {n}" for label, n in state.counts.items())
         print_text(f"same state, several labels: {state.state}: {counts}")
@@ -159,13 +184,20 @@ def _print_audit(audit: Audit, *, n_excluded: int) -> None:
         print_text(f"result: of {audit.tests} baselines, {verdict}")
 
 
-def _print_baseline(baseline: Baseline) -> None:
-    auc = "" if baseline.auc is None else f"  AUC(E) {baseline.auc:.2f}"
-    verdict = "" if baseline.verdict == "task" else f"  {baseline.verdict}"
-    print_text(
-        f"  {baseline.name:<64s} {baseline.accuracy:6.3f} [{baseline.low:.3f}, "
-        f"{baseline.high:.3f}] chance {baseline.chance:.3f}{verdict}{auc}"
-    )
+def _print_baselines(baselines: Sequence[Baseline]) -> None:
+    """Prints a table of baselines; its first line names the measures and what guessing gives."""
+    width = max(len(baseline.name) for baseline in baselines)
+    header = [
+        f"{name} (chance {measure.chance:.3f})" for name, measure in baselines[0].measures.items()
+    ]
+    print_text(" ".join([f"  {'':<{width}s}", *(f" {text:<32s}" for text in header)]).rstrip())
+    for baseline in baselines:
+        cells = [
+            f" {f'{m.value:.3f} [{m.low:.3f}, {m.high:.3f}]':<32s}"
+            for m in baseline.measures.values()
+        ]
+        verdict = "" if baseline.verdict == "task" else f" {baseline.verdict}"
+        print_text(" ".join([f"  {baseline.name:<{width}s}", *cells]).rstrip() + verdict)
 
 
 def _print_label_check(check: LabelCheck) -> None:

@@ -1,0 +1,183 @@
+"""Trains trivial baselines that predict the labels of cards, by cross-validation."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cards.card import Card
+from cards.leakage.degrees import Degrees
+from cards.leakage.measures import Groups, rank_scores
+from cards.leakage.surface import (
+    FEATURE_NAMES,
+    CardSurface,
+    compute_features,
+    count_name_occurrences,
+)
+from kg.claims import Claim
+
+MAX_FOLDS = 8
+DEGREES = "degrees in the graph"
+"""The name of the baseline that needs a graph."""
+
+
+class Prediction(NamedTuple):
+    """What one baseline predicts, for each card by a model that was not trained on it."""
+
+    name: str
+    is_correct: np.ndarray[Any, Any]
+    """Whether the label is predicted, shape (n,)."""
+    scores: np.ndarray[Any, Any]
+    """How likely each label is, shape (n, k), in the sorted order of the labels; within [0, 1]."""
+
+
+def choose_fold_count(gold: np.ndarray[Any, Any], groups: Groups) -> int:
+    """Chooses the number of folds: at most ``MAX_FOLDS``.
+
+    There are also at most as many folds as contexts, and as clusters of the rarest label.
+    """
+    clusters_by_label: dict[str, set[int]] = defaultdict(set)
+    for label, cluster in zip(gold.tolist(), groups.clusters.tolist(), strict=True):
+        clusters_by_label[label].add(cluster)
+    n_contexts = len(set(groups.contexts.tolist()))
+    return min([MAX_FOLDS, n_contexts, *(len(clusters) for clusters in clusters_by_label.values())])
+
+
+def cross_validate(
+    cards: Sequence[Card],
+    surfaces: Sequence[CardSurface],
+    gold: np.ndarray[Any, Any],
+    groups: Groups,
+    n_folds: int,
+    seed: int,
+    count_degrees: Callable[[Claim], Degrees] | None,
+    get_name: Callable[[str], str],
+) -> list[Prediction]:
+    """Cross-validates all baselines.
+
+    Args:
+        cards: the cards, n of them.
+        surfaces: their surfaces.
+        gold: their labels, shape (n,).
+        groups: their clusters and contexts.
+        n_folds: number of folds.
+        seed: seed of the folds and the learners.
+        count_degrees: claim → links of its subject and object in the graph; None without a graph.
+        get_name: term text → the term's name.
+    """
+    from scipy.sparse import csr_matrix, hstack
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import RidgeClassifier
+    from sklearn.model_selection import StratifiedGroupKFold
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier
+
+    with warnings.catch_warnings():
+        # The learners warn about slow convergence and unequal folds, which change no verdict here.
+        warnings.simplefilter("ignore")
+        # No cluster is in both the training and the test cards. Cards that share their facts with
+        # a test card are removed from the training cards here.
+        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        splits = [
+            (train[~np.isin(groups.contexts[train], groups.contexts[test])], test)
+            for train, test in splitter.split(np.zeros(len(gold)), gold, groups.clusters)
+        ]
+
+        surface_counts = np.array(
+            [compute_features(c, s, get_name) for c, s in zip(cards, surfaces, strict=True)], float
+        )
+        # Links of subject and object in the graph; without one, mentions in the file's facts.
+        if count_degrees is not None:
+            degrees = np.array([count_degrees(card.claim) for card in cards], float)
+            subject_popularity, object_popularity = degrees[:, [0]], degrees[:, [2]]
+        else:
+            counts = count_name_occurrences(cards, get_name)
+            subject_popularity = np.array([[counts[card.claim.subj]] for card in cards], float)
+            object_popularity = np.array([[counts[card.claim.obj]] for card in cards], float)
+        position = np.arange(len(cards), dtype=float)[:, None]
+
+        def build_bag(texts: list[str], **options: Any) -> Any:
+            # Fitted on all folds at once: counting words uses no labels, so nothing leaks from
+            # test to training cards.
+            try:
+                return CountVectorizer(binary=True, **options).fit_transform(texts)
+            except ValueError:  # no word occurs often enough
+                return csr_matrix((len(texts), 1))
+
+        token_pattern = r"(?u)\b\w+\b"  # noqa: S105 - a word pattern, not a password
+        questions = [card.question for card in cards]
+        fact_texts = [" \n ".join(card.facts) for card in cards]
+        question_bag = build_bag(questions, token_pattern=token_pattern, ngram_range=(1, 2))
+        fact_bag = build_bag(fact_texts, token_pattern=token_pattern, ngram_range=(1, 2), min_df=2)
+        rule_bag = build_bag([" ".join(card.rules) for card in cards], token_pattern=token_pattern)
+        letter_bag = build_bag(questions, analyzer="char_wb", ngram_range=(2, 4), min_df=2)
+        scaled_counts = csr_matrix(StandardScaler().fit_transform(surface_counts))
+        all_features = hstack([question_bag, fact_bag, rule_bag, letter_bag, scaled_counts]).tocsr()
+        all_counts = np.hstack([surface_counts, object_popularity, subject_popularity, position])
+
+        def make_linear() -> Any:
+            # As accurate as logistic regression on these data, and a hundred times faster.
+            return RidgeClassifier(alpha=10.0, solver="sparse_cg", random_state=seed)
+
+        def make_tree() -> Any:
+            return DecisionTreeClassifier(max_leaf_nodes=8, min_samples_leaf=5, random_state=seed)
+
+        def make_forest() -> Any:
+            return RandomForestClassifier(100, max_depth=8, random_state=seed)
+
+        def make_deep_forest() -> Any:
+            # Large leaves: degrees are few different numbers with much noise.
+            return RandomForestClassifier(200, min_samples_leaf=10, random_state=seed)
+
+        labels = np.unique(gold)
+        most_frequent = Counter(gold.tolist()).most_common(1)[0][0]
+
+        def predict(name: str, make_learner: Callable[[], Any], features: Any) -> Prediction:
+            correct = np.empty(len(gold), dtype=bool)
+            scores = np.full((len(gold), len(labels)), 0.5)
+            for train, test in splits:
+                if len(set(gold[train].tolist())) < 2:
+                    # Learners need two classes; predict the most frequent label instead.
+                    correct[test] = gold[test] == most_frequent
+                    continue
+                model = make_learner().fit(features[train], gold[train])
+                correct[test] = model.predict(features[test]) == gold[test]
+                columns = np.searchsorted(labels, model.classes_)
+                # Learners of different folds score on different scales: what they have learnt about
+                # the shares of the labels is no merit. So scores are ranks within the fold.
+                for c, score in zip(columns, _score_labels(model, features[test]).T, strict=True):
+                    scores[test, c] = rank_scores(score) / (len(test) + 1)
+            return Prediction(name, correct, scores)
+
+        column = {name: i for i, name in enumerate(FEATURE_NAMES)}
+        n_facts = surface_counts[:, [column["facts"]]]
+        n_words = surface_counts[:, [column["words in facts"], column["words in question"]]]
+        negations = surface_counts[:, [column["negated facts"]]]
+        return [
+            predict("number of facts", make_tree, n_facts),
+            predict("lengths in words", make_tree, n_words),
+            predict("negated facts", make_tree, negations),
+            predict("object popularity", make_tree, object_popularity),
+            predict("subject popularity", make_tree, subject_popularity),
+            predict("position in the file", make_tree, position),
+            predict("question, bag of words", make_linear, question_bag),
+            predict("question, letter n-grams", make_linear, letter_bag),
+            predict("facts, bag of words", make_linear, fact_bag),
+            predict("all surface counts, forest", make_forest, all_counts),
+            predict("all words, letters and counts", make_linear, all_features),
+            *([predict(DEGREES, make_deep_forest, degrees)] if count_degrees is not None else []),
+        ]
+
+
+def _score_labels(model: Any, features: Any) -> np.ndarray[Any, Any]:
+    """Returns how likely a model finds its labels, shape (n, number of ``model.classes_``)."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(features))
+    margins = np.asarray(model.decision_function(features))
+    # Of two labels, learners give the margin of the second only.
+    return margins if margins.ndim == 2 else np.column_stack([-margins, margins])
