@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -10,10 +11,20 @@ import pytest
 
 from cards.audit_labels import main
 from cards.card import Card, read_cards, write_cards
-from cards.leakage.audit import audit_cards, compute_auc, group_cards, grouped_wilson_interval
+from cards.leakage.audit import audit_cards
+from cards.leakage.baselines import DEGREES
+from cards.leakage.degrees import DegreeCounter, Degrees
+from cards.leakage.measures import (
+    Groups,
+    group_cards,
+    grouped_wilson_interval,
+    measure_accuracy,
+    measure_auc,
+)
 from cards.leakage.surface import get_readable_name, has_negation, read_surface
-from kg.base.errors import AuditFailedError
+from kg.base.errors import AuditFailedError, GraphSyntaxError
 from kg.claims import GOLD_OF_LABEL, Claim, Label
+from kg.graph import Graph
 
 BASE = "https://example.org/"
 
@@ -143,10 +154,121 @@ def test_wilson_widens_with_clusters() -> None:
     )
 
 
-def test_auc_counts_ties_half() -> None:
-    scores = np.array([1.0, 2.0, 2.0, 3.0])
-    assert compute_auc(scores, np.array([False, False, True, True])) == pytest.approx(0.875)
-    assert compute_auc(scores, np.array([True] * 4)) is None
+def group_separately(n: int) -> Groups:
+    return Groups(np.arange(n), np.arange(n))
+
+
+@pytest.mark.parametrize("labels", [("C", "U"), ("C", "E", "U")])
+def test_measures_are_those_of_scikit_learn(labels: tuple[str, ...]) -> None:
+    from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+    rng = np.random.default_rng(3)
+    # Labels of unequal frequency, and scores with ties.
+    gold = rng.choice(labels, 200, p=np.arange(1, len(labels) + 1) / sum(range(len(labels) + 1)))
+    scores = rng.integers(0, 6, (200, len(labels))) + 2.0 * (gold[:, None] == np.array(labels))
+    predicted = np.array(labels)[scores.argmax(1)]
+    groups = group_separately(200)
+    balanced = measure_accuracy(predicted == gold, gold, groups, 0.05, balanced=True)
+    assert balanced.value == pytest.approx(balanced_accuracy_score(gold, predicted))
+    assert balanced.chance == 1 / len(labels)
+    auc = measure_auc(scores, gold, groups, 0.05)
+    expected = [roc_auc_score(gold == label, scores[:, i]) for i, label in enumerate(labels)]
+    assert auc.value == pytest.approx(np.mean(expected))
+    if len(labels) > 2:
+        probabilities = scores / scores.sum(1, keepdims=True)
+        assert measure_auc(probabilities, gold, groups, 0.05).value == pytest.approx(
+            roc_auc_score(gold, probabilities, multi_class="ovr", labels=labels)
+        )
+
+
+def test_equal_labels_make_both_accuracies_equal() -> None:
+    is_correct = np.arange(90) % 4 == 0
+    gold = np.array(["C", "E", "U"] * 30)
+    groups = Groups(np.arange(90) // 2, np.arange(90))
+    plain = measure_accuracy(is_correct, gold, groups, 0.01)
+    balanced = measure_accuracy(is_correct, gold, groups, 0.01, balanced=True)
+    assert (balanced.value, balanced.low, balanced.high, balanced.chance) == pytest.approx(
+        (plain.value, plain.low, plain.high, plain.chance)
+    )
+
+
+def test_intervals_cover_and_widen_with_clusters() -> None:
+    """The intervals of 95 % contain the true value in about 95 % of samples; here at least 90 %."""
+    rng = np.random.default_rng(1)
+    covered = {"balanced": 0, "auc": 0}
+    for _ in range(200):
+        # Clusters of two cards with the same label, score and luck; P(score of C > of U) = 1/2.
+        gold = np.repeat(rng.permutation(["C"] * 20 + ["U"] * 40), 2)
+        luck = np.repeat(rng.random(60), 2)
+        groups = Groups(np.repeat(np.arange(60), 2), np.arange(120))
+        auc = measure_auc(np.column_stack([luck, -luck]), gold, groups, 0.05)
+        balanced = measure_accuracy(luck < 0.7, gold, groups, 0.05, balanced=True)
+        covered["auc"] += auc.low <= 0.5 <= auc.high
+        covered["balanced"] += balanced.low <= 0.7 <= balanced.high
+        alone = measure_auc(np.column_stack([luck, -luck]), gold, group_separately(120), 0.05)
+        assert auc.high - auc.low > alone.high - alone.low
+    assert min(covered.values()) >= 180, covered
+
+
+def test_constant_scores_prove_nothing() -> None:
+    gold = np.array(["C"] * 5 + ["U"] * 5)
+    auc = measure_auc(np.zeros((10, 2)), gold, group_separately(10), 0.05)
+    assert auc.value == 0.5
+    assert auc.low < 0.3
+    assert auc.high > 0.7
+
+
+def test_unequal_labels_hide_a_leak_from_accuracy_only() -> None:
+    """A rare label is always predicted as the frequent one, so accuracy is at chance."""
+    rng = random.Random(2)
+    labels: list[Label] = ["U"] * 25 + ["C"] * 275
+    cards = [
+        # U cards have two facts more, on average.
+        make_card(
+            n, label, tuple(f"X{n} {i}." for i in range(rng.randint(1, 4) + 2 * (label == "U")))
+        )
+        for n, label in enumerate(labels)
+    ]
+    rng.shuffle(cards)
+    baseline = next(b for b in audit_cards(cards).baselines if b.name == "number of facts")
+    assert baseline.verdict == "LEAKS"
+    assert baseline.low <= baseline.chance
+    assert baseline.auc is not None
+    assert baseline.auc.is_above_chance
+
+
+def test_degrees_are_an_attack_only_with_a_graph() -> None:
+    cards = make_random_cards(300)
+    report = audit_cards(cards)
+    assert DEGREES not in {b.name for b in report.baselines}
+    assert report.not_tried == (DEGREES,)
+    n_links = {"E": 2, "C": 4, "U": 6}
+    label_of = {card.claim: card.label for card in cards}
+    report = audit_cards(
+        cards, count_degrees=lambda claim: Degrees(1, n_links[label_of[claim]], 1, 0)
+    )
+    assert [b.name for b in report.leaks] == [DEGREES]
+    assert report.not_tried == ()
+    assert report.tests == 12
+
+
+def test_degrees_leave_out_what_is_asked() -> None:
+    name = BASE + "{}"
+    links = [("a", "in", "b"), ("a", "in", "c"), ("b", "has", "a"), ("d", "near", "a")]
+    links += [("a", "near", "d"), ("e", "in", "b")]
+    graph = Graph.from_claims([Claim(*map(name.format, link)) for link in links])
+    count = DegreeCounter(graph.index, graph.index).count
+
+    def ask(s: str, p: str, o: str) -> Degrees:
+        return count(Claim(name.format(s), name.format(p), name.format(o)))
+
+    # Neither the values b and c of "in" count for a, nor the reverse link of b.
+    assert ask("a", "in", "b") == Degrees(1, 1, 2, 1)
+    # The same for the false claim about another object, so that this predicts nothing.
+    assert ask("a", "in", "d")[:2] == (1, 1)
+    assert ask("a", "near", "b")[:2] == (1, 2)
+    assert ask("unknown", "in", "b") == Degrees(0, 0, 2, 1)
+    assert ask("a", "unknown", "b")[:2] == (2, 3)
 
 
 def test_surface_features_are_read_from_the_card() -> None:
@@ -178,7 +300,41 @@ def test_command_fails_only_with_the_fail_flag(
         main(tmp_path / "x.jsonl", fail=True)
     capsys.readouterr()
     main(tmp_path / "x.jsonl", as_json=True)
-    assert '"baselines"' in capsys.readouterr().out
+    baselines = json.loads(capsys.readouterr().out)["audit"]["baselines"]
+    assert baselines[0]["verdict"] == "LEAKS"
+    for measure in (baselines[0]["balanced_accuracy"], baselines[0]["auc"]):
+        assert measure["low"] > measure["chance"]
+
+
+def test_command_names_the_attack_that_was_not_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_cards(tmp_path / "x.jsonl", make_random_cards(60))
+    main(tmp_path / "x.jsonl")
+    printed = capsys.readouterr().out
+    assert f"{DEGREES}: not tried" in printed
+    assert "of 11 baselines" in printed
+    main(tmp_path / "x.jsonl", domain="mayors")
+    printed = capsys.readouterr().out
+    assert "not tried" not in printed
+    assert "of 12 baselines" in printed
+
+
+def test_graph_that_cannot_be_opened_is_a_warning_unless_it_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cards = tmp_path / "x.jsonl"
+    write_cards(cards, make_random_cards(60))
+    (tmp_path / "g.ttl").write_text("no turtle", "utf-8")
+    (tmp_path / "s.ttl").write_text("no turtle", "utf-8")
+    manifest = {"graph_files": ["g.ttl"], "shapes_files": ["s.ttl"]}
+    (tmp_path / "x.manifest.json").write_text(json.dumps(manifest), "utf-8")
+    main(cards)
+    captured = capsys.readouterr()
+    assert "cannot be opened" in captured.err
+    assert f"{DEGREES}: not tried" in captured.out
+    with pytest.raises(GraphSyntaxError):
+        main(cards, kg=[tmp_path / "g.ttl"], shapes=[tmp_path / "s.ttl"])
 
 
 def test_audit_finds_the_leaks_of_the_published_cards(published_data: Path) -> None:

@@ -1,0 +1,150 @@
+"""Tests near-misses on small random graphs, whose labels pySHACL proves too, and on public ones."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pyshacl
+import pytest
+from card_triples import read_card_triples
+from rdflib import Graph as RdflibGraph
+from rdflib import Namespace
+from rdflib.namespace import RDF
+
+from adversarial.near_miss import NearMissPlan, make_near_misses
+from cards.card import Card
+from kg.base.errors import EpocheError
+from kg.claims import Claim
+from kg.knowledge import KnowledgeBase
+
+SH = Namespace("http://www.w3.org/ns/shacl#")
+PREFIXES = (
+    "@prefix : <https://example.org/> . @prefix sh: <http://www.w3.org/ns/shacl#> . "
+    "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix owl: "
+    "<http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+)
+CLASSES = ("River", "Lake", "Town")
+NAMES = ("Alba", "Alba Minor", "Bruna", "Bruna Minor", "Cerva", "Alba", "Dorna", "Esk", "Fal")
+
+
+def write_random_graph(rng: random.Random, folder: Path) -> tuple[Path, Path]:
+    """Writes a graph of entities, numbers, dates, names and denials, and shapes for it."""
+    entities = [f":e{i}" for i in range(rng.randint(3, 14))]
+    lines = []
+    for entity in entities:
+        if rng.random() < 0.8:
+            lines.append(f"{entity} a :{rng.choice(CLASSES)} .")
+        if rng.random() < 0.7:
+            lines.append(f'{entity} rdfs:label "{rng.choice(NAMES)}"{rng.choice(["", "@en"])} .')
+        for _ in range(rng.randint(0, 2)):
+            lines.append(f"{entity} :flowsInto {rng.choice(entities)} .")
+        if rng.random() < 0.6:
+            lines.append(f"{entity} :crosses {rng.choice([*entities, '[]'])} .")
+        if rng.random() < 0.7:
+            value = rng.choice(["1", "2.5", "-3", '"4"', '"n/a"', '"1"^^xsd:decimal', "1e400"])
+            lines.append(f"{entity} :length {value} .")
+        if rng.random() < 0.5:
+            day = rng.choice(['"2020-01-01"^^xsd:date', '"2020-13-01"^^xsd:date', ":e0", '"x"@de'])
+            lines.append(f"{entity} :since {day} .")
+        if rng.random() < 0.3:
+            lines.append(
+                f"[] a owl:NegativePropertyAssertion ; owl:sourceIndividual {entity} ; "
+                f"owl:assertionProperty :crosses ; owl:targetIndividual {rng.choice(entities)} ."
+            )
+    shapes = []
+    for name in ("flowsInto", "crosses", "length", "since"):
+        constraints = rng.sample(
+            ["sh:maxCount 1", "sh:disjoint :crosses", "sh:nodeKind sh:IRI", "sh:datatype xsd:date",
+             "sh:in (:e0 :e1 1)", "sh:maxInclusive 2"],
+            rng.randint(0, 2),
+        )  # fmt: skip
+        target = rng.choice([f"sh:targetSubjectsOf :{name}", f"sh:targetClass :{CLASSES[0]}"])
+        if constraints:
+            shapes.append(
+                f":{name}Shape a sh:NodeShape ; {target} ; "
+                f"sh:property [ sh:path :{name} ; {' ; '.join(constraints)} ] ."
+            )
+    graph_file, shapes_file = folder / "g.ttl", folder / "s.ttl"
+    graph_file.write_text(PREFIXES + "\n".join(lines), "utf-8")
+    shapes_file.write_text(PREFIXES + "\n".join(shapes), "utf-8")
+    return graph_file, shapes_file
+
+
+def list_results(data: RdflibGraph, shapes: RdflibGraph) -> Counter[tuple[object, ...]]:
+    """Lists pySHACL's results; blank nodes of the shapes keep their ids in one process."""
+    _, report, _ = pyshacl.validate(data, shacl_graph=shapes, advanced=False)
+    keys = (SH.focusNode, SH.resultPath, SH.value, SH.sourceConstraintComponent, SH.sourceShape)
+    return Counter(
+        tuple(report.value(result, key) for key in keys)
+        for result in report.subjects(RDF.type, SH.ValidationResult)
+    )
+
+
+def find_label(claim: Claim, data: RdflibGraph, shapes: RdflibGraph) -> str:
+    """Finds the label of a claim by pySHACL on the whole graph, and the graph's denials."""
+    line = f"{format_term(claim.subj)} <{claim.pred}> {format_term(claim.obj)} ."
+    (triple,) = RdflibGraph().parse(data=line, format="turtle")
+    if triple in data:
+        return "E"
+    denial = data.query(
+        "SELECT ?d { ?d <http://www.w3.org/2002/07/owl#sourceIndividual> ?s ; "
+        "<http://www.w3.org/2002/07/owl#assertionProperty> ?p ; "
+        "<http://www.w3.org/2002/07/owl#targetIndividual> ?o }",
+        initBindings=dict(zip("spo", triple, strict=True)),
+    )
+    if len(denial):
+        return "C"
+    before = list_results(data, shapes)
+    data.add(triple)
+    try:
+        return "C" if list_results(data, shapes) - before else "U"
+    finally:
+        data.remove(triple)
+
+
+def format_term(text: str) -> str:
+    return text if text.startswith('"') else f"<{text}>"
+
+
+def check_near_misses(cards: tuple[Card, ...]) -> None:
+    """Checks what holds for near-misses of any graph."""
+    for card in cards:
+        assert not card.claim.subj.startswith(('"', "_:")), card.claim
+        assert card.facts, card.question
+        assert card.question.strip()
+
+
+@pytest.mark.parametrize("start", range(0, 120, 10))
+def test_random_graphs_give_proved_near_misses_or_a_clear_error(start: int, tmp_path: Path) -> None:
+    n_checked = 0
+    for seed in range(start, start + 10):
+        rng = random.Random(seed)
+        graph_file, shapes_file = write_random_graph(rng, tmp_path)
+        predicates = rng.choice([(), ("flowsInto",), ("length",), ("since", "crosses")])
+        try:
+            kb = KnowledgeBase.open(None, [graph_file], [shapes_file])
+            plan = NearMissPlan(
+                predicates=tuple(f"https://example.org/{p}" for p in predicates),
+                num=rng.randint(1, 9),
+                seed=seed,
+                with_entailed=rng.random() < 0.5,
+            )
+            result = make_near_misses(kb, plan)
+        except EpocheError:
+            continue
+        check_near_misses(result.cards)
+        near_misses = [card for card in result.cards if card.label != "E"]
+        assert len(near_misses) + sum(result.missing.values()) == plan.num
+        assert {card.label for card in near_misses} <= {"C", "U"}
+        assert bool(result.notes) >= bool(result.missing)
+        data, shapes = RdflibGraph(), RdflibGraph()
+        data.parse(graph_file)
+        shapes.parse(shapes_file)
+        for card in result.cards:
+            assert find_label(card.claim, data, shapes) == card.label, (seed, card.claim)
+            n_checked += 1
+            stated = read_card_triples(card.meta["triples"])
+            assert any(card.claim.subj in (t.subj, t.obj) for t in stated), card.facts
+    assert n_checked
