@@ -176,12 +176,13 @@ class _Collector:
         """Adds cards of which none asks again about a claim; returns whether it did."""
         near_misses = [card for card in batch if card.label != "E"]
         true_cards = [card for card in batch if card.label == "E"]
-        if any(card.claim in self._used_claims for card in near_misses):
+        asked = [*near_misses, *(true_cards if self.plan.with_entailed else [])]
+        if any(card.claim in self._used_claims for card in asked):
             return False
         # Of the last pair of an odd number, only the card that is still wanted is kept.
         kept = [card for card in near_misses if card.label in self.wanted]
         if self.plan.with_entailed:
-            kept += [card for card in true_cards if card.claim not in self._used_claims]
+            kept += true_cards
         self.cards += kept
         self._used_claims.update(card.claim for card in kept)
         for card in near_misses:

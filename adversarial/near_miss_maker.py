@@ -84,10 +84,10 @@ class NearMissMaker:
 
         Pairs of entities that are alike in all that is compared come first.
         """
-        for strict in (True, False):
-            yield from self._iter_batches(
-                strategy, partial(self._make_pair, strategy, strict=strict)
-            )
+        passes = [(True, self.with_entailed), (False, self.with_entailed), (False, False)]
+        for strict, needs_true in dict.fromkeys(passes):
+            make_cards = partial(self._make_pair, strategy, strict=strict, needs_true=needs_true)
+            yield from self._iter_batches(strategy, make_cards)
 
     def iter_single(self, strategy: str, wanted: Collection[Label]) -> Iterator[list[Card]]:
         """Yields single near-misses, each with a true claim if there is one.
@@ -181,7 +181,9 @@ class NearMissMaker:
 
     # Pairs
 
-    def _make_pair(self, strategy: str, candidate: Candidate, *, strict: bool) -> list[Card]:
+    def _make_pair(
+        self, strategy: str, candidate: Candidate, *, strict: bool, needs_true: bool
+    ) -> list[Card]:
         s, wrong_object = candidate.subject, candidate.wrong_object
         label = self._license(s, wrong_object).label
         if label == "E":
@@ -197,7 +199,9 @@ class NearMissMaker:
                 if self._find_obstacle(*claim) or self._license(*claim).label != other:
                     continue
                 terms: dict[Label, int] = {label: x, other: y}
-                triplet, failure = self._prove_pair(partners, anchor, terms, strict=strict)
+                triplet, failure = self._prove_pair(
+                    partners, anchor, terms, strict=strict, needs_true=needs_true
+                )
                 if triplet is not None:
                     partners.uses.update((x, y))
                     return self._write_cards(strategy, candidate, triplet)
@@ -206,7 +210,13 @@ class NearMissMaker:
         return []
 
     def _prove_pair(
-        self, partners: Partners, anchor: int, terms: dict[Label, int], *, strict: bool
+        self,
+        partners: Partners,
+        anchor: int,
+        terms: dict[Label, int],
+        *,
+        strict: bool,
+        needs_true: bool,
     ) -> tuple[Triplet | None, Obstacle]:
         """Proves a C and a U claim over shared facts, if possible with a true claim (E).
 
@@ -214,12 +224,12 @@ class NearMissMaker:
             The proved claims, or None and the reason.
         """
         pool, obstacle = partners.pool, Obstacle.FACTS
-        true_role = self._find_true_role(partners, terms["C"], anchor)
+        true_role = self._find_true_role(partners, terms["C"], anchor, strict=strict)
         false_subject, _, false_object = pool.make_triple(terms["C"], anchor)
         for core in self._iter_cores(false_subject, false_object):
             pair = [Role("C", terms["C"], core), Role("U", terms["U"], ())]
             for true_roles in ([true_role], []):
-                if None in true_roles or (not true_roles and strict and self.with_entailed):
+                if None in true_roles or (not true_roles and needs_true):
                     continue
                 roles = [*pair, *(role for role in true_roles if role is not None)]
                 if len({role.x for role in roles}) < len(roles):
@@ -237,9 +247,11 @@ class NearMissMaker:
                 obstacle = Obstacle.CARD
         return None, obstacle
 
-    def _find_true_role(self, partners: Partners, x: int, anchor: int) -> Role | None:
+    def _find_true_role(
+        self, partners: Partners, x: int, anchor: int, *, strict: bool
+    ) -> Role | None:
         """Finds an entity for which the anchor is true, with the facts that prove it."""
-        e = partners.choose_true(x, anchor)
+        e = partners.choose_true(x, anchor, strict=strict)
         if e is None:
             return None
         facts = self.prover.find_premises(*partners.pool.make_triple(e, anchor))
@@ -256,7 +268,7 @@ class NearMissMaker:
             self.obstacles[Obstacle.TRUE if label == "E" else Obstacle.LABEL] += 1
             return []
         partners, obstacle = self.partners["subj"], Obstacle.FACTS
-        true_role = self._find_true_role(partners, s, wrong_object)
+        true_role = self._find_true_role(partners, s, wrong_object, strict=False)
         for core in self._iter_cores(s, wrong_object) if label == "C" else [()]:
             roles = [Role(label, s, core), *([true_role] if true_role else [])]
             facts = build_context(

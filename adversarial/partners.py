@@ -78,13 +78,18 @@ class Partners:
             proposals += suitable[:MAX_PROPOSALS]
         return proposals
 
-    def choose_true(self, x: int, anchor: int) -> int | None:
+    def choose_true(self, x: int, anchor: int, *, strict: bool) -> int | None:
         """Chooses an entity for which the anchor is true, as similar to ``x`` as possible."""
-        holders = [e for e in self._sample(self.pool.get_holders(anchor)) if e not in (x, anchor)]
-        nameable = [e for e in holders if self.lookup.is_nameable(e)]
         if self.lookup.terms.is_literal(x):
             return None
-        return min(nameable, key=lambda e: self._compute_distance(x, e), default=None)
+        holders = [
+            e
+            for e in self._sample(self.pool.get_holders(anchor))
+            if e not in (x, anchor)
+            and self.lookup.is_nameable(e)
+            and self._is_similar(x, e, anchor, strict=strict)
+        ]
+        return min(holders, key=lambda e: self._compute_distance(x, e), default=None)
 
     @cached_property
     def entities_without_anchor(self) -> list[int]:

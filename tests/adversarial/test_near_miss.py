@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,9 +17,11 @@ from adversarial.hardness import WEIGHTS, compute_hardness
 from adversarial.make_near_miss import main
 from adversarial.near_miss import NearMisses, NearMissPlan, make_near_misses
 from adversarial.strategies import STRATEGIES, TruePairs
-from cards.card import read_cards
+from cards.card import Card, read_cards
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
+from cards.leakage.audit import audit_cards
+from cards.leakage.degrees import DegreeCounter
 from kg.base.errors import DomainError, QuotaError
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
@@ -39,7 +42,8 @@ def near_misses(rivers: KnowledgeBase) -> NearMisses:
 
 
 def test_near_misses_are_spread_over_all_strategies(near_misses: NearMisses) -> None:
-    assert near_misses.missing == 0
+    assert not near_misses.missing
+    assert not near_misses.notes
     assert len(near_misses.cards) == 120
     assert set(near_misses.counts) == set(STRATEGIES)
     sizes = [sum(label_counts.values()) for label_counts in near_misses.counts.values()]
@@ -107,18 +111,66 @@ def test_strategies_choose_the_documented_objects(rivers: KnowledgeBase) -> None
     assert identical_hardness > distant_hardness
 
 
-def test_unknown_near_misses_make_sense(rivers: KnowledgeBase) -> None:
-    # "The Alps have their source in the Inn" contradicts nothing, but makes no sense: an unknown
-    # near-miss must be about a river.
+def test_pairs_differ_in_one_entity_only(near_misses: NearMisses) -> None:
+    pairs: dict[str, list[Card]] = defaultdict(list)
+    for card in near_misses.cards:
+        pairs[card.meta["context"]].append(card)
+    assert Counter(card.label for card in near_misses.cards) == {"C": 60, "U": 60}
+    for context, cards in pairs.items():
+        assert Counter(card.label for card in cards)["C"] * 2 == len(cards), context
+        assert len({tuple(sorted(card.facts)) for card in cards}) == 1
+        assert len({(card.kind, card.claim.pred, card.meta["hardness"]) for card in cards}) <= (
+            len(cards) // 2
+        )
+        if len(cards) == 2:
+            first, second = cards
+            same = first.claim.subj == second.claim.subj, first.claim.obj == second.claim.obj
+            assert sorted(same) == [False, True]
+            assert sum(card.meta["proposed"] for card in cards) == 1
+
+
+@pytest.mark.parametrize("with_entailed", [False, True])
+def test_nothing_gives_the_label_of_near_misses_away(
+    rivers: KnowledgeBase, with_entailed: bool
+) -> None:
+    """Without pairs, words and counts predict 95 % of the labels, 81 % of which are C."""
+    plan = NearMissPlan(num=300, seed=12345, with_entailed=with_entailed)
+    cards = make_near_misses(rivers, plan).cards
+    index, closure = rivers.graph.index, rivers.oracle.closure.index
+    audit = audit_cards(
+        cards,
+        count_degrees=DegreeCounter(index, closure).count,
+        get_name=rivers.verbaliser.render_term,
+    )
+    assert audit.tests == 12
+    assert not audit.leaks
+
+
+@pytest.mark.parametrize("num", [1, 2, 7])
+def test_odd_numbers_have_one_more_false_near_miss(rivers: KnowledgeBase, num: int) -> None:
+    result = make_near_misses(rivers, NearMissPlan(num=num))
+    counts = Counter(card.label for card in result.cards)
+    assert (counts["C"], counts["U"]) == ((num + 1) // 2, num // 2)
+    assert not result.missing
+
+
+def test_inverted_claims_make_sense(rivers: KnowledgeBase) -> None:
+    # "Does the course of Russia touch the Pinega?" contradicts the shapes, but is absurd: what is
+    # asked about must be a river, as all subjects are.
     result = make_near_misses(rivers, NearMissPlan(strategies=("inverse",), num=60, seed=3))
     lookup = GraphLookup(rivers)
-    river = lookup.intern_term(VOCABULARY + "River")
-    # Most of the 60 inverted claims contradict the graph.
-    assert result.counts["inverse"]["C"] > 50
+    assert len(result.cards) == 60
     for card in result.cards:
-        assert card.label == "C" or river in lookup.get_types(
-            lookup.intern_term(card.claim.subj)
-        ), card.question
+        subjects = lookup.list_subjects(lookup.intern_term(card.claim.pred), asserted_only=False)
+        classes = {c for s in subjects for c in lookup.get_types(s)}
+        assert classes.issuperset(lookup.get_types(lookup.intern_term(card.claim.subj)))
+    spans = VOCABULARY + "traverses"
+    result = make_near_misses(
+        rivers, NearMissPlan(predicates=(spans,), strategies=("inverse",), num=10)
+    )
+    assert not result.cards
+    assert result.missing == {"C": 5, "U": 5}
+    assert any("make no sense to a reader" in note for note in result.notes)
 
 
 def test_numeric_strategy_never_offers_the_true_value(rivers: KnowledgeBase) -> None:
@@ -142,7 +194,7 @@ def test_with_entailed_adds_true_partners(rivers: KnowledgeBase) -> None:
     for card in result.cards:
         labels_by_context[card.meta["context"]].add(card.label)
     entailed_cards = [card for card in result.cards if card.label == "E"]
-    assert len(entailed_cards) >= 20
+    assert len(entailed_cards) >= 18
     assert all("E" in labels_by_context[card.meta["context"]] for card in entailed_cards)
     assert all(rivers.oracle.closure.has_claim(card.claim) for card in entailed_cards)
 
@@ -160,7 +212,23 @@ def test_strategy_flag_restricts_cards_and_rejects_bad_values(tmp_path: Path) ->
 def test_mayors_domain_gives_near_misses(tmp_path: Path) -> None:
     out = tmp_path / "n.jsonl"
     main(out=out, domain="mayors", num=6)
-    assert len(read_cards(out)) == 6
+    assert Counter(card.label for card in read_cards(out)) == {"C": 3, "U": 3}
+
+
+def test_missing_near_misses_are_counted_by_label_with_reasons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "n.jsonl"
+    main(out=out, domain="mayors", num=2000)
+    cards = read_cards(out)
+    counts = Counter(card.label for card in cards)
+    assert counts["C"] == counts["U"] < 1000
+    missing = 1000 - counts["C"]
+    printed = capsys.readouterr().err
+    assert f"{missing} false and {missing} unknown near-misses are missing: of the" in printed
+    assert "have no similar partner with the other label" in printed
+    manifest = json.loads((tmp_path / "n.manifest.json").read_text("utf-8"))
+    assert manifest["counts"]["missing"] == {"C": missing, "U": missing}
 
 
 def test_hash_seed_does_not_change_the_bytes(tmp_path: Path) -> None:

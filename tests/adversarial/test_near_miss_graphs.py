@@ -148,3 +148,98 @@ def test_random_graphs_give_proved_near_misses_or_a_clear_error(start: int, tmp_
             stated = read_card_triples(card.meta["triples"])
             assert any(card.claim.subj in (t.subj, t.obj) for t in stated), card.facts
     assert n_checked
+
+
+def write_graph(folder: Path, graph: str, shapes: str) -> KnowledgeBase:
+    (folder / "g.ttl").write_text(PREFIXES + graph, "utf-8")
+    (folder / "s.ttl").write_text(PREFIXES + shapes, "utf-8")
+    return KnowledgeBase.open(None, [folder / "g.ttl"], [folder / "s.ttl"])
+
+
+ONE_LENGTH = ":S sh:targetSubjectsOf :length ; sh:property [ sh:path :length ; sh:maxCount 1 ] ."
+
+
+def test_no_literal_is_a_subject(tmp_path: Path) -> None:
+    """A number or date that is true of a subject has no reverse claim to prove anything with."""
+    graph = "".join(f":e{i} :length {i} ; :near :e{i + 1} ; :since 'x{i}' .\n" for i in range(12))
+    kb = write_graph(tmp_path, graph, ONE_LENGTH)
+    result = make_near_misses(kb, NearMissPlan(predicates=("https://example.org/length",), num=10))
+    assert len(result.cards) == 5
+    check_near_misses(result.cards)
+
+
+def test_one_label_is_limited_to_its_half_and_said(tmp_path: Path) -> None:
+    graph = "".join(f":e{i} :length {i} ; :near :e{i + 1} .\n" for i in range(12))
+    kb = write_graph(tmp_path, graph, ONE_LENGTH)
+    result = make_near_misses(kb, NearMissPlan(predicates=("https://example.org/length",), num=10))
+    assert {card.label for card in result.cards} == {"C"}
+    assert result.missing == {"U": 5}
+    assert any("every near-miss is false" in note for note in result.notes)
+    assert any("5 unknown near-misses are missing" in note for note in result.notes)
+
+
+def test_two_spellings_of_a_value_are_no_near_miss(tmp_path: Path) -> None:
+    """Systems cannot tell "Esk"@en from "Esk"@de."""
+    graph = (
+        "".join(
+            f":e{i} :name 'Esk{i % 2}'@{lang} .\n"
+            for i in range(8)
+            for lang in ("en", "de")[: 1 + i % 2]
+        )
+        + ":e20 :name 'Esk1'@fr, 'Esk0'@fr .\n"
+    )
+    shapes = ":S sh:targetSubjectsOf :name ; sh:property [ sh:path :name ; sh:uniqueLang true ] ."
+    result = make_near_misses(write_graph(tmp_path, graph, shapes), NearMissPlan(num=20))
+    for card in result.cards:
+        own = [f for f in card.facts if card.question.split()[-1].strip("?") in f]
+        index = graph.splitlines()
+        name = card.claim.obj.split('"')[1]
+        subject = card.claim.subj.rpartition("/")[2]
+        assert not [line for line in index if f":{subject} " in line and f"'{name}'" in line], own
+
+
+def test_untyped_dates_as_entities_have_no_inverse(tmp_path: Path) -> None:
+    """ "Is payment 3 the date of 2013-04-05?": what has no facts of its own is no subject."""
+    graph = "".join(f":pay{i} :date :d{i % 4} ; :amount {i} .\n" for i in range(20)) + "".join(
+        f":pay{i} :amount {i} .\n" for i in range(20, 30)
+    )
+    shapes = ":S sh:targetSubjectsOf :date ; sh:property [ sh:path :date ; sh:maxCount 1 ] ."
+    result = make_near_misses(write_graph(tmp_path, graph, shapes), NearMissPlan(num=20))
+    assert result.cards
+    assert not [card for card in result.cards if "/d" in card.claim.subj]
+    assert result.counts["inverse"] == {}
+
+
+@pytest.fixture
+def zoo(public_data: Path) -> Path:
+    folder = public_data / "zoo"
+    if not folder.is_dir():
+        pytest.skip("needs the public graphs in shared/data/zoo")
+    return folder
+
+
+ZOO = {
+    "rameau-instruments/mop-rameau.ttl.gz": "http://purl.org/dc/terms/modified",
+    "stardog-music/music.ttl.gz": "http://stardog.com/tutorial/length",
+    "manchester-spend/spend.ttl.gz": "http://reference.data.gov.uk/def/payment#date",
+}
+
+
+@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("with_pred", [False, True])
+def test_public_graphs_give_near_misses(
+    zoo: Path, name: str, with_pred: bool, tmp_path: Path
+) -> None:
+    pred = ZOO[name]
+    (tmp_path / "s.ttl").write_text(
+        f"{PREFIXES} :S sh:targetSubjectsOf <{pred}> ; "
+        f"sh:property [ sh:path <{pred}> ; sh:maxCount 1 ] .",
+        "utf-8",
+    )
+    kb = KnowledgeBase.open(None, [zoo / name], [tmp_path / "s.ttl"])
+    assert pred in kb.predicates
+    result = make_near_misses(kb, NearMissPlan(predicates=(pred,) if with_pred else (), num=20))
+    assert result.cards
+    check_near_misses(result.cards)
+    for card in result.cards:
+        assert kb.oracle.license(card.claim).label == card.label
