@@ -22,6 +22,7 @@ from cards.generation.balance import (
 )
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.pools import Pool
+from cards.leakage.degrees import DegreeCounter
 from kg.claims import Label
 
 MAX_USES = 3
@@ -30,8 +31,9 @@ MAX_CANDIDATES = 40
 """Maximum number of random entities compared with the one that a partner is sought for."""
 MAX_PROPOSALS = 3
 """Maximum number of partners proposed from one source, the most similar ones first."""
-MAX_OUT_LEVEL = 4
-"""Numbers of facts are compared by levels: 0, 1, 2 to 3, 4 to 7, and 8 or more."""
+MAX_EXACT_DEGREE = 4
+"""Numbers of links up to this one must be equal, larger ones have the same number of binary digits:
+5 to 7, 8 to 15 …"""
 
 
 class Partners:
@@ -45,6 +47,7 @@ class Partners:
     def __init__(self, pool: Pool, rng: Random) -> None:
         self.pool, self.rng = pool, rng
         self.lookup: GraphLookup = pool.lookup
+        self.counter = DegreeCounter(self.lookup.graph_index, self.lookup.closure_index)
         self.uses: Counter[int] = Counter()
         self._degrees_cache: dict[int, tuple[int, int]] = {}
 
@@ -146,10 +149,7 @@ class Partners:
             types == other_types
             and words & self._frequent_words == other_words & self._frequent_words
             and count_shared_words(lookup, x, anchor) == count_shared_words(lookup, y, anchor)
-            and all(
-                min(MAX_OUT_LEVEL, n.bit_length()) == min(MAX_OUT_LEVEL, m.bit_length())
-                for n, m in zip(self._get_degrees(x), self._get_degrees(y), strict=True)
-            )
+            and self._get_levels(x) == self._get_levels(y)
         )
 
     def _compute_distance(self, x: int, y: int) -> float:
@@ -158,11 +158,18 @@ class Partners:
             2 * abs(math.log2((1 + n) / (1 + m))) for n, m in degrees
         )
 
+    def _get_levels(self, x: int) -> list[int]:
+        return [
+            n if n <= MAX_EXACT_DEGREE else MAX_EXACT_DEGREE + n.bit_length()
+            for n in self._get_degrees(x)
+        ]
+
     def _get_degrees(self, x: int) -> tuple[int, int]:
-        """Returns the numbers of facts with ``x`` as object and as subject."""
+        """Returns the numbers of links to and from ``x``, as the audit counts them."""
         degrees = self._degrees_cache.get(x)
         if degrees is None:
-            lookup = self.lookup
-            degrees = lookup.count_incoming_facts(x), len(lookup.list_facts_about(x))
-            self._degrees_cache[x] = degrees
+            counter, is_subject = self.counter, self.pool.varying == "subj"
+            degrees = self._degrees_cache[x] = (
+                counter.count_of_subject(x, self.pool.p) if is_subject else counter.count_links(x)
+            )
         return degrees

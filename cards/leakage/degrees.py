@@ -37,22 +37,22 @@ class DegreeCounter:
         links of the object are counted: cards of all labels ask about the same object, and
         without the link asked about, one number would mark the E card among them.
         """
-        terms = self.graph.terms
-        s, p, o = (terms.get(text) for text in (claim.subj, claim.pred, claim.obj))
-        values: list[int] = []
-        if s is not None and p is not None:
-            values = list(self.closure.find_objects(s, p))
-        subject_in, subject_out = self._count_links(s)
-        object_in, object_out = self._count_links(o)
-        for value in values:
-            n_out, n_in = self._count_between(s, value)
-            subject_in, subject_out = subject_in - n_in, subject_out - n_out
+        get_id = self.graph.terms.get
+        s, p, o = get_id(claim.subj), get_id(claim.pred), get_id(claim.obj)
+        subject_in, subject_out = (0, 0) if s is None else self.count_of_subject(s, p)
+        object_in, object_out = (0, 0) if o is None else self.count_links(o)
         return Degrees(subject_in, subject_out, object_in, object_out)
 
-    def _count_links(self, term: int | None) -> tuple[int, int]:
+    def count_of_subject(self, s: int, p: int | None) -> tuple[int, int]:
+        """Counts the links to a subject and from it, without those to and from its values."""
+        n_in, n_out = self.count_links(s)
+        for value in self.closure.find_objects(s, p) if p is not None else ():
+            to_value, from_value = self._count_between(s, value)
+            n_in, n_out = n_in - from_value, n_out - to_value
+        return n_in, n_out
+
+    def count_links(self, term: int) -> tuple[int, int]:
         """Counts the links to a term and from it."""
-        if term is None:
-            return 0, 0
         counts = self._cache.get(term)
         if counts is None:
             graph = self.graph
@@ -62,10 +62,8 @@ class DegreeCounter:
             )
         return counts
 
-    def _count_between(self, s: int | None, o: int) -> tuple[int, int]:
+    def _count_between(self, s: int, o: int) -> tuple[int, int]:
         """Counts the links from ``s`` to ``o``, and from ``o`` to ``s``."""
-        if s is None:
-            return 0, 0
         has_triple, predicates = self.graph.has_triple, self.graph.list_predicates()
         return (
             sum(has_triple(s, p, o) for p in predicates),
