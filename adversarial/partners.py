@@ -60,8 +60,8 @@ class Partners:
             x: the entity that they must be similar to.
             anchor: the other term of the claim.
             label: C or U.
-            strict: whether partners must have the same classes, frequent words and levels of
-                degrees as ``x``; else one common class is enough, or that neither has any.
+            strict: whether partners must have the same classes and frequent words as ``x``; else
+                one common class is enough, or that neither has any. Degrees are alike in any case.
         """
         if self.lookup.terms.is_literal(x) or self.uses[x] >= MAX_USES:
             return []
@@ -142,6 +142,8 @@ class Partners:
     def _is_similar(self, x: int, y: int, anchor: int, *, strict: bool) -> bool:
         lookup = self.lookup
         types, other_types = set(lookup.get_types(x)), set(lookup.get_types(y))
+        if self._get_levels(x) != self._get_levels(y):
+            return False
         if not strict:
             return types == other_types or bool(types & other_types)
         words, other_words = lookup.get_label_words(x), lookup.get_label_words(y)
@@ -149,7 +151,6 @@ class Partners:
             types == other_types
             and words & self._frequent_words == other_words & self._frequent_words
             and count_shared_words(lookup, x, anchor) == count_shared_words(lookup, y, anchor)
-            and self._get_levels(x) == self._get_levels(y)
         )
 
     def _compute_distance(self, x: int, y: int) -> float:
