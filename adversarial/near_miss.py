@@ -124,7 +124,7 @@ def make_near_misses(
         strategy: dict(sorted(by_label.items())) for strategy, by_label in collector.counts.items()
     }
     if missing:
-        notes.append(_explain_missing(missing, makers))
+        notes.append(_explain_missing(missing, plan.num, makers))
     empty_strategies = [strategy for strategy, by_label in counts.items() if not by_label]
     if empty_strategies:
         notes.append(f"this graph has no near-miss for: {', '.join(empty_strategies)}")
@@ -210,7 +210,7 @@ def _take_turns(sources: list[Iterator[list[Card]]]) -> Iterator[list[Card]]:
             yield batch
 
 
-def _explain_missing(missing: dict[str, int], makers: Sequence[NearMissMaker]) -> str:
+def _explain_missing(missing: dict[str, int], num: int, makers: Sequence[NearMissMaker]) -> str:
     """Says how many near-misses are missing by label, and the most frequent reasons."""
     numbers = " and ".join(f"{n} {ANSWERS[label]}" for label, n in missing.items())
     obstacles: Counter[Obstacle] = sum((maker.obstacles for maker in makers), Counter())
@@ -218,4 +218,5 @@ def _explain_missing(missing: dict[str, int], makers: Sequence[NearMissMaker]) -
         f"{n} {obstacle.value}" for obstacle, n in obstacles.most_common(MAX_REASONS)
     )
     tried = f"of the wrong claims tried, {reasons}" if reasons else "no strategy proposes a claim"
-    return f"{numbers} near-misses are missing: {tried}"
+    total = sum(missing.values())
+    return f"could not make {total} of {num} near-misses, {numbers}: {tried}"

@@ -25,7 +25,7 @@ from cards.generation.pools import Pool
 from cards.leakage.degrees import DegreeCounter
 from kg.claims import Label
 
-MAX_USES = 3
+MAX_USES = 2
 """Maximum number of pairs of one predicate in which an entity is on the varying side."""
 MAX_CANDIDATES = 40
 """Maximum number of random entities compared with the one that a partner is sought for."""

@@ -194,7 +194,7 @@ def test_with_entailed_adds_true_partners(rivers: KnowledgeBase) -> None:
     for card in result.cards:
         labels_by_context[card.meta["context"]].add(card.label)
     entailed_cards = [card for card in result.cards if card.label == "E"]
-    assert len(entailed_cards) >= 18
+    assert len(entailed_cards) >= 15
     assert all("E" in labels_by_context[card.meta["context"]] for card in entailed_cards)
     assert all(rivers.oracle.closure.has_claim(card.claim) for card in entailed_cards)
 
@@ -225,7 +225,7 @@ def test_missing_near_misses_are_counted_by_label_with_reasons(
     assert counts["C"] == counts["U"] < 1000
     missing = 1000 - counts["C"]
     printed = capsys.readouterr().err
-    assert f"{missing} false and {missing} unknown near-misses are missing: of the" in printed
+    assert f"of 2000 near-misses, {missing} false and {missing} unknown: of the wrong" in printed
     assert "have no similar partner with the other label" in printed
     manifest = json.loads((tmp_path / "n.manifest.json").read_text("utf-8"))
     assert manifest["counts"]["missing"] == {"C": missing, "U": missing}

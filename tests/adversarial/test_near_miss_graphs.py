@@ -175,7 +175,7 @@ def test_one_label_is_limited_to_its_half_and_said(tmp_path: Path) -> None:
     assert {card.label for card in result.cards} == {"C"}
     assert result.missing == {"U": 5}
     assert any("every near-miss is false" in note for note in result.notes)
-    assert any("5 unknown near-misses are missing" in note for note in result.notes)
+    assert any("could not make 5 of 10 near-misses, 5 unknown" in note for note in result.notes)
 
 
 def test_two_spellings_of_a_value_are_no_near_miss(tmp_path: Path) -> None:
