@@ -135,7 +135,7 @@ def open_rdf(path: Path, rdf_format: RdfFormat, max_bytes: int) -> Iterator[byte
 
 
 class FileReader:
-    """Reads files, hashes their bytes, and builds one index that keeps their blank nodes distinct."""
+    """Reads files, hashes their bytes and builds one index; blank nodes of files stay distinct."""
 
     def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self._max_bytes = max_bytes

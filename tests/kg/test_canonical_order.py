@@ -126,7 +126,6 @@ def test_cards_and_near_misses_do_not_depend_on_the_serialisation(tmp_path: Path
     # Blank nodes among the subjects and objects that are drawn, some with several values.
     mayor = next(t.predicate for t in triples if t.predicate.value.endswith("mayor"))
     people = sorted({t.object for t in triples if t.predicate == mayor}, key=str)
-    knows = pyoxigraph.NamedNode("http://e/knows")
     for number in range(40):
         node = pyoxigraph.BlankNode(f"x{number}")
         triples += [pyoxigraph.Triple(node, mayor, p) for p in people[number : number + number % 3]]
