@@ -93,6 +93,10 @@ def resolve_sources(
     if (graph or domain) and not _is_full_graph(origin, domain, graph):
         return domain, graph, shapes
     card_domain, card_graph, card_shapes = find_card_sources(origin, cards)
+    if origin.full_graph_sha256 is not None and not card_graph:
+        # The shapes or the domain are no longer there; the graph is.
+        card_graph = tuple(cards.parent / name for name in origin.graph_files)
+        card_domain = card_domain or domain
     return card_domain, card_graph, shapes or card_shapes
 
 
