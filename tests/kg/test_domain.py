@@ -210,7 +210,7 @@ def test_a_label_suffices_to_word_a_predicate(tmp_path: Path) -> None:
     text = start.replace("[naming]\n", "").replace('"p:Dog" = "{{ label | title }}"\n', "")
     file = write_domain(tmp_path, text.replace('"pet"', '"date of birth"'))
     wording = KnowledgeBase.open(file).verbaliser.get_wording("https://example.org/owns")
-    expected = make_default_wording("date of birth", literal_values=True)
+    expected = make_default_wording("date of birth", single_valued=True)
     assert (wording.fact, wording.denied) == (expected.fact, expected.denied)
     assert wording.questions == expected.questions
     # What is given is kept, and an empty list of questions is a mistake.

@@ -52,7 +52,7 @@ def test_rivers_are_the_default_domain() -> None:
 
 def test_own_files_need_no_domain(kb: KnowledgeBase) -> None:
     claim = Claim(BASE + "b", BASE + "hasMouth", BASE + "c")
-    assert kb.verbaliser.render_fact(claim) == "The mouth of b is c."
+    assert kb.verbaliser.render_fact(claim) == "B has c as its mouth."
     assert kb.oracle.license(claim).label == "E"
     assert kb.oracle.license(Claim(BASE + "b", BASE + "hasMouth", BASE + "a")).label == "C"
     assert kb.domain.name == "g"
@@ -128,7 +128,7 @@ def test_labels_of_a_domain_name_predicates() -> None:
 def test_predicate_label_can_be_replaced(kb: KnowledgeBase) -> None:
     renamed = kb.with_predicate_label(BASE + "flowsInto", "outflow")
     claim = Claim(BASE + "a", BASE + "flowsInto", BASE + "b")
-    assert renamed.verbaliser.render_fact(claim) == "An outflow of a is b."
+    assert renamed.verbaliser.render_fact(claim) == "A has b as an outflow."
     assert renamed.oracle is kb.oracle
     assert kb.verbaliser.render_fact(claim) == "A flows into b."
 

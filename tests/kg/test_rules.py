@@ -172,19 +172,19 @@ def test_every_shacl_component_has_a_case() -> None:
 # -- axioms --------------------------------------------------------------------------------------
 
 AXIOMS = {
-    (OWL + "inverseOf", "inflow", "mouth"): "An inflow of X is Y exactly when the mouth of Y is X.",
+    (OWL + "inverseOf", "inflow", "mouth"): "X has Y as an inflow exactly when Y has X as its mouth.",
     (RDFS + "subPropertyOf", "mouth", "drainsInto"):
-        "If the mouth of X is Y, then X drains into Y.",
-    (RDFS + "domain", "mouth", "River"): "If the mouth of X is Y, then X is a river.",
-    (RDFS + "range", "mouth", "Water"): "If the mouth of X is Y, then Y is a body of water.",
+        "If X has Y as its mouth, then X drains into Y.",
+    (RDFS + "domain", "mouth", "River"): "If X has Y as its mouth, then X is a river.",
+    (RDFS + "range", "mouth", "Water"): "If X has Y as its mouth, then Y is a body of water.",
     (RDFS + "subClassOf", "River", "Water"): "Every river is a body of water.",
     (OWL + "disjointWith", "River", "Country"): "No river is a country.",
     (OWL + "complementOf", "River", "Country"): "No river is a country.",
     (OWL + "equivalentClass", "River", "Lake"): "Something is a river exactly when it is a lake.",
     (OWL + "equivalentProperty", "twin", "mouth"):
-        "A twin of X is Y exactly when the mouth of X is Y.",
+        "X has Y as a twin exactly when X has Y as its mouth.",
     (OWL + "propertyDisjointWith", "drainsInto", "mouth"):
-        "If X drains into Y, then it is not the case that the mouth of X is Y.",
+        "If X drains into Y, then it is not the case that X has Y as its mouth.",
     (RDF_TYPE, "drainsInto", OWL + "TransitiveProperty"):
         "If X drains into Y and Y drains into Z, then X drains into Z.",
     (RDF_TYPE, "drainsInto", OWL + "FunctionalProperty"):
@@ -236,7 +236,7 @@ def test_property_chains_become_sentences(kb: KnowledgeBase) -> None:
     axioms = find_axioms_about(kb.verbaliser, BASE + "system")
     chain = next(a for a in axioms if a.pred == OWL + "propertyChainAxiom")
     text = render_axiom(kb.verbaliser, chain)
-    assert text == "If the mouth of X is Y and a system of Y is Z, then a system of X is Z."
+    assert text == "If X has Y as its mouth and Y has Z as a system, then X has Z as a system."
     assert sum(a.pred in (RDF + "first", RDF + "rest") for a in axioms) == 4
     (rule,) = [r for r in kb.verbaliser.get_rules(BASE + "system") if r.text == text]
     assert set(rule.axioms) == {a for a in axioms if a == chain or a.pred.startswith(RDF)}
@@ -307,15 +307,15 @@ def render_proof_text(kb: KnowledgeBase, subj: str, pred: str, obj: str, label: 
 
 def test_proof_of_an_asserted_claim(kb: KnowledgeBase) -> None:
     text = render_proof_text(kb, "rhine", "mouth", "north", "E")
-    assert text == "The graph states it: The mouth of Rhine is North Sea."
+    assert text == "The graph states it: Rhine has North Sea as its mouth."
 
 
 def test_proof_of_a_derived_claim(kb: KnowledgeBase) -> None:
     inverse_proof = render_proof_text(kb, "north", "inflow", "rhine", "E")
     assert inverse_proof == (
-        "It follows from what the graph states: Because the mouth of Rhine is North Sea, an inflow "
-        "of North Sea is Rhine (inverse property: An inflow of X is Y exactly when the mouth of Y "
-        "is X)."
+        "It follows from what the graph states: Because Rhine has North Sea as its mouth, North "
+        "Sea has Rhine as an inflow (inverse property: X has Y as an inflow exactly when Y has X as "
+        "its mouth)."
     )
     chain_proof = render_proof_text(kb, "main", "drainsInto", "north", "E")
     assert re.search(
@@ -326,19 +326,19 @@ def test_proof_of_a_derived_claim(kb: KnowledgeBase) -> None:
 
 def test_proof_of_a_denied_claim(kb: KnowledgeBase) -> None:
     text = render_proof_text(kb, "lone", "mouth", "baltic", "C")
-    assert text == "The graph itself denies it: Baltic is not the mouth of lone."
+    assert text == "The graph itself denies it: Lone does not have Baltic as its mouth."
 
 
 def test_violations_name_the_conflicting_facts(kb: KnowledgeBase) -> None:
     count_proof = render_proof_text(kb, "rhine", "mouth", "baltic", "C")
     assert count_proof == (
-        "The graph says that the mouth of Rhine is North Sea. Everything has at most one mouth. "
-        "So it cannot be that the mouth of Rhine is Baltic."
+        "The graph says that Rhine has North Sea as its mouth. Everything has at most one mouth. "
+        "So it cannot be that Rhine has Baltic as its mouth."
     )
     class_proof = render_proof_text(kb, "aare", "mouth", "germany", "C")
     assert "Germany is a country. No mouth is a country." in class_proof
     self_proof = render_proof_text(kb, "aare", "mouth", "aare", "C")
-    assert self_proof == "Nothing ends in itself. So it cannot be that the mouth of aare is aare."
+    assert self_proof == "Nothing ends in itself. So it cannot be that aare has aare as its mouth."
     height = write_literal("1", XSD + "integer")
     comparison_proof = render_proof_text(kb, "aare", "sourceHeight", height, "C")
     assert "the mouth height of aare is 311" in comparison_proof
@@ -360,7 +360,7 @@ def test_path_violations_name_the_end_values(tmp_path: Path) -> None:
     graph = PREFIXES + ":a :system :s1 . :b :system :s2 . :a :mouth :x . :c :system :s3 ."
     kb = open_files(tmp_path, shapes, graph)
     text = render_proof_text(kb, "a", "mouth", "b", "C")
-    assert text.startswith("The graph says that a system of a is s1 and a system of b is s2. ")
+    assert text.startswith("The graph says that a has s1 as a system and b has s2 as a system. ")
 
 
 def test_all_violated_rules_are_named(kb: KnowledgeBase) -> None:
@@ -373,7 +373,7 @@ def test_all_violated_rules_are_named(kb: KnowledgeBase) -> None:
 def test_unknown_proof_lists_checks_and_missing_values(kb: KnowledgeBase) -> None:
     text = render_proof_text(kb, "lone", "mouth", "north", "U")
     assert text.startswith(
-        "The graph neither states nor implies this: The mouth of lone is North Sea."
+        "The graph neither states nor implies this: Lone has North Sea as its mouth."
     )
     proof_without_rules = render_proof_text(kb, "main", "borders", "aare", "U")
     assert "It holds no value of “borders” for main." in proof_without_rules
