@@ -34,6 +34,7 @@ import msgspec
 from kg.claims import Claim, Regime, Step
 from kg.reasoning.axioms import CompiledAxioms
 from kg.reasoning.inconsistencies import find_contradictions
+from kg.reasoning.removal import remove_from_run
 from kg.reasoning.run import InferenceRun
 from kg.reasoning.vocabulary import Vocabulary
 from kg.terms import OWL
@@ -81,6 +82,8 @@ class Closure:
         self.regime: Regime = regime
         self._base = base
         self._run: InferenceRun | None = None
+        self._axioms: CompiledAxioms | None = None
+        """The compiled axioms, if no more were inferred from the data."""
         if regime == "none":
             self.index = base
             return
@@ -96,11 +99,33 @@ class Closure:
         with pause_garbage_collection():
             run = self._run = InferenceRun(base, vocabulary)
             run.apply_axioms(axioms)
+            self._axioms = None if run.schema_grew else axioms
             # Data can entail axioms (a property inferred to be transitive, classes inferred to be
             # the same): compile and apply again until no new axiom is inferred.
             while run.schema_grew:
                 run.apply_axioms(CompiledAxioms(run.index, regime, run.rule_count))
         self.index = run.index
+
+    def without(
+        self, graph: Graph, removed: Collection[Triple], *, in_place: bool = False
+    ) -> Closure:
+        """Returns the closure of a part of the graph; this closure must not be changed afterwards.
+
+        Args:
+            graph: the graph without ``removed``.
+            removed: asserted triples of this closure's graph.
+            in_place: whether this closure may be changed into the new one, which takes less time.
+        """
+        if self._run is None or self._axioms is None or any(map(self._run.is_axiom, removed)):
+            return Closure(graph, self.regime)
+        with pause_garbage_collection():
+            run = remove_from_run(self._run, self._axioms, graph.index, removed, in_place=in_place)
+        if run is None:
+            return Closure(graph, self.regime)
+        closure = Closure.__new__(Closure)
+        closure.regime, closure.index = self.regime, run.index
+        closure._base, closure._run, closure._axioms = graph.index, run, self._axioms
+        return closure
 
     def has_claim(self, claim: Claim) -> bool:
         """Returns whether the claim is asserted or entailed."""
@@ -123,13 +148,13 @@ class Closure:
             return None
         if self._base.has_triple(*triple):
             return ()
-        if self._run is None:
+        if self._run is None or not self.index.has_triple(*triple):
             return None
         run, log = self._run, self._run.log
         # The log lists inferences in order: a premise always has a lower position than what is
         # concluded from it, so that sorting by position gives a valid order of steps.
         position = log.find_position(triple)
-        if position is None:
+        if position is None:  # It was only added to the index for a while.
             return None
         inferences: dict[int, tuple[str, tuple[Triple, ...], Triple]] = {}
         pending = [(position, triple)]

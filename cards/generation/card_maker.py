@@ -27,7 +27,9 @@ VARYING_SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
 MIN_TERMS = 3
 """Number of terms that a triplet asks about."""
 MAX_SPARE = 8
-"""Maximum number of terms that are set aside in addition to those needed, at each attempt."""
+"""Maximum number of terms that are set aside in addition to those needed, at the first attempt."""
+MAX_FACTOR = 4
+"""Maximum number of terms that are set aside for each triplet, at later attempts."""
 
 
 class Side(NamedTuple):
@@ -40,14 +42,17 @@ class Side(NamedTuple):
     """At most this many, because each needs a term whose anchor is set aside and two others."""
 
     def count_terms(self, n_triplets: int, attempt: int) -> int:
-        """Returns how many terms to set aside; a few more, because not every proof succeeds.
+        """Returns how many terms to set aside; more than triplets, because some find no partners.
 
         Args:
             n_triplets: number of triplets to make.
-            attempt: number of the attempt, from 1; each sets aside a few more.
+            attempt: number of the attempt, from 1; each doubles the number.
         """
-        spare = attempt * min(MAX_SPARE, 2 + n_triplets // 4) if n_triplets else 0
-        return min(self.max_triplets, n_triplets + spare)
+        if not n_triplets:
+            return 0
+        factor = min(MAX_FACTOR, 1 << (attempt - 1))
+        n_terms = factor * n_triplets + min(MAX_SPARE, 2 + n_triplets // 4)
+        return min(self.max_triplets, n_terms)
 
 
 def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
@@ -57,7 +62,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
     single_valued = [
         pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
     ]
-    limit = MIN_TERMS * (plan.per_label + MAX_SPARE)
+    limit = MIN_TERMS * (MAX_FACTOR * plan.per_label + MAX_SPARE)
     return [
         Side(pool, is_single, count_candidates(pool, limit) // MIN_TERMS)
         for pool, is_single in zip(pools, single_valued, strict=True)

@@ -119,13 +119,18 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: int) -
         for candidate in _draw_candidates(number, need, removed, seed):
             chosen.append(candidate)
             removed |= candidate.links
-    graph, closure = lookup.kb.graph, lookup.kb.oracle.closure
+    full_graph, full_closure = lookup.kb.graph, lookup.kb.oracle.closure
+    graph, closure = full_graph, full_closure
+    triples: frozenset[Triple] = frozenset()
     for number in range(MAX_PASSES):
-        triples = frozenset(itertools.chain.from_iterable(c.triples for c in chosen))
-        if not triples:
-            break
-        graph = lookup.kb.graph.without(triples)
-        closure = Closure(graph, lookup.kb.domain.regime)
+        wanted = frozenset(itertools.chain.from_iterable(c.triples for c in chosen))
+        if not triples <= wanted:  # Some terms keep their values.
+            graph, closure, triples = full_graph, full_closure, frozenset()
+        if wanted != triples:
+            more = wanted - triples
+            graph = graph.without(more)
+            closure = closure.without(graph, more, in_place=closure is not full_closure)
+            triples = wanted
         complete = list(_complete_candidates(closure, needs, chosen))
         if complete == chosen:
             break

@@ -86,7 +86,9 @@ class InferenceLog:
         return s, p, o, rule, witness
 
     def find_position(self, triple: Triple) -> int | None:
-        """Returns the position of a triple in the log, or None if it was not inferred.
+        """Returns the last position of a triple in the log, or None if it was not inferred.
+
+        A triple that was removed and inferred again (``kg.reasoning.removal``) has several.
 
         The search structure is built on first use and not updated, so call this only after the
         run has ended.
@@ -125,7 +127,7 @@ class InferenceLog:
             self._sorted_arrays[p] = keys[order], log_positions[order]
         keys, log_positions = self._sorted_arrays[p]
         key = (s << 32) | o
-        key_index = int(np.searchsorted(keys, key))
-        if key_index == len(keys) or keys[key_index] != key:
+        key_index = int(np.searchsorted(keys, key, side="right")) - 1
+        if key_index < 0 or keys[key_index] != key:
             return None
         return int(log_positions[key_index])

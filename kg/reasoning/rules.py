@@ -70,8 +70,7 @@ class DomainRule(Rule):
         return self
 
     def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
-        if not run.index.has_triple(s, self.rdf_type, self.target):
-            run.emit(s, self.rdf_type, self.target, self.number, o)
+        run.emit(s, self.rdf_type, self.target, self.number, o)
 
     def on_asserted(self, run: Run, p: int) -> None:
         for s in run.index.filter_subjects_without(
@@ -105,7 +104,7 @@ class RangeRule(DomainRule):
     __slots__ = ()
 
     def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
-        if not run.index.has_triple(o, self.rdf_type, self.target) and not run.is_literal(o):
+        if not run.is_literal(o):
             run.emit(o, self.rdf_type, self.target, self.number, s)
 
     def on_asserted(self, run: Run, p: int) -> None:

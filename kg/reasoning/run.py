@@ -93,6 +93,36 @@ class InferenceRun:
         """Number of rules so far, which is the number of the next rule."""
         return len(self._rules)
 
+    @property
+    def has_equalities(self) -> bool:
+        """Whether ``owl:sameAs`` links are asserted or inferred."""
+        return self._has_equalities
+
+    def is_axiom(self, triple: Triple) -> bool:
+        """Returns whether a triple is an axiom, from which rules are compiled."""
+        _, p, o = triple
+        return p in self._schema_predicates or (p == self._rdf_type and o in self._schema_classes)
+
+    def copy_for(self, base: Index) -> InferenceRun:
+        """Returns a copy of this run with other asserted triples; see ``kg.reasoning.removal``."""
+        copy = InferenceRun(base, self._vocabulary)
+        copy.index = self.index.fork()
+        copy._add_triple = copy.index.add_triple
+        copy.log.entries.extend(self.log.entries)
+        copy._explicit_proofs = list(self._explicit_proofs)
+        copy._rules = list(self._rules)
+        copy._watched_predicates = self._watched_predicates
+        copy._schema_predicates, copy._schema_classes = (
+            self._schema_predicates,
+            self._schema_classes,
+        )
+        return copy
+
+    def resume(self, axioms: CompiledAxioms) -> None:
+        """Adds what follows from axioms alone, and applies the rules to all new triples."""
+        self._emit_axioms(axioms)
+        self._process_pending(axioms, axioms.regime == "owl-rl")
+
     # Inference
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
@@ -239,11 +269,7 @@ class InferenceRun:
             | {rdf_type}
             | ({same_as} if has_equality_rules else frozenset())
         )
-        for triple, name, premises, trivial in axioms.derived:
-            self.emit_with_premises(triple, name, premises, trivial=trivial)
-        self.schema_grew = False
-        for triple, rule in axioms.initial:
-            self.emit(*triple, rule.number)
+        self._emit_axioms(axioms)
         base = self.base
         if has_equality_rules and base.count_triples(same_as):
             self._has_equalities = True
@@ -261,6 +287,13 @@ class InferenceRun:
         for triple in self.log.iter_triples(log_length):
             self._queue_triple(*triple)
         self._process_pending(axioms, has_equality_rules)
+
+    def _emit_axioms(self, axioms: CompiledAxioms) -> None:
+        for triple, name, premises, trivial in axioms.derived:
+            self.emit_with_premises(triple, name, premises, trivial=trivial)
+        self.schema_grew = False
+        for triple, rule in axioms.initial:
+            self.emit(*triple, rule.number)
 
     def _process_pending(self, axioms: CompiledAxioms, has_equality_rules: bool) -> None:
         """Applies the rules to queued triples and to what they infer, until the queue is empty."""

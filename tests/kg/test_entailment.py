@@ -11,6 +11,7 @@ import owlrl
 import pytest
 import rdflib
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kg.base.errors import GraphTooLargeError
 from kg.claims import Claim, Step
@@ -116,9 +117,9 @@ def test_rdfs_infers_what_owlrl_infers(claims):
     assert actual == expected
 
 
-def check_proofs(claims, regime):
+def check_proofs(claims, regime, closure=None):
     asserted = set(claims)
-    closure = Closure(Graph.from_claims(claims), regime)
+    closure = closure or Closure(Graph.from_claims(claims), regime)
     text = closure.index.terms.get_text
     derived_count = 0
     for triple in list(closure.index.iter_triples()):
@@ -151,6 +152,48 @@ def test_every_proof_is_a_well_founded_chain_of_w3c_rules(claims):
 @given(graphs(*SCHEMA_RDFS))
 def test_every_rdfs_proof_is_valid(claims):
     check_proofs(claims, "rdfs")
+
+
+@settings(deadline=None, max_examples=200)
+@given(graphs(*AXIOMS, KEY_AXIOMS, *RARE_AXIOMS, max_axioms=7), st.data())
+def test_removing_triples_leaves_the_closure_of_the_rest(claims, data):
+    check_removal(claims, data, "owl-rl")
+
+
+@settings(deadline=None, max_examples=50)
+@given(graphs(*SCHEMA_RDFS), st.data())
+def test_removing_triples_leaves_the_rdfs_closure_of_the_rest(claims, data):
+    check_removal(claims, data, "rdfs")
+
+
+def check_removal(claims, data, regime):
+    """Checks two removals in sequence, by the closure of the rest and by all its proofs."""
+    full = Graph.from_claims(claims)
+    closure, graph = Closure(full, regime), full
+    for in_place in (False, True):
+        triples = sorted(graph.index.iter_triples())
+        chosen = data.draw(st.sets(st.sampled_from(triples), max_size=6)) if triples else set()
+        graph = graph.without(chosen)
+        closure = closure.without(graph, chosen, in_place=in_place)
+        expected = Closure(graph, regime)
+        assert set(closure.index.iter_triples()) == set(expected.index.iter_triples())
+        check_proofs(list(graph.iter_claims()), regime, closure)
+
+
+def test_removal_is_not_computed_anew(monkeypatch):
+    """Facts about a shipped domain are removed without a second run over the graph."""
+    graph = Graph.load(SHIPPED_FOLDER / "rivers" / "rivers.ttl")
+    closure = Closure(graph)
+    mouth = next(
+        p
+        for p in graph.index.list_predicates()
+        if graph.index.terms.get_text(p).endswith("flowsInto")
+    )
+    removed = [(s, mouth, o) for s, o in list(graph.index.iter_pairs(mouth))[::9]]
+    rest = graph.without(removed)
+    expected = set(Closure(rest).index.iter_triples())
+    monkeypatch.setattr(Closure, "__init__", None)
+    assert set(closure.without(rest, removed).index.iter_triples()) == expected
 
 
 def test_proof_checker_rejects_wrong_steps():

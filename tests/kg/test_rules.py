@@ -172,7 +172,8 @@ def test_every_shacl_component_has_a_case() -> None:
 # -- axioms --------------------------------------------------------------------------------------
 
 AXIOMS = {
-    (OWL + "inverseOf", "inflow", "mouth"): "X has Y as an inflow exactly when Y has X as its mouth.",
+    (OWL + "inverseOf", "inflow", "mouth"):
+        "X has Y as an inflow exactly when Y has X as its mouth.",
     (RDFS + "subPropertyOf", "mouth", "drainsInto"):
         "If X has Y as its mouth, then X drains into Y.",
     (RDFS + "domain", "mouth", "River"): "If X has Y as its mouth, then X is a river.",
@@ -314,8 +315,8 @@ def test_proof_of_a_derived_claim(kb: KnowledgeBase) -> None:
     inverse_proof = render_proof_text(kb, "north", "inflow", "rhine", "E")
     assert inverse_proof == (
         "It follows from what the graph states: Because Rhine has North Sea as its mouth, North "
-        "Sea has Rhine as an inflow (inverse property: X has Y as an inflow exactly when Y has X as "
-        "its mouth)."
+        "Sea has Rhine as an inflow (inverse property: X has Y as an inflow exactly when Y has X "
+        "as its mouth)."
     )
     chain_proof = render_proof_text(kb, "main", "drainsInto", "north", "E")
     assert re.search(
