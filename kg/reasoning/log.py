@@ -49,6 +49,11 @@ class InferenceLog:
     def __len__(self) -> int:
         return len(self.entries) // ENTRY_WIDTH
 
+    def resume(self) -> None:
+        """Prepares for more entries after a search."""
+        self._positions.clear()
+        self._sorted_arrays.clear()
+
     def append_links(
         self, p: int, links: Sequence[tuple[int, int]], rule: int, witnesses: Sequence[int] = ()
     ) -> None:
@@ -91,7 +96,7 @@ class InferenceLog:
         A triple that was removed and inferred again (``kg.reasoning.removal``) has several.
 
         The search structure is built on first use and not updated, so call this only after the
-        run has ended.
+        run has ended, and ``resume`` before it goes on.
         """
         if len(self) > self._max_dictionary_entries:
             return self._search_sorted_arrays(triple)
