@@ -101,10 +101,10 @@ draft: setup
 	@$(if $(drafted),$(EPOCHE) kg init $(if $(filter-out $(wildcard $(KG)),$(KG)),'$(KG)',$(KG)) --name '$(basename $(notdir $(firstword $(KG))))' --out '$(drafted)')
 
 cards: setup draft ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= SEED= OUT=]
-	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
+	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --audit --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
 
 near-miss: setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]
-	@$(EPOCHE) near-miss $(source_flags) $(if $(wildcard $(OUT)/context_cards.jsonl),--cards '$(OUT)/context_cards.jsonl') $(pred_flags) --num $(NUM_NEAR) --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
+	@$(EPOCHE) near-miss $(source_flags) $(if $(wildcard $(OUT)/context_cards.jsonl),--cards '$(OUT)/context_cards.jsonl') $(pred_flags) --num $(NUM_NEAR) --audit --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
 
 # What systems answer: the cards and the near-misses, whichever were made, as one set; both are made if none was.
 card-set: setup

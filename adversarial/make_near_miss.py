@@ -10,6 +10,7 @@ import typer
 from kg.base.console import print_text, print_warning, run_script, track_progress
 from kg.base.options import (
     AllowViolations,
+    AuditCards,
     CardSeed,
     CardsOut,
     DomainName,
@@ -20,6 +21,7 @@ from kg.base.options import (
     Predicates,
     ShapesEngine,
     ShapesFiles,
+    StrictCards,
 )
 
 
@@ -48,14 +50,15 @@ def main(
         bool,
         typer.Option("--with-entailed", help="Add a true claim with the same facts to each card."),
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail when fewer cards than requested can be made.")
-    ] = False,
+    audit: AuditCards = False,
+    strict: StrictCards = False,
     allow_violations: AllowViolations = False,
     engine: ShapesEngine = EngineName.incremental,
 ) -> None:
     """Makes plausible claims that are proved false or proved unknown."""
-    from adversarial.near_miss import NearMissPlan, make_near_misses
+    import msgspec
+
+    from adversarial.near_miss import NearMisses, NearMissPlan, make_near_misses
     from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
     from cards.card_origin import (
         CardOrigin,
@@ -64,7 +67,7 @@ def main(
         resolve_sources,
     )
     from cards.knowledge_base import open_knowledge_base
-    from kg.base.errors import QuotaError
+    from kg.base.errors import AuditFailedError, QuotaError
     from kg.base.files import check_output, require_file
 
     check_output(out, [*(kg or ()), *(shapes or ()), *([cards] if cards else ())])
@@ -96,15 +99,36 @@ def main(
         num_facts=num_facts,
         with_entailed=with_entailed,
     )
-    near_misses = make_near_misses(
-        kb, plan, progress=lambda steps: track_progress(steps, what="near-misses")
-    )
+
+    def draw_near_misses(number: int) -> NearMisses:
+        return make_near_misses(
+            kb,
+            msgspec.structs.replace(plan, seed=seed + number),
+            progress=lambda steps: track_progress(steps, what="near-misses"),
+        )
+
+    leaks: list[str] = []
+    if audit:
+        from cards.leakage.redraw import audit_new_cards, describe_leaks, draw_without_leaks
+
+        near_misses, card_audit = draw_without_leaks(
+            draw_near_misses, lambda drawn: audit_new_cards(kb, drawn.cards)
+        )
+        leaks = describe_leaks(card_audit)
+    else:
+        near_misses = draw_near_misses(0)
     if (near_misses.missing and strict) or not near_misses.cards:
         raise QuotaError(
             f"could not make {sum(near_misses.missing.values())} of {num} near-misses",
             where=kb.domain.name,
             hint="; ".join(near_misses.notes)
             or "Ask for fewer, or allow more strategies or predicates.",
+        )
+    if leaks and strict:
+        raise AuditFailedError(
+            leaks[0],
+            where=kb.domain.name,
+            hint="Ask for other predicates or strategies, or for fewer near-misses.",
         )
     params: dict[str, Any] = {
         "predicates": list(predicates),
@@ -113,6 +137,7 @@ def main(
         "strategies": list(plan.strategies),
         "num_facts": num_facts,
         "with_entailed": with_entailed,
+        "audit": audit,
         "engine": engine.value,
     }
     manifest = build_card_manifest(
@@ -123,6 +148,7 @@ def main(
         counts=near_misses.counts,
         missing=near_misses.missing,
         notes=near_misses.notes,
+        warnings=leaks,
     )
     manifest |= describe_source_files(kb.domain, out)
     if origin.domain is not None:
@@ -136,7 +162,9 @@ def main(
     print_text(
         f"{len(near_misses.cards)} near-misses → {out}   [cards:{manifest['cards_sha256'][:12]}]"
     )
-    for note in near_misses.notes:
+    if audit and not leaks:
+        print_text(f"audit: none of {card_audit.tests} baselines predicts the labels")
+    for note in (*leaks, *near_misses.notes):
         print_warning(note)
 
 

@@ -21,7 +21,7 @@ from kg.base.provenance import (
     package_version,
     read_card_manifest,
 )
-from kg.claims import Claim
+from kg.claims import GOLD_OF_LABEL, Claim
 from kg.domain import SHIPPED_FOLDER, Domain, load_domain
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
@@ -41,6 +41,7 @@ def build_card_manifest(
     notes: tuple[str, ...] = (),
     set_aside: Sequence[Claim] = (),
     full_graph: Graph | None = None,
+    warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Builds the manifest of a card set, with everything that determines the cards.
 
@@ -54,6 +55,7 @@ def build_card_manifest(
         notes: why cards are missing.
         set_aside: facts of ``full_graph`` that ``kb`` lacks.
         full_graph: the user's graph.
+        warnings: what whoever reads scores on these cards must know.
     """
     unknown = Counter(
         (card.claim.pred, card.meta["full_label"]) for card in cards if "full_label" in card.meta
@@ -90,7 +92,19 @@ def build_card_manifest(
         },
         "counts": {"cards": len(cards), "by_predicate": counts, "missing": missing},
         "notes": list(notes),
+        "warnings": list(warnings),
     }
+
+
+def describe_missing_labels(cards: Sequence[Card]) -> list[str]:
+    """Says which labels a card set lacks, a sentence each."""
+    present = {card.label for card in cards}
+    return [
+        f"No card has the answer {answer}, so this set cannot show whether a system answers "
+        f"{answer} where it should."
+        for label, answer in GOLD_OF_LABEL.items()
+        if label not in present
+    ]
 
 
 def get_graph_path(cards: Path | str) -> Path:
@@ -165,6 +179,11 @@ def build_joined_manifest(
         "kind": "cards",
         "cards_sha256": hash_card_set(cards),
         **common_values,
+        "warnings": [
+            f"{path.name}: {warning}"
+            for path, manifest in zip(files, manifests, strict=True)
+            for warning in manifest.get("warnings", ())
+        ],
         "joined_from": [
             {"file": path.name, **manifest} for path, manifest in zip(files, manifests, strict=True)
         ],

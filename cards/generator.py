@@ -157,7 +157,7 @@ def _make_makers(
             group, share_equally(group_share, [s.max_triplets for s in group]), strict=True
         )
     ]
-    aside = set_aside_facts(lookup, needs, plan.seed)
+    aside = set_aside_facts(lookup, needs, plan.drawing_seed)
     reduced, unknowns = GraphLookup(aside.kb), iter(aside.unknowns)
     oracle = lookup.kb.oracle
     makers = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from kg.base.console import print_text, print_warning, run_script, track_progress
 from kg.base.options import (
     AllowViolations,
+    AuditCards,
     CardSeed,
     CardsOut,
     DomainName,
@@ -20,6 +22,7 @@ from kg.base.options import (
     Predicates,
     ShapesEngine,
     ShapesFiles,
+    StrictCards,
 )
 
 
@@ -45,24 +48,26 @@ def main(
     faithfulness: Annotated[
         bool, typer.Option("--faithfulness", help="Add withheld and counterfactual cards.")
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail when fewer cards than requested can be made.")
-    ] = False,
+    audit: AuditCards = False,
+    strict: StrictCards = False,
     allow_violations: AllowViolations = False,
     engine: ShapesEngine = EngineName.incremental,
 ) -> None:
     """Makes cards with proved answers: entailed, contradictory and unknown ones."""
+    import msgspec
+
     from cards.card_manifest import (
         build_card_manifest,
+        describe_missing_labels,
         describe_source_files,
         get_graph_path,
         write_card_set,
     )
     from cards.generation.card_plan import CardPlan
     from cards.generation.kinds import check_kinds
-    from cards.generator import make_cards
+    from cards.generator import CardSet, make_cards
     from cards.knowledge_base import open_knowledge_base
-    from kg.base.errors import QuotaError
+    from kg.base.errors import AuditFailedError, QuotaError
     from kg.base.files import check_output
 
     for path in (out, get_graph_path(out)):
@@ -88,13 +93,37 @@ def main(
         subj_hint=subj_hint,
     )
     check_kinds(plan.kinds, kb.shapes.list_constraints())
-    card_set = make_cards(kb, plan, progress=lambda steps: track_progress(steps, what="cards"))
+
+    def track_cards(steps: Iterable[int]) -> Iterable[int]:
+        return track_progress(steps, what="cards")
+
+    def draw_cards(number: int) -> CardSet:
+        """Makes the cards; those of later drawings more strictly."""
+        drawing = {"is_strict": True, "redraw": number - 1} if number else {}
+        return make_cards(kb, msgspec.structs.replace(plan, **drawing), progress=track_cards)
+
+    leaks: list[str] = []
+    if audit:
+        from cards.leakage.redraw import audit_new_cards, describe_leaks, draw_without_leaks
+
+        card_set, card_audit = draw_without_leaks(
+            draw_cards, lambda drawn: audit_new_cards(drawn.kb, drawn.cards)
+        )
+        leaks = describe_leaks(card_audit)
+    else:
+        card_set = draw_cards(0)
     shortage = ", ".join(f"{n} {what}" for what, n in card_set.missing.items())
     if (card_set.missing and strict) or not card_set.cards:
         raise QuotaError(
             f"could not make {shortage} of {num_per_type} cards per label",
             where=kb.domain.name,
             hint="; ".join(card_set.notes[:4]) or "Ask for fewer, or allow more predicates.",
+        )
+    if leaks and strict:
+        raise AuditFailedError(
+            leaks[0],
+            where=kb.domain.name,
+            hint="Ask for other predicates, or for fewer cards with --num-per-type.",
         )
     params: dict[str, Any] = {
         "predicates": list(predicates),
@@ -104,6 +133,7 @@ def main(
         "num_facts": num_facts,
         "subj_hint": subj_hint,
         "faithfulness": faithfulness,
+        "audit": audit,
         "engine": engine.value,
     }
     manifest = build_card_manifest(
@@ -116,6 +146,7 @@ def main(
         notes=card_set.notes,
         set_aside=card_set.set_aside,
         full_graph=kb.graph,
+        warnings=[*leaks, *describe_missing_labels(card_set.cards)],
     )
     # Systems must answer from what was left, so it is written beside the cards.
     own_graph = card_set.kb.graph if card_set.set_aside else None
@@ -133,6 +164,10 @@ def main(
             f"answer from the rest, {graph_file}"
         )
     print_text(f"{len(card_set.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
+    if audit and not leaks:
+        print_text(f"audit: none of {card_audit.tests} baselines predicts the labels")
+    for leak in leaks:
+        print_warning(leak)
     if card_set.missing:
         print_warning(f"could not make {shortage}")
         for note in card_set.notes:

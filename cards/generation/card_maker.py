@@ -89,7 +89,7 @@ class PredicateCardMaker:
         self.plan = plan
         self.p = lookup.intern_term(pred)
         self.prover = Prover(lookup, self.p)
-        self.rng = rng_for(plan.seed, pred)
+        self.rng = rng_for(plan.drawing_seed, pred)
         self.full_oracle = full_oracle
         self.n_triplets = 0
         e_kinds = tuple(k for k in ("asserted", "inferred") if k in plan.kinds)
@@ -116,6 +116,7 @@ class PredicateCardMaker:
                     allowed_kinds=self._allowed_c_kinds,
                     num_facts=plan.num_facts,
                     rng=self.rng,
+                    is_strict=plan.is_strict,
                 )
             )
 

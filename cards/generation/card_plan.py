@@ -25,5 +25,15 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     faithfulness: bool = False
     """Whether to add ``per_label`` cards of each of the kinds ``withheld`` and ``counterfactual``.
     """
+    is_strict: bool = False
+    """Whether triplets whose entities differ in degree are not even made where there are no others.
+    """
+    redraw: int = 0
+    """Number of the drawing; each draws other cards with the same seed."""
     subj_hint: str = ""
     """Only subjects whose name contains this text are asked about (case-insensitive)."""
+
+    @property
+    def drawing_seed(self) -> int | str:
+        """What random choices depend on."""
+        return f"{self.seed}, drawing {self.redraw}" if self.redraw else self.seed

@@ -104,13 +104,13 @@ def count_candidates(pool: Pool, limit: int) -> int:
     return sum(1 for _ in itertools.islice(_iter_terms(pool, rng), limit))
 
 
-def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: int) -> SetAside:
+def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object) -> SetAside:
     """Draws terms of each pool and sets their anchors aside.
 
     Args:
         lookup: G.
         needs: the pools of G.
-        seed: the random seed.
+        seed: what the random choices depend on.
     """
     needs = list(needs)
     chosen: list[_Candidate] = []
@@ -150,7 +150,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: int) -
 
 
 def _draw_candidates(
-    number: int, need: PoolNeed, removed: set[Triple], seed: int
+    number: int, need: PoolNeed, removed: set[Triple], seed: object
 ) -> Iterator[_Candidate]:
     """Draws the terms of a pool, first those of which a fact stays that is not a class."""
     pool, lookup = need.pool, need.pool.lookup

@@ -71,6 +71,7 @@ class TripletSource:
         allowed_kinds: kinds allowed for C cards; empty for all.
         num_facts: target number of facts per card.
         rng: the random generator.
+        is_strict: see ``CardPlan``.
     """
 
     def __init__(
@@ -83,7 +84,9 @@ class TripletSource:
         allowed_kinds: frozenset[str],
         num_facts: int,
         rng: Random,
+        is_strict: bool = False,
     ) -> None:
+        self._is_always_strict = is_strict
         self.lookup, self.pool, self.prover, self.recipes = lookup, pool, prover, recipes
         self.allowed_kinds, self.num_facts, self.rng = allowed_kinds, num_facts, rng
         self.with_types = False
@@ -101,12 +104,13 @@ class TripletSource:
 
     def __iter__(self) -> Iterator[Triplet]:
         # A sparse graph may have too few entities and facts to balance everything.
-        for strict in (True, False):
+        for strict in (True,) if self._is_always_strict else (True, False):
             self.strict = self.recipes.strict = strict
             yield from self._iter_round()
         # Names made of codes ("AHU 2 supply fan 1") may leave no three with the same words.
         if not self.proved_counts:
             self.recipes.matches_words = False
+            self.strict = self.recipes.strict = self._is_always_strict
             yield from self._iter_round()
 
     def _iter_round(self) -> Iterator[Triplet]:

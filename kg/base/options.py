@@ -57,6 +57,19 @@ CardSeed: TypeAlias = Annotated[
 FactsPerCard: TypeAlias = Annotated[
     int, typer.Option("--num-facts", min=1, help="Target number of facts per card.")
 ]
+AuditCards: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--audit", help="Test whether labels can be predicted from the surface; if so, draw again."
+    ),
+]
+StrictCards: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Fail when fewer cards than requested can be made, or --audit finds a leak.",
+    ),
+]
 AllowViolations: TypeAlias = Annotated[
     bool,
     typer.Option(

@@ -1,0 +1,82 @@
+"""Makes card sets whose labels cannot be predicted from the surface; if they can, draws again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
+
+from cards.card import Card
+from cards.generation.kinds import FAITHFULNESS_KINDS
+from cards.leakage.audit import Audit, audit_cards
+from cards.leakage.degrees import DegreeCounter
+from kg.base.console import print_text
+from kg.knowledge import KnowledgeBase
+
+MAX_DRAWINGS = 4
+"""Maximum number of times that a set is drawn."""
+MIN_SHARE = 0.5
+"""A set without leaks is preferred to one with leaks if it has at least this share of its cards."""
+
+
+class DrawnCards(Protocol):
+    """A set of cards, as a drawing returns it."""
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """The cards."""
+
+
+Drawn = TypeVar("Drawn", bound=DrawnCards)
+
+
+def audit_new_cards(kb: KnowledgeBase, cards: Iterable[Card]) -> Audit:
+    """Audits cards that were made from ``kb``, but for those of context faithfulness."""
+    return audit_cards(
+        [card for card in cards if card.kind not in FAITHFULNESS_KINDS],
+        count_degrees=DegreeCounter(kb.graph.index, kb.oracle.closure.index).count,
+        get_name=kb.verbaliser.render_term,
+    )
+
+
+def draw_without_leaks(
+    draw: Callable[[int], Drawn], audit: Callable[[Drawn], Audit]
+) -> tuple[Drawn, Audit]:
+    """Draws cards and audits them; if labels can be predicted, draws again.
+
+    Args:
+        draw: draws the set with the given number, from 0; all but 0 may be stricter.
+        audit: audits a set.
+
+    Returns:
+        The first set without leaks, with its audit; if every set leaks, or a strict one would have
+        too few cards, the one that leaks least.
+    """
+    drawn: list[tuple[Drawn, Audit]] = []
+    for number in range(MAX_DRAWINGS):
+        if number:
+            leaks = ", ".join(baseline.name for baseline in drawn[-1][1].leaks)
+            print_text(f"drawing again, because labels can be predicted by: {leaks}")
+        cards = draw(number)
+        if number and len(cards.cards) < MIN_SHARE * len(drawn[0][0].cards):
+            break
+        drawn.append((cards, audit(cards)))
+        if not drawn[-1][1].leaks:
+            return drawn[-1]
+    return min(drawn, key=lambda pair: _rate_leaks(pair[1]))
+
+
+def describe_leaks(audit: Audit) -> list[str]:
+    """Describes by what labels can be predicted, a sentence per baseline."""
+    sentences = []
+    for baseline in audit.leaks:
+        name, measure = max(baseline.measures.items(), key=lambda item: item[1].excess)
+        sentences.append(
+            f"Labels can be predicted without reading the evidence, by {baseline.name}: "
+            f"{name} {measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}], chance "
+            f"{measure.chance:.3f}."
+        )
+    return sentences
+
+
+def _rate_leaks(audit: Audit) -> tuple[int, float]:
+    return len(audit.leaks), max((baseline.excess for baseline in audit.leaks), default=0.0)

@@ -1,0 +1,131 @@
+"""Removes asserted triples from a closure without computing all of it again.
+
+This is *delete and rederive* (Gupta, Mumick and Subrahmanian 1993): first everything goes that has
+a removed triple among the premises of any inference, then what still follows comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import cast
+
+from kg.reasoning.axioms import CompiledAxioms
+from kg.reasoning.rule import Run
+from kg.reasoning.run import InferenceRun
+from kg.triples.index import Index, Triple
+
+
+def remove_from_run(
+    run: InferenceRun,
+    axioms: CompiledAxioms,
+    base: Index,
+    removed: Collection[Triple],
+    *,
+    in_place: bool,
+) -> InferenceRun | None:
+    """Returns the run of a smaller graph.
+
+    Args:
+        run: the run of the whole graph, which applied ``axioms`` alone.
+        axioms: the compiled axioms; none of the removed triples may be one of them.
+        base: the whole graph's triples without ``removed``.
+        removed: asserted triples of the whole graph.
+        in_place: whether ``run`` itself may be changed, so that nothing is copied; if not, it must
+            stay as it is while the new run is in use.
+
+    Returns:
+        The new run; None if axioms or equalities are concerned, so that it must be computed anew.
+    """
+    if run.has_equalities:
+        return None
+    deleted = dict.fromkeys(removed)
+    consequences = _Consequences(run)
+    pending = list(deleted)
+    while pending:
+        consequences.found.clear()
+        for triple in pending:
+            apply_rules(cast("Run", consequences), axioms, triple)
+        pending = [
+            t
+            for t in consequences.found
+            if t not in deleted and run.index.has_triple(*t) and not base.has_triple(*t)
+        ]
+        deleted.update(dict.fromkeys(pending))
+    if any(run.is_axiom(triple) for triple in deleted):
+        return None
+    rest = run if in_place else run.copy_for(base)
+    rest.base = base
+    rest.log.resume()
+    for triple in deleted:
+        rest.index.discard_triple(*triple)
+    for node in _choose_nodes(rest.index, axioms, deleted):
+        for triple in _list_premises(rest.index, axioms, node):
+            apply_rules(rest, axioms, triple)
+    rest.resume(axioms)
+    return rest
+
+
+def _choose_nodes(
+    index: Index, axioms: CompiledAxioms, deleted: Iterable[Triple]
+) -> dict[int, None]:
+    """Returns nodes such that each inference of a deleted triple has a premise about one of them.
+
+    Each rule has a premise about the subject of its conclusion, and about its object unless that
+    is a constant of the axiom: a class, or a value that members of a class have.
+    """
+    has_constants = any(rule.name == "cls-hv1" for rule in axioms.rules)
+    nodes: dict[int, None] = {}
+    for s, p, o in deleted:
+        is_constant = has_constants or p == axioms.vocabulary.TYPE
+        if s in nodes or (o in nodes and not is_constant):
+            continue
+        by_object = not is_constant and _count_premises(index, axioms, o) < _count_premises(
+            index, axioms, s
+        )
+        nodes[o if by_object else s] = None
+    return nodes
+
+
+def _count_premises(index: Index, axioms: CompiledAxioms, node: int) -> int:
+    predicates = axioms.by_predicate
+    return sum(len(index.find_objects(node, p)) for p in predicates) + sum(
+        len(index.find_subjects(p, node)) for p in predicates
+    )
+
+
+def _list_premises(index: Index, axioms: CompiledAxioms, node: int) -> list[Triple]:
+    """Lists the triples about a node to which rules apply."""
+    rdf_type, predicates = axioms.vocabulary.TYPE, axioms.by_predicate
+    triples = [(node, p, o) for p in predicates for o in index.find_objects(node, p)]
+    triples += [(s, p, node) for p in predicates for s in index.find_subjects(p, node)]
+    if rdf_type not in predicates:
+        triples += [(node, rdf_type, c) for c in index.find_objects(node, rdf_type)]
+    return triples
+
+
+def apply_rules(run: Run, axioms: CompiledAxioms, triple: Triple) -> None:
+    """Applies the rules that have a premise like the triple, which is in the run's index."""
+    s, p, o = triple
+    for rule in axioms.by_predicate.get(p, ()):
+        rule.on_triple(run, s, p, o)
+    if p == axioms.vocabulary.TYPE:
+        for rule in axioms.by_class.get(o, ()):
+            rule.on_instance(run, s)
+
+
+class _Consequences:
+    """Collects what rules conclude from some triples together with the whole closure.
+
+    It takes the place of a run for rules that are applied to single triples.
+    """
+
+    def __init__(self, run: InferenceRun) -> None:
+        self.base, self.index = run.base, run.index
+        self.same_as, self.is_literal = run.same_as, run.is_literal
+        self.found: dict[Triple, None] = {}
+
+    def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:  # noqa: ARG002
+        self.found[s, p, o] = None
+
+    def emit_with_premises(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:  # noqa: ARG002
+        self.found[triple] = None
