@@ -45,13 +45,13 @@ class InferenceRun:
         index: asserted and inferred triples.
         log: the inferred triples in order.
         schema_grew: whether axioms were inferred that are not compiled yet.
+        has_equalities: whether ``owl:sameAs`` links are asserted or inferred.
     """
 
     __slots__ = (
         "_add_triple",
         "_append_entry",
         "_explicit_proofs",
-        "_has_equalities",
         "_pending",
         "_rdf_type",
         "_rules",
@@ -61,6 +61,7 @@ class InferenceRun:
         "_vocabulary",
         "_watched_predicates",
         "base",
+        "has_equalities",
         "index",
         "is_literal",
         "log",
@@ -83,7 +84,7 @@ class InferenceRun:
         self._rules: list[Rule] = []
         self._pending: Batch = []
         self._watched_predicates: frozenset[int] = frozenset()
-        self._has_equalities = False
+        self.has_equalities = False
         self._trivial_if_reflexive = vocabulary.trivial_if_reflexive
         self._schema_predicates: frozenset[int] = frozenset()
         self._schema_classes: frozenset[int] = frozenset()
@@ -92,11 +93,6 @@ class InferenceRun:
     def rule_count(self) -> int:
         """Number of rules so far, which is the number of the next rule."""
         return len(self._rules)
-
-    @property
-    def has_equalities(self) -> bool:
-        """Whether ``owl:sameAs`` links are asserted or inferred."""
-        return self._has_equalities
 
     def is_axiom(self, triple: Triple) -> bool:
         """Returns whether a triple is an axiom, from which rules are compiled."""
@@ -140,7 +136,7 @@ class InferenceRun:
         if not self._add_triple(s, p, o):
             return
         self._append_entry((s, p, o, rule, witness))
-        if p in self._watched_predicates or self._has_equalities:
+        if p in self._watched_predicates or self.has_equalities:
             self._queue_triple(s, p, o)
         if p == self._rdf_type:
             if o in self._schema_classes:
@@ -167,7 +163,7 @@ class InferenceRun:
         witnesses: Mapping[int, int] | None = None,
     ) -> None:
         """Adds the type triples of many instances of one class, optionally with a witness each."""
-        if self._has_equalities or target in self._schema_classes:
+        if self.has_equalities or target in self._schema_classes:
             for x in instances:
                 self.emit(x, self._rdf_type, target, rule, witnesses[x] if witnesses else 0)
             return
@@ -204,7 +200,7 @@ class InferenceRun:
     def _allows_bulk_insertion(self, p: int) -> bool:
         """Returns whether the predicate's triples need no check except that they are new."""
         return not (
-            self._has_equalities
+            self.has_equalities
             or p == self._rdf_type
             or p in self._trivial_if_reflexive
             or p in self._schema_predicates
@@ -272,7 +268,7 @@ class InferenceRun:
         self._emit_axioms(axioms)
         base = self.base
         if has_equality_rules and base.count_triples(same_as):
-            self._has_equalities = True
+            self.has_equalities = True
             for x, y in base.iter_pairs(same_as):
                 self._apply_new_equality(x, y)
         for p, rules in by_predicate.items():
@@ -307,7 +303,7 @@ class InferenceRun:
                 if len(entries) > max_size:
                     raise _make_limit_error()
                 rules = by_predicate.get(p, ())
-                if not (has_equality_rules and (self._has_equalities or p == same_as)):
+                if not (has_equality_rules and (self.has_equalities or p == same_as)):
                     # Rule by rule, so that a rule can process all links with one look-up.
                     for rule in rules:
                         # A negative number (MIXED_RULES) is not a single rule's number.
@@ -325,7 +321,7 @@ class InferenceRun:
                         for rule in by_class.get(o, ()):
                             rule.on_instance(self, s)
                     if p == same_as:
-                        self._has_equalities = True
+                        self.has_equalities = True
                         self._apply_new_equality(s, o)
                     self._apply_known_equalities(s, p, o)
 

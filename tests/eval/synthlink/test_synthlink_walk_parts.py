@@ -245,10 +245,8 @@ def test_facts_of_one_node_are_joined_in_path_order(kb: KnowledgeBase, fact_map:
     ]
     assert SentenceWriter(kb).write_sentences(order) == [
         "The steam pump causes the storm of Halle.",
-        # This text does not start with the subject, so the next one is not joined to it.
-        "The year of the storm of Halle is 1901.",
-        "The storm of Halle causes the fire in Delft.",
-        "The storm of Halle causes the flood at Ems.",
+        "The storm of Halle has 1901 as its year and causes the fire in Delft and the flood at "
+        "Ems.",
     ]
 
 
