@@ -20,8 +20,7 @@ from adversarial.strategies import STRATEGIES, TruePairs
 from cards.card import Card, read_cards
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
-from cards.leakage.audit import audit_cards
-from cards.leakage.degrees import DegreeCounter
+from cards.leakage.redraw import audit_new_cards, draw_without_leaks
 from kg.base.errors import DomainError, QuotaError
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
@@ -134,13 +133,11 @@ def test_nothing_gives_the_label_of_near_misses_away(
     rivers: KnowledgeBase, with_entailed: bool
 ) -> None:
     """Without pairs, words and counts predict 95 % of the labels, 81 % of which are C."""
-    plan = NearMissPlan(num=300, seed=12345, with_entailed=with_entailed)
-    cards = make_near_misses(rivers, plan).cards
-    index, closure = rivers.graph.index, rivers.oracle.closure.index
-    audit = audit_cards(
-        cards,
-        count_degrees=DegreeCounter(index, closure).count,
-        get_name=rivers.verbaliser.render_term,
+    _, audit = draw_without_leaks(
+        lambda number: make_near_misses(
+            rivers, NearMissPlan(num=300, seed=12345 + number, with_entailed=with_entailed)
+        ),
+        lambda drawn: audit_new_cards(rivers, drawn.cards),
     )
     assert audit.tests == 12
     assert not audit.leaks

@@ -1,0 +1,108 @@
+"""Tests that a card set whose labels can be predicted is drawn again, and says so if it stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from stage_calls import check_error_line, run_epoche
+
+from cards.card import Card, read_cards
+from cards.generation.card_plan import CardPlan
+from cards.generator import CardSet, make_cards
+from cards.leakage.audit import Audit
+from cards.leakage.redraw import (
+    MAX_DRAWINGS,
+    audit_new_cards,
+    describe_leaks,
+    draw_without_leaks,
+)
+from kg.base.provenance import manifest_path
+from kg.knowledge import KnowledgeBase
+
+
+@pytest.fixture(scope="module")
+def fair(rivers_kb: KnowledgeBase) -> CardSet:
+    return make_cards(rivers_kb, CardPlan(per_label=18))
+
+
+@pytest.fixture(scope="module")
+def rivers_kb() -> KnowledgeBase:
+    return KnowledgeBase.open("rivers")
+
+
+def make_leaky(card_set: CardSet) -> CardSet:
+    """Adds a word to the question of every C card."""
+
+    def mark(card: Card) -> Card:
+        question = f"Really? {card.question}" if card.label == "C" else card.question
+        return msgspec.structs.replace(card, question=question)
+
+    return msgspec.structs.replace(card_set, cards=tuple(map(mark, card_set.cards)))
+
+
+@pytest.fixture(scope="module")
+def leaky(fair: CardSet) -> CardSet:
+    return make_leaky(fair)
+
+
+AUDITS: dict[int, Audit] = {}
+
+
+def audit_set(card_set: CardSet) -> Audit:
+    """Audits a set once; the fixtures live as long as the module."""
+    if id(card_set) not in AUDITS:
+        AUDITS[id(card_set)] = audit_new_cards(card_set.kb, card_set.cards)
+    return AUDITS[id(card_set)]
+
+
+def test_a_leak_is_drawn_again(
+    fair: CardSet, leaky: CardSet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn, audit = draw_without_leaks(lambda n: fair if n else leaky, audit_set)
+    assert drawn is fair
+    assert not audit.leaks
+    assert "drawing again, because labels can be predicted by: question, bag of words" in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_fair_set_is_drawn_once(fair: CardSet) -> None:
+    numbers: list[int] = []
+    draw_without_leaks(lambda n: numbers.append(n) or fair, audit_set)
+    assert numbers == [0]
+
+
+def test_a_leaky_set_is_preferred_to_a_rest(fair: CardSet, leaky: CardSet) -> None:
+    rest = msgspec.structs.replace(fair, cards=fair.cards[:20])
+    drawn, audit = draw_without_leaks(lambda n: rest if n else leaky, audit_set)
+    assert drawn is leaky
+    assert any("by question, bag of words: " in line for line in describe_leaks(audit))
+
+
+def test_the_number_of_drawings_is_limited(leaky: CardSet) -> None:
+    numbers: list[int] = []
+    draw_without_leaks(lambda n: numbers.append(n) or leaky, audit_set)
+    assert numbers == list(range(MAX_DRAWINGS))
+
+
+def test_a_set_that_still_leaks_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # No graph is known from which cards leak in every drawing.
+    monkeypatch.setattr(
+        "cards.generator.make_cards", lambda kb, plan, **_: make_leaky(make_cards(kb, plan))
+    )
+    command = ("cards", "--domain", "mayors", "--num-per-type", 12, "--audit")
+    done = run_epoche(*command, "--out", tmp_path / "c.jsonl")
+    assert done.code == 0, done.err
+    assert "warning: Labels can be predicted without reading the evidence" in done.err
+    manifest = json.loads(manifest_path(tmp_path / "c.jsonl").read_text("utf-8"))
+    assert any("by question, bag of words: " in warning for warning in manifest["warnings"])
+    assert len(read_cards(tmp_path / "c.jsonl")) >= 18
+    done = run_epoche("join", tmp_path / "c.jsonl", "--out", tmp_path / "joined.jsonl")
+    joined = json.loads(manifest_path(tmp_path / "joined.jsonl").read_text("utf-8"))
+    assert joined["warnings"] == [f"c.jsonl: {warning}" for warning in manifest["warnings"]]
+    done = run_epoche(*command, "--strict", "--out", tmp_path / "d.jsonl")
+    assert "Labels can be predicted" in check_error_line(done, 17)
+    assert not (tmp_path / "d.jsonl").exists()
