@@ -66,7 +66,12 @@ def analyze_command(
         )
         graph = Graph.load(list(kg) if kg else graph_domain.graph_files)
         fact_graph = FactGraph(graph.index, find_fact_predicates(graph_domain, graph.index))
-        labels = Labels(graph, graph_domain.languages, graph_domain.naming_predicates)
+        labels = Labels(
+            graph,
+            graph_domain.languages,
+            graph_domain.naming_predicates,
+            graph_domain.qualifiers,
+        )
         analysis = analyze_in_facts(fact_graph, graph.index.terms, labels, question)
         source = {"graph_sha256": graph.sha256}
     row = {**msgspec.to_builtins(analysis), "source": source}

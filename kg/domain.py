@@ -93,6 +93,8 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     """Class IRI → Jinja2 template (variables ``label``, ``iri``) that names its members."""
     naming_predicates: tuple[str, ...] = ()
     """Predicates whose values are names, besides ``rdfs:label`` and SKOS's."""
+    qualifiers: tuple[str, ...] = ()
+    """By what namesakes are told apart, see ``kg.words.qualified_names``."""
     predicates: dict[str, PredicateWording] = {}
     rules: tuple[Rule, ...] = ()
     file: Path | None = None
@@ -146,6 +148,7 @@ class _DomainTable(msgspec.Struct, kw_only=True):
     prefixes: dict[str, str] = {}
     naming: dict[str, str] = {}
     naming_predicates: list[str] = []
+    qualifiers: list[str] = []
     predicates: dict[str, _PredicateTable] = {}
     rule: list[_RuleTable] = []
 
@@ -350,6 +353,10 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
         naming=naming,
         naming_predicates=tuple(
             expand_term(name, "naming_predicates") for name in table.naming_predicates
+        ),
+        qualifiers=tuple(
+            "^" * name.startswith("^") + expand_term(name.removeprefix("^"), "qualifiers")
+            for name in table.qualifiers
         ),
         predicates=predicates,
         rules=rules,

@@ -91,7 +91,10 @@ class KnowledgeBase:
                 engine=engine,
             )
             labels = Labels(
-                loaded_graph, resolved_domain.languages, resolved_domain.naming_predicates
+                loaded_graph,
+                resolved_domain.languages,
+                resolved_domain.naming_predicates,
+                resolved_domain.qualifiers,
             )
             verbaliser = Verbaliser(
                 resolved_domain, labels, loaded_graph, oracle.closure, loaded_shapes

@@ -213,6 +213,8 @@ def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
     They go together, because one of them tells a reader that the two belong together.
     """
     index, terms = pool.lookup.graph_index, pool.lookup.terms
+    # Without these links, names would change.
+    named_by = {q.removeprefix("^") for q in pool.lookup.kb.domain.qualifiers}
     for anchor in anchors:
         triple = pool.make_triple(x, anchor)
         if index.has_triple(*triple):
@@ -222,7 +224,12 @@ def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
         for s, o in ((x, anchor), (anchor, x)):
             for p, value in index.iter_out_edges(s):
                 text = terms.get_text(p)
-                if value == o and text != RDF_TYPE and not is_vocabulary(text):
+                if (
+                    value == o
+                    and text != RDF_TYPE
+                    and not is_vocabulary(text)
+                    and text not in named_by
+                ):
                     yield s, p, o
 
 

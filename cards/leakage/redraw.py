@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
@@ -57,7 +58,7 @@ def draw_without_leaks(
             leaks = ", ".join(baseline.name for baseline in drawn[-1][1].leaks)
             print_text(f"drawing again, because labels can be predicted by: {leaks}")
         cards = draw(number)
-        if number and len(cards.cards) < MIN_SHARE * len(drawn[0][0].cards):
+        if number and not _is_large(cards, drawn[0][0]):
             break
         drawn.append((cards, audit(cards)))
         if not drawn[-1][1].leaks:
@@ -76,6 +77,12 @@ def describe_leaks(audit: Audit) -> list[str]:
             f"{measure.chance:.3f}."
         )
     return sentences
+
+
+def _is_large(cards: DrawnCards, first: DrawnCards) -> bool:
+    """Returns whether a set has enough cards of each label that the first one has."""
+    counts, first_counts = (Counter(card.label for card in s.cards) for s in (cards, first))
+    return all(counts[label] >= MIN_SHARE * n for label, n in first_counts.items())
 
 
 def _rate_leaks(audit: Audit) -> tuple[int, float]:

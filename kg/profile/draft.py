@@ -14,7 +14,12 @@ from kg.graph import Graph
 from kg.profile.answers import quote_toml, render_answers
 from kg.profile.axioms import AxiomReader
 from kg.profile.classes import iter_class_rules
-from kg.profile.names import Names, find_languages, find_naming_predicates
+from kg.profile.names import (
+    Names,
+    choose_qualifiers,
+    find_languages,
+    find_naming_predicates,
+)
 from kg.profile.predicates import GraphProfiler
 from kg.profile.readiness import Readiness, ReadinessReport, assess_predicates, build_report
 from kg.profile.rules import (
@@ -70,8 +75,10 @@ def draft_domain(
     own_constraints = Shapes.load(shapes_files).list_constraints() if shapes_files else []
     naming_predicates = find_naming_predicates(graph)
     languages = find_languages(graph, naming_predicates)
-    names = Names(graph, Labels(graph, languages, naming_predicates))
-    profiler = GraphProfiler(graph, names, naming_predicates)
+    qualifiers = choose_qualifiers(graph, Labels(graph, languages, naming_predicates))
+    names = Names(graph, Labels(graph, languages, naming_predicates, qualifiers))
+    naming = {*naming_predicates, *(q.removeprefix("^") for q in qualifiers)}
+    profiler = GraphProfiler(graph, names, naming)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()
     judged = []
@@ -102,7 +109,7 @@ def draft_domain(
         if not labels.get(rule.about)
     }
     report = build_report(rows, domain=name, triples=len(graph), n_rules=len(kept))
-    domain = _Domain(folder, name, graph, shapes_files, languages, naming_predicates)
+    domain = _Domain(folder, name, graph, shapes_files, languages, naming_predicates, qualifiers)
     return Draft(
         {
             "domain.toml": _render_domain(domain, rows),
@@ -123,6 +130,7 @@ class _Domain(NamedTuple):
     shapes_files: Sequence[Path]
     languages: Sequence[str]
     naming_predicates: Sequence[str]
+    qualifiers: Sequence[str]
 
 
 def _withdraw(judgement: Judgement) -> Judgement:
@@ -145,6 +153,10 @@ def _render_domain(domain: _Domain, rows: Sequence[Readiness]) -> str:
     if domain.naming_predicates:
         names = [f"<{iri}>" for iri in domain.naming_predicates]
         lines.append(f"naming_predicates = {_quote_list(names)}")
+    if domain.qualifiers:
+        marks = [f"{'^' * q.startswith('^')}<{q.removeprefix('^')}>" for q in domain.qualifiers]
+        lines.append("# By what things of the same name are told apart, best first.")
+        lines.append(f"qualifiers = {_quote_list(marks)}")
     facts = [row for row in rows if row.is_fact or row.is_asked]
     prefixes = {
         prefix: namespace

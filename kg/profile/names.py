@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 
 from kg.base.plain_text import clean_text
 from kg.graph import Graph
 from kg.profile.known_labels import find_known_label
-from kg.terms import RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
+from kg.terms import RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 from kg.words.labels import LABEL_PREDICATES, Labels
+from kg.words.qualified_names import is_opaque
 
 MAX_NAME_WORDS = 20
 """Maximum number of words of a value that a question may state."""
@@ -29,14 +31,15 @@ MIN_DISTINCT_NAMES = 0.8
 MAX_MEAN_NAME_LENGTH = 60
 """Maximum mean length of the values of a naming predicate, in characters."""
 
+MAX_NAMESAKES = 5_000
+"""Maximum number of namesakes that are looked at to choose qualifiers."""
+MAX_QUALIFIERS = 3
+MAX_CANDIDATES = 12
+"""Maximum number of predicates that are tried as qualifiers."""
+
 _NAMING = re.compile(r"(name|label|title)$", re.IGNORECASE)
 # "P1476", "12", "IAO_0000115", "a3f9…": a code says nothing to a reader.
 _CODE = re.compile(r"[A-Za-z]{0,8}[ _-]?\d+[A-Za-z]?|.|(?=.*\d)[0-9a-f]{8,}|.*\d{5,}.*")
-# A UUID or a hash; a number alone is that of a record, and can be read.
-_OPAQUE = re.compile(
-    r"(?:[0-9a-fA-F]{4,}[- ]){3,}|(?=\w*[a-fA-F])(?=\w*\d)[0-9a-fA-F]{12,}"
-    r"|\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{20,}"
-)
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 
@@ -67,7 +70,11 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
         if (
             n_subjects >= MIN_NAMED_SUBJECTS
             and all(map(terms.is_literal, values))
-            and len(values) >= MIN_DISTINCT_NAMES * n_subjects
+            and (
+                len(values) >= MIN_DISTINCT_NAMES * n_subjects
+                # Things of the same name may be told apart; a UUID says nothing.
+                or all(is_opaque(iri_tail(terms.get_text(s))) for s, _ in pairs)
+            )
             and sum(len(terms.get_text(o)) for o in values) <= MAX_MEAN_NAME_LENGTH * len(values)
         ):
             found.append(iri)
@@ -97,6 +104,48 @@ def find_languages(graph: Graph, naming_predicates: Collection[str] = ()) -> tup
     return tuple(languages[:MAX_LANGUAGES]) or ("en",)
 
 
+def choose_qualifiers(graph: Graph, labels: Labels) -> tuple[str, ...]:
+    """Chooses by what things with the same name are told apart, best first.
+
+    Args:
+        graph: the graph.
+        labels: its labels, without qualifiers.
+    """
+    groups = list(labels.find_homonyms().values())
+    groups = [iris[:MAX_NAMESAKES] for iris in groups]
+    chosen: list[str] = []
+    while groups and len(chosen) < MAX_QUALIFIERS:
+        candidates = [RDF_TYPE, *_list_linking_predicates(graph, groups)]
+        gains = {
+            q: sum(labels.qualifier.count_distinct(iris, q) for iris in groups)
+            for q in candidates
+            if q not in chosen
+        }
+        best = max(gains, key=lambda q: (gains[q], q == RDF_TYPE, q), default="")
+        if not best or gains[best] < MIN_NAMED_SUBJECTS:
+            break
+        chosen.append(best)
+        groups = [labels.qualifier.list_alike(iris, best) for iris in groups]
+        groups = [iris for iris in groups if len(iris) > 1]
+    return tuple(chosen)
+
+
+def _list_linking_predicates(graph: Graph, groups: Iterable[Sequence[str]]) -> list[str]:
+    """Lists predicates that link a namesake with one other thing; ``^`` marks incoming ones."""
+    index, terms = graph.index, graph.index.terms
+    counts: Counter[str] = Counter()
+    for iri in itertools.islice(itertools.chain.from_iterable(groups), MAX_NAMESAKES):
+        node = terms.get(iri)
+        if node is None:
+            continue
+        for mark, edges in (("", index.iter_out_edges(node)), ("^", index.iter_in_edges(node))):
+            others = Counter(p for p, o in edges if not terms.is_literal(o))
+            counts.update(mark + terms.get_text(p) for p, n in others.items() if n == 1)
+    usable = [q for q in counts if not is_vocabulary(q.removeprefix("^"))]
+    usable = [q for q in usable if is_usable_iri(q.removeprefix("^"))]
+    return sorted(usable, key=lambda q: (-counts[q], q))[:MAX_CANDIDATES]
+
+
 class Names:
     """The names of one graph's things and predicates.
 
@@ -121,10 +170,10 @@ class Names:
             elif text.startswith("_:"):
                 nameable = False
             else:
-                name = self._labels.get_label(text)
+                name = self._labels.get_distinct_name(text)
                 # The label must lead to this entity only, or to none.
                 nameable = self._labels.find_entities(name) in ([text], []) and (
-                    self._labels.has_label(text) or not _OPAQUE.search(name)
+                    self._labels.has_label(text) or not is_opaque(name)
                 )
             self._nameable[term] = nameable
         return nameable

@@ -24,6 +24,7 @@ from kg.terms import (
     parse_literal,
 )
 from kg.words.aliases import Aliases
+from kg.words.qualified_names import NameQualifier
 
 if TYPE_CHECKING:
     from kg.graph import Graph
@@ -90,6 +91,7 @@ class Labels:
         languages: preferred languages, best first; these precede labels without a language, which
             precede the others in the order of the graph.
         naming_predicates: IRIs of further predicates that give names, after ``LABEL_PREDICATES``.
+        qualifiers: by what namesakes are told apart, see ``qualified_names``.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class Labels:
         graph: Graph,
         languages: Sequence[str] = ("en",),
         naming_predicates: Sequence[str] = (),
+        qualifiers: Sequence[str] = (),
     ) -> None:
         self._index = graph.index
         self._terms = graph.index.terms
@@ -113,6 +116,7 @@ class Labels:
         ]
         self._name_index: dict[str, int | list[int]] | None = None
         self._aliases: Aliases | None = None
+        self.qualifier = NameQualifier(self._index, self, qualifiers)
         self._ascii_literal = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
         # Matches every line. The group contains the text of a literal whose normal form is just the
         # text in lower case, as that of most is; it is empty for any other line. Names with a
@@ -140,6 +144,10 @@ class Labels:
         if best_name is not None:
             return best_name[1]
         return term if is_blank(term) else iri_tail(term)
+
+    def get_distinct_name(self, iri: str) -> str:
+        """Returns the label of an IRI; one with a qualifier if others have it and that helps."""
+        return self.qualifier.find_name(iri) or self.get_label(iri)
 
     def get_language(self, term: str) -> str:
         """Returns the language tag of the label that ``get_label`` gives; empty if it has none."""
