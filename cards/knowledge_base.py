@@ -11,7 +11,9 @@ from typing import cast, get_args
 from kg.base.console import print_warning
 from kg.base.errors import DomainError, EmptyGraphError, InvalidGraphError
 from kg.claims import Regime, Violation
+from kg.domain import Domain, load_domain
 from kg.knowledge import Engine, KnowledgeBase
+from kg.profile.folder import READINESS_PAGE
 from kg.shapes.vocabulary import SH
 from kg.skipped_content import describe_skipped_content
 from kg.vocabulary import is_vocabulary
@@ -55,7 +57,8 @@ def open_knowledge_base(
         EmptyGraphError: the graph has only shapes.
         InvalidGraphError: the graph violates its shapes and ``strict`` is True.
         UnknownPredicateError: a predicate does not occur in the graph.
-        DomainError: an unknown regime, or more predicate labels than predicates.
+        DomainError: an unknown regime, more predicate labels than predicates, or no predicate is
+            named and the domain has no default ones.
     """
     if regime is not None and regime not in get_args(Regime):
         regimes = ", ".join(get_args(Regime))
@@ -66,6 +69,8 @@ def open_knowledge_base(
             where="--pred-label",
             hint="Give one --pred for each label.",
         )
+    if domain is not None and not predicates:
+        _require_default_predicates(load_domain(domain))
     kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", regime), engine)
     skipped = kb.graph.omissions + describe_skipped_content(kb.graph.index)
     for note in kb.shapes.notes + skipped:
@@ -82,6 +87,18 @@ def open_knowledge_base(
     if not allow_violations:
         kb = leave_out_violations(kb, strict=strict)
     return kb, iris
+
+
+def _require_default_predicates(domain: Domain) -> None:
+    if any(wording.default for wording in domain.predicates.values()):
+        return
+    page = domain.file.parent / READINESS_PAGE if domain.file else None
+    reason = f" ({page} says why)" if page and page.is_file() else ""
+    raise DomainError(
+        f"the domain asks about no predicate by default{reason}",
+        where=str(domain.file or domain.name),
+        hint="Name predicates with --pred, or mark them with default = true in domain.toml.",
+    )
 
 
 def leave_out_violations(kb: KnowledgeBase, *, strict: bool) -> KnowledgeBase:

@@ -36,7 +36,7 @@ WELL_KNOWN_PREFIXES = {
 """Prefixes that may be used without a declaration."""
 
 _MAX_RULE_LENGTH = 1_000
-"""Maximum characters of a rule's text; the rest is cut off, because cards show the text."""
+"""Maximum characters of a rule's text, because cards show it; the rest is cut off."""
 _MAX_TOML_BYTES = 4 * 1024 * 1024
 """Maximum size of ``domain.toml``, so that a wrong file cannot exhaust the memory."""
 
@@ -292,11 +292,7 @@ def _check_keys(raw: dict[str, Any], where: str) -> None:
 
 
 def get_built_folder(name: str) -> Path:
-    """Returns the folder of a shipped domain's graph that is built on the user's machine.
-
-    It lies in the user's cache folder, because the folder of an installed package is not the place
-    for data, and may be read-only.
-    """
+    """Returns the folder in the user's cache of a shipped domain's graph that is built there."""
     cache = os.environ.get(CACHE_VARIABLE)
     root = Path(cache) if cache else platformdirs.user_cache_path("epoche", appauthor=False)
     return root / "domains" / name
@@ -352,7 +348,7 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
         prefixes=dict(table.prefixes),
         naming=naming,
         naming_predicates=tuple(
-            expand_term(name, "naming_predicates") for name in table.naming_predicates
+            expand_term(n, "naming_predicates") for n in table.naming_predicates
         ),
         qualifiers=tuple(
             "^" * name.startswith("^") + expand_term(name.removeprefix("^"), "qualifiers")

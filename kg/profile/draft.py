@@ -14,6 +14,7 @@ from kg.graph import Graph
 from kg.profile.answers import quote_toml, render_answers
 from kg.profile.axioms import AxiomReader
 from kg.profile.classes import iter_class_rules
+from kg.profile.folder import READINESS_PAGE
 from kg.profile.names import (
     Names,
     choose_qualifiers,
@@ -117,7 +118,7 @@ def draft_domain(
             "# Say in confirm.toml which of them are false in the world.\n\n"
             + render_shapes(kept, labels),
             "confirm.toml": f"# {HEAD}\n{render_answers(rows, answers)}",
-            "readiness.md": f"<!-- {HEAD} -->\n{render_page(report)}",
+            READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
         },
         report,
     )

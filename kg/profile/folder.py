@@ -10,7 +10,9 @@ from pathlib import Path
 from kg.base.errors import WriteError
 from kg.base.files import check_output, convert_write_errors
 
-FILES = ("domain.toml", "shapes.ttl", "readiness.md", "confirm.toml")
+READINESS_PAGE = "readiness.md"
+"""The page that says what can be asked about each predicate, or why nothing."""
+FILES = ("domain.toml", "shapes.ttl", READINESS_PAGE, "confirm.toml")
 """The files of a draft."""
 ANSWERS_FILE = "confirm.toml"
 """The file that the user edits: its answers are kept, so it may have changed."""

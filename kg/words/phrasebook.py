@@ -189,9 +189,7 @@ class Phrasebook:
 
     def _make_label_unique(self, iri: str) -> str:
         """Returns the label, or a distinguishing name if other entities have the same label."""
-        label = clean_text(self.labels.get_label(iri)) or clean_text(iri)
-        if qualified := self.labels.qualifier.find_name(iri):
-            return qualified
+        label = clean_text(self.labels.get_distinct_name(iri)) or clean_text(iri)
         namesakes = [other for other in self.labels.find_entities(label) if other != iri]
         namesakes = [
             other for other in namesakes if clean_text(self.labels.get_label(other)) == label

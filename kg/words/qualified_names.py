@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kg.base.plain_text import clean_text
 from kg.terms import RDF_TYPE, is_blank, is_literal
@@ -19,7 +19,6 @@ from kg.words.label_grammar import split_name
 
 if TYPE_CHECKING:
     from kg.triples.index import Index
-    from kg.words.labels import Labels
 
 INVERSE_MARK = "^"
 MAX_NAMESAKES = 20_000
@@ -38,6 +37,22 @@ def is_opaque(local_name: str) -> bool:
     return _OPAQUE.search(local_name) is not None
 
 
+class NameIndex(Protocol):
+    """The part of ``Labels`` that is needed here."""
+
+    def get_label(self, term: str) -> str:
+        """Returns the preferred label of a term."""
+
+    def has_label(self, term: str) -> bool:
+        """Returns whether the graph gives any name for the term."""
+
+    def find_entities(self, name: str) -> list[str]:
+        """Returns the IRIs with that name."""
+
+    def to_normal_form(self, name: str) -> str:
+        """Normalises a name."""
+
+
 class NameQualifier:
     """Makes the names of namesakes different.
 
@@ -47,7 +62,7 @@ class NameQualifier:
         qualifiers: by what namesakes are told apart, best first.
     """
 
-    def __init__(self, index: Index, labels: Labels, qualifiers: Sequence[str]) -> None:
+    def __init__(self, index: Index, labels: NameIndex, qualifiers: Sequence[str]) -> None:
         self._index = index
         self._labels = labels
         self._qualifiers = tuple(qualifiers)
