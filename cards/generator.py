@@ -118,11 +118,12 @@ def _make_card_set(
                 n if is_useful else 0 for n, is_useful in zip(max_shares, useful, strict=True)
             ]
             shares = share_equally(plan.per_label, max_shares)
+    card_sets: list[CardSet] = []
     for number in itertools.count(1):
         makers, aside = _make_makers(lookup, plan, predicates, sides, shares, number)
-        card_set = _draw_cards(makers, plan, aside, progress)
-        if not card_set.missing or number == MAX_ATTEMPTS:
-            return card_set
+        card_sets.append(_draw_cards(makers, plan, aside, progress))
+        if not card_sets[-1].missing or number == MAX_ATTEMPTS:
+            break
         # Predicates that gave less than their share leave the rest of it to the others, or try
         # again with more set aside if the others can give no more.
         given = [
@@ -137,8 +138,13 @@ def _make_card_set(
             for group, share in zip(sides, shares, strict=True)
             for side in group
         ):
-            return card_set
-    raise AssertionError("unreachable")
+            break
+    return max(card_sets, key=_count_triplets)
+
+
+def _count_triplets(card_set: CardSet) -> int:
+    counts = Counter(card.label for card in card_set.cards)
+    return min(counts[label] for label in LABELS)
 
 
 def _make_makers(

@@ -17,15 +17,13 @@ from cards.generation.pools import Pool, VaryingSide
 from cards.generation.prover import Prover
 from cards.generation.recipes import Recipes
 from cards.generation.rng import rng_for
-from cards.generation.set_aside import Unknowns, count_candidates
-from cards.generation.shortage import Obstacle, explain_obstacles
+from cards.generation.set_aside import Unknowns, count_candidates, count_obstacles
+from cards.generation.shortage import MIN_TERMS, Obstacle, explain_obstacles, explain_pool
 from cards.generation.triplets import Triplet, TripletSource, write_triplet_cards
 from kg.claims import Label
 from kg.oracle import Oracle
 
 VARYING_SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
-MIN_TERMS = 3
-"""Number of terms that a triplet asks about."""
 MAX_SPARE = 8
 """Maximum number of terms that are set aside in addition to those needed, at the first attempt."""
 MAX_FACTOR = 4
@@ -164,18 +162,15 @@ class PredicateCardMaker:
             if not recipes.e_kinds:
                 return [f"{label}: no true pair of the requested kinds"]
             if not recipes.unknowns.anchors:
-                return [
-                    f"{label}: no value could be set aside to ask about as unknown; that needs "
-                    f"{MIN_TERMS} {'subjects' if pool.varying == 'subj' else 'objects'} with a "
-                    "unique name, a value that can be named, and another fact"
-                ]
+                noun = "subject" if pool.varying == "subj" else "object"
+                return [f"{label}: {explain_pool(count_obstacles(pool), noun)}"]
         failures = sum((source.failures for source in self.sources), Counter[Obstacle]())
         words = {word for source in self.sources for word in source.recipes.frequent_words}
         recipe_counts = ", ".join(
             f"{name} {n}" for source in self.sources for name, n in source.proved_counts.items()
         )
         proved = f" (triplets made: {recipe_counts})" if recipe_counts else ""
-        reason = explain_obstacles(failures, words, is_first=not recipe_counts)
+        reason = explain_obstacles(failures, words)
         return [f"{label}: {reason}{proved}"]
 
 

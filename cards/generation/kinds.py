@@ -23,6 +23,8 @@ DOMAIN_RANGE = "domain-range"
 IRREFLEXIVE = "irreflexive"
 ASYMMETRIC = "asymmetric"
 CYCLE = "cycle"
+EXCLUSIVE = "exclusive"
+"""Kind of a claim about two things that another predicate links, which excludes this one."""
 DENIED = "denied"
 
 WITHHELD = "withheld"
@@ -67,6 +69,8 @@ def classify_violation(claim: Claim, violation: Violation, *, reverse_holds: boo
     if component == "DisjointConstraintComponent":
         if claim.subj == claim.obj:
             return IRREFLEXIVE
+        if "^" not in violation.path:
+            return EXCLUSIVE
         return ASYMMETRIC if reverse_holds else CYCLE
     kind = _KIND_OF_COMPONENT.get(component)
     if kind is not None:
@@ -108,7 +112,16 @@ def check_kinds(requested: Iterable[str], constraints: Iterable[Constraint]) -> 
     Raises:
         DomainError: a kind is unknown; the hint lists the known ones.
     """
-    fixed_kinds = ("asserted", "inferred", "absent", DENIED, IRREFLEXIVE, ASYMMETRIC, CYCLE)
+    fixed_kinds = (
+        "asserted",
+        "inferred",
+        "absent",
+        DENIED,
+        IRREFLEXIVE,
+        ASYMMETRIC,
+        CYCLE,
+        EXCLUSIVE,
+    )
     shape_kinds = (
         _KIND_OF_COMPONENT.get(c.component) or _derive_kind(c.component) for c in constraints
     )

@@ -97,6 +97,10 @@ class Recipes(EntitySampler):
         return [x for x in self.unknown_terms if x in self.lookup.denials]
 
     @cached_property
+    def _turns(self) -> Iterator[int]:
+        return itertools.count()
+
+    @cached_property
     def _denied_facts(self) -> list[Fact]:
         p = self.pool.p
         return [f for facts in self.lookup.denials.values() for f in facts if f.p == p]
@@ -206,14 +210,43 @@ class Recipes(EntitySampler):
         if sample is None:
             return None
         u, e, anchor = sample
-        x = self.sample_similar(self.sample_member, u, anchor)
+        links = self._find_other_links(anchor)
+        # Other links with the anchor and other values of the predicate contradict some claims, and
+        # are rarely found by chance.
+        turn = next(self._turns)
+        by_link = turn % 2 == 0 and bool(links)
+        linked = list(links)
+        x = self.sample_similar(
+            (lambda: self.rng.choice(linked)) if by_link else self.sample_member, u, anchor
+        )
         if x is None or x == e:
             return None
         claim = self.lookup.make_claim(*self.pool.make_triple(x, anchor))
         if self.prover.license_on_graph(claim).label != "C":
             self.rejections[Obstacle.FALSE] += 1
             return None
-        # The proof may need facts about the entity, so up to four are included.
-        facts_about_x = [f for f in self.lookup.list_facts_about(x)[:4] if self.lookup.is_usable(f)]
-        facts = tuple(f for f in facts_about_x if f.p != self.pool.p and f.o not in (anchor, e, u))
-        return self._build_proposal(anchor, e, Role("C", x, facts, forbids_other_value=True), u)
+        # The proof may need facts about the entity, so up to four are included: those of the
+        # predicate, or others.
+        with_values = turn % 4 == 1
+        facts = [
+            fact
+            for fact in self.lookup.list_facts_about(x)
+            if (fact.p == self.pool.p) == with_values
+            and self.lookup.is_usable(fact)
+            and {fact.s, fact.o}.isdisjoint((anchor, e, u))
+        ]
+        facts = [links[x], *facts[:3]] if by_link else facts[:4]
+        role = Role("C", x, tuple(facts), forbids_other_value=not with_values)
+        return self._build_proposal(anchor, e, role, u)
+
+    def _find_other_links(self, anchor: int) -> dict[int, Fact]:
+        """Finds the facts of other predicates by which entities are linked with the anchor."""
+        lookup, is_subject = self.lookup, self.pool.varying == "subj"
+        links: dict[int, Fact] = {}
+        for q in lookup.fact_predicates if is_subject else ():
+            for fact in lookup.list_incoming_facts(anchor, q) if q != self.pool.p else ():
+                links.setdefault(fact.s, fact)
+        for fact in () if is_subject else lookup.list_facts_about(anchor):
+            if fact.p != self.pool.p and not fact.denied:
+                links.setdefault(fact.o, fact)
+        return links

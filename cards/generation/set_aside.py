@@ -9,6 +9,7 @@ stated in G. So whoever answers from memory instead of evidence is found out.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
@@ -34,6 +35,13 @@ LARGE_PREDICATE = 1_000
 MAX_LARGE_SHARE = 0.1
 LARGE_POOL = 5
 """A pool with this many times as many terms as needed is taken to have enough that can be named."""
+
+
+NO_NAME = "without a unique, readable name"
+NO_VALUE = "whose value has no such name"
+NO_FACT = "without another fact or a class"
+OBSTACLES = (NO_NAME, NO_VALUE, NO_FACT)
+"""Why a term that has a value cannot be asked about, in the order of the checks."""
 
 
 class Unknowns(NamedTuple):
@@ -102,6 +110,12 @@ def count_candidates(pool: Pool, limit: int) -> int:
         return limit
     rng = rng_for("count", pool.lookup.terms.get_text(pool.p), pool.varying)
     return sum(1 for _ in itertools.islice(_iter_terms(pool, rng), limit))
+
+
+def count_obstacles(pool: Pool) -> dict[str, int]:
+    """Counts the terms that have anchors by what keeps them from being asked about, if anything."""
+    counts = Counter(_find_obstacle(pool, x) for x in pool.anchor_rows)
+    return {reason: counts[reason] for reason in (*OBSTACLES, "")}
 
 
 def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object) -> SetAside:
@@ -179,17 +193,25 @@ def _draw_candidates(
 
 def _iter_terms(pool: Pool, rng: Random) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yields terms that a question can name, with their anchors, in random order."""
-    lookup = pool.lookup
     for x in _iter_shuffled(list(pool.anchor_rows), rng):
-        anchors = tuple(a for a in pool.get_anchors(x) if a != x)
-        if (
-            anchors
-            and lookup.is_nameable(x)
-            and pool.matches_hint(x, anchors[0])
-            and any(map(lookup.is_nameable, anchors))
-            and (_has_other_fact(lookup, x, pool.p) or lookup.get_types(x))
-        ):
-            yield x, anchors
+        if not _find_obstacle(pool, x):
+            yield x, _list_anchors(pool, x)
+
+
+def _list_anchors(pool: Pool, x: int) -> tuple[int, ...]:
+    return tuple(a for a in pool.get_anchors(x) if a != x)
+
+
+def _find_obstacle(pool: Pool, x: int) -> str:
+    """Returns why a term cannot be asked about; empty if it can."""
+    lookup, anchors = pool.lookup, _list_anchors(pool, x)
+    if not lookup.is_nameable(x) or not (anchors and pool.matches_hint(x, anchors[0])):
+        return NO_NAME
+    if not any(map(lookup.is_nameable, anchors)):
+        return NO_VALUE
+    if not _has_other_fact(lookup, x, pool.p) and not lookup.get_types(x):
+        return NO_FACT
+    return ""
 
 
 def _iter_shuffled(terms: list[int], rng: Random) -> Iterator[int]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 
+from kg.base.plain_text import format_count, join_list
+
+MIN_TERMS = 3
+"""Number of terms that a triplet asks about."""
 MAX_EXAMPLES = 3
 """Maximum number of words quoted as examples."""
 
@@ -30,26 +34,35 @@ def find_unproved(label: str) -> Obstacle:
     return {"E": Obstacle.TRUE, "C": Obstacle.FALSE}.get(label, Obstacle.UNKNOWN)
 
 
-def explain_obstacles(
-    failures: Counter[Obstacle], frequent_words: Collection[str], *, is_first: bool
-) -> str:
-    """Explains at which steps triplets failed.
+def explain_obstacles(failures: Counter[Obstacle], frequent_words: Collection[str]) -> str:
+    """Explains at which steps triplets failed, with the number of tries for each.
 
     Args:
         failures: number of failed proposals by obstacle.
         frequent_words: words of the names that had to be the same; a few are quoted.
-        is_first: whether no triplet was made at all. Then the last step that a proposal reached
-            matters, because earlier steps often fail by chance; later it is the most frequent one.
     """
-    if not failures:
-        return Obstacle.ENTITIES.value
-    last_step = max(failures, key=list(Obstacle).index)
-    most_frequent = failures.most_common(1)[0][0]
-    obstacles = [last_step] if is_first else [most_frequent]
-    if is_first and most_frequent is Obstacle.NAMES and last_step is not Obstacle.NAMES:
-        obstacles.append(Obstacle.NAMES)
     examples = f" (here {_quote_examples(frequent_words)})" if frequent_words else ""
-    return "; ".join(obstacle.value.replace("{examples}", examples) for obstacle in obstacles)
+    counted = failures.most_common() or [(Obstacle.ENTITIES, 0)]
+    return "; ".join(
+        obstacle.value.replace("{examples}", examples)
+        + (f" ({format_count(n, 'attempt')})" if n else "")
+        for obstacle, n in counted
+    )
+
+
+def explain_pool(counts: Mapping[str, int], noun: str) -> str:
+    """Explains how many terms of a pool cannot be asked about, by reason.
+
+    Args:
+        counts: reason, or empty for those that can be asked about, → number of terms.
+        noun: what the terms are: subjects or objects.
+    """
+    reasons = [f"{n:,} {reason}" for reason, n in counts.items() if n and reason]
+    total = sum(counts.values())
+    return (
+        f"of {format_count(total, noun)} with a value, {join_list(reasons) or 'none'}; "
+        f"{counts.get('', 0):,} can be asked about, and a triplet needs {MIN_TERMS}"
+    )
 
 
 def _quote_examples(words: Collection[str]) -> str:
