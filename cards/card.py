@@ -53,13 +53,19 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     meta: dict[str, Any] = {}
     """``triples`` (the facts as claims, in order; a denied one under ``denied``), ``card_proof``
     (the proof over facts and rules alone), ``difficulty`` (the features behind the level),
-    ``hardness``, ``strategy`` …"""
+    ``mined_rules`` (true if its proof rests on nothing but rules found in the data), ``hardness``,
+    ``strategy`` …"""
     extra: dict[str, Any] = {}
 
     @property
     def view(self) -> CardView:
         """The part of the card that a system gets."""
         return CardView(self.facts, self.rules, self.question)
+
+    @property
+    def rests_on_mined_rules(self) -> bool:
+        """Whether it is contradictory only by rules that `epoche kg init` found in the data."""
+        return self.meta.get("mined_rules") is True
 
 
 _FIELDS = frozenset(Card.__struct_fields__) - {"extra"}

@@ -30,6 +30,9 @@ class CardOrigin(msgspec.Struct, frozen=True):
     """The user's domain file. This path and the next two are relative to the card file."""
     graph_files: tuple[str, ...] = ()
     shapes_files: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What must be said wherever scores on the cards are shown: by what labels can be predicted,
+    and which labels no card has."""
 
 
 def read_card_origin(cards: Path | str) -> CardOrigin:

@@ -18,6 +18,7 @@ from kg.base.options import (
     ResampleSeed,
     RunPaths,
     SkipOtherCards,
+    WithoutMined,
 )
 from kg.base.plain_text import format_count, to_one_line
 
@@ -49,6 +50,7 @@ def main(
     ] = None,
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
+    without_mined: WithoutMined = False,
     policy: Annotated[
         PolicyChoice | None,
         typer.Option(help="What counts as an answer and as an abstention.", show_default="both"),
@@ -58,6 +60,14 @@ def main(
     confidence: Confidence = 0.95,
     common: Annotated[
         bool, typer.Option("--common", help="Use only the cards that every system answered.")
+    ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Fail if labels of the cards can be predicted from the surface, or no card has "
+            "one of the labels, by what their manifest says.",
+        ),
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print all tables, not only a summary.")
@@ -77,6 +87,7 @@ def main(
     from eval.abstention.run_files import find_result_files
     from eval.metrics.measurement import ResamplingPlan
     from eval.runs.measurement import refuse_card_options, select_run_folders
+    from kg.base.errors import AuditFailedError
     from kg.base.files import check_output, write_json_atomic
 
     # A shell expands `--results *.jsonl` to one option, followed by arguments.
@@ -88,8 +99,10 @@ def main(
             folders[0],
             cards=cards,
             skip_other_cards=skip_other_cards or None,
+            without_mined=without_mined or None,
             policy=policy,
             common=common or None,
+            strict=strict or None,
         )
         _measure_runs(folders, out, ResamplingPlan(resamples, seed, confidence), verbose=verbose)
         return
@@ -97,8 +110,19 @@ def main(
     files = find_result_files(paths)
     check_output(out, [*files, *(cards or ())])
     observations = read_checked_results(
-        files, cards or (), skip_other_cards=skip_other_cards, common=common
+        files,
+        cards or (),
+        skip_other_cards=skip_other_cards,
+        common=common,
+        without_mined=without_mined,
     )
+    if strict and observations.warnings:
+        raise AuditFailedError(
+            observations.warnings[0],
+            where=", ".join(map(str, files)),
+            hint="Make other cards, for example with `epoche cards --audit --strict`; without "
+            "--strict the metrics are computed and say so.",
+        )
     plan = Plan(
         policies=(policy or PolicyChoice.both).select(POLICIES),
         resamples=resamples,

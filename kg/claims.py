@@ -25,6 +25,11 @@ Regime = Literal["none", "rdfs", "owl-rl"]
 """Entailment regimes, by their W3C names (OWL 2 RL/RDF rules for ``owl-rl``)."""
 
 
+MINED_RULE_PREFIX = "urn:epoche:mined:"
+"""Prefix of the names of shapes that `epoche kg init` found in the data. Their publisher does not
+state them, so they may be false of the world."""
+
+
 class Claim(msgspec.Struct, frozen=True, order=True):
     """One triple to be checked, in term text."""
 
@@ -56,6 +61,11 @@ class Violation(msgspec.Struct, frozen=True, order=True):
     """``sh:value``; empty if the result has no value (as for counts)."""
     message: str = ""
 
+    @property
+    def breaks_mined_rule(self) -> bool:
+        """Whether the rule was found in the data and its publisher does not state it."""
+        return self.shape.startswith(MINED_RULE_PREFIX)
+
 
 class Proof(msgspec.Struct, frozen=True):
     """The justification of a verdict.
@@ -79,6 +89,11 @@ class Proof(msgspec.Struct, frozen=True):
     violations: tuple[Violation, ...] = ()
     checked: tuple[tuple[str, str], ...] = ()
     reason: str = ""
+
+    @property
+    def rests_on_mined_rules(self) -> bool:
+        """Whether a contradiction rests on nothing but rules found in the data."""
+        return self.kind == "violation" and all(v.breaks_mined_rule for v in self.violations)
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -46,6 +46,7 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
         "script_hash": "",
         "title": TITLE,
         "subtitle": f"card set {make_visible(report.cards)}",
+        "warnings": [make_visible(text) for text in report.warnings],
         "notices": [
             make_visible(x) for x in (*describe_shared_cards(report.shared)[1:], *report.notes)
         ],

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kg.base.console import print_text, print_warning, run_script
-from kg.base.options import MoreRunPaths, SkipOtherCards
+from kg.base.options import MoreRunPaths, SkipOtherCards, WithoutMined
 
 
 def main(
@@ -35,6 +35,7 @@ def main(
         typer.Option(help="Card file; repeatable. Default: the one that the manifests name."),
     ] = None,
     skip_other_cards: SkipOtherCards = False,
+    without_mined: WithoutMined = False,
     kg: Annotated[
         list[Path] | None,
         typer.Option(
@@ -65,6 +66,7 @@ def main(
     """
     from cards.card_origin import find_common_sources
     from eval.abstention.card_check import filter_results_by_cards
+    from eval.abstention.metrics.console import render_warnings
     from eval.abstention.run_files import find_result_files
     from eval.runs.measurement import is_run_folder, refuse_card_options
     from eval.runs.sections import build_sections
@@ -93,6 +95,7 @@ def main(
             metrics=metrics,
             cards=cards,
             skip_other_cards=skip_other_cards or None,
+            without_mined=without_mined or None,
             kg=kg,
             shapes=shapes,
             domain=domain,
@@ -111,7 +114,9 @@ def main(
     section_inputs = [path for part in sections for path in part.sources]
     input_files = [*card_results, metrics, *(cards or ()), *section_inputs]
     refuse_overwriting(out, requested_formats, input_files, sections)
-    inputs = read_inputs(card_results, metrics, cards)
+    inputs = read_inputs(card_results, metrics, cards, without_mined=without_mined)
+    for line in render_warnings(inputs.warnings):
+        print_text(line)
     print_text(f"metrics: {metrics}")
     print_text(f"cards: {', '.join(map(str, inputs.card_files))}")
     is_named = bool(domain or kg)

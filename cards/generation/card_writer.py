@@ -63,6 +63,7 @@ def write_card(
             "triples": facts_to_json(facts, lookup.terms),
             "card_proof": msgspec.to_builtins(verdict.proof),
             "difficulty": subgraph,
+            **({"mined_rules": True} if proof.rests_on_mined_rules else {}),
             **meta,
         },
     )

@@ -186,6 +186,7 @@ def build_result(
         cluster=card.cluster,
         difficulty=card.difficulty,
         cards=card_set[:12],
+        mined_rules=card.rests_on_mined_rules,
         repeat=repeat,
         extra=extra,
     )

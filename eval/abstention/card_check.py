@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from cards.card import Card, hash_card_set
+from cards.card_origin import read_card_origin
 from cards.joiner import join_cards
+from eval.abstention.metrics.mined_cards import leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import LABEL_CODE
 from eval.abstention.result import read_results
@@ -25,6 +27,7 @@ def read_checked_results(
     skip_other_cards: bool = False,
     common: bool = False,
     distinguish_equal_names: bool = False,
+    without_mined: bool = False,
 ) -> Observations:
     """Reads result files and checks them against the card files, if any are given.
 
@@ -34,25 +37,21 @@ def read_checked_results(
         skip_other_cards: leave out result files of other card sets, with a warning.
         common: keep only the cards that every system answered, instead of raising.
         distinguish_equal_names: make the names different where two files have the same system name.
+        without_mined: leave out the C cards whose proof rests only on rules found in the data.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as in
             ``read_observations`` and ``check_cards``.
+        SettingError: without the cards that rest on rules found in the data, none remains.
     """
-    if not cards:
-        return read_observations(
-            results, common=common, distinguish_equal_names=distinguish_equal_names
-        )
-    selected = filter_results_by_cards(results, cards) if skip_other_cards else results
-    return check_cards(
-        read_observations(
-            selected,
-            common=common,
-            distinguish_equal_names=distinguish_equal_names,
-            cards=cards,
-        ),
-        cards,
+    if skip_other_cards and cards:
+        results = filter_results_by_cards(results, cards)
+    observations = read_observations(
+        results, common=common, distinguish_equal_names=distinguish_equal_names, cards=cards
     )
+    if cards:
+        observations = check_cards(observations, cards)
+    return leave_out_mined_cards(observations) if without_mined else observations
 
 
 def filter_results_by_cards(results: Sequence[Path], cards: Sequence[Path]) -> list[Path]:
@@ -129,7 +128,15 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
             *notes,
             f"{n_unanswered} of {len(cards_by_id)} cards have no result; they do not count.",
         )
-    checked_observations = replace(observations, notes=notes)
+    warnings = dict.fromkeys(observations.warnings)
+    for path in paths:
+        warnings |= dict.fromkeys(read_card_origin(path).warnings)
+    checked_observations = replace(
+        observations,
+        notes=notes,
+        warnings=tuple(warnings),
+        mined=frozenset(id_ for id_ in observations.ids if cards_by_id[id_].rests_on_mined_rules),
+    )
     return (
         checked_observations
         if has_card_set

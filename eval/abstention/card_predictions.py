@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from cards.card_origin import read_card_origin
 from eval.abstention.answers import build_result, read_answer
 from eval.abstention.card_file import CardFile
 from eval.abstention.manifest import RunManifest, write_manifest
@@ -77,6 +78,7 @@ def write_card_predictions(
             cards_sha256=cards.sha256,
             cards_file_sha256=cards.file_sha256,
             card_count=len(cards),
+            card_warnings=read_card_origin(cards_file).warnings,
             repeats=1 + max(repeat for _, _, repeat in replies),
             system=PREDICTIONS_SYSTEM,
             systems=names,

@@ -202,6 +202,7 @@ class _RowVerifier:
             ("cluster", card.cluster, row.cluster),
             ("difficulty", card.difficulty, row.difficulty),
             ("cards", self._manifest.cards_sha256[:12], row.cards),
+            ("mined_rules", card.rests_on_mined_rules, row.mined_rules),
         ):
             if expected != found:
                 self._add(number, row, field, expected, found)

@@ -48,6 +48,8 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     and claims of the cards, which the rows copy."""
     card_count: int
     """Number of cards in the card file."""
+    card_warnings: tuple[str, ...] = ()
+    """What the cards' manifest says that whoever reads scores on them must know."""
     limit: int | None = None
     """Only the first ``limit`` cards were asked; null for all."""
     repeats: int = 1

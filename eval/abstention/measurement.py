@@ -11,6 +11,7 @@ from eval.abstention.card_check import check_cards
 from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.definitions import HEADLINE_METRICS, SYSTEM_METRICS, get_metric
 from eval.abstention.metrics.gated_values import GATED_METRICS, collect_gated_values
+from eval.abstention.metrics.mined_cards import describe_mined_cards, leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
@@ -88,6 +89,7 @@ def measure_cards(
     policy: PolicyName = "licensed",
     cards: Sequence[Path] = (),
     common: bool = True,
+    without_mined: bool = False,
 ) -> CardMeasurement:
     """Measures result files of one card set.
 
@@ -100,10 +102,12 @@ def measure_cards(
         policy: what counts as an answer and as an abstention.
         cards: card files that the results must belong to; empty: not checked.
         common: measure the cards that all systems answered, instead of raising if one has fewer.
+        without_mined: leave out the C cards whose proof rests only on rules found in the data.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as
             ``read_observations`` and ``check_cards``.
+        SettingError: without the cards that rest on rules found in the data, none remains.
     """
     observations = read_observations(
         [*paths, *baseline],
@@ -114,7 +118,10 @@ def measure_cards(
     )
     if cards:
         observations = check_cards(observations, cards)
+    if without_mined:
+        observations = leave_out_mined_cards(observations)
     systems, controls = _list_systems(observations)
+    mined_notes = tuple(describe_mined_cards(observations))
     runs = MeasuredRuns(
         benchmark="abstention",
         noun="card",
@@ -130,8 +137,10 @@ def measure_cards(
         },
         headline=(*HEADLINE_METRICS, "accuracy"),
         items=observations.card_set[:12],
-        details={"policy": policy},
-        notes=observations.notes,
+        details={"policy": policy} | dict(d.split(":") for d in observations.signature_details),
+        notes=(*observations.notes, *mined_notes),
+        warnings=observations.warnings,
+        gate_notes=mined_notes,
         controls=controls,
     )
     return CardMeasurement(runs, plan, observations, policy)

@@ -57,6 +57,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = ""
     difficulty: Difficulty | None = None
     cards: str = ""
+    mined_rules: bool = False
+    """Whether the card is contradictory only by rules found in the data; written only if true."""
     repeat: int = 0
     """Number of the repeat of the question, from 0; written only if it is not 0."""
     extra: dict[str, Any] = {}
@@ -83,6 +85,8 @@ def result_to_json(result: Result) -> dict[str, Any]:
     extra = row.pop("extra")
     if not result.repeat:
         del row["repeat"]
+    if not result.mined_rules:
+        del row["mined_rules"]
     return {**row, **extra}
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cards.card_origin import read_card_origin
 from eval.abstention.answers import is_async
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import ERROR_OUTCOME, CardPlan
@@ -105,6 +106,7 @@ def run(
             cards_sha256=cards.sha256,
             cards_file_sha256=cards.file_sha256,
             card_count=len(cards),
+            card_warnings=read_card_origin(cards_file).warnings,
             limit=limit,
             repeats=repeats,
             shard=shard.to_field(),

@@ -20,6 +20,7 @@ from kg.base.options import (
     ResampleSeed,
     RunPaths,
     SkipOtherCards,
+    WithoutMined,
 )
 from kg.base.plain_text import clean_text, to_one_line
 
@@ -74,6 +75,7 @@ def main(
     ] = None,
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
+    without_mined: WithoutMined = False,
     policy: Annotated[
         PolicyChoice | None,
         typer.Option(
@@ -114,7 +116,11 @@ def main(
         folders = select_run_folders([*request.runs, *request.baseline], where="epoche gate")
         if folders:
             refuse_card_options(
-                folders[0], cards=cards, skip_other_cards=skip_other_cards or None, policy=policy
+                folders[0],
+                cards=cards,
+                skip_other_cards=skip_other_cards or None,
+                without_mined=without_mined or None,
+                policy=policy,
             )
             input_files = list_folder_files(folders)
         else:
@@ -126,6 +132,7 @@ def main(
                 runs=tuple(result_files),
                 baseline=tuple(find_result_files(request.baseline)),
                 cards=tuple(cards or ()),
+                without_mined=without_mined,
                 policy=(policy or PolicyChoice.licensed).select(POLICIES)[0],
             )
             input_files = [*request.runs, *request.baseline, *request.cards]

@@ -43,6 +43,7 @@ def check_runs(request: GateRequest) -> list[Check]:
         request.resampling,
         policy=request.policy,
         cards=request.cards,
+        without_mined=request.without_mined,
         common=False,
     )
     shares = {name: info.is_share for name, info in measurement.runs.metrics.items()}
@@ -54,9 +55,11 @@ def check_runs(request: GateRequest) -> list[Check]:
     ]
     names = measurement.runs.names
     values = {name: measurement.estimates(name) for name in (*names, *measurement.runs.controls)}
-    if measurement.has_gate_notes:
-        for note in measurement.runs.notes:
-            print_text(f"note: {to_one_line(note)}")
+    for warning in measurement.runs.warnings:
+        print_text(f"WARNING: {to_one_line(warning)}")
+    runs = measurement.runs
+    for note in runs.notes if measurement.has_gate_notes else runs.gate_notes:
+        print_text(f"note: {to_one_line(note)}")
     checks = check_with_limits(conditions, limits, values, names)
     if request.baseline:
         checks += _compare_with_baseline(request, conditions, measurement)
@@ -73,6 +76,7 @@ def _compare_with_baseline(
         baseline=request.baseline,
         policy=request.policy,
         cards=request.cards,
+        without_mined=request.without_mined,
     )
     runs = measurement.runs
     pairs = pair_with_earlier_runs(

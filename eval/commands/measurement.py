@@ -17,6 +17,7 @@ def measure_paths(
     policy: PolicyName = "licensed",
     cards: Sequence[Path] = (),
     common: bool = True,
+    without_mined: bool = False,
 ) -> Measurement:
     """Measures run folders of one benchmark, or result files of cards.
 
@@ -27,6 +28,7 @@ def measure_paths(
         policy: only for cards, as are the following: as in ``measure_cards``.
         cards: as in ``measure_cards``.
         common: as in ``measure_cards``. Folders are always measured on the items of all runs.
+        without_mined: as in ``measure_cards``.
 
     Raises:
         SettingError, EpocheError: as in ``measure_folders`` and ``measure_cards``.
@@ -35,4 +37,12 @@ def measure_paths(
         return measure_folders([*paths, *baseline], plan)
     from eval.abstention.measurement import measure_cards
 
-    return measure_cards(paths, plan, baseline=baseline, policy=policy, cards=cards, common=common)
+    return measure_cards(
+        paths,
+        plan,
+        baseline=baseline,
+        policy=policy,
+        cards=cards,
+        common=common,
+        without_mined=without_mined,
+    )

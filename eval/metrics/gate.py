@@ -85,6 +85,7 @@ class GateRequest:
         resampling: how cards or items are resampled.
         cards: card files that result files must belong to; empty: they are not checked.
         policy: what counts as an answer to a card and as an abstention.
+        without_mined: leave out the C cards whose proof rests only on rules found in the data.
     """
 
     conditions: tuple[str, ...]
@@ -96,6 +97,7 @@ class GateRequest:
     resampling: ResamplingPlan
     cards: tuple[Path, ...] = ()
     policy: PolicyName = "licensed"
+    without_mined: bool = False
 
 
 @dataclass(frozen=True)

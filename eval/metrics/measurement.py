@@ -89,6 +89,8 @@ class MeasuredRuns:
         items: hash of the items, the first 12 hexadecimal digits.
         details: further settings that decide the numbers, for the signature.
         notes: what a reader must know before quoting a number.
+        warnings: what must be said wherever a number is shown.
+        gate_notes: those of the notes that the gate prints even if it prints no others.
         controls: systems that ignore their input and are not among ``systems``. They have
             estimates, and a condition of the gate may name them.
     """
@@ -103,6 +105,8 @@ class MeasuredRuns:
     items: str
     details: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    gate_notes: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
 
     @property

@@ -137,7 +137,7 @@ class SystemNotFoundError(EpocheError):
 
 
 class AuditFailedError(EpocheError):
-    """``epoche audit --max-leak`` was exceeded: labels can be guessed from surface features."""
+    """Labels can be guessed from surface features, or no card has one of the labels."""
 
     exit_code = 17
 

@@ -110,6 +110,13 @@ SkipOtherCards: TypeAlias = Annotated[
         "--skip-other-cards", help="Ignore, with a warning, results of cards not in --cards."
     ),
 ]
+WithoutMined: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--without-mined",
+        help="Leave out the C cards whose proof rests only on rules found in the data.",
+    ),
+]
 Resamples: TypeAlias = Annotated[
     int, typer.Option("--resamples", min=100, help="Number of bootstrap resamples.")
 ]

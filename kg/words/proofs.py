@@ -22,6 +22,9 @@ _ABSENCE_REASON = (
 )
 """Reason given for an unproved claim whose validation result has no reason of its own."""
 
+MINED_RULE_NOTE = "(This rule was found in the data; its publisher does not state it.)"
+"""Note after a rule that `epoche kg init` found."""
+
 _ENGINE_NOTES = {
     "retargeted-pyshacl": "(Checked by pySHACL, on the nodes the claim concerns.)",
     "pyshacl": "(Checked by pySHACL, on the whole graph.)",
@@ -133,13 +136,20 @@ def _render_contradiction(
     first_violation = proof.violations[0]
     facts = find_clashing_facts(phrasebook, rulebook, claim, first_violation)
     intro = f"The graph says that {join_list(facts)}. " if facts else ""
-    rule = rulebook.describe_broken_rule(first_violation)
-    other_rules = dict.fromkeys(rulebook.describe_broken_rule(v) for v in proof.violations[1:])
+    rule = _describe_rule_with_origin(rulebook, first_violation)
+    other_rules = dict.fromkeys(
+        _describe_rule_with_origin(rulebook, v) for v in proof.violations[1:]
+    )
     other_rules.pop(rule, None)
     more_text = (
         f" Other rules forbid it too: {' '.join(list(other_rules)[:3])}" if other_rules else ""
     )
     return f"{intro}{rule} So it cannot be that {phrasebook.render_clause(claim)}.{more_text}"
+
+
+def _describe_rule_with_origin(rulebook: RuleBook, violation: Violation) -> str:
+    rule = rulebook.describe_broken_rule(violation)
+    return f"{rule} {MINED_RULE_NOTE}" if violation.breaks_mined_rule else rule
 
 
 def find_clashing_facts(

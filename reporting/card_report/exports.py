@@ -110,6 +110,7 @@ def render_markdown(
     view = ReportView(inputs.metrics)
     parts = [
         f"# {escape_markdown(title)}",
+        *(f"> **Warning:** {escape_markdown(text)}" for text in inputs.warnings),
         escape_markdown(" ".join(_write_summary(inputs, view))),
     ]
     parts += [f"> {escape_markdown(notice)}" for notice in notices]
@@ -236,6 +237,7 @@ def render_json(
     document: dict[str, Any] = {
         "schema": JSON_SCHEMA,
         "title": make_visible(title),
+        "warnings": [make_visible(text) for text in inputs.warnings],
         "verdict": [make_visible(text) for text in _write_summary(inputs, view)],
         "notices": [make_visible(text) for text in notices],
         "metrics": inputs.metrics,

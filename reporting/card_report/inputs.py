@@ -16,10 +16,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from cards.card import Card, hash_card_set
+from cards.card_origin import read_card_origin
 from cards.joiner import join_cards
+from eval.abstention.card_check import read_checked_results
 from eval.abstention.manifest import FIXED_FIELDS, RunManifest, find_card_file, read_manifest
+from eval.abstention.metrics.cluster_samples import Plan
+from eval.abstention.metrics.definitions import POLICIES
+from eval.abstention.metrics.observations import SHARED_CARDS_NOTE
 from eval.abstention.metrics.outcomes import parse_pred
 from eval.abstention.metrics.record import MetricsReport, Source, read_metrics
+from eval.abstention.metrics.report import measure
 from eval.abstention.result import PREDS, Pred
 from eval.model.usage import Usage
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
@@ -94,6 +100,8 @@ class ReportInputs:
     usage: dict[str, UsageTally]
     """System → tokens, cost and time, from its rows."""
     card_files: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What must be said wherever scores on these cards are shown."""
 
     @property
     def n_unproved(self) -> int:
@@ -126,7 +134,11 @@ def find_metrics(results: Sequence[Path]) -> Path:
 
 
 def read_inputs(
-    results: Sequence[Path], metrics: Path, cards: Sequence[Path] | None = None
+    results: Sequence[Path],
+    metrics: Path,
+    cards: Sequence[Path] | None = None,
+    *,
+    without_mined: bool = False,
 ) -> ReportInputs:
     """Reads and cross-checks the files of a report.
 
@@ -134,9 +146,12 @@ def read_inputs(
         results: result files; the manifests next to them are read too.
         metrics: the ``metrics.json`` computed from them.
         cards: the card files; by default those that the manifests name.
+        without_mined: leave out the C cards whose proof rests only on rules found in the data. If
+            the metrics count them, they are computed again with the same settings.
 
     Raises:
         MissingFileError, RecordError: a file is missing or invalid.
+        SettingError: without the cards that rest on rules found in the data, none remains.
         DuplicateIdError: a system answered a card twice in one repeat, or two cards share an id.
         CardSetMismatchError: the files do not belong together.
     """
@@ -185,6 +200,19 @@ def read_inputs(
         for path in results
         if (manifest := manifest_path(path)).is_file()
     )
+    warnings = [
+        *(warning for path in card_files for warning in read_card_origin(path).warnings),
+        *(warning for run in runs for warning in run.manifest.card_warnings),
+    ]
+    if without_mined and report.n_mined_left_out is None:
+        report = _measure_without_mined(results, card_files, report)
+    if report.n_mined_left_out is not None:
+        card_set = [card for card in card_set if not card.rests_on_mined_rules]
+        kept = {card.id for card in card_set}
+        replies = {
+            system: {card: reply for card, reply in by_card.items() if card in kept}
+            for system, by_card in replies.items()
+        }
     return ReportInputs(
         report,
         tuple(card_set),
@@ -194,7 +222,23 @@ def read_inputs(
         runs,
         usage,
         tuple(card_files),
+        tuple(dict.fromkeys([*warnings, *report.warnings])),
     )
+
+
+def _measure_without_mined(
+    results: Sequence[Path], card_files: Sequence[Path], report: MetricsReport
+) -> MetricsReport:
+    """Computes metrics again, without the cards that rest only on rules found in the data."""
+    observations = read_checked_results(
+        results,
+        card_files,
+        common=any(note.startswith(SHARED_CARDS_NOTE) for note in report.notes),
+        without_mined=True,
+    )
+    policies = tuple(name for name in POLICIES if name in report.policies)
+    plan = Plan(policies, report.resamples, report.seed, report.confidence)
+    return measure(observations, plan)
 
 
 def _read_replies(

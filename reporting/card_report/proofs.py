@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from kg.claims import Claim, Proof, Verdict, Violation
 from kg.terms import iri_tail
+from kg.words.proofs import MINED_RULE_NOTE
 
 ProofRenderer = Callable[[Verdict], str]
 """Renders the proof of a verdict as one paragraph."""
@@ -84,6 +85,8 @@ def describe_proof(verdict: Verdict) -> str:
     if proof.kind == "violation":
         first, *other_violations = proof.violations
         text = f"If it were added, {describe_violation(first)}"
+        if first.breaks_mined_rule:
+            text += f" {MINED_RULE_NOTE}"
         if other_violations:
             text += f" ({len(other_violations)} more violations.)"
         return text

@@ -90,6 +90,7 @@ def render_report(
         "version": inputs.metrics.version,
         "title": title,
         "subtitle": subtitle,
+        "warnings": [make_visible(text) for text in inputs.warnings],
         "notices": [make_visible(text) for text in notices],
         "verdict": [make_visible(text) for text in sentences],
         "caveats": [make_visible(text) for text in list_caveats(inputs.metrics)],

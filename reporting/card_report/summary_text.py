@@ -34,7 +34,7 @@ def summarise_results(
     """
     policy = report.policies[choose_main_policy(report)]
     entries = [(name, policy.systems[name]) for name in systems if name in policy.systems]
-    sentences = [_describe_cards(report, len(entries), proved)]
+    sentences = [_describe_cards(report, len(entries), proved), *_describe_mined_cards(report)]
     if entries:
         sentences += _describe_accuracy(entries, proved)
         sentences += _describe_false_answers(entries)
@@ -58,6 +58,23 @@ def _describe_cards(report: MetricsReport, count: int, proved: bool) -> str:
     )
     cards = "cards with a proved answer" if proved else "cards"
     return f"{spell_system_count(count)} answered {report.n_cards:,} {cards}: {labels}."
+
+
+def _describe_mined_cards(report: MetricsReport) -> list[str]:
+    if report.n_mined_left_out is not None:
+        noun = (
+            "contradictory card is" if report.n_mined_left_out == 1 else "contradictory cards are"
+        )
+        return [
+            f"{report.n_mined_left_out:,} {noun} left out, because only rules found in the data "
+            "make them contradictory."
+        ]
+    if not report.n_mined:
+        return []
+    return [
+        f"Of the contradictory cards, {report.n_mined:,} {'is' if report.n_mined == 1 else 'are'} "
+        "so only by rules that were found in the data and that their publisher does not state."
+    ]
 
 
 def spell_system_count(systems: int) -> str:

@@ -19,6 +19,7 @@ from kg.base.options import (
     ResampleSeed,
     RunPaths,
     SkipOtherCards,
+    WithoutMined,
 )
 from kg.base.plain_text import to_one_line
 from reporting.section_renderer import render_section_markdown
@@ -36,6 +37,7 @@ def main(
     html: Annotated[bool, typer.Option(help="Also write an HTML page next to it.")] = True,
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
+    without_mined: WithoutMined = False,
     baseline: Annotated[
         str | None,
         typer.Option(help="Compare every system with this one, instead of all pairs."),
@@ -72,6 +74,7 @@ def main(
         render_sentences,
     )
     from eval.abstention.metrics.cluster_samples import Plan
+    from eval.abstention.metrics.console import render_warnings
     from eval.abstention.metrics.definitions import POLICIES
     from eval.abstention.run_files import find_result_files
     from eval.metrics.measurement import ResamplingPlan
@@ -87,6 +90,7 @@ def main(
             folders[0],
             cards=cards,
             skip_other_cards=skip_other_cards or None,
+            without_mined=without_mined or None,
             policy=policy,
             common=common,
         )
@@ -105,6 +109,7 @@ def main(
         skip_other_cards=skip_other_cards,
         common=common is not False,
         distinguish_equal_names=True,
+        without_mined=without_mined,
     )
     if len(observations.preds) < 2:
         raise CardSetMismatchError(
@@ -131,6 +136,8 @@ def main(
         output_names = [out.name, pages[".md"].name]
         contents[pages[".html"]] = render_comparison(report, output_names=output_names).encode()
     write_files_atomic(contents)
+    for line in render_warnings(report.warnings):
+        print_text(line)
     for line in describe_shared_cards(report.shared):
         print_text(line)
     for line in render_sentences(report):

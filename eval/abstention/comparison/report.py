@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from eval.abstention.metrics.cluster_samples import Plan, Samples
-from eval.abstention.metrics.observations import Observations
+from eval.abstention.metrics.mined_cards import describe_mined_cards
+from eval.abstention.metrics.observations import SHARED_CARDS_NOTE, Observations
 from eval.abstention.metrics.outcomes import PRED_CODE, UNUSABLE
 from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import CardComparison, Source
@@ -17,10 +18,6 @@ from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import clean_text
 
 SCHEMA = "epoche.comparison/1"
-
-_SHARED_CARDS_NOTE = "Only the "
-"""Beginning of the note on cards that were left out. It is not copied to the report, because the
-field ``shared`` contains the details."""
 
 
 class MissingAnswers(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +47,8 @@ class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     version: str
     cards: str
+    warnings: tuple[str, ...] = ()
+    """As in ``MetricsReport``."""
     shared: SharedCards
     n_cards: int
     """Number of cards compared: the shared cards except those of separate sets."""
@@ -84,6 +83,7 @@ def compare_runs(
     return ComparisonReport(
         version=signature.version,
         cards=observations.card_set,
+        warnings=observations.warnings,
         shared=_describe_shared_cards(observations),
         n_cards=samples.n_cards,
         n_clusters=samples.n_clusters,
@@ -94,7 +94,9 @@ def compare_runs(
         seed=plan.seed,
         comparisons=comparisons,
         notes=(
-            *(note for note in observations.notes if not note.startswith(_SHARED_CARDS_NOTE)),
+            # The field ``shared`` has the details of cards that were left out.
+            *(note for note in observations.notes if not note.startswith(SHARED_CARDS_NOTE)),
+            *describe_mined_cards(observations),
             *_note_failures(samples),
             *_note_coarse_resampling(comparisons, plan),
         ),

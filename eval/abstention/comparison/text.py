@@ -109,6 +109,8 @@ def render_markdown(report: ComparisonReport) -> str:
 def _render_lines(report: ComparisonReport) -> Iterator[str]:
     yield "# Comparison of systems on the same cards"
     yield ""
+    for warning in report.warnings:
+        yield from (f"> **Warning:** {_escape_markup(warning, 1000)}", "")
     yield " ".join(_escape_markup(line, 2000) for line in describe_shared_cards(report.shared))
     yield ""
     yield (

@@ -109,6 +109,7 @@ class Samples:
             seed=self.plan.seed,
             version=package_version(),
             confidence=self.plan.confidence,
+            details=self.observations.signature_details,
         )
 
     def get_labels(self, policy: PolicyName) -> Codes:

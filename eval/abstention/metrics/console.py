@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from eval.abstention.metrics.definitions import COMPANION_METRICS, HEADLINE_METRICS
@@ -20,6 +20,7 @@ CONTROL_MARK = "†"
 
 def render_summary(report: MetricsReport) -> Iterator[str]:
     """Renders a few lines: the headline metrics of each system, with marks where a control wins."""
+    yield from render_warnings(report.warnings)
     for policy, policy_report in report.policies.items():
         for name, system in policy_report.systems.items():
             marked_metrics = _metrics_reached_by_controls(policy_report, name)
@@ -50,6 +51,7 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
 
 def render_tables(report: MetricsReport) -> Iterator[Table | str]:
     """Renders the whole report as rich tables and lines of text."""
+    yield from render_warnings(report.warnings)
     for policy, policy_report in report.policies.items():
         yield _headline_table(policy, policy_report)
         for name, system in policy_report.systems.items():
@@ -65,6 +67,12 @@ def render_tables(report: MetricsReport) -> Iterator[Table | str]:
     for policy_report in report.policies.values():
         for system in list(policy_report.systems.values())[:1]:
             yield from (system.metrics[name].signature for name in HEADLINE_METRICS)
+
+
+def render_warnings(warnings: Iterable[str]) -> Iterator[str]:
+    """Renders what must be said wherever scores are shown, as one line each."""
+    for warning in warnings:
+        yield f"WARNING: {clean_text(warning, max_length=1000)}"
 
 
 def _first_policy_systems(report: MetricsReport) -> dict[str, SystemReport]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from cards.card import Card, hash_card_set
 from cards.joiner import join_cards
 from eval.abstention.manifest import read_manifest, require_card_file
-from eval.abstention.metrics.reader import ResultReader, ResultRow
+from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
+from eval.abstention.metrics.result_row import ResultRow
 from eval.metrics.runs.run_set import describe_missing_rows
 from kg.base.errors import CardSetMismatchError
 from kg.base.provenance import manifest_path
@@ -70,4 +71,5 @@ def _make_row(card: Card, card_set: str) -> ResultRow:
         cluster=card.cluster,
         difficulty=card.difficulty,
         cards=card_set,
+        mined_rules=card.rests_on_mined_rules,
     )

@@ -19,13 +19,17 @@ from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.abstention.manifest import RunManifest, read_manifest
 from eval.abstention.metrics.missing_rows import add_missing_rows
 from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
-from eval.abstention.metrics.reader import ResultReader, build_row_decoder
+from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
+from eval.abstention.metrics.result_row import build_row_decoder
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, LABELS
+
+SHARED_CARDS_NOTE = "Only the "
+"""Beginning of the note on cards that were left out because a system did not answer them."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,10 @@ class Observations:
         n_left_out: number of cards left out for that reason.
         confidences: by system, the stated probabilities that the predictions are right, in the
             shapes of ``preds``; nan where none is given. Systems that state none are absent.
+        mined: ids of the cards that are contradictory only by rules found in the data.
+        n_mined_left_out: number of such cards that were left out; None if they are counted.
+        warnings: what must be said wherever scores are shown, by the cards' manifest.
+        signature_details: what signatures say in addition.
     """
 
     card_set: str
@@ -68,6 +76,10 @@ class Observations:
     n_left_out: int = 0
     confidences: Mapping[str, Floats] = field(default_factory=dict)
     suffixes: tuple[str, ...] = ()
+    mined: frozenset[str] = frozenset()
+    n_mined_left_out: int | None = None
+    warnings: tuple[str, ...] = ()
+    signature_details: tuple[str, ...] = ()
 
     @property
     def n_clusters(self) -> int:
@@ -161,6 +173,7 @@ def read_observations(
     observations = _build_observations(
         reader, is_shared, preds, sources, oracles, [*notes, *missing_notes, *manifest_notes]
     )
+    manifests = [source.manifest for source in sources if source.manifest is not None]
     unanswered = {
         name: n_missing
         for name, codes in preds.items()
@@ -171,6 +184,7 @@ def read_observations(
         unanswered=unanswered,
         n_left_out=int((~is_shared).sum()),
         suffixes=applied_suffixes,
+        warnings=tuple(dict.fromkeys(w for m in manifests for w in m["card_warnings"])),
     )
 
 
@@ -202,7 +216,7 @@ def _select_shared_cards(
             hint="Give results of one card set.",
         )
     return is_shared, [
-        f"Only the {int(is_shared.sum())} cards that every system answered are counted; "
+        f"{SHARED_CARDS_NOTE}{int(is_shared.sum())} cards that every system answered are counted; "
         f"{int((~is_shared).sum())} are left out."
     ]
 
@@ -264,6 +278,7 @@ def _build_observations(
             for name in preds
             if reader.has_confidence(name, repeats := reader.list_repeats(name))
         },
+        mined=frozenset(reader.mined.intersection(ids)),
     )
 
 

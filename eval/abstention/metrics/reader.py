@@ -27,6 +27,7 @@ from eval.abstention.metrics.outcomes import (
     parse_pred,
 )
 from eval.abstention.metrics.record import Source
+from eval.abstention.metrics.result_row import ResultRow, build_row_decoder, parse_codes
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import MAX_LINE_BYTES, iter_decoded_lines, require_file
 from kg.claims import LABELS
@@ -41,30 +42,6 @@ SystemRepeat = tuple[str, int]
 """A system's name and the number of one of its repeats."""
 
 
-class ResultRow(msgspec.Struct, gc=False):
-    """The fields of a result line that metrics need.
-
-    Files that Epoché did not write may lack all fields but ``id`` and ``pred``.
-    """
-
-    id: str
-    pred: Any
-    gold: str | None = None
-    label: str | None = None
-    system: str | None = ""
-    kind: str | None = ""
-    cluster: str | None = ""
-    difficulty: str | None = None
-    cards: str | None = ""
-    confidence: Any = None
-    repeat: int | None = 0
-
-
-def build_row_decoder() -> msgspec.json.Decoder[ResultRow]:
-    """Returns a decoder for one or many lines of a result file."""
-    return msgspec.json.Decoder(ResultRow)
-
-
 @dataclass
 class ResultReader:
     """Collects cards and answers from result files, in the order of the files.
@@ -75,6 +52,7 @@ class ResultReader:
         golds: label codes of the gold answers.
         kinds: empty where unknown.
         difficulties: empty where unknown.
+        mined: ids of the cards that are contradictory only by rules found in the data.
         clusters: names; for a card without a cluster, NUL followed by its id.
         first_path: the first file that contains each system.
         card_set: the card set that rows name; empty if none does.
@@ -87,6 +65,7 @@ class ResultReader:
     golds: bytearray = field(default_factory=bytearray)
     kinds: list[str] = field(default_factory=list)
     difficulties: list[str] = field(default_factory=list)
+    mined: set[str] = field(default_factory=set)
     clusters: list[str] = field(default_factory=list)
     first_path: dict[str, Path] = field(default_factory=dict)
     card_set: str = ""
@@ -190,7 +169,7 @@ class ResultReader:
         for row in rows:
             if row.id not in self.index:
                 self._add_card(row, LABEL_CODE[row.label or ""], GOLD_CODE[row.gold or ""])
-            elif self._has_incomplete_cards:
+            elif self._has_incomplete_cards or row.mined_rules:
                 self._fill_missing_fields(self.index[row.id], row)
         index = self.index
         cards = np.array([index[row.id] for row in rows], dtype=np.int64)
@@ -254,7 +233,7 @@ class ResultReader:
             name = (row.system or path.stem) + suffix
             systems.setdefault(name)
             self._check_card_set(row, path, where)
-            label, gold = _parse_codes(row, where)
+            label, gold = parse_codes(row, where)
             card = self.index.get(row.id)
             if card is None:
                 card = self._add_card(row, label, gold)
@@ -283,6 +262,8 @@ class ResultReader:
         self.golds.append(gold)
         self.kinds.append(row.kind or "")
         self.difficulties.append(row.difficulty or "")
+        if row.mined_rules:
+            self.mined.add(row.id)
         # A card without a cluster is a separate cluster. NUL prevents its name from being equal to
         # a real cluster's.
         self.clusters.append(row.cluster or f"\0{row.id}")
@@ -307,6 +288,8 @@ class ResultReader:
             self.kinds[card] = row.kind
         if row.difficulty and not self.difficulties[card]:
             self.difficulties[card] = row.difficulty
+        if row.mined_rules:
+            self.mined.add(row.id)
         if row.cluster and self.clusters[card].startswith("\0"):
             self.clusters[card] = row.cluster
 
@@ -398,23 +381,3 @@ def _group_rows(
     for index, key in enumerate(keys):
         indices[key].append(index)
     return {key: np.array(row_indices) for key, row_indices in indices.items()}
-
-
-def _parse_codes(row: ResultRow, where: str) -> tuple[int, int]:
-    """Returns the codes of the row's label and gold; if one is absent, the other replaces it."""
-    label = None if row.label is None else LABEL_CODE.get(row.label, -1)
-    gold = None if row.gold is None else GOLD_CODE.get(row.gold, -1)
-    if label is None:
-        label = gold
-    if gold is None:
-        gold = label
-    if label is None or gold is None:
-        raise RecordError("neither label nor gold", where=where)
-    if label < 0 or gold < 0:
-        problem, allowed = (
-            (f"unknown label {row.label!r}", LABEL_CODE)
-            if label < 0
-            else (f"unknown gold {row.gold!r}", GOLD_CODE)
-        )
-        raise RecordError(problem, where=where, hint=f"One of {', '.join(allowed)}.")
-    return label, gold

@@ -169,12 +169,20 @@ class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
     cards: str
     """First 12 hex digits of the card set's hash; or ``ids-`` and 12 digits computed from ids,
     labels and gold answers where the result files name no card set."""
+    warnings: tuple[str, ...] = ()
+    """What must be said wherever the scores are shown, as sentences: by what labels of the cards
+    can be predicted, and which labels no card has."""
     n_cards: int
     """Headline cards; cards reported separately have counts of their own."""
     n_clusters: int
     n_near_misses: int = 0
     """Near-misses reported separately; 0 where they are the headline themselves."""
     n_faithfulness: int = 0
+    n_mined: int = 0
+    """Headline cards that are contradictory only by rules that were found in the data and that
+    their publisher does not state."""
+    n_mined_left_out: int | None = None
+    """Number of such cards that were left out, of all cards; null if they are counted."""
     label_counts: dict[str, int]
     confidence: float = 0.95
     resamples: int = 2000

@@ -17,6 +17,7 @@ from eval.abstention.metrics.definitions import (
     get_metrics,
 )
 from eval.abstention.metrics.groups import CardGroups
+from eval.abstention.metrics.mined_cards import count_mined_cards, describe_mined_cards
 from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import (
     compute_control_counts,
@@ -67,10 +68,13 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
     return MetricsReport(
         version=base.version,
         cards=observations.card_set,
+        warnings=observations.warnings,
         n_cards=samples.n_cards,
         n_clusters=samples.n_clusters,
         n_near_misses=_count_separate_cards(observations)["near-miss"],
         n_faithfulness=_count_separate_cards(observations)["context-faithfulness"],
+        n_mined=count_mined_cards(observations),
+        n_mined_left_out=observations.n_mined_left_out,
         label_counts={label: int((labels == code).sum()) for code, label in enumerate(LABELS)},
         confidence=plan.confidence,
         resamples=plan.resamples,
@@ -133,7 +137,7 @@ def _build_system_report(
     answers = samples.observations.preds[system]
     repeats = samples.observations.count_repeats(system)
     if repeats > 1:
-        base = msgspec.structs.replace(base, details=(f"repeats:{repeats}",))
+        base = msgspec.structs.replace(base, details=(*base.details, f"repeats:{repeats}"))
     confidence = confidences.build_report(policy, system, base)
     return SystemReport(
         n_cards=samples.n_cards,
@@ -206,6 +210,7 @@ def _collect_notes(
 ) -> Iterator[str]:
     """Yields the facts that a reader of the metrics must know, as sentences."""
     yield from observations.notes
+    yield from describe_mined_cards(observations)
     for name, count in _count_separate_cards(observations).items():
         if count:
             yield f"{count} {name} cards are reported separately and enter no headline metric."

@@ -1,0 +1,59 @@
+"""The fields of a result line that metrics need, and the codes of its label and gold answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE
+from kg.base.errors import RecordError
+
+
+class ResultRow(msgspec.Struct, gc=False):
+    """The fields of a result line that metrics need.
+
+    Files that Epoché did not write may lack all fields but ``id`` and ``pred``.
+    """
+
+    id: str
+    pred: Any
+    gold: str | None = None
+    label: str | None = None
+    system: str | None = ""
+    kind: str | None = ""
+    cluster: str | None = ""
+    difficulty: str | None = None
+    cards: str | None = ""
+    mined_rules: bool | None = False
+    confidence: Any = None
+    repeat: int | None = 0
+
+
+def build_row_decoder() -> msgspec.json.Decoder[ResultRow]:
+    """Returns a decoder for one or many lines of a result file."""
+    return msgspec.json.Decoder(ResultRow)
+
+
+def parse_codes(row: ResultRow, where: str) -> tuple[int, int]:
+    """Returns the codes of the row's label and gold; if one is absent, the other replaces it.
+
+    Raises:
+        RecordError: both are absent, or one is unknown.
+    """
+    label = None if row.label is None else LABEL_CODE.get(row.label, -1)
+    gold = None if row.gold is None else GOLD_CODE.get(row.gold, -1)
+    if label is None:
+        label = gold
+    if gold is None:
+        gold = label
+    if label is None or gold is None:
+        raise RecordError("neither label nor gold", where=where)
+    if label < 0 or gold < 0:
+        problem, allowed = (
+            (f"unknown label {row.label!r}", LABEL_CODE)
+            if label < 0
+            else (f"unknown gold {row.gold!r}", GOLD_CODE)
+        )
+        raise RecordError(problem, where=where, hint=f"One of {', '.join(allowed)}.")
+    return label, gold
