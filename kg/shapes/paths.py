@@ -95,7 +95,10 @@ def parse_path(graph: Graph, node: Node, where: str, inverse: bool = False, dept
         return Alternative(_parse_members(graph, members, where, inverse, depth, "alternative"))
     if kind in _REPEAT_KINDS:
         zero, many = _REPEAT_KINDS[kind]
-        return Repeat(parse_path(graph, value, where, inverse, depth + 1), zero, many)
+        inner = parse_path(graph, value, where, inverse, depth + 1)
+        if isinstance(inner, Repeat) and (many or inner.many):  # (p*)* is p*, and much faster.
+            return Repeat(inner.path, zero or inner.zero, many=True)
+        return Repeat(inner, zero, many)
     raise ShapesError(f"sh:{kind} cannot be used in a path", where=where)
 
 

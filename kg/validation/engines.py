@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from kg.base.errors import ShapesError
+from kg.base.time_budget import VARIABLE, limit_time
 from kg.shapes.evaluation import Result
 from kg.shapes.model import RawResult
 from kg.shapes.program import Program, TargetedShape
@@ -89,6 +91,16 @@ def drop_merged_raw_counts(
     return Counter(map(program.to_raw_result, kept))
 
 
+def make_time_error(shape: str, node: str, seconds: float) -> ShapesError:
+    """Makes the error for a shape that takes too long on one node."""
+    return ShapesError(
+        f"it takes more than {seconds:g} s of processor time on {node}",
+        where=shape,
+        hint="Simplify its path, sh:pattern or query, leave the shape out, or give it more time "
+        f"with {VARIABLE}.",
+    )
+
+
 @contextlib.contextmanager
 def add_for_a_while(index: Index, triple: Triple) -> Iterator[None]:
     """Adds a claim to the index; it is removed when the block ends."""
@@ -152,12 +164,16 @@ class IncrementalEngine:
         """Collects the results of the graph itself by evaluating every focus node."""
         results: list[Result] = []
         uncompiled_nodes: list[str] = []
-        for targeted in self._program.targeted_shapes:
-            if targeted.evaluation != "compiled":
-                uncompiled_nodes.append(targeted.node)
-                continue
-            for focus in list(targeted.target.find_focus_nodes(self._index)):
-                targeted.compiled.collect_results(self._index, focus, results)
+        shape, focus, get_text = "", 0, self._index.terms.get_text
+        with limit_time(lambda seconds: make_time_error(shape, get_text(focus), seconds)) as budget:
+            for targeted in self._program.targeted_shapes:
+                if targeted.evaluation != "compiled":
+                    uncompiled_nodes.append(targeted.node)
+                    continue
+                shape = targeted.compiled.shape.name
+                for focus in list(targeted.target.find_focus_nodes(self._index)):
+                    budget.restart()
+                    targeted.compiled.collect_results(self._index, focus, results)
         results = drop_merged_counts(self._index, results)
         raw_results = Counter(map(self._program.to_raw_result, results))
         if uncompiled_nodes:
@@ -175,8 +191,12 @@ class IncrementalEngine:
             # cache off for this claim.
             cache_scope = self._program.compiler.cache_scope
             cache_scope.index = None if triple[1] in self._program.typing_predicates else index
-        index.add_triple(*triple)
-        try:
+        name = "path to the nodes that a claim affects"
+        focus = triple[0]
+        with (
+            add_for_a_while(index, triple),
+            limit_time(lambda seconds: make_time_error(name, get_text(focus), seconds)) as budget,
+        ):
             affected = list(self._program.find_affected(index, *triple))
             results: list[Result] = []
             uncompiled: list[tuple[TargetedShape, list[int]]] = []
@@ -187,12 +207,11 @@ class IncrementalEngine:
                 checked_pairs += [(name, get_text(focus)) for focus in foci]
                 if targeted.evaluation == "compiled":
                     for focus in foci:
+                        budget.restart()
                         shape.collect_results(index, focus, results)
                 else:
                     uncompiled.append((targeted, foci))
             results = drop_merged_counts(index, results)
-        finally:
-            index.discard_triple(*triple)
         new_results: list[Result] = []
         engine: EngineName = "incremental"
         if results:

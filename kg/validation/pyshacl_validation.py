@@ -6,7 +6,8 @@ import warnings
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kg.base.errors import ShapesEngineError
+from kg.base.errors import ShapesEngineError, ShapesError
+from kg.base.time_budget import VARIABLE, limit_time
 from kg.shapes import Shapes
 from kg.shapes.model import RawResult
 from kg.shapes.rdflib_terms import silence_rdflib
@@ -28,6 +29,10 @@ def index_to_rdflib(index: Index) -> rdflib.Graph:
         return fill_rdflib_graph(rdflib.Graph(bind_namespaces="none"), index)
 
 
+PYSHACL_FACTOR = 6
+"""How many times the seconds for one shape on one node pySHACL may take for all."""
+
+
 def run_pyshacl(
     data: rdflib.Graph, shapes_graph: rdflib.Graph, shapes: Shapes
 ) -> Counter[RawResult]:
@@ -40,12 +45,25 @@ def run_pyshacl(
 
     Raises:
         ShapesEngineError: pySHACL failed, e.g. on ``sh:lessThan`` over a blank node.
+        ShapesError: it takes too long.
     """
     import pyshacl
     import rdflib
 
+    def make_error(seconds: float) -> ShapesError:
+        return ShapesError(
+            f"pySHACL takes more than {seconds:g} s of processor time",
+            where=", ".join(shapes.list_iris()[:3]),
+            hint="Simplify the SPARQL constraints and patterns, leave them out, or give them more "
+            f"time with {VARIABLE}.",
+        )
+
     try:
-        with warnings.catch_warnings(), silence_rdflib():
+        with (
+            limit_time(make_error, PYSHACL_FACTOR),
+            warnings.catch_warnings(),
+            silence_rdflib(),
+        ):
             warnings.simplefilter("ignore")
             _, report, text = pyshacl.validate(
                 data,
@@ -56,6 +74,8 @@ def run_pyshacl(
                 meta_shacl=False,
                 inplace=True,
             )
+    except ShapesError:
+        raise
     except Exception as error:  # pySHACL raises its own errors, those of rdflib, and TypeError
         raise ShapesEngineError(
             f"pySHACL could not validate: {type(error).__name__}: {error!s:.200}",
