@@ -22,6 +22,14 @@ MAX_TEMPLATE_LENGTH = 2_000
 MAX_SENTENCE_LENGTH = 2_000
 """Maximum length of a rendered sentence, in characters; two names of maximum length take 400."""
 
+MAX_EXPRESSION_LENGTH = 100_000
+"""Maximum length that any expression of a template could have, in characters. Without it, twenty
+lines that double a text would fill the memory."""
+_MAX_VARIABLE_LENGTH = 1_000
+"""Assumed maximum length of the value of a variable, in characters."""
+_CASE_FACTOR = 3
+"""How many times longer a text can become in upper, lower or title case."""
+
 Renderer = Callable[..., str]
 """Renders a template: takes its variables as keywords, returns one line of plain text."""
 
@@ -95,6 +103,7 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
     try:
         tree = _ENVIRONMENT.parse(source)
         _check_nodes(tree, where)
+        _check_lengths(tree, where)
         unknown = sorted(meta.find_undeclared_variables(tree) - variables.keys())
         if unknown:
             raise DomainError(
@@ -178,6 +187,34 @@ def _check_nodes(tree: nodes.Template, where: str) -> None:
             raise _make_error("self", node, where)  # Jinja2 declares it in every template.
         elif not isinstance(node, _ALLOWED):
             raise _make_error(type(node).__name__, node, where)
+
+
+def _check_lengths(tree: nodes.Template, where: str) -> None:
+    """Checks that no expression can become too long, whatever the names in it."""
+    bounds: dict[str, int] = {}
+
+    def bound_length(node: nodes.Node) -> int:
+        """Returns how many characters the value of an expression can have at most."""
+        if isinstance(node, nodes.Name):
+            return bounds.get(node.name, _MAX_VARIABLE_LENGTH)
+        if isinstance(node, nodes.Const | nodes.TemplateData):
+            return len(str(node.value if isinstance(node, nodes.Const) else node.data))
+        length = sum(map(bound_length, node.iter_child_nodes()))
+        if isinstance(node, nodes.Filter | nodes.Call):
+            length = _CASE_FACTOR * length + len("an ")
+        if length > MAX_EXPRESSION_LENGTH:
+            raise DomainError(
+                f"template may become longer than {MAX_EXPRESSION_LENGTH:,} characters (template "
+                f"line {node.lineno})",
+                where=where,
+                hint="Join fewer texts, and do not double one again and again.",
+            )
+        if isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
+            # A branch may not be taken, so the old value is possible, too.
+            bounds[node.target.name] = max(bounds.get(node.target.name, 0), bound_length(node.node))
+        return length
+
+    bound_length(tree)
 
 
 def _make_error(construct: str, node: nodes.Node, where: str) -> DomainError:

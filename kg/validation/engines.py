@@ -94,7 +94,7 @@ def drop_merged_raw_counts(
 def make_time_error(shape: str, node: str, seconds: float) -> ShapesError:
     """Makes the error for a shape that takes too long on one node."""
     return ShapesError(
-        f"it takes more than {seconds:g} s of processor time on {node}",
+        f"a shape takes more than {seconds:g} s of processor time on {node}",
         where=shape,
         hint="Simplify its path, sh:pattern or query, leave the shape out, or give it more time "
         f"with {VARIABLE}.",

@@ -139,6 +139,25 @@ def test_templates_cannot_loop_or_reach_python(template: str) -> None:
         compile_template(template, {"subj": "S"}, "here")
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["{% set x = 'aaaaaaaa' %}", *["{% set x = x ~ x %}"] * 40, "{{ subj }}{{ x[:1] }}"],
+        ["{% set x = subj %}", *["{% set x = x + x %}"] * 30, "{{ x }}"],
+        ["{% set x = [subj] %}", *["{% set x = x + x %}"] * 30, "{{ x[0] }}"],
+        ["{% set x = subj %}", *["{% set x = (x ~ x) if obj else x %}"] * 30, "{{ x }}"],
+        ["{{ subj" + ".upper()" * 60 + " }}"],
+    ],
+)
+def test_templates_cannot_fill_the_memory(lines: list[str]) -> None:
+    with pytest.raises(DomainError, match="may become longer than 100,000 characters"):
+        compile_template("".join(lines), {"subj": "Rhine", "obj": "Sea"}, "here")
+    render = compile_template(
+        "{% set x = subj ~ ' and ' ~ obj %}{{ x | an }}", {"subj": "Aare", "obj": "Sea"}, "here"
+    )
+    assert render(subj="Aare", obj="Sea") == "an Aare and Sea"
+
+
 def test_template_output_is_never_rendered_again() -> None:
     render = compile_template("{{ subj }}!", {"subj": "S"}, "here")
     assert render(subj="{{7*7}} {% x %}") == "{{7*7}} {% x %}!"
