@@ -157,7 +157,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
         need = needs[candidate.pool_number]
         derivable = any(_iter_entailed(closure, need.pool, candidate))
         if not derivable and (
-            reduced.get_types(candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
+            _has_kind(reduced, candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
         ):
             unknowns[candidate.pool_number].anchors[candidate.x] = candidate.anchors
     return SetAside(kb, triples, tuple(unknowns))
@@ -209,7 +209,7 @@ def _find_obstacle(pool: Pool, x: int) -> str:
         return NO_NAME
     if not any(map(lookup.is_nameable, anchors)):
         return NO_VALUE
-    if not _has_other_fact(lookup, x, pool.p) and not lookup.get_types(x):
+    if not _has_other_fact(lookup, x, pool.p) and not _has_kind(lookup, x):
         return NO_FACT
     return ""
 
@@ -220,6 +220,11 @@ def _iter_shuffled(terms: list[int], rng: Random) -> Iterator[int]:
         j = i + int(rng.random() * (len(terms) - i))
         terms[i], terms[j] = terms[j], terms[i]
         yield terms[i]
+
+
+def _has_kind(lookup: GraphLookup, x: int) -> bool:
+    """Returns whether a card can say what kind of thing a term is."""
+    return any(not is_vocabulary(lookup.terms.get_text(c)) for c in lookup.get_types(x))
 
 
 def _has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Triple] = ()) -> bool:

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from kg.base.console import StageCallback
 from kg.base.plain_text import clean_text, format_count
+from kg.claims import Claim
 from kg.graph import Graph
 from kg.profile.answers import quote_toml, render_answers
 from kg.profile.axioms import AxiomReader
+from kg.profile.class_links import list_class_links
 from kg.profile.classes import iter_class_rules
-from kg.profile.folder import READINESS_PAGE
+from kg.profile.folder import CLASS_LINKS, READINESS_PAGE
 from kg.profile.names import (
     Names,
     choose_qualifiers,
@@ -33,6 +35,7 @@ from kg.profile.rules import (
 )
 from kg.profile.verification import find_given_rules, select_kept_rules
 from kg.shapes import Shapes
+from kg.terms import to_ntriples
 from kg.words.labels import Labels
 
 HEAD = "Written by `epoche kg init`"
@@ -73,6 +76,9 @@ def draft_domain(
         shapes_files: the user's own shapes, used beside the drafted ones.
         show_stage: is told how far the work has come.
     """
+    class_links = list_class_links(graph)
+    if class_links:
+        graph = graph.with_claims(class_links)
     own_constraints = Shapes.load(shapes_files).list_constraints() if shapes_files else []
     naming_predicates = find_naming_predicates(graph)
     languages = find_languages(graph, naming_predicates)
@@ -110,7 +116,10 @@ def draft_domain(
         if not labels.get(rule.about)
     }
     report = build_report(rows, domain=name, triples=len(graph), n_rules=len(kept))
-    domain = _Domain(folder, name, graph, shapes_files, languages, naming_predicates, qualifiers)
+    domain = _Domain(
+        *(folder, name, graph, shapes_files, languages, naming_predicates, qualifiers),
+        has_class_links=bool(class_links),
+    )
     return Draft(
         {
             "domain.toml": _render_domain(domain, rows),
@@ -118,6 +127,7 @@ def draft_domain(
             "# Say in confirm.toml which of them are false in the world.\n\n"
             + render_shapes(kept, labels),
             "confirm.toml": f"# {HEAD}\n{render_answers(rows, answers)}",
+            **({CLASS_LINKS: _render(class_links)} if class_links else {}),
             READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
         },
         report,
@@ -132,6 +142,13 @@ class _Domain(NamedTuple):
     languages: Sequence[str]
     naming_predicates: Sequence[str]
     qualifiers: Sequence[str]
+    has_class_links: bool
+
+
+def _render(claims: Sequence[Claim]) -> str:
+    rows = ((claim.subj, claim.pred, claim.obj) for claim in claims)
+    lines = [f"{' '.join(map(to_ntriples, row))} .\n" for row in rows]
+    return "".join([f"# {HEAD}: what the ontology says of its classes\n", *lines])
 
 
 def _withdraw(judgement: Judgement) -> Judgement:
@@ -142,6 +159,7 @@ def _withdraw(judgement: Judgement) -> Judgement:
 
 def _render_domain(domain: _Domain, rows: Sequence[Readiness]) -> str:
     graph_files = [_relate(path, domain.folder) for path in domain.graph.sources]
+    graph_files += [CLASS_LINKS] if domain.has_class_links else []
     shapes_files = ["shapes.ttl", *(_relate(path, domain.folder) for path in domain.shapes_files)]
     lines = [
         f"# {HEAD}. A predicate needs only a label; fact, denied and questions may word it",

@@ -12,7 +12,9 @@ from kg.base.files import check_output, convert_write_errors
 
 READINESS_PAGE = "readiness.md"
 """The page that says what can be asked about each predicate, or why nothing."""
-FILES = ("domain.toml", "shapes.ttl", READINESS_PAGE, "confirm.toml")
+CLASS_LINKS = "class-links.nt"
+"""Links between classes, see ``class_links``."""
+FILES = ("domain.toml", "shapes.ttl", READINESS_PAGE, "confirm.toml", CLASS_LINKS)
 """The files of a draft."""
 ANSWERS_FILE = "confirm.toml"
 """The file that the user edits: its answers are kept, so it may have changed."""
