@@ -94,7 +94,7 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     naming_predicates: tuple[str, ...] = ()
     """Predicates whose values are names, besides ``rdfs:label`` and SKOS's."""
     qualifiers: tuple[str, ...] = ()
-    """By what namesakes are told apart, see ``kg.words.qualified_names``."""
+    """By what namesakes are told apart, best first: see ``Qualifiers``."""
     predicates: dict[str, PredicateWording] = {}
     rules: tuple[Rule, ...] = ()
     file: Path | None = None

@@ -15,7 +15,6 @@ from kg.fact_predicates import find_fact_predicates
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE, RDFS, SKOS
 from kg.validation.denials import iter_denials
-from kg.words.qualified_names import is_opaque
 
 _WORD = re.compile(r"\w+")
 MAX_SAMPLED_SUBJECTS = 300
@@ -121,8 +120,6 @@ class GraphLookup:
     def is_nameable(self, term: int) -> bool:
         """Returns whether a question can name a term: a literal, or an IRI with a unique name.
 
-        The last part of an IRI is its name if it has no other, unless that is a UUID or a hash.
-
         Blank nodes have no name, and nodes that break the shapes may not be mentioned.
         """
         nameable = self._nameable_cache.get(term)
@@ -131,8 +128,8 @@ class GraphLookup:
             # The label must lead to this entity only, or to none.
             nameable = text.startswith('"') or (
                 term not in self.unusable_nodes
-                and self.kb.labels.find_entities(name := self.get_label(term)) in ([text], [])
-                and (not is_opaque(name) or self.kb.labels.has_label(text))
+                and self.kb.labels.is_readable(text)
+                and self.kb.labels.find_entities(self.get_label(term)) in ([text], [])
             )
             self._nameable_cache[term] = nameable
         return nameable
@@ -142,16 +139,17 @@ class GraphLookup:
         return fact.s not in self.unusable_nodes and fact.o not in self.unusable_nodes
 
     def get_label(self, term: int) -> str:
-        """Returns the label of a term, without article, or what tells it apart from namesakes."""
+        """Returns the label of a term, without article or disambiguation."""
         name = self._label_cache.get(term)
         if name is None:
-            name = self._find_only_label(term) if not self.kb.domain.qualifiers else ""
-            name = self._label_cache[term] = name or self._choose_label(term)
+            name = self._label_cache[term] = self._find_only_label(term) or self._choose_label(term)
         return name
 
     @cached_property
     def _label_id(self) -> int | None:
-        """The id of ``rdfs:label`` if the graph has no ``skos:prefLabel``, else None."""
+        """The id of ``rdfs:label`` if it alone gives labels, else None."""
+        if self.kb.domain.qualifiers:
+            return None
         pref_label_id = self.terms.get(SKOS + "prefLabel")
         if pref_label_id is not None and self.graph_index.count_triples(pref_label_id):
             return None
@@ -175,7 +173,7 @@ class GraphLookup:
         return (
             self.kb.verbaliser.render_term(text)
             if text.startswith('"')
-            else self.kb.labels.get_distinct_name(text)
+            else self.kb.labels.get_label(text)
         )
 
     def get_label_words(self, term: int) -> frozenset[str]:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kg.base.plain_text import clean_text, list_words
 from kg.words.label_grammar import parse_label
-from kg.words.labels import fold_text
+from kg.words.name_forms import fold_text
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
 MAX_QUESTION_LENGTH = 2_000
 """Maximum length in characters; the rest is ignored: no question about a single fact is so long."""
-MAX_NAME_TOKENS = 12
+MAX_NAME_TOKENS = 30
 """Maximum number of tokens of a name; longer names are not indexed."""
 
 ARTICLES = frozenset(("the", "a", "an"))

@@ -17,12 +17,8 @@ from kg.profile.axioms import AxiomReader
 from kg.profile.class_links import list_class_links
 from kg.profile.classes import iter_class_rules
 from kg.profile.folder import CLASS_LINKS, READINESS_PAGE
-from kg.profile.names import (
-    Names,
-    choose_qualifiers,
-    find_languages,
-    find_naming_predicates,
-)
+from kg.profile.names import Names, find_languages, find_naming_predicates
+from kg.profile.namesakes import find_qualifiers
 from kg.profile.predicates import GraphProfiler
 from kg.profile.readiness import Readiness, ReadinessReport, assess_predicates, build_report
 from kg.profile.rules import (
@@ -37,6 +33,7 @@ from kg.profile.verification import find_given_rules, select_kept_rules
 from kg.shapes import Shapes
 from kg.terms import to_ntriples
 from kg.words.labels import Labels
+from kg.words.qualifiers import INVERSE
 
 HEAD = "Written by `epoche kg init`"
 """What each file of a draft says in its first line."""
@@ -82,10 +79,12 @@ def draft_domain(
     own_constraints = Shapes.load(shapes_files).list_constraints() if shapes_files else []
     naming_predicates = find_naming_predicates(graph)
     languages = find_languages(graph, naming_predicates)
-    qualifiers = choose_qualifiers(graph, Labels(graph, languages, naming_predicates))
-    names = Names(graph, Labels(graph, languages, naming_predicates, qualifiers))
-    naming = {*naming_predicates, *(q.removeprefix("^") for q in qualifiers)}
-    profiler = GraphProfiler(graph, names, naming)
+    labels = Labels(graph, languages, naming_predicates)
+    qualifiers = find_qualifiers(graph, labels)
+    if qualifiers:
+        labels = Labels(graph, languages, naming_predicates, qualifiers)
+    names = Names(graph, labels)
+    profiler = GraphProfiler(graph, names, naming_predicates)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()
     judged = []
@@ -109,11 +108,11 @@ def draft_domain(
     given = find_given_rules(constraints, "the ontology states it")
     given |= find_given_rules(own_constraints, "your shapes state it")
     rows = assess_predicates(judged, given)
-    labels = {profile.iri: profile.label for profile, _ in judged}
-    labels |= {
+    nouns = {profile.iri: profile.label for profile, _ in judged}
+    nouns |= {
         rule.about: names.find_class_noun(rule.about)
         for rule in kept.values()
-        if not labels.get(rule.about)
+        if not nouns.get(rule.about)
     }
     report = build_report(rows, domain=name, triples=len(graph), n_rules=len(kept))
     domain = _Domain(
@@ -125,7 +124,7 @@ def draft_domain(
             "domain.toml": _render_domain(domain, rows),
             "shapes.ttl": f"# {HEAD}: rules that hold in the graph, each with its support.\n"
             "# Say in confirm.toml which of them are false in the world.\n\n"
-            + render_shapes(kept, labels),
+            + render_shapes(kept, nouns),
             "confirm.toml": f"# {HEAD}\n{render_answers(rows, answers)}",
             **({CLASS_LINKS: _render(class_links)} if class_links else {}),
             READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
@@ -173,9 +172,12 @@ def _render_domain(domain: _Domain, rows: Sequence[Readiness]) -> str:
         names = [f"<{iri}>" for iri in domain.naming_predicates]
         lines.append(f"naming_predicates = {_quote_list(names)}")
     if domain.qualifiers:
-        marks = [f"{'^' * q.startswith('^')}<{q.removeprefix('^')}>" for q in domain.qualifiers]
         lines.append("# By what things of the same name are told apart, best first.")
-        lines.append(f"qualifiers = {_quote_list(marks)}")
+        names = [
+            INVERSE * text.startswith(INVERSE) + f"<{text.removeprefix(INVERSE)}>"
+            for text in domain.qualifiers
+        ]
+        lines.append(f"qualifiers = {_quote_list(names)}")
     facts = [row for row in rows if row.is_fact or row.is_asked]
     prefixes = {
         prefix: namespace

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 
 from kg.base.plain_text import clean_text
 from kg.graph import Graph
 from kg.profile.known_labels import find_known_label
-from kg.terms import RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
+from kg.terms import RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 from kg.words.labels import LABEL_PREDICATES, Labels
-from kg.words.qualified_names import is_opaque
+from kg.words.readable_names import is_code, is_readable_label
 
 MAX_NAME_WORDS = 20
 """Maximum number of words of a value that a question may state."""
@@ -28,18 +27,14 @@ MIN_NAMED_SUBJECTS = 15
 """Minimum number of subjects of a naming predicate."""
 MIN_DISTINCT_NAMES = 0.8
 """Minimum number of distinct values of a naming predicate, as a share of its subjects."""
+MIN_DISTINCT_PLAIN_NAMES = 0.2
+"""The same of a predicate that is called just "name", "title" or "label": several things may have
+one name, but "Mr" and "Mrs" are no names."""
 MAX_MEAN_NAME_LENGTH = 60
 """Maximum mean length of the values of a naming predicate, in characters."""
 
-MAX_NAMESAKES = 5_000
-"""Maximum number of namesakes that are looked at to choose qualifiers."""
-MAX_QUALIFIERS = 3
-MAX_CANDIDATES = 12
-"""Maximum number of predicates that are tried as qualifiers."""
-
 _NAMING = re.compile(r"(name|label|title)$", re.IGNORECASE)
-# "P1476", "12", "IAO_0000115", "a3f9…": a code says nothing to a reader.
-_CODE = re.compile(r"[A-Za-z]{0,8}[ _-]?\d+[A-Za-z]?|.|(?=.*\d)[0-9a-f]{8,}|.*\d{5,}.*")
+_PLAIN_NAMING = re.compile(r"(.*[#/:.])?(has_?)?(name|label|title)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 
@@ -57,7 +52,10 @@ def is_usable_iri(iri: str) -> bool:
 
 
 def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
-    """Finds the graph's own predicates whose values are names: short, and different ones."""
+    """Finds the graph's own predicates whose values are names: short, and different ones.
+
+    Those called just "name", "title" or "label" come first.
+    """
     index, terms = graph.index, graph.index.terms
     found = []
     for p in index.list_predicates():
@@ -67,18 +65,16 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
         pairs = list(index.iter_pairs(p))
         values = {o for _, o in pairs}
         n_subjects = len({s for s, _ in pairs})
+        is_plain = _PLAIN_NAMING.fullmatch(iri) is not None
         if (
-            n_subjects >= MIN_NAMED_SUBJECTS
+            (is_plain or n_subjects >= MIN_NAMED_SUBJECTS)
             and all(map(terms.is_literal, values))
-            and (
-                len(values) >= MIN_DISTINCT_NAMES * n_subjects
-                # Things of the same name may be told apart; a UUID says nothing.
-                or all(is_opaque(iri_tail(terms.get_text(s))) for s, _ in pairs)
-            )
+            and len(values)
+            >= (MIN_DISTINCT_PLAIN_NAMES if is_plain else MIN_DISTINCT_NAMES) * n_subjects
             and sum(len(terms.get_text(o)) for o in values) <= MAX_MEAN_NAME_LENGTH * len(values)
         ):
-            found.append(iri)
-    return tuple(sorted(found))
+            found.append((not is_plain, iri))
+    return tuple(iri for _, iri in sorted(found))
 
 
 def find_languages(graph: Graph, naming_predicates: Collection[str] = ()) -> tuple[str, ...]:
@@ -104,48 +100,6 @@ def find_languages(graph: Graph, naming_predicates: Collection[str] = ()) -> tup
     return tuple(languages[:MAX_LANGUAGES]) or ("en",)
 
 
-def choose_qualifiers(graph: Graph, labels: Labels) -> tuple[str, ...]:
-    """Chooses by what things with the same name are told apart, best first.
-
-    Args:
-        graph: the graph.
-        labels: its labels, without qualifiers.
-    """
-    groups = list(labels.find_homonyms().values())
-    groups = [iris[:MAX_NAMESAKES] for iris in groups]
-    chosen: list[str] = []
-    while groups and len(chosen) < MAX_QUALIFIERS:
-        candidates = [RDF_TYPE, *_list_linking_predicates(graph, groups)]
-        gains = {
-            q: sum(labels.qualifier.count_distinct(iris, q) for iris in groups)
-            for q in candidates
-            if q not in chosen
-        }
-        best = max(gains, key=lambda q: (gains[q], q == RDF_TYPE, q), default="")
-        if not best or gains[best] < MIN_NAMED_SUBJECTS:
-            break
-        chosen.append(best)
-        groups = [labels.qualifier.list_alike(iris, best) for iris in groups]
-        groups = [iris for iris in groups if len(iris) > 1]
-    return tuple(chosen)
-
-
-def _list_linking_predicates(graph: Graph, groups: Iterable[Sequence[str]]) -> list[str]:
-    """Lists predicates that link a namesake with one other thing; ``^`` marks incoming ones."""
-    index, terms = graph.index, graph.index.terms
-    counts: Counter[str] = Counter()
-    for iri in itertools.islice(itertools.chain.from_iterable(groups), MAX_NAMESAKES):
-        node = terms.get(iri)
-        if node is None:
-            continue
-        for mark, edges in (("", index.iter_out_edges(node)), ("^", index.iter_in_edges(node))):
-            others = Counter(p for p, o in edges if not terms.is_literal(o))
-            counts.update(mark + terms.get_text(p) for p, n in others.items() if n == 1)
-    usable = [q for q in counts if not is_vocabulary(q.removeprefix("^"))]
-    usable = [q for q in usable if is_usable_iri(q.removeprefix("^"))]
-    return sorted(usable, key=lambda q: (-counts[q], q))[:MAX_CANDIDATES]
-
-
 class Names:
     """The names of one graph's things and predicates.
 
@@ -166,17 +120,29 @@ class Names:
         if nameable is None:
             text = self._index.terms.get_text(term)
             if text.startswith('"'):
-                nameable = 0 < len(parse_literal(text).lexical.split()) <= MAX_NAME_WORDS
+                value = parse_literal(text).lexical
+                nameable = 0 < len(value.split()) <= MAX_NAME_WORDS and is_readable_label(value)
             elif text.startswith("_:"):
                 nameable = False
             else:
-                name = self._labels.get_distinct_name(text)
+                name = self._labels.get_label(text)
                 # The label must lead to this entity only, or to none.
-                nameable = self._labels.find_entities(name) in ([text], []) and (
-                    self._labels.has_label(text) or not is_opaque(name)
+                nameable = self._labels.is_readable(text) and (
+                    self._labels.find_entities(name) in ([text], [])
                 )
             self._nameable[term] = nameable
         return nameable
+
+    def says(self, term: int, other: int) -> bool:
+        """Returns whether the name of a term says in brackets what the other one is called."""
+        get_text = self._index.terms.get_text
+        text = get_text(term)
+        qualifier = "" if self._index.terms.is_literal(term) else self._labels.get_qualifier(text)
+        if not qualifier:
+            return False
+        name = self._labels.find_readable_name(other)
+        to_form = self._labels.to_normal_form
+        return bool(name) and f" {to_form(name)} " in f" {to_form(qualifier)} "
 
     def find_predicate_label(self, iri: str) -> str:
         """Returns what a predicate is called in sentences; empty if it has no readable name.
@@ -187,11 +153,11 @@ class Names:
         if self._labels.has_label(iri):
             name = " ".join(self._choose_label(iri).split())
             # A longer one is a definition or somebody's notice.
-            if not _CODE.fullmatch(name) and len(name.split()) <= MAX_LABEL_WORDS:
+            if not is_code(name) and len(name.split()) <= MAX_LABEL_WORDS:
                 return clean_text(split_name(name))
         tail = iri_tail(iri)
         name = split_name(tail)
-        if not _CODE.fullmatch(tail) and not _CODE.fullmatch(name) and _WORD.search(name):
+        if not is_code(tail) and not is_code(name) and _WORD.search(name):
             return clean_text(name)
         return clean_text(find_known_label(iri) or self._find_label_by_code(tail))
 
@@ -234,7 +200,7 @@ class Names:
             }
             for text in sorted(terms.get_text(s) for s in subjects if s not in terms.blanks):
                 code, name = iri_tail(text), self._choose_label(text)
-                if _CODE.fullmatch(code) and not _CODE.fullmatch(name):
+                if is_code(code) and not is_code(name):
                     # Codes are compared only if one term has them: "12" may be anything.
                     is_new = code not in names or names[code] == name
                     names[code] = name if is_new else None

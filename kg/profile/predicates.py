@@ -16,6 +16,8 @@ from kg.words.label_grammar import split_name
 
 MIN_RECORD_SHARE = 0.9
 """Minimum share of a predicate's subjects that must be records for it to describe records."""
+MAX_SAID_SHARE = 0.1
+"""Maximum share of a predicate's nameable links that names of things may say."""
 MAX_CODES = 20
 """Maximum number of distinct values that are listed."""
 
@@ -55,6 +57,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Number of nameable subjects that have the most frequent value."""
     askable_values: int
     """Number of values that two or more nameable subjects have."""
+    is_said_by_names: bool
+    """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
     nameable_grandparents: int
     """Values of values of nameable subjects: what a contradiction of direction can ask about."""
 
@@ -123,6 +127,11 @@ class GraphProfiler:
             and (values := list(filter(is_nameable, every)))
         }
         holders = Counter(value for values in named.values() for value in values)
+        n_said = sum(
+            self._names.says(s, o) or self._names.says(o, s)
+            for s, values in named.items()
+            for o in values
+        )
         literals = [o for o in counts if terms.is_literal(o)]
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}
         return PredicateProfile(
@@ -144,6 +153,7 @@ class GraphProfiler:
             askable_subjects=sum(any(holders[v] > 1 for v in values) for values in named.values()),
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
+            is_said_by_names=n_said > MAX_SAID_SHARE * sum(map(len, named.values())),
             nameable_grandparents=len(
                 {
                     o

@@ -160,6 +160,8 @@ def _assess_predicate(
         reason = "it has no readable name; give it one with rdfs:label"
     elif profile.has_texts:
         reason = "its values are names or texts"
+    elif profile.is_said_by_names:
+        reason = "the names of things say it, since things of one name are told apart by it"
     elif not rule:
         reason = judgement.reason
     elif ceiling < MIN_CEILING:

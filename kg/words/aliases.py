@@ -57,9 +57,17 @@ class Aliases:
         return [term for term in candidates if term in merged]
 
     def _is_page(self, term: int, entities: Collection[int]) -> bool:
-        """Returns whether a term of which nothing is stated is linked from one of some entities."""
-        return not any(self._index.iter_out_edges(term)) and any(
-            o == term for entity in entities for _, o in self._index.iter_out_edges(entity)
+        """Returns whether a term of which nothing is stated is linked from some entities only.
+
+        What others link to as well, for example a datatype, is a thing of its own.
+        """
+        if any(self._index.iter_out_edges(term)):
+            return False
+        predicates = {
+            p for entity in entities for p, o in self._index.iter_out_edges(entity) if o == term
+        }
+        return bool(predicates) and all(
+            s in entities for p in predicates for s in self._index.find_subjects(p, term)
         )
 
     def find_aliases(self, term: int) -> KeysView[int]:

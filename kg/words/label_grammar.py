@@ -82,6 +82,18 @@ def split_name(text: str) -> str:
     return " ".join(words) or text
 
 
+def to_common_noun(text: str) -> str:
+    """Returns the name of a class as a common noun: ``WaterBody`` → "water body".
+
+    A class label in title case ("River System") is a common noun in a sentence.
+    """
+    words = split_name(text) if " " not in text else text
+    return " ".join(
+        word if len(word) > 1 and word.isupper() else word[:1].lower() + word[1:]
+        for word in words.split(" ")
+    )
+
+
 def is_english(language: str) -> bool:
     """Returns whether a label with this language tag, or without one, may be English."""
     return not language or language.lower().split("-", 1)[0] == "en"

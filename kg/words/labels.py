@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,9 @@ from kg.terms import (
     parse_literal,
 )
 from kg.words.aliases import Aliases
-from kg.words.qualified_names import NameQualifier
+from kg.words.name_forms import ARTICLES, normalise_name
+from kg.words.qualifiers import Qualifiers, add_qualifier
+from kg.words.readable_names import is_opaque, is_readable_label
 
 if TYPE_CHECKING:
     from kg.graph import Graph
@@ -37,51 +38,6 @@ ALIAS_RANK = LABEL_PREDICATES.index(SKOS + "altLabel")
 
 _VOCABULARIES = (RDF, RDFS, OWL, SKOS, "http://www.w3.org/2001/XMLSchema#")
 
-ARTICLES = {
-    "en": ("the", "a", "an"),
-    "de": ("der", "die", "das"),
-    "fr": ("le", "la", "les", "l"),
-    "es": ("el", "la", "los", "las"),
-    "it": ("il", "lo", "la", "i", "gli", "le", "l"),
-    "nl": ("de", "het", "een"),
-    "pt": ("o", "a", "os", "as"),
-}
-"""Articles by language: leading words that are ignored when names are compared."""
-
-# Letters that Unicode does not decompose into a base letter and a mark.
-_LETTER_TABLE = str.maketrans({
-    "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h",
-})  # fmt: skip
-_LATIN_MARKS = re.compile("[\u0300-\u036f]")
-_NORMAL_FORM = re.compile(r"[a-z0-9 ]*")
-
-
-def fold_text(text: str) -> str:
-    """Removes case and Latin diacritics: ``Rhône`` → ``rhone``."""
-    text = text.casefold()
-    if text.isascii():
-        return text
-    # Folded again, because NFKD turns compatibility letters ("𝚨") into capitals.
-    text = unicodedata.normalize("NFKD", text).casefold()
-    # Only Latin accents are removed: in Indic scripts a mark is a vowel and changes the word.
-    return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", text)).translate(_LETTER_TABLE)
-
-
-def normalise_name(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
-    """Removes case, diacritics, punctuation and a leading article from a name, for comparison.
-
-    A name of only punctuation is returned in lower case, so that different names stay different.
-    """
-    text = fold_text(name)
-    if not _NORMAL_FORM.fullmatch(text):
-        text = "".join(
-            c if c.isalnum() or unicodedata.category(c).startswith("M") else " " for c in text
-        )
-    words = text.split()
-    if len(words) > 1 and words[0] in articles:
-        words = words[1:]
-    return " ".join(words) or " ".join(name.casefold().split())
-
 
 class Labels:
     """The labels and aliases in one graph.
@@ -91,7 +47,8 @@ class Labels:
         languages: preferred languages, best first; these precede labels without a language, which
             precede the others in the order of the graph.
         naming_predicates: IRIs of further predicates that give names, after ``LABEL_PREDICATES``.
-        qualifiers: by what namesakes are told apart, see ``qualified_names``.
+        qualifiers: what tells apart things that share a label (see ``Qualifiers``). It is put
+            after the label, in brackets; without qualifiers labels are as the graph has them.
     """
 
     def __init__(
@@ -116,7 +73,10 @@ class Labels:
         ]
         self._name_index: dict[str, int | list[int]] | None = None
         self._aliases: Aliases | None = None
-        self.qualifier = NameQualifier(self._index, self, qualifiers)
+        self._qualifier_by_term: dict[int, str] = {}
+        self._qualifiers = (
+            Qualifiers(graph.index, qualifiers, self.find_readable_name) if qualifiers else None
+        )
         self._ascii_literal = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
         # Matches every line. The group contains the text of a literal whose normal form is just the
         # text in lower case, as that of most is; it is empty for any other line. Names with a
@@ -132,6 +92,31 @@ class Labels:
 
         A literal's label is its lexical form; that of an unlabelled blank node is its term text.
         """
+        name = self._get_plain_label(term)
+        qualifier = self.get_qualifier(term)
+        return add_qualifier(name, qualifier) if qualifier else name
+
+    def get_qualifier(self, term: str) -> str:
+        """Returns what the label of a term says in brackets, or an empty string."""
+        if self._qualifiers is None:
+            return ""
+        self._get_name_index()
+        s = self._terms.get(term)
+        return "" if s is None else self._qualifier_by_term.get(s, "")
+
+    def is_readable(self, term: str) -> bool:
+        """Returns whether a reader understands the label of an IRI: it is no UUID or hash."""
+        name = self.get_label(term)
+        return is_readable_label(name) and (not is_opaque(name) or self.has_label(term))
+
+    def find_readable_name(self, term: int) -> str:
+        """Returns the label of a term, without a qualifier; empty if no reader understands it."""
+        text = self._terms.get_text(term)
+        name = self._get_plain_label(text)
+        is_named = not is_opaque(name) or self.has_label(text)
+        return name if not is_blank(text) and is_named and is_readable_label(name) else ""
+
+    def _get_plain_label(self, term: str) -> str:
         if is_literal(term):
             return parse_literal(term).lexical
         single_label = self._find_only_label(term)
@@ -144,10 +129,6 @@ class Labels:
         if best_name is not None:
             return best_name[1]
         return term if is_blank(term) else iri_tail(term)
-
-    def get_distinct_name(self, iri: str) -> str:
-        """Returns the label of an IRI; one with a qualifier if others have it and that helps."""
-        return self.qualifier.find_name(iri) or self.get_label(iri)
 
     def get_language(self, term: str) -> str:
         """Returns the language tag of the label that ``get_label`` gives; empty if it has none."""
@@ -175,8 +156,12 @@ class Labels:
 
     def list_names(self, term: str) -> list[str]:
         """Returns all names of a term, best first: labels and aliases of every language."""
+        names = self._list_plain_names(term)
+        return names if not self.get_qualifier(term) else [self.get_label(term), *names]
+
+    def _list_plain_names(self, term: str) -> list[str]:
         texts = [text for _, text, _ in sorted(self._iter_graph_names(term))]
-        return list(dict.fromkeys(texts)) or [self.get_label(term)]
+        return list(dict.fromkeys(texts)) or [self._get_plain_label(term)]
 
     def has_label(self, term: str) -> bool:
         """Returns whether the graph gives any name for the term."""
@@ -363,7 +348,7 @@ class Labels:
                         _add_name(name_index, name, s)
                         continue
                     name, *alias_names = dict.fromkeys(
-                        map(self.to_normal_form, self.list_names(texts[s]))
+                        map(self.to_normal_form, self._list_plain_names(texts[s]))
                     )
                     _add_name(name_index, name, s)
                     aliases += [(other, s) for other in alias_names]
@@ -379,7 +364,45 @@ class Labels:
                 elif known_aliases.has_any():
                     name_index[name] = known_aliases.get_main(entry)
             self._name_index = name_index
+            if self._qualifiers is not None:
+                self._add_qualified_names(name_index, self._qualifiers)
         return self._name_index
+
+    def iter_shared_labels(self) -> Iterator[tuple[str, list[int], list[int]]]:
+        """Yields each label of several entities: its normal form, and ids of two kinds.
+
+        These are the entities with this label or alias, and those of them with this label.
+        """
+        get_text = self._terms.get_text
+        for name, entry in self._get_name_index().items():
+            if isinstance(entry, list):
+                yield (
+                    name,
+                    entry,
+                    [
+                        term
+                        for term in entry
+                        if self.to_normal_form(self._get_plain_label(get_text(term))) == name
+                    ],
+                )
+
+    def _add_qualified_names(
+        self, name_index: dict[str, int | list[int]], qualifiers: Qualifiers
+    ) -> None:
+        for name, namesakes, holders in self.iter_shared_labels():
+            found = qualifiers.qualify(name, namesakes)
+            self._qualifier_by_term.update((s, found[s]) for s in holders if s in found)
+            others = [s for s in namesakes if s not in found or s not in holders]
+            if found and len(others) == 1 and self._is_spelt_otherwise(others[0], found):
+                name_index[name] = others[0]
+        for s, qualifier in self._qualifier_by_term.items():
+            name = add_qualifier(self._get_plain_label(self._terms.get_text(s)), qualifier)
+            _add_name(name_index, self.to_normal_form(name), s)
+
+    def _is_spelt_otherwise(self, term: int, others: Iterable[int]) -> bool:
+        """Returns whether a label differs from the others in case, accents or punctuation."""
+        labels = [self._get_plain_label(self._terms.get_text(s)) for s in (term, *others)]
+        return labels[0] not in labels[1:]
 
 
 def _add_name(names: dict[str, int | list[int]], name: str, term: int) -> None:

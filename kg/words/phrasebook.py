@@ -21,7 +21,7 @@ from kg.domain import (
 )
 from kg.literals import NUMERIC, format_literal
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
-from kg.words.label_grammar import make_default_wording, split_name
+from kg.words.label_grammar import make_default_wording, split_name, to_common_noun
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
@@ -168,13 +168,7 @@ class Phrasebook:
 
     def get_class_noun(self, iri: str) -> str:
         """Returns a class as a common noun: ``wm:WaterBody`` → "water body"."""
-        text = self.get_label(iri)
-        words = split_name(text) if " " not in text else text
-        # A class label in title case ("River System") is a common noun in a sentence.
-        return " ".join(
-            word if len(word) > 1 and word.isupper() else word[:1].lower() + word[1:]
-            for word in words.split(" ")
-        )
+        return to_common_noun(self.get_label(iri))
 
     def _name_entity(self, iri: str) -> str:
         if iri.startswith("_:"):
@@ -189,7 +183,7 @@ class Phrasebook:
 
     def _make_label_unique(self, iri: str) -> str:
         """Returns the label, or a distinguishing name if other entities have the same label."""
-        label = clean_text(self.labels.get_distinct_name(iri)) or clean_text(iri)
+        label = clean_text(self.labels.get_label(iri)) or clean_text(iri)
         namesakes = [other for other in self.labels.find_entities(label) if other != iri]
         namesakes = [
             other for other in namesakes if clean_text(self.labels.get_label(other)) == label

@@ -25,7 +25,7 @@ from kg.base.console import print_text, run_script, track_progress
 from kg.base.errors import MissingExtraError
 from kg.base.files import atomic_writer
 from kg.domain import load_domain
-from kg.words.labels import normalise_name
+from kg.words.name_forms import normalise_name
 
 FOLDER = Path(__file__).parent
 

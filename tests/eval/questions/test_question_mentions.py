@@ -17,7 +17,7 @@ from eval.questions.mentions import (
 from eval.questions.parser import ClaimParser, ParseFailure, Reading
 from kg.base.plain_text import list_words
 from kg.knowledge import KnowledgeBase
-from kg.words.labels import fold_text
+from kg.words.name_forms import fold_text
 
 GRAPH = """
 @prefix : <https://example.org/> .

@@ -12,7 +12,9 @@ import pytest
 from stage_calls import check_error_line, run_epoche
 
 from cards.card import read_cards
+from eval.questions.parser import ClaimParser, Reading
 from kg.domain import load_domain
+from kg.knowledge import KnowledgeBase
 
 EX = "https://example.org/"
 MONTHS = ("January", "March", "May", "July", "October")
@@ -165,6 +167,74 @@ def test_own_naming_predicates_give_names(tmp_path: Path) -> None:
     done = run_epoche("kg", "init", path, "--out", tmp_path / "mine", "--json")
     assert read_rows(done.out)["installationYear"]["ceiling"] == 8
     assert load_domain(tmp_path / "mine").naming_predicates == (EX + "unitName",)
+
+
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+def test_things_of_one_name_are_told_apart_everywhere(tmp_path: Path) -> None:
+    """Records and their copies share a title, and the parts of several files share one, too."""
+    lines = [f"@prefix ex: <{EX}> ."]
+    for n in range(60):
+        title = f'"File {chr(65 + n % 26)}{chr(65 + n // 26)}"@fr'
+        for kind in ("Record", "Copy"):
+            lines.append(
+                f"ex:{kind}{n} a ex:{kind} ; ex:title {title} ; ex:endDate {1980 + n % 5} ; "
+                f"ex:startDate {1970 + n % 4} ."
+            )
+        lines.append(
+            f'ex:x{n} a ex:Record ; ex:title "Letters" ; ex:partOf ex:b{n} ; '
+            f"ex:endDate {1980 + n % 3} ; ex:startDate {1970 + n % 4} . "
+            f'ex:b{n} ex:title "Box {chr(97 + n // 26)}{chr(97 + n % 26)}"@fr .'
+        )
+    graph, folder = tmp_path / "g.ttl", tmp_path / "mine"
+    graph.write_text("\n".join(lines), "utf-8")
+    done = run_epoche("kg", "init", graph, "--out", folder, "--json")
+    rows = read_rows(done.out)
+    assert rows["endDate"]["nameable"] == 180
+    assert not rows["partOf"]["is_asked"]
+    assert "names of things say it" in str(rows["partOf"]["reason"])
+    assert load_domain(folder).naming_predicates == (EX + "title",)
+    assert load_domain(folder).qualifiers == (RDF_TYPE, EX + "partOf")
+
+    out = tmp_path / "cards.jsonl"
+    made = run_epoche("cards", "--domain", folder, "--num-per-type", 30, "--out", out)
+    assert made.code == 0, made.err
+    kb = KnowledgeBase.open(folder)
+    parser = ClaimParser(kb)
+    cards = read_cards(out)
+    assert Counter(card.label for card in cards) == {"E": 30, "C": 30, "U": 30}
+    for card in cards:
+        name = kb.labels.get_label(card.claim.subj)
+        assert name.endswith(("(record)", "(copy)")) or name.startswith("Letters (Box ")
+        assert name in card.question
+        assert kb.labels.find_entities(name) == [card.claim.subj]
+        reading = parser.parse_question(card.question)
+        assert isinstance(reading, Reading)
+        assert reading.claims == (card.claim,)
+
+
+def test_uuids_are_neither_names_nor_values(tmp_path: Path) -> None:
+    uuid = "3fa85f64-5717-4562-b3fc-2c963f66a"
+    lines = [
+        f'<{EX}{uuid}{n:03d}> <{EX}year> "{2000 + n % 4}" ; <{EX}size> "{n % 3}" .\n'
+        f'<{EX}pump{chr(65 + n)}> <{EX}code> "{uuid}{n % 4:03d}" ; <{EX}size> "{n % 3}" .'
+        for n in range(24)
+    ]
+    graph = tmp_path / "g.ttl"
+    graph.write_text("\n".join(lines), "utf-8")
+    rows = read_rows(run_epoche("kg", "init", graph, "--out", tmp_path / "mine", "--json").out)
+    assert [rows[name]["nameable"] for name in ("year", "code", "size")] == [0, 0, 24]
+    shapes = tmp_path / "own.ttl"
+    shapes.write_text(
+        f"@prefix sh: <http://www.w3.org/ns/shacl#> . <{EX}S> a sh:NodeShape ; "
+        f"sh:targetSubjectsOf <{EX}year> ; sh:property [ sh:path <{EX}year> ; sh:maxCount 1 ] .",
+        "utf-8",
+    )
+    made = run_epoche(
+        "cards", "--kg", graph, "--shapes", shapes, "--pred", f"{EX}year", "--out", tmp_path / "c"
+    )
+    assert made.code == 11
 
 
 def test_own_shapes_are_used_and_say_what_can_be_asked(people: Path, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.terms import iri_tail, write_literal
-from kg.words.labels import LABEL_PREDICATES, Labels, normalise_name
+from kg.words.labels import LABEL_PREDICATES, Labels
+from kg.words.name_forms import normalise_name
 
 RDFS_LABEL, PREF, ALT = LABEL_PREDICATES
 E = "http://e/"

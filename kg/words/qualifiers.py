@@ -1,0 +1,114 @@
+"""Tells apart the things that share a name, by their class or by what they belong to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+
+from kg.base.plain_text import MAX_NAME_LENGTH, clean_text
+from kg.terms import RDF_TYPE
+from kg.triples.index import Index
+from kg.vocabulary import is_vocabulary
+from kg.words.label_grammar import to_common_noun
+from kg.words.readable_names import is_code
+
+INVERSE = "^"
+"""Stands before a predicate whose links are read backwards, from object to subject."""
+MAX_QUALIFIER_WORDS = 8
+"""Maximum number of words in the brackets after a name."""
+
+
+class Qualifiers:
+    """Finds what tells apart things of one name.
+
+    Args:
+        index: the graph.
+        predicates: the predicates that are tried, in this order: ``rdf:type``, or links to what a
+            thing belongs to. With ``INVERSE`` the thing is the object of the link.
+        find_name: returns the name of a term, whether or not it is unique; empty if no reader
+            could understand it.
+    """
+
+    def __init__(
+        self, index: Index, predicates: Sequence[str], find_name: Callable[[int], str]
+    ) -> None:
+        self._index = index
+        self._find_name = find_name
+        self._rdf_type = index.terms.get(RDF_TYPE)
+        self._links = [
+            (p, text.startswith(INVERSE))
+            for text in predicates
+            if (p := index.terms.get(text.removeprefix(INVERSE))) is not None
+        ]
+        self._nouns: dict[int, str] = {}
+
+    def qualify(self, name: str, terms: Collection[int]) -> dict[int, str]:
+        """Returns what tells a term from all others, for each term for which there is something.
+
+        Args:
+            name: the name that they share.
+            terms: the things, all that have this name.
+        """
+        found: dict[int, str] = {}
+        for p, is_inverse in self._links:
+            if p == self._rdf_type:
+                options = {term: self._list_nouns(term) for term in terms}
+            else:
+                options = {term: self._list_owners(term, p, is_inverse) for term in terms}
+            counts = Counter(text for texts in options.values() for text in set(texts))
+            for term, texts in options.items():
+                # Something that belongs to several things may be any of theirs.
+                if term in found or (p != self._rdf_type and len(texts) != 1):
+                    continue
+                unique = [text for text in texts if counts[text] == 1 and _can_follow(name, text)]
+                if unique and not self._is_schema_term(term):
+                    found[term] = unique[0]
+        return found
+
+    def _list_nouns(self, term: int) -> list[str]:
+        """Lists what the classes of a term are called, the smallest class first."""
+        if self._rdf_type is None:
+            return []
+        rdf_type = self._rdf_type
+        classes = [
+            (len(self._index.find_subjects(rdf_type, c)), noun)
+            for c in self._index.find_objects(term, rdf_type)
+            if (noun := self._find_noun(c))
+        ]
+        return [noun for _, noun in sorted(classes)]
+
+    def _find_noun(self, c: int) -> str:
+        noun = self._nouns.get(c)
+        if noun is None:
+            name = "" if is_vocabulary(self._index.terms.get_text(c)) else self._find_name(c)
+            noun = self._nouns[c] = "" if is_code(name) else to_common_noun(name)
+        return noun
+
+    def _list_owners(self, term: int, p: int, is_inverse: bool) -> list[str]:
+        index = self._index
+        owners = index.find_subjects(p, term) if is_inverse else index.find_objects(term, p)
+        # A name that nobody understands is a name, too: there are two owners then.
+        return [
+            "" if index.terms.is_literal(owner) else clean_text(self._find_name(owner))
+            for owner in owners
+        ]
+
+    def _is_schema_term(self, term: int) -> bool:
+        return bool(self._index.get_subjects(term)) or (
+            self._rdf_type is not None and bool(self._index.find_subjects(self._rdf_type, term))
+        )
+
+
+def _can_follow(name: str, text: str) -> bool:
+    """Returns whether a text in brackets after the name says something new, and is short."""
+    return (
+        bool(text)
+        and text.casefold() not in name.casefold()
+        and len(text.split()) <= MAX_QUALIFIER_WORDS
+        and len(add_qualifier(name, text)) <= MAX_NAME_LENGTH
+    )
+
+
+def add_qualifier(name: str, qualifier: str) -> str:
+    """Returns a name with what tells it from others: "Paris (city)"."""
+    return f"{name} ({qualifier})"

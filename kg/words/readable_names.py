@@ -1,0 +1,37 @@
+"""Decides whether a name says anything to a reader."""
+
+from __future__ import annotations
+
+import re
+
+from kg.base.plain_text import MAX_NAME_LENGTH
+
+# "P1476", "12", "IAO_0000115", "a3f9…": a code says nothing to a reader.
+_CODE = re.compile(r"[A-Za-z]{0,8}[ _-]?\d+[A-Za-z]?|.|(?=.*\d)[0-9a-f]{8,}|.*\d{5,}.*")
+_UUID = re.compile(
+    r"\b(?:[0-9a-fA-F]{8}(?:[- ][0-9a-fA-F]{4}){3}[- ][0-9a-fA-F]{12}"
+    r"|(?=\d*[a-fA-F])[0-9a-fA-F]{32,})\b"
+)
+# A UUID or a hash; a number alone is that of a record, and can be read.
+_OPAQUE = re.compile(
+    r"(?:[0-9a-fA-F]{4,}[- ]){3,}|(?=\w*[a-fA-F])(?=\w*\d)[0-9a-fA-F]{12,}"
+    r"|\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{20,}"
+)
+
+
+def is_code(name: str) -> bool:
+    """Returns whether the name of a predicate or class is a code."""
+    return _CODE.fullmatch(name) is not None
+
+
+def is_opaque(name: str) -> bool:
+    """Returns whether a name has a UUID or hash, or may have one, if it is not a label."""
+    return _OPAQUE.search(name) is not None
+
+
+def is_readable_label(name: str) -> bool:
+    """Returns whether a label or value can stand in a sentence: it is short, without UUID or hash.
+
+    It may have digits and words that look like a hash: "1914-1918 1939-1945".
+    """
+    return len(name) <= MAX_NAME_LENGTH and _UUID.search(name) is None
