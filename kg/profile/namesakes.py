@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 from kg.graph import Graph
@@ -14,6 +15,9 @@ from kg.words.qualifiers import INVERSE, Qualifiers
 
 MAX_QUALIFIERS = 4
 """Maximum number of predicates that tell things apart."""
+MAX_NAMESAKES = 20_000
+"""Maximum number of things that share labels of which all labels are looked at; of more, about as
+many are sampled."""
 MIN_TOLD_APART = 5
 """Minimum number of things that a predicate tells apart."""
 MAX_OWNER_SHARE = 2 / 3
@@ -31,12 +35,17 @@ def find_qualifiers(graph: Graph, labels: Labels) -> tuple[str, ...]:
         graph: the graph.
         labels: its labels, without qualifiers.
     """
-    shared = list(labels.iter_shared_labels())
+    shared = sorted(labels.iter_shared_labels())
     namesakes = {term for _, terms, _ in shared for term in terms}
+    n_all = len(namesakes)
+    if n_all > MAX_NAMESAKES:
+        n_kept = max(1, len(shared) * MAX_NAMESAKES // n_all)
+        shared = random.Random(0).sample(shared, n_kept)  # noqa: S311 - nothing secret
+    sampled = {term for _, terms, _ in shared for term in terms}
     if not namesakes:
         return ()
     told_apart: dict[str, set[int]] = {}
-    for text in (RDF_TYPE, *_iter_links(graph, namesakes)):
+    for text in (RDF_TYPE, *_iter_links(graph, sampled)):
         qualifiers = Qualifiers(graph.index, (text,), labels.find_readable_name)
         told_apart[text] = {
             term
@@ -53,7 +62,7 @@ def find_qualifiers(graph: Graph, labels: Labels) -> tuple[str, ...]:
         gain = told_apart.pop(best) - done
         if len(gain) < MIN_TOLD_APART:
             break
-        if len(gain) >= _count_others(graph, best, namesakes):
+        if len(gain) * n_all >= _count_others(graph, best, namesakes) * len(sampled):
             chosen.append(best)
             done |= gain
     return tuple(chosen)

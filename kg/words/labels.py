@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from kg.base.plain_text import MAX_NAME_LENGTH
 from kg.terms import (
     OWL,
     RDF,
@@ -105,9 +106,12 @@ class Labels:
         return "" if s is None else self._qualifier_by_term.get(s, "")
 
     def is_readable(self, term: str) -> bool:
-        """Returns whether a reader understands the label of an IRI: it is no UUID or hash."""
+        """Returns whether a sentence can name an IRI by its label: it is short and no UUID or hash.
+
+        What the graph itself gives as a label counts, whatever it is.
+        """
         name = self.get_label(term)
-        return is_readable_label(name) and (not is_opaque(name) or self.has_label(term))
+        return len(name) <= MAX_NAME_LENGTH and (not is_opaque(name) or self.has_label(term))
 
     def find_readable_name(self, term: int) -> str:
         """Returns the label of a term, without a qualifier; empty if no reader understands it."""
