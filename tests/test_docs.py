@@ -81,6 +81,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs")
     (folder / "my.ttl").write_bytes((MAYORS / "mayors.ttl").read_bytes())
     (folder / "my.shacl.ttl").write_bytes((MAYORS / "mayors.shacl.ttl").read_bytes())
+    (folder / "cities.ttl").write_text(write_cities(), "utf-8")
     (folder / "my-documents").mkdir()
     for chapter in CHAPTERS:
         source = CORPUS / "book" / f"{chapter}.md"
@@ -113,6 +114,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         run(f"kg build {CORPUS}/book --embedder lexical --out results/text/runs/book")
     return folder
+
+
+def write_cities() -> str:
+    """Writes the shipped cities with years, as if they had been founded then."""
+    text = (MAYORS / "mayors.ttl").read_text("utf-8")
+    cities = re.findall(r"^(:[a-z-]+) a cm:City", text, re.MULTILINE)
+    years = [f'{city} cm:foundingYear "{n % 7 * 100 + 850}" .' for n, city in enumerate(cities)]
+    return "\n".join([text, *years])
 
 
 def run(line: str) -> str:
