@@ -30,8 +30,9 @@ BIN    := $(VENV)/bin
 EPOCHE := $(BIN)/python -m epoche
 
 # Quoted once, here: a graph path or predicate may hold spaces and `#`.
-# A graph without shapes gets a draft domain first: `epoche kg init` mines rules and finds what can be asked.
-drafted      = $(if $(KG),$(if $(SHAPES),,$(OUT)/domain))
+# A graph gets a draft domain first, unless both its shapes and what to ask are given: `epoche kg init` finds what can
+# be asked, by its own SHAPES and by rules found in the data.
+drafted      = $(if $(KG),$(if $(and $(SHAPES),$(PRED)),,$(OUT)/domain))
 source_flags = $(if $(drafted),--domain '$(drafted)',$(if $(KG),--kg '$(KG)' --shapes '$(SHAPES)',--domain '$(DOMAIN)'))
 pred_flags   = $(if $(PRED),--pred '$(PRED)') $(if $(PRED_LABEL),--pred-label '$(PRED_LABEL)')
 card_set     = $(OUT)/cards.jsonl
@@ -98,7 +99,7 @@ setup-dense: $(VENV)/.dense ## Make .venv with dense retrieval, NLI and the defa
 # -- the main job --------------------------------------------------------------------------------
 
 draft: setup
-	@$(if $(drafted),$(EPOCHE) kg init $(if $(filter-out $(wildcard $(KG)),$(KG)),'$(KG)',$(KG)) --name '$(basename $(notdir $(firstword $(KG))))' --out '$(drafted)')
+	@$(if $(drafted),$(EPOCHE) kg init $(if $(filter-out $(wildcard $(KG)),$(KG)),'$(KG)',$(KG)) $(if $(SHAPES),--shapes '$(SHAPES)') --name '$(basename $(notdir $(firstword $(KG))))' --out '$(drafted)')
 
 cards: setup draft ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= SEED= OUT=]
 	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --audit --seed $(SEED) --out '$(OUT)/context_cards.jsonl'

@@ -5,7 +5,7 @@
 FOLDER has a subfolder for each graph with its files, plain or gzip'ed, and a ``SOURCE.md`` that has
 a table with a row ``| NAME (data) | OWNER/REPO | …`` for each file of the graph, and
 ``| NAME (shapes) | …`` for each file of its publisher's shapes. For each graph this runs what
-``make all KG=FILE`` does; ``--shapes`` runs it with the publisher's shapes instead of drafted ones.
+``make all KG=FILE`` does; ``--shapes`` uses the publisher's shapes beside drafted ones.
 """
 
 from __future__ import annotations
@@ -102,20 +102,14 @@ def find_problem(output: str) -> str:
 def try_graph(source: Source, numbers: Sequence[int], folder: Path, *, own_shapes: bool) -> Row:
     """Makes cards and near-misses, asks a system, and writes metrics and report."""
     start = time.perf_counter()
-    domain: list[object] = []
-    ceiling, problem = 0, ""
-    if own_shapes:
-        for path in source.data:
-            domain += ["--kg", path]
-        for path in source.shapes:
-            domain += ["--shapes", path]
-    else:
-        _, output = run_command("kg", "init", *source.data, "--out", folder / "domain")
-        problem = find_problem(output)
-        _, output = run_command("kg", "init", *source.data, "--out", folder / "domain", "--json")
-        report = json.loads(output[output.index("{") : output.rindex("}") + 1])
-        ceiling = sum(row["ceiling"] for row in report["predicates"] if row["is_asked"])
-        domain = ["--domain", folder / "domain"]
+    shapes = [flag for path in source.shapes for flag in ("--shapes", path) if own_shapes]
+    init = ("kg", "init", *source.data, *shapes, "--out", folder / "domain")
+    _, output = run_command(*init)
+    problem = find_problem(output)
+    _, output = run_command(*init, "--json")
+    report = json.loads(output[output.index("{") : output.rindex("}") + 1])
+    ceiling = sum(row["ceiling"] for row in report["predicates"] if row["is_asked"])
+    domain = ["--domain", folder / "domain"]
     cards: dict[int, Counter[str]] = {}
     leaks: dict[int, int] = {}
     for number in numbers:
@@ -175,7 +169,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--num", type=int, nargs="+", default=[50, 200])
     parser.add_argument("--only", nargs="*", help="names of graphs; default all")
-    parser.add_argument("--shapes", action="store_true", help="use the publishers' shapes")
+    parser.add_argument("--shapes", action="store_true", help="add the publishers' shapes")
     parser.add_argument("--out", type=Path, help="page whose table is replaced")
     parser.add_argument(
         "--keep", type=Path, help="folder for what is made; default a temporary one"

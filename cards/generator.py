@@ -33,6 +33,7 @@ from cards.generation.set_aside import (
 from cards.generation.triplets import Triplet
 from kg.claims import LABELS, Claim, Label
 from kg.knowledge import KnowledgeBase
+from kg.profile.readiness import find_askable_predicates
 from kg.vocabulary import is_vocabulary
 
 MAX_ADHOC_PREDICATES = 6
@@ -239,18 +240,26 @@ def _draw_cards(
 
 
 def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
-    """Returns the domain's default predicates; without a domain file, the most frequent ones."""
+    """Returns the domain's default predicates.
+
+    Without a domain file, these are the predicates about which the shapes alone give cards of three
+    labels; if there are none, the most frequent ones, those that shapes constrain first.
+    """
     default_iris = tuple(iri for iri, wording in kb.domain.predicates.items() if wording.default)
     graph_iris = set(kb.predicates)
     if default_iris:
         return tuple(iri for iri in default_iris if iri in graph_iris)
-    index = kb.graph.index
+    index, constraints = kb.graph.index, kb.shapes.list_constraints()
+    askable = find_askable_predicates(kb.graph, kb.labels, constraints)
+    if askable:
+        return tuple(askable[:MAX_ADHOC_PREDICATES])
+    constrained = {constraint.path.strip("<>") for constraint in constraints}
     by_frequency = [
-        (-index.count_triples(p), index.terms.get_text(p))
+        (iri not in constrained, -index.count_triples(p), iri)
         for p in index.list_predicates()
-        if not is_vocabulary(index.terms.get_text(p))
+        if not is_vocabulary(iri := index.terms.get_text(p))
     ]
-    return tuple(iri for _, iri in sorted(by_frequency)[:MAX_ADHOC_PREDICATES])
+    return tuple(iri for *_, iri in sorted(by_frequency)[:MAX_ADHOC_PREDICATES])
 
 
 def _collect_unique_keys(card: Card) -> set[object]:

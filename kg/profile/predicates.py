@@ -95,10 +95,15 @@ class GraphProfiler:
     def __len__(self) -> int:
         return len(self._predicates)
 
-    def iter_profiles(self) -> Iterator[PredicateProfile]:
-        """Yields a profile of each predicate that states facts, in the order of their IRIs."""
+    def iter_profiles(self, only: Collection[str] | None = None) -> Iterator[PredicateProfile]:
+        """Yields a profile of each predicate that states facts, in the order of their IRIs.
+
+        Args:
+            only: the predicates to profile; None for all.
+        """
         for iri, p in self._predicates:
-            yield self._profile_predicate(p, iri)
+            if only is None or iri in only:
+                yield self._profile_predicate(p, iri)
 
     def _count_predicates(self) -> Counter[int]:
         """Counts by how many predicates that can be worded each node has facts."""

@@ -7,9 +7,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from kg.base.plain_text import format_count
-from kg.profile.names import is_usable_iri
-from kg.profile.predicates import PredicateProfile
+from kg.graph import Graph
+from kg.profile.names import Names, is_usable_iri
+from kg.profile.predicates import GraphProfiler, PredicateProfile
 from kg.profile.rules import GivenRule, Judgement, RuleKind
+from kg.profile.verification import find_given_rules
+from kg.shapes import Constraint
+from kg.words.labels import Labels
 
 MIN_CEILING = 5
 """Minimum number of triplets of a predicate that is asked about."""
@@ -95,6 +99,17 @@ def assess_predicates(
         else row
         for number, row in enumerate(rows)
     )
+
+
+def find_askable_predicates(
+    graph: Graph, labels: Labels, constraints: Iterable[Constraint]
+) -> list[str]:
+    """Finds the predicates about which shapes alone give cards of three labels, the best first."""
+    given = find_given_rules(constraints, "the shapes state it")
+    profiler = GraphProfiler(graph, Names(graph, labels))
+    unjudged = Judgement("", None, "", "")
+    rows = assess_predicates(((p, unjudged) for p in profiler.iter_profiles(given)), given)
+    return [row.iri for row in rows if row.is_asked]
 
 
 def build_report(
