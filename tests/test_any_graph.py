@@ -1,0 +1,129 @@
+"""Tests that random graphs go all the way from a draft to a report, or that a command says why."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stage_calls import run_epoche
+
+from cards.card import read_cards
+from kg.knowledge import KnowledgeBase
+
+PREFIXES = (
+    "@prefix ex: <https://example.org/x#> .\n"
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
+    "@prefix foaf: <http://xmlns.com/foaf/0.1/> .\n"
+    "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+    "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+)
+SYLLABLES = ("ka", "lo", "mi", "rü", "se", "to", "va", "zu", "ñe", "po", "北", "дом")
+NAMING = ("rdfs:label", "skos:prefLabel", "foaf:name", "ex:displayName", "")
+PREDICATES = (
+    "birthDate", "size", "partOf", "code", "author", "reportsTo", "memberOf", "P17", "status",
+    "précède", "is_or_was_next to",
+)  # fmt: skip
+HOSTILE = ("<script>alert(1)</script>", 'a "quoted" \\\\ name', "{{ 7 * 7 }}", "\\u202Ereversed")
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> str:
+    """Draws a graph in Turtle: things of some classes with names, values and links."""
+    rng = random.Random(draw(st.integers(0, 10**6)))
+    naming = draw(st.sampled_from(NAMING))
+    n_things = draw(st.sampled_from([0, 3, 40, 90]))
+    predicates = draw(st.lists(st.sampled_from(PREDICATES), min_size=1, max_size=4, unique=True))
+    share = draw(st.sampled_from([0.4, 0.9, 1.0]))
+    lines = [PREFIXES]
+    if draw(st.booleans()):
+        lines.append("ex:A owl:disjointWith ex:B . ex:partOf a owl:TransitiveProperty .")
+    for n in range(n_things):
+        name = "".join(rng.choices(SYLLABLES, k=3)).title()
+        if rng.random() < 0.05:
+            name = rng.choice(HOSTILE)
+        thing = (
+            rng.choice((f"ex:t{n}", f"ex:t{n}", f"_:b{n}")) if rng.random() < 0.1 else f"ex:t{n}"
+        )
+        lines.append(f"{thing} a ex:{'AB'[n % 2]} .")
+        if naming:
+            escaped = name.replace('"', '\\"') if "\\" not in name else name.replace('"', "'")
+            language = rng.choice(("", "@en", "@fr"))
+            lines.append(f'{thing} {naming} "{escaped}"{language} .')
+        for predicate in predicates:
+            iri = f"<https://example.org/x#{predicate.replace(' ', '%20')}>"
+            if rng.random() > share:
+                continue
+            if predicate in ("partOf", "reportsTo", "précède", "is_or_was_next to"):
+                target = f"ex:t{rng.randrange(max(1, n))}"
+            elif predicate in ("author", "memberOf"):
+                target = f"ex:t{rng.randrange(max(1, n_things // 4))}"
+            elif predicate == "birthDate":
+                target = f'"19{rng.randrange(50, 60)}-01-01"^^xsd:date'
+            elif predicate == "size":
+                target = rng.choice(("1.5", "2", '"NaN"^^xsd:double', "-7", "1e3"))
+            else:
+                target = f'"{rng.choice(("open", "closed", "unknown"))}"'
+            lines.append(f"{thing} {iri} {target} .")
+    return "\n".join([*lines, "ex:last rdfs:label 'Last' ; ex:seen 'yes' ."])
+
+
+@given(text=graphs())
+@settings(max_examples=12, deadline=None)
+def test_any_graph_goes_all_the_way_or_says_why(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    graph, domain, cards = folder / "g.ttl", folder / "d", folder / "c.jsonl"
+    graph.write_text(text, "utf-8")
+    done = run_epoche("kg", "init", graph, "--out", domain)
+    assert done.code == 0, done.err
+    report = json.loads(run_epoche("kg", "init", graph, "--out", domain, "--json").out)
+    done = run_epoche("cards", "--domain", domain, "--num-per-type", 3, "--out", cards)
+    if not report["asked"]:
+        assert done.code == 10, done.err
+        assert "asks about no predicate by default" in done.err
+        assert "Nothing can be asked" in report["summary"]
+        return
+    assert done.code in (0, 11), done.err
+    if done.code:
+        assert "could not make" in done.err
+        return
+    check_cards(cards, domain)
+    near = folder / "n.jsonl"
+    done = run_epoche("near-miss", "--cards", cards, "--num", 4, "--out", near)
+    assert done.code in (0, 11), done.err
+    joined, results = folder / "all.jsonl", folder / "kg.jsonl"
+    files = [cards, near] if near.exists() else [cards]
+    for command in (
+        ("audit", cards),
+        ("join", *files, "--out", joined),
+        ("eval", "--cards", joined, "--system", "kg", "--out", results),
+        ("metrics", "--cards", joined, "--results", results, "--out", folder / "m.json"),
+        ("report", "--cards", joined, "--results", results, "--metrics", folder / "m.json",
+         "--out", folder / "r.html"),
+    ):  # fmt: skip
+        done = run_epoche(*command)
+        assert done.code == 0, (command[0], done.err)
+    metrics = json.loads((folder / "m.json").read_text("utf-8"))
+    accuracy = metrics["policies"]["licensed"]["systems"]["kg"]["metrics"]["accuracy"]
+    assert accuracy["value"] == 1.0
+    assert "<script>alert" not in (folder / "r.html").read_text("utf-8")
+
+
+def check_cards(cards: Path, domain: Path) -> None:
+    """Checks that labels hold on the graph beside the cards, and that no triplet is incomplete."""
+    all_cards = read_cards(cards)
+    kb = KnowledgeBase.open(str(domain), [cards.parent / "c.graph.nt"])
+    for card in all_cards:
+        assert kb.oracle.license(card.claim).label == card.label
+        for side in (card.claim.subj, card.claim.obj):
+            assert not side.startswith("_:")
+    if len({card.label for card in all_cards}) == 3:
+        triplets = Counter(card.meta["context"] for card in all_cards)
+        assert set(triplets.values()) == {3}
