@@ -13,12 +13,12 @@ from __future__ import annotations
 import gc
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
 from cards.card import Card
-from cards.generation.card_maker import PredicateCardMaker, Side, find_sides
+from cards.generation.card_maker import FACTORS, PredicateCardMaker, Side, find_sides
 from cards.generation.card_plan import CardPlan
 from cards.generation.faithfulness import make_counterfactual_cards, make_withheld_card
 from cards.generation.graph_lookup import GraphLookup
@@ -41,10 +41,10 @@ MAX_ADHOC_PREDICATES = 6
 GC_THRESHOLDS = (1_000_000, 20, 100)
 """Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no
 collection."""
+MAX_ATTEMPTS = 5
+"""Maximum number of times that facts are set aside anew because predicates gave too few cards."""
 N_PROBE_TERMS = 24
 """Number of terms of each predicate that are set aside to find out whether it gives any card."""
-MAX_ATTEMPTS = 3
-"""Maximum number of times that facts are set aside anew because predicates gave too few cards."""
 
 
 class CardSet(msgspec.Struct, frozen=True):
@@ -109,24 +109,39 @@ def _make_card_set(
     sides = [find_sides(lookup, pred, plan) for pred in predicates]
     max_shares = [sum(side.max_triplets for side in group) for group in sides]
     shares = share_equally(plan.per_label, max_shares)
+    phases = _list_phases(plan)
+    factors = iter(FACTORS)
+    factor = next(factors)
     if len(predicates) > 1 and max(shares) > N_PROBE_TERMS:
         # Finds the predicates that give no card before as much is set aside as the others need.
         probe = [min(n, N_PROBE_TERMS) for n in shares]
-        makers, _ = _make_makers(lookup, plan, predicates, sides, probe, 1)
-        useful = [next(iter(maker), None) is not None for maker in makers]
+        makers, _ = _make_makers(lookup, plan, predicates, sides, _list_needs(sides, probe, factor))
+        useful = [
+            next((t for strict in phases for t in maker.iter_triplets(strict=strict)), None)
+            is not None
+            for maker in makers
+        ]
         if any(useful):
             max_shares = [
                 n if is_useful else 0 for n, is_useful in zip(max_shares, useful, strict=True)
             ]
             shares = share_equally(plan.per_label, max_shares)
     card_sets: list[CardSet] = []
-    for number in itertools.count(1):
-        makers, aside = _make_makers(lookup, plan, predicates, sides, shares, number)
+    tried: list[list[PoolNeed]] = []
+    while len(card_sets) < MAX_ATTEMPTS:
+        needs = _list_needs(sides, shares, factor)
+        if needs in tried:
+            factor = next(factors, 0.0)
+            if not factor:
+                break
+            continue
+        tried.append(needs)
+        makers, aside = _make_makers(lookup, plan, predicates, sides, needs)
         card_sets.append(_draw_cards(makers, plan, aside, progress))
-        if not card_sets[-1].missing or number == MAX_ATTEMPTS:
+        if not card_sets[-1].missing:
             break
         # Predicates that gave less than their share leave the rest of it to the others, or try
-        # again with more set aside if the others can give no more.
+        # again with more or less set aside if the others can give no more.
         given = [
             maker.n_triplets if maker.n_triplets < share else most
             for maker, share, most in zip(makers, shares, max_shares, strict=True)
@@ -134,12 +149,10 @@ def _make_card_set(
         new_shares = share_equally(plan.per_label, given)
         if any(n > old for n, old in zip(new_shares, shares, strict=True)):
             max_shares, shares = given, new_shares
-        elif not any(
-            side.count_terms(share, number + 1) > side.count_terms(share, number)
-            for group, share in zip(sides, shares, strict=True)
-            for side in group
-        ):
-            break
+        else:
+            factor = next(factors, 0.0)
+            if not factor:
+                break
     return max(card_sets, key=_count_triplets)
 
 
@@ -148,22 +161,32 @@ def _count_triplets(card_set: CardSet) -> int:
     return min(counts[label] for label in LABELS)
 
 
-def _make_makers(
-    lookup: GraphLookup,
-    plan: CardPlan,
-    predicates: Sequence[str],
-    sides: Sequence[Sequence[Side]],
-    shares: Sequence[int],
-    attempt: int,
-) -> tuple[list[PredicateCardMaker], SetAside]:
-    """Sets aside what the shares of the predicates need; returns makers for the rest."""
-    needs = [
-        PoolNeed(side.pool, side.is_single, side.count_terms(share, attempt))
+def _list_phases(plan: CardPlan) -> tuple[bool, ...]:
+    """Lists the phases of drawing: whether entities must be alike in degree."""
+    return (True,) if plan.is_strict else (True, False)
+
+
+def _list_needs(
+    sides: Sequence[Sequence[Side]], shares: Sequence[int], factor: float
+) -> list[PoolNeed]:
+    """Lists how many terms of each pool the shares of the predicates need."""
+    return [
+        PoolNeed(side.pool, side.is_single, side.count_terms(share, factor))
         for group, group_share in zip(sides, shares, strict=True)
         for side, share in zip(
             group, share_equally(group_share, [s.max_triplets for s in group]), strict=True
         )
     ]
+
+
+def _make_makers(
+    lookup: GraphLookup,
+    plan: CardPlan,
+    predicates: Sequence[str],
+    sides: Sequence[Sequence[Side]],
+    needs: Sequence[PoolNeed],
+) -> tuple[list[PredicateCardMaker], SetAside]:
+    """Sets aside what is needed; returns makers for the rest."""
     aside = set_aside_facts(lookup, needs, plan.drawing_seed)
     reduced, unknowns = GraphLookup(aside.kb), iter(aside.unknowns)
     oracle = lookup.kb.oracle
@@ -185,17 +208,32 @@ def _draw_cards(
     cards: list[Card] = []
     faithfulness_cards: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
     used_keys: set[object] = set()
-    active_makers = [(maker, iter(maker)) for maker in makers]
+    # No predicate gives triplets of unlike entities while another one has alike ones, except that
+    # each gives half of an equal share: some kinds of questions have no others.
+    min_triplets = 0 if plan.is_strict else plan.per_label // (2 * max(1, len(makers)))
+    filled: set[str] = set()
+    phases = iter(_list_phases(plan))
+    active_makers: list[tuple[PredicateCardMaker, Iterator[Triplet]]] = []
     steps = range(plan.per_label)
     turn = 0
     for _ in progress(steps) if progress else steps:
         new_cards: list[Card] = []
-        while active_makers and not new_cards:
+        while not new_cards:
+            if not active_makers:
+                strict = next(phases, None)
+                if strict is None:
+                    break
+                active_makers = [(m, m.iter_triplets(strict=strict)) for m in makers]
             maker, triplets = active_makers[turn % len(active_makers)]
             try:
                 triplet = next(triplets)
             except StopIteration:
                 active_makers.remove((maker, triplets))
+                if maker.n_triplets < min_triplets and maker.pred not in filled:
+                    filled.add(maker.pred)
+                    more = maker.iter_triplets(strict=False)
+                    n_more = min_triplets - maker.n_triplets
+                    active_makers.append((maker, itertools.islice(more, n_more)))
                 continue
             turn += 1
             new_cards = maker.write_triplet(triplet)

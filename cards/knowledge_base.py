@@ -90,10 +90,12 @@ def open_knowledge_base(
 
 
 def _require_default_predicates(domain: Domain) -> None:
-    if any(wording.default for wording in domain.predicates.values()):
-        return
     page = domain.file.parent / READINESS_PAGE if domain.file else None
-    reason = f" ({page} says why)" if page and page.is_file() else ""
+    is_draft = page is not None and page.is_file()
+    wordings = domain.predicates.values()
+    if any(wording.default for wording in wordings) or not (wordings or is_draft):
+        return
+    reason = f" ({page} says why)" if is_draft else ""
     raise DomainError(
         f"the domain asks about no predicate by default{reason}",
         where=str(domain.file or domain.name),

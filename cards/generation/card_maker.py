@@ -26,8 +26,9 @@ from kg.oracle import Oracle
 VARYING_SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
 MAX_SPARE = 8
 """Maximum number of terms that are set aside in addition to those needed, at the first attempt."""
-MAX_FACTOR = 4
-"""Maximum number of terms that are set aside for each triplet, at later attempts."""
+FACTORS = (1.0, 2.0, 0.5, 0.25)
+"""How many terms are set aside for each triplet, one after the other until all cards are made: more
+where names find no partners, fewer where what is left proves too little."""
 
 
 class Side(NamedTuple):
@@ -39,18 +40,18 @@ class Side(NamedTuple):
     max_triplets: int
     """At most this many, because each needs a term whose anchor is set aside and two others."""
 
-    def count_terms(self, n_triplets: int, attempt: int) -> int:
+    def count_terms(self, n_triplets: int, factor: float) -> int:
         """Returns how many terms to set aside; more than triplets, because some find no partners.
 
         Args:
             n_triplets: number of triplets to make.
-            attempt: number of the attempt, from 1; each doubles the number.
+            factor: how many terms for each.
         """
         if not n_triplets:
             return 0
-        factor = min(MAX_FACTOR, 1 << (attempt - 1))
-        n_terms = factor * n_triplets + min(MAX_SPARE, 2 + n_triplets // 4)
-        return min(self.max_triplets, n_terms)
+        spare = min(MAX_SPARE, 2 + n_triplets // 4)
+        most = int(min(1.0, factor) * self.max_triplets)
+        return min(most, int(factor * n_triplets) + spare)
 
 
 def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
@@ -60,7 +61,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
     single_valued = [
         pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
     ]
-    limit = MIN_TERMS * (MAX_FACTOR * plan.per_label + MAX_SPARE)
+    limit = MIN_TERMS * (int(max(FACTORS)) * plan.per_label + MAX_SPARE)
     return [
         Side(pool, is_single, count_candidates(pool, limit) // MIN_TERMS)
         for pool, is_single in zip(pools, single_valued, strict=True)
@@ -128,9 +129,13 @@ class PredicateCardMaker:
                 cards[number] = msgspec.structs.replace(card, meta=meta)
         return cards
 
-    def __iter__(self) -> Iterator[Triplet]:
-        """Yields proved triplets, alternating between the varying sides."""
-        active_sources = [iter(triplets) for triplets in self.sources]
+    def iter_triplets(self, *, strict: bool) -> Iterator[Triplet]:
+        """Yields proved triplets, alternating between the varying sides.
+
+        Args:
+            strict: whether only those whose entities are alike in degree.
+        """
+        active_sources = [source.iter_triplets(strict=strict) for source in self.sources]
         turn = 0
         while active_sources:
             triplets = active_sources[turn % len(active_sources)]

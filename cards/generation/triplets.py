@@ -102,13 +102,15 @@ class TripletSource:
         # Recipes that find no U card any more whose claim was set aside.
         self._only_false: set[str] = set()
 
-    def __iter__(self) -> Iterator[Triplet]:
-        # A sparse graph may have too few entities and facts to balance everything.
-        for strict in (True,) if self._is_always_strict else (True, False):
-            self.strict = self.recipes.strict = strict
-            yield from self._iter_round()
+    def iter_triplets(self, *, strict: bool) -> Iterator[Triplet]:
+        """Yields triplets whose entities are alike in degree, or also others that are not.
+
+        A sparse graph may have too few entities and facts to balance everything.
+        """
+        self.strict = self.recipes.strict = strict
+        yield from self._iter_round()
         # Names made of codes ("AHU 2 supply fan 1") may leave no three with the same words.
-        if not self.proved_counts:
+        if not self.proved_counts and (self._is_always_strict or not strict):
             self.recipes.matches_words = False
             self.strict = self.recipes.strict = self._is_always_strict
             yield from self._iter_round()
