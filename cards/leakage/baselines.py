@@ -128,11 +128,11 @@ def cross_validate(
             return DecisionTreeClassifier(max_leaf_nodes=8, min_samples_leaf=5, random_state=seed)
 
         def make_forest() -> Any:
-            return RandomForestClassifier(100, max_depth=8, random_state=seed)
+            return RandomForestClassifier(50, max_depth=8, random_state=seed)
 
         def make_deep_forest() -> Any:
             # Large leaves: degrees are few different numbers with much noise.
-            return RandomForestClassifier(200, min_samples_leaf=10, random_state=seed)
+            return RandomForestClassifier(80, min_samples_leaf=10, random_state=seed)
 
         labels = np.unique(gold)
         most_frequent = Counter(gold.tolist()).most_common(1)[0][0]
