@@ -190,8 +190,7 @@ def main() -> None:
     if options.out is None:
         print(table)
         return
-    mark = "publishers' shapes" if options.shapes else "drafted shapes"
-    start, end = f"<!-- begin: {mark} -->\n", f"<!-- end: {mark} -->"
+    start, end = "<!-- begin: table -->\n", "<!-- end: table -->"
     page = options.out.read_text("utf-8")
     before, rest = page.split(start, 1)
     options.out.write_text(before + start + table + "\n" + end + rest.split(end, 1)[1], "utf-8")
