@@ -74,7 +74,10 @@ class NearMissMaker:
         self.prover = Prover(lookup, self.p)
         self.rng = rng_for(seed, pred)
         self.true_pairs = TruePairs(lookup, self.p, self.rng)
-        pools = {"subj": self.true_pairs.pool, "obj": Pool(lookup, self.p, "obj")}
+        pools = {
+            "subj": self.true_pairs.pool,
+            "obj": Pool(lookup, self.p, "obj", restating=self.true_pairs.pool.restating),
+        }
         self.partners = {side: Partners(pools[side], self.rng) for side in SIDES}
         self.obstacles: Counter[Obstacle] = Counter()
         """Obstacle → number of wrong claims that met it."""
@@ -142,6 +145,11 @@ class NearMissMaker:
         objects = self.true_pairs.get_objects(s)
         if self._reads_like_one_of(wrong_object, objects):
             return Obstacle.NAMES
+        if (
+            any(wrong_object in lookup.get_namesakes(o) for o in objects)
+            and self._license(s, wrong_object).proof.rests_on_mined_rules
+        ):
+            return Obstacle.NAMES  # Found data often have one thing under two IRIs.
         namesakes = [
             x
             for x in lookup.get_namesakes(s)
@@ -276,7 +284,12 @@ class NearMissMaker:
             )
             if not facts:
                 roles = roles[:1]
-                facts = list(dict.fromkeys([*core, *self.lookup.list_facts_about(s)[:3]]))
+                about = [
+                    fact
+                    for fact in self.lookup.list_facts_about(s)
+                    if fact.p not in partners.pool.restating and self.lookup.is_readable(fact.o)
+                ]
+                facts = list(dict.fromkeys([*core, *about[:3]]))
             if not facts:
                 continue
             triplet = self._prove_roles(partners.pool, wrong_object, roles, facts)

@@ -19,12 +19,11 @@ from public_graphs import read_source
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.profile.draft import draft_domain
-from kg.profile.names import Names, find_languages, find_naming_predicates
+from kg.profile.names import Names, choose_naming
 from kg.profile.predicates import GraphProfiler, PredicateProfile
 from kg.profile.rules import Answers
 from kg.terms import RDF_TYPE
 from kg.vocabulary import is_vocabulary
-from kg.words.labels import Labels
 
 
 def draw_half(graph: Graph, seed: int) -> Graph:
@@ -39,9 +38,9 @@ def draw_half(graph: Graph, seed: int) -> Graph:
 
 def iter_profiles(graph: Graph) -> Iterator[PredicateProfile]:
     """Yields the profiles of a graph's predicates."""
-    naming = find_naming_predicates(graph)
-    names = Names(graph, Labels(graph, find_languages(graph, naming), naming))
-    yield from GraphProfiler(graph, names, naming).iter_profiles()
+    naming = choose_naming(graph, with_opaque=True)
+    names = Names(graph, naming.make_labels(graph))
+    yield from GraphProfiler(graph, names, naming.predicates).iter_profiles()
 
 
 def main() -> None:

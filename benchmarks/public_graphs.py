@@ -5,7 +5,8 @@
 FOLDER has a subfolder for each graph with its files, plain or gzip'ed, and a ``SOURCE.md`` that has
 a table with a row ``| NAME (data) | OWNER/REPO | …`` for each file of the graph, and
 ``| NAME (shapes) | …`` for each file of its publisher's shapes. For each graph this runs what
-``make all KG=FILE`` does; ``--shapes`` uses the publisher's shapes beside drafted ones.
+``make all KG=FILE`` does; ``--shapes`` uses the publisher's shapes beside drafted ones, for the
+second table of the page.
 """
 
 from __future__ import annotations
@@ -190,7 +191,8 @@ def main() -> None:
     if options.out is None:
         print(table)
         return
-    start, end = "<!-- begin: table -->\n", "<!-- end: table -->"
+    name = "own shapes" if options.shapes else "table"
+    start, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
     page = options.out.read_text("utf-8")
     before, rest = page.split(start, 1)
     options.out.write_text(before + start + table + "\n" + end + rest.split(end, 1)[1], "utf-8")

@@ -14,6 +14,7 @@ import gc
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -43,6 +44,8 @@ GC_THRESHOLDS = (1_000_000, 20, 100)
 collection."""
 MAX_ATTEMPTS = 5
 """Maximum number of times that facts are set aside anew because predicates gave too few cards."""
+MIN_TRUE_SHARE = 0.25
+"""Minimum share of U cards whose claim is true in G; with fewer, names need not match."""
 N_PROBE_TERMS = 24
 """Number of terms of each predicate that are set aside to find out whether it gives any card."""
 
@@ -107,6 +110,40 @@ def _make_card_set(
 ) -> CardSet:
     predicates = plan.predicates or choose_default_predicates(lookup.kb)
     sides = [find_sides(lookup, pred, plan) for pred in predicates]
+    card_set = _try_shares(lookup, plan, predicates, sides, progress)
+    n_true = _count_true_unknowns(card_set)
+    if card_set.missing or n_true < MIN_TRUE_SHARE * _count_triplets(card_set):
+        # Names made of codes ("AHU 2 supply fan 1") may leave few with the same words, or none for
+        # which the value that was set aside can be asked about.
+        plan = msgspec.structs.replace(plan, matches_words=False)
+        other = _try_shares(lookup, plan, predicates, sides, progress)
+        card_set = max(card_set, other, key=_rate_card_set)
+    return card_set
+
+
+def _count_true_unknowns(card_set: CardSet) -> int:
+    """Counts the U cards whose claim was set aside, so that it is true in G."""
+    return sum(card.label == "U" and card.meta.get("full_label") == "E" for card in card_set.cards)
+
+
+def _rate_card_set(card_set: CardSet) -> tuple[float, int]:
+    """Rates a card set by its number of triplets, then by how many U cards ask for the truth.
+
+    Balance is worth at most one triplet in twenty.
+    """
+    n_triplets = _count_triplets(card_set)
+    n_true = min(n_triplets, _count_true_unknowns(card_set))
+    return n_triplets + min(n_true, n_triplets - n_true) / 10, len(card_set.cards)
+
+
+def _try_shares(
+    lookup: GraphLookup,
+    plan: CardPlan,
+    predicates: Sequence[str],
+    sides: Sequence[Sequence[Side]],
+    progress: Callable[[Iterable[int]], Iterable[int]] | None,
+) -> CardSet:
+    """Draws cards, several times if predicates give less than their share; returns the best."""
     max_shares = [sum(side.max_triplets for side in group) for group in sides]
     shares = share_equally(plan.per_label, max_shares)
     phases = _list_phases(plan)
@@ -117,7 +154,7 @@ def _make_card_set(
         probe = [min(n, N_PROBE_TERMS) for n in shares]
         makers, _ = _make_makers(lookup, plan, predicates, sides, _list_needs(sides, probe, factor))
         useful = [
-            next((t for strict in phases for t in maker.iter_triplets(strict=strict)), None)
+            next((t for phase in phases for t in maker.iter_triplets(**phase._asdict())), None)
             is not None
             for maker in makers
         ]
@@ -161,9 +198,18 @@ def _count_triplets(card_set: CardSet) -> int:
     return min(counts[label] for label in LABELS)
 
 
-def _list_phases(plan: CardPlan) -> tuple[bool, ...]:
-    """Lists the phases of drawing: whether entities must be alike in degree."""
-    return (True,) if plan.is_strict else (True, False)
+class Phase(NamedTuple):
+    """A phase of drawing; later ones make triplets that the earlier ones cannot."""
+
+    strict: bool
+    """Whether entities must be alike in degree."""
+    is_last: bool
+    """Whether more claims of U cards may be false in G than true."""
+
+
+def _list_phases(plan: CardPlan) -> tuple[Phase, ...]:
+    kinds = (True,) if plan.is_strict else (True, False)
+    return tuple(Phase(strict, is_last) for is_last in (False, True) for strict in kinds)
 
 
 def _list_needs(
@@ -220,10 +266,10 @@ def _draw_cards(
         new_cards: list[Card] = []
         while not new_cards:
             if not active_makers:
-                strict = next(phases, None)
-                if strict is None:
+                phase = next(phases, None)
+                if phase is None:
                     break
-                active_makers = [(m, m.iter_triplets(strict=strict)) for m in makers]
+                active_makers = [(m, m.iter_triplets(**phase._asdict())) for m in makers]
             maker, triplets = active_makers[turn % len(active_makers)]
             try:
                 triplet = next(triplets)

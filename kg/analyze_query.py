@@ -71,6 +71,7 @@ def analyze_command(
             graph_domain.languages,
             graph_domain.naming_predicates,
             graph_domain.qualifiers,
+            graph_domain.coded_names,
         )
         analysis = analyze_in_facts(fact_graph, graph.index.terms, labels, question)
         source = {"graph_sha256": graph.sha256}

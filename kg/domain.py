@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import platformdirs
@@ -25,6 +25,8 @@ SHIPPED_FOLDER = Path(__file__).parent / "domains"
 CACHE_VARIABLE = "EPOCHE_CACHE_DIR"
 """Environment variable that names the folder for data that Epoché builds once and keeps."""
 
+CodedNaming = Literal["", "numbers", "all"]
+"""Which unlabelled things are named by class and code: also those with a UUID or hash, or none."""
 WELL_KNOWN_PREFIXES = {
     "owl": "http://www.w3.org/2002/07/owl#",
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -95,6 +97,7 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     """Predicates whose values are names, besides ``rdfs:label`` and SKOS's."""
     qualifiers: tuple[str, ...] = ()
     """By what namesakes are told apart, best first: see ``Qualifiers``."""
+    coded_names: CodedNaming = ""
     predicates: dict[str, PredicateWording] = {}
     rules: tuple[Rule, ...] = ()
     file: Path | None = None
@@ -149,6 +152,7 @@ class _DomainTable(msgspec.Struct, kw_only=True):
     naming: dict[str, str] = {}
     naming_predicates: list[str] = []
     qualifiers: list[str] = []
+    coded_names: CodedNaming = ""
     predicates: dict[str, _PredicateTable] = {}
     rule: list[_RuleTable] = []
 
@@ -354,6 +358,7 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
             "^" * name.startswith("^") + expand_term(name.removeprefix("^"), "qualifiers")
             for name in table.qualifiers
         ),
+        coded_names=table.coded_names,
         predicates=predicates,
         rules=rules,
         file=file,
@@ -394,12 +399,8 @@ class CompiledWording(msgspec.Struct, frozen=True):
 
 def _check_templates(wording: PredicateWording, where: str) -> None:
     """Checks the templates that a domain gives; the others are made from the label."""
-    given = msgspec.structs.replace(
-        wording,
-        fact=wording.fact or "{{ subj }}",
-        denied=wording.denied or "{{ subj }}",
-    )
-    compile_wording(given, where)
+    fact, denied = wording.fact or "{{ subj }}", wording.denied or "{{ subj }}"
+    compile_wording(msgspec.structs.replace(wording, fact=fact, denied=denied), where)
 
 
 def compile_wording(wording: PredicateWording, where: str) -> CompiledWording:

@@ -95,6 +95,7 @@ class KnowledgeBase:
                 resolved_domain.languages,
                 resolved_domain.naming_predicates,
                 resolved_domain.qualifiers,
+                resolved_domain.coded_names,
             )
             verbaliser = Verbaliser(
                 resolved_domain, labels, loaded_graph, oracle.closure, loaded_shapes

@@ -16,6 +16,7 @@ from cards.generation.kinds import FUNCTIONAL
 from cards.generation.pools import Pool, VaryingSide
 from cards.generation.prover import Prover
 from cards.generation.recipes import Recipes
+from cards.generation.restated_values import find_restating_predicates
 from cards.generation.rng import rng_for
 from cards.generation.set_aside import Unknowns, count_candidates, count_obstacles
 from cards.generation.shortage import MIN_TERMS, Obstacle, explain_obstacles, explain_pool
@@ -57,7 +58,8 @@ class Side(NamedTuple):
 def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
     """Finds the sides of a predicate's claims that give cards of all three labels."""
     p = lookup.intern_term(pred)
-    pools = [Pool(lookup, p, varying, plan.subj_hint) for varying in VARYING_SIDES]
+    restating = find_restating_predicates(lookup, p)
+    pools = [Pool(lookup, p, varying, plan.subj_hint, restating) for varying in VARYING_SIDES]
     single_valued = [
         pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
     ]
@@ -96,7 +98,7 @@ class PredicateCardMaker:
         self._allowed_c_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
         self.sources: list[TripletSource] = []
         for side, unknowns in sides:
-            pool = Pool(lookup, self.p, side.pool.varying, plan.subj_hint)
+            pool = Pool(lookup, self.p, side.pool.varying, plan.subj_hint, side.pool.restating)
             recipes = Recipes(
                 pool,
                 unknowns,
@@ -105,6 +107,7 @@ class PredicateCardMaker:
                 self.rng,
                 is_single=side.is_single,
                 e_kinds=e_kinds or ("asserted", "inferred"),
+                matches_words=plan.matches_words,
             )
             self.sources.append(
                 TripletSource(
@@ -115,7 +118,6 @@ class PredicateCardMaker:
                     allowed_kinds=self._allowed_c_kinds,
                     num_facts=plan.num_facts,
                     rng=self.rng,
-                    is_strict=plan.is_strict,
                 )
             )
 
@@ -129,13 +131,16 @@ class PredicateCardMaker:
                 cards[number] = msgspec.structs.replace(card, meta=meta)
         return cards
 
-    def iter_triplets(self, *, strict: bool) -> Iterator[Triplet]:
+    def iter_triplets(self, *, strict: bool, is_last: bool = True) -> Iterator[Triplet]:
         """Yields proved triplets, alternating between the varying sides.
 
         Args:
             strict: whether only those whose entities are alike in degree.
+            is_last: see ``TripletSource``.
         """
-        active_sources = [source.iter_triplets(strict=strict) for source in self.sources]
+        active_sources = [
+            source.iter_triplets(strict=strict, is_last=is_last) for source in self.sources
+        ]
         turn = 0
         while active_sources:
             triplets = active_sources[turn % len(active_sources)]

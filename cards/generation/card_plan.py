@@ -28,6 +28,9 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     is_strict: bool = False
     """Whether triplets whose entities differ in degree are not even made where there are no others.
     """
+    matches_words: bool = True
+    """Whether the names of a triplet must have the same frequent words ("Creek", "Lake"). Where
+    this leaves too few, the set is drawn without it; see ``make_cards``."""
     redraw: int = 0
     """Number of the drawing; each draws other cards with the same seed."""
     subj_hint: str = ""

@@ -136,7 +136,8 @@ def _list_spare_facts(
 ) -> list[tuple[TermRole, Fact]]:
     """Lists the facts about a role's term, with its position in each, in random order.
 
-    Facts that mention an excluded term, and other values if the role forbids them, are left out.
+    Facts that mention an excluded term or one without a readable name, that restate what is asked,
+    and other values if the role forbids them, are left out.
     """
     x = role.x
     if lookup.terms.is_literal(x):
@@ -147,6 +148,8 @@ def _list_spare_facts(
         fact
         for fact in facts
         if (fact.o if fact.s == x else fact.s) not in excluded
+        and fact.p not in pool.restating
+        and lookup.is_readable(fact.o if fact.s == x else fact.s)
         and not (
             role.forbids_other_value
             and fact.p == pool.p

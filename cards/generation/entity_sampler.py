@@ -38,6 +38,7 @@ class EntitySampler:
         rng: the random generator.
         is_single: whether an ``x`` can have only one anchor, see ``Pool.is_single_valued``.
         e_kinds: kinds of triples to make E cards from: ``asserted``, ``inferred`` or both.
+        matches_words: see ``CardPlan``.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class EntitySampler:
         *,
         is_single: bool,
         e_kinds: tuple[str, ...] = ("asserted", "inferred"),
+        matches_words: bool = True,
     ) -> None:
         self.pool = pool
         self.unknowns = unknowns
@@ -62,8 +64,7 @@ class EntitySampler:
         """Entities already asked about: each is the varying term of one triplet at most."""
         self.strict = True
         """Whether degrees must be alike."""
-        self.matches_words = True
-        """Whether the names must have the same frequent words."""
+        self.matches_words = matches_words
         self.wants_true = False
         """Whether the claim of the next U card should be one that was set aside."""
         self.unknown_terms = unknowns.list_terms()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -13,8 +14,10 @@ from kg.claims import Claim
 from kg.difficulty.fact_graph import FactGraph
 from kg.fact_predicates import find_fact_predicates
 from kg.knowledge import KnowledgeBase
-from kg.terms import RDF_TYPE, RDFS, SKOS
+from kg.terms import RDF_TYPE, RDFS, SKOS, parse_literal
+from kg.triples.rows import Cell
 from kg.validation.denials import iter_denials
+from kg.words.readable_names import is_readable_label
 
 _WORD = re.compile(r"\w+")
 MAX_SAMPLED_SUBJECTS = 300
@@ -54,6 +57,7 @@ class GraphLookup:
         self._objects_cache: dict[int, list[int]] = {}
         self._style_cache: dict[TermRole, Style] = {}
         self._nameable_cache: dict[int, bool] = {}
+        self._readable_cache: dict[int, bool] = {}
         self._facts_cache: dict[int, list[Fact]] = {}
         self._types_cache: dict[int, tuple[int, ...]] = {}
         self._namesakes_cache: dict[int, frozenset[int]] = {}
@@ -133,6 +137,18 @@ class GraphLookup:
             )
             self._nameable_cache[term] = nameable
         return nameable
+
+    def is_readable(self, term: int) -> bool:
+        """Returns whether a reader understands what a sentence calls a term."""
+        readable = self._readable_cache.get(term)
+        if readable is None:
+            text = self.terms.get_text(term)
+            readable = self._readable_cache[term] = (
+                is_readable_label(parse_literal(text).lexical)
+                if text.startswith('"')
+                else self.kb.labels.is_readable(text)
+            )
+        return readable
 
     def is_usable(self, fact: Fact) -> bool:
         """Returns whether a card can state a fact: it mentions no node that cannot be named."""
@@ -257,8 +273,12 @@ class GraphLookup:
 
     def count_outgoing_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as subject."""
-        find_objects = self.graph_index.find_objects
-        return sum(len(find_objects(term, p)) for p in self.fact_predicates)
+        cells = [cell for row in self._fact_rows if (cell := row.get(term)) is not None]
+        return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
+
+    @cached_property
+    def _fact_rows(self) -> list[Mapping[int, Cell]]:
+        return list(map(self.graph_index.get_row, self.fact_predicates))
 
     def count_incoming_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as object."""

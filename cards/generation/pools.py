@@ -39,13 +39,22 @@ class Pool:
         p: the predicate's id.
         varying: which side varies.
         hint: only subjects whose name contains this text are used.
+        restating: predicates whose facts say the same in other words; cards do not state them.
     """
 
-    def __init__(self, lookup: GraphLookup, p: int, varying: VaryingSide, hint: str = "") -> None:
+    def __init__(
+        self,
+        lookup: GraphLookup,
+        p: int,
+        varying: VaryingSide,
+        hint: str = "",
+        restating: frozenset[int] = frozenset(),
+    ) -> None:
         self.lookup = lookup
         self.p = p
         self.varying = varying
         self.hint = hint.casefold()
+        self.restating = restating
         self._list_cache: dict[tuple[bool, int], list[int]] = {}
 
     def make_triple(self, x: int, a: int) -> tuple[int, int, int]:

@@ -33,14 +33,17 @@ MAX_PASSES = 4
 LARGE_PREDICATE = 1_000
 """Number of facts above which at most ``MAX_LARGE_SHARE`` of a predicate's facts is set aside."""
 MAX_LARGE_SHARE = 0.1
+N_COUNTED = 300
+"""Number of terms that are searched at first; all are if these do not show that enough can be."""
 LARGE_POOL = 5
 """A pool with this many times as many terms as needed is taken to have enough that can be named."""
 
 
+LEFT_OUT = "that break the shapes"
 NO_NAME = "without a unique, readable name"
 NO_VALUE = "whose value has no such name"
 NO_FACT = "without another fact or a class"
-OBSTACLES = (NO_NAME, NO_VALUE, NO_FACT)
+OBSTACLES = (LEFT_OUT, NO_NAME, NO_VALUE, NO_FACT)
 """Why a term that has a value cannot be asked about, in the order of the checks."""
 
 
@@ -104,12 +107,17 @@ def share_equally(total: int, limits: Sequence[int]) -> list[int]:
 def count_candidates(pool: Pool, limit: int) -> int:
     """Counts the terms whose anchors could be set aside, up to ``limit``.
 
-    A pool of many more terms is not searched.
+    Of a large pool, only a sample is searched, and nothing of one that is far larger than needed.
     """
-    if len(pool.anchor_rows) > LARGE_POOL * limit:
+    n_terms = len(pool.anchor_rows)
+    if n_terms > LARGE_POOL * limit:
         return limit
     rng = rng_for("count", pool.lookup.terms.get_text(pool.p), pool.varying)
-    return sum(1 for _ in itertools.islice(_iter_terms(pool, rng), limit))
+    terms = _iter_shuffled(list(pool.anchor_rows), rng)
+    n_found = sum(not _find_obstacle(pool, x) for x in itertools.islice(terms, N_COUNTED))
+    if n_found * n_terms > 2 * N_COUNTED * limit:
+        return limit
+    return min(limit, n_found + sum(1 for x in terms if not _find_obstacle(pool, x)))
 
 
 def count_obstacles(pool: Pool) -> dict[str, int]:
@@ -205,6 +213,8 @@ def _list_anchors(pool: Pool, x: int) -> tuple[int, ...]:
 def _find_obstacle(pool: Pool, x: int) -> str:
     """Returns why a term cannot be asked about; empty if it can."""
     lookup, anchors = pool.lookup, _list_anchors(pool, x)
+    if x in lookup.unusable_nodes and x not in lookup.terms.blanks:
+        return LEFT_OUT
     if not lookup.is_nameable(x) or not (anchors and pool.matches_hint(x, anchors[0])):
         return NO_NAME
     if not any(map(lookup.is_nameable, anchors)):

@@ -71,7 +71,6 @@ class TripletSource:
         allowed_kinds: kinds allowed for C cards; empty for all.
         num_facts: target number of facts per card.
         rng: the random generator.
-        is_strict: see ``CardPlan``.
     """
 
     def __init__(
@@ -84,9 +83,7 @@ class TripletSource:
         allowed_kinds: frozenset[str],
         num_facts: int,
         rng: Random,
-        is_strict: bool = False,
     ) -> None:
-        self._is_always_strict = is_strict
         self.lookup, self.pool, self.prover, self.recipes = lookup, pool, prover, recipes
         self.allowed_kinds, self.num_facts, self.rng = allowed_kinds, num_facts, rng
         self.with_types = False
@@ -101,19 +98,23 @@ class TripletSource:
         self._exhausted: set[str] = set()
         # Recipes that find no U card any more whose claim was set aside.
         self._only_false: set[str] = set()
+        self._is_last = True
 
-    def iter_triplets(self, *, strict: bool) -> Iterator[Triplet]:
+    def iter_triplets(self, *, strict: bool, is_last: bool = True) -> Iterator[Triplet]:
         """Yields triplets whose entities are alike in degree, or also others that are not.
 
         A sparse graph may have too few entities and facts to balance everything.
+
+        Args:
+            strict: whether entities must be alike in degree.
+            is_last: whether more claims of U cards may be false in G than true, because there is no
+                further phase that may find true ones.
         """
         self.strict = self.recipes.strict = strict
+        self._is_last = is_last
+        self._only_false.clear()
+        self._exhausted.clear()
         yield from self._iter_round()
-        # Names made of codes ("AHU 2 supply fan 1") may leave no three with the same words.
-        if not self.proved_counts and (self._is_always_strict or not strict):
-            self.recipes.matches_words = False
-            self.strict = self.recipes.strict = self._is_always_strict
-            yield from self._iter_round()
 
     def _iter_round(self) -> Iterator[Triplet]:
         recipes_by_name = self.recipes.recipes_by_name
@@ -139,7 +140,7 @@ class TripletSource:
                 self.proved_counts[name] += 1
                 n_proved += 1
                 yield triplet
-            elif self.recipes.wants_true:
+            elif self.recipes.wants_true and self._is_last:
                 self._only_false.add(name)
             else:
                 names.remove(name)
@@ -156,7 +157,7 @@ class TripletSource:
         # the U cards tells nothing.
         counts = self.unknown_counts
         self.recipes.wants_true = name not in self._only_false and counts[True] <= counts[False]
-        is_patient = self.proved_counts[name] and not self.recipes.wants_true
+        is_patient = self.proved_counts[name] and not (self.recipes.wants_true and self._is_last)
         for _ in range(MAX_FAILED_PROPOSALS * (4 if is_patient else 1)):
             triplet = self._try_recipe(name, recipes_by_name)
             if triplet is not None:

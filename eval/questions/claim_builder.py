@@ -32,9 +32,11 @@ class ClaimBuilder:
         }
 
     def fits_predicate(self, pred: str, subj: Mention, obj: Mention) -> bool:
-        """Whether the subject is an entity, and the object an entity or number as required."""
+        """Whether the subject is an entity, and the object an entity or value as required."""
         if not subj.entities:
             return False
+        if self._list_own_values(pred, obj):
+            return True
         if self.datatypes[pred]:
             return bool(obj.number) and obj.unit in ("", self.units[pred])
         return bool(obj.entities)
@@ -48,7 +50,9 @@ class ClaimBuilder:
         """Builds the claims of two mentions: one for each combination of their homonyms."""
         claims: list[Claim] = []
         for s in subj.entities:
-            if obj.number:
+            if own_values := self._list_own_values(pred, obj):
+                claims += [Claim(s, pred, value) for value in own_values]
+            elif obj.number:
                 claims.append(Claim(s, pred, self._build_literal(s, pred, obj.number)))
             else:
                 claims += [Claim(s, pred, o) for o in obj.entities]
@@ -99,6 +103,17 @@ class ClaimBuilder:
             return False
         return any(o in candidate_nodes for _, o in index.iter_out_edges(node))
 
+    def _list_own_values(self, pred: str, mention: Mention) -> list[str]:
+        """Lists the literals of a mention that are values of a predicate."""
+        index, terms = self._index, self._index.terms
+        p = terms.get(pred)
+        ids = {text: terms.get(text) for text in mention.values}
+        return [
+            text
+            for text, o in ids.items()
+            if p is not None and o is not None and index.find_subjects(p, o)
+        ]
+
     def _build_literal(self, subj: str, pred: str, digits: str) -> str:
         """Builds the literal of a number, in the graph's own spelling if it has that value."""
         index, terms = self._index, self._index.terms
@@ -109,6 +124,9 @@ class ClaimBuilder:
                 if parse_number(text) == float(digits):
                     return text
         datatype = self.datatypes[pred]
+        as_others = Mention(0, 1, values=(write_literal(digits, datatype),))
+        if own_values := self._list_own_values(pred, as_others):
+            return own_values[0]
         is_integer = not any(sign in digits for sign in ".eE")
         if datatype not in NUMERIC or (not is_integer and datatype == XSD + "integer"):
             datatype = XSD + ("integer" if is_integer else "decimal")

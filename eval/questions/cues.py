@@ -121,15 +121,6 @@ def stem_tokens(tokens: Iterable[Token]) -> list[str]:
     return [stem_word(key) for key in keys if key not in ARTICLES and key not in FILLERS]
 
 
-def list_askable_predicates(kb: KnowledgeBase) -> list[str]:
-    """Lists the predicates that questions may be about: the domain's, or else all with data."""
-    from kg.vocabulary import is_vocabulary
-
-    if kb.domain.predicates:
-        return list(kb.domain.predicates)
-    return [pred for pred in kb.predicates if not is_vocabulary(pred)]
-
-
 def build_patterns(kb: KnowledgeBase, preds: Iterable[str]) -> dict[tuple[str, ...], list[Pattern]]:
     """Builds patterns from all question and fact templates, keyed by their tokens with slots."""
     patterns: dict[tuple[str, ...], list[Pattern]] = {}

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kg.base.plain_text import clean_text, list_words
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, is_literal
+from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import parse_label
 from kg.words.name_forms import fold_text
 
@@ -30,6 +32,7 @@ _AUXILIARIES = frozenset(
         "shall should what which where when who whom whose why how if in on at of to it that"
     )
 )
+_TEMPLATE_WORDS = _AUXILIARIES | ARTICLES | {"as", "its", "their", "value", "among"}
 # Vowel signs and the like that `\w` does not match: of Hebrew, Arabic, Indic scripts, Thai, Lao,
 # Tibetan, Burmese and Khmer. Without them names that differ only in a vowel would be equal.
 _COMBINING_SIGNS = (
@@ -101,6 +104,8 @@ class Mention(NamedTuple):
     """The digits of a number without separators."""
     unit: str = ""
     """The unit after the number, as spelt in ``_UNITS``; empty if there is none."""
+    values: tuple[str, ...] = ()
+    """Literals that are stated so, if they were looked for."""
 
 
 def tokenise_text(text: str) -> list[Token]:
@@ -134,7 +139,8 @@ class MentionIndex:
     """Index of the names of all entities of a knowledge base, to find them in questions."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
-        self._labels = kb.labels
+        self._kb, self._labels = kb, kb.labels
+        self._values: dict[str, dict[tuple[str, ...], tuple[str, ...]]] = {}
         self._names: dict[tuple[str, ...], dict[str, int]] = {}
         self._max_lengths: dict[str, int] = {}
         self.classes: dict[tuple[str, ...], str] = {}
@@ -142,8 +148,9 @@ class MentionIndex:
         schema = _collect_schema_terms(kb)
         class_nouns: dict[str, tuple[str, ...]] = {}
         other_nouns = _collect_other_nouns(kb)
+        described = _collect_described_terms(kb, schema)
         for iri in _list_nodes(kb):
-            if iri in schema:
+            if iri in schema and iri not in described:
                 continue
             names = kb.labels.list_names(iri)
             label = kb.labels.get_label(iri)
@@ -188,11 +195,36 @@ class MentionIndex:
             self._labels.merge_aliases(iri for iri, rank in ranks.items() if rank == best_rank)
         )
 
-    def find_mentions(self, tokens: Sequence[Token]) -> list[Mention]:
+    def _list_values(self, pred: str) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """Lists the values of a predicate: their tokens → the literals, without lone numbers."""
+        known = self._values.get(pred)
+        if known is not None:
+            return known
+        index = self._kb.oracle.closure.index
+        p = index.terms.get(pred)
+        values: dict[tuple[str, ...], dict[str, None]] = {}
+        for o in index.list_distinct_objects(p) if p is not None else ():
+            text = index.terms.get_text(o)
+            if not is_literal(text):
+                continue
+            tokens = tokenise_text(self._kb.verbaliser.render_term(text))
+            keys = tuple(token.key for token in tokens)
+            is_number = len(tokens) == 1 and tokens[0].number
+            is_name = 0 < len(keys) <= MAX_NAME_TOKENS and not _TEMPLATE_WORDS.issuperset(keys)
+            if is_name and not is_number:
+                values.setdefault(keys, {})[text] = None
+        known = self._values[pred] = {key: tuple(texts) for key, texts in values.items()}
+        return known
+
+    def find_mentions(self, tokens: Sequence[Token], value_of: str = "") -> list[Mention]:
         """Finds the mentions in order, without overlaps.
 
         If the question uses capitals, names written in lower case ("main", "lot") count only if
         the question would otherwise mention fewer than two entities or numbers.
+
+        Args:
+            tokens: the question.
+            value_of: a predicate whose other literals than numbers are looked for, too.
         """
         uses_capitals = any(token.text[:1].isupper() for token in tokens[1:])
         mentions: list[Mention] = []
@@ -201,6 +233,11 @@ class MentionIndex:
         while position < len(tokens):
             mention = self._match_number(tokens, position) if tokens[position].number else None
             mention = self._match_longest_name(tokens, position) or mention
+            value = self._match_longest_value(tokens, position, value_of) if value_of else None
+            if value is not None and (mention is None or value.end > mention.end):
+                mention = value
+            elif value is not None and mention is not None and value.end == mention.end:
+                mention = mention._replace(values=value.values)
             if mention is None:
                 position += 1
                 continue
@@ -239,6 +276,16 @@ class MentionIndex:
                     return Mention(position, position + length + 1, entities)
         return None
 
+    def _match_longest_value(
+        self, tokens: Sequence[Token], position: int, pred: str
+    ) -> Mention | None:
+        known = self._list_values(pred)
+        for end in range(min(position + MAX_NAME_TOKENS, len(tokens)), position, -1):
+            values = known.get(tuple(token.key for token in tokens[position:end]))
+            if values:
+                return Mention(position, end, values=values)
+        return None
+
     def _match_number(self, tokens: Sequence[Token], position: int) -> Mention:
         start = position
         digits = tokens[position].key
@@ -251,6 +298,13 @@ class MentionIndex:
             if next_keys[: len(spelling)] == spelling:
                 return Mention(start, position + 1 + len(spelling), number=digits, unit=unit)
         return Mention(start, position + 1, number=digits)
+
+
+def list_askable_predicates(kb: KnowledgeBase) -> list[str]:
+    """Lists the predicates that questions may be about: the domain's, or else all with data."""
+    if kb.domain.predicates:
+        return list(kb.domain.predicates)
+    return [pred for pred in kb.predicates if not is_vocabulary(pred)]
 
 
 def _list_short_forms(
@@ -297,6 +351,19 @@ def is_capitalised(tokens: Iterable[Token]) -> bool:
     )
 
 
+def _collect_described_terms(kb: KnowledgeBase, schema: Mapping[str, str]) -> set[str]:
+    """Collects the classes and predicates that facts are stated about, as in a vocabulary."""
+    index = kb.oracle.closure.index
+    terms = index.terms
+    subjects = {
+        terms.get_text(s)
+        for pred in list_askable_predicates(kb)
+        if (p := terms.get(pred)) is not None
+        for s in index.get_subjects(p)
+    }
+    return subjects.intersection(schema)
+
+
 def _list_nodes(kb: KnowledgeBase) -> Iterable[str]:
     """Yields the IRIs that are subject or object of any triple, in the graph's order."""
     nodes: dict[int, None] = {}
@@ -317,9 +384,6 @@ def _collect_schema_terms(kb: KnowledgeBase) -> dict[str, str]:
         IRI → ``class``, ``predicate``, or ``vocabulary`` for terms of RDF, RDFS, OWL, SHACL and
         SKOS.
     """
-    from kg.terms import OWL, RDF, RDF_TYPE, RDFS
-    from kg.vocabulary import is_vocabulary
-
     index = kb.oracle.closure.index
     terms = index.terms
     kinds: dict[str, str] = {}

@@ -23,7 +23,6 @@ from eval.questions.cues import (
     build_pattern_key,
     build_patterns,
     collect_cues,
-    list_askable_predicates,
     stem_word,
     weigh_stem,
 )
@@ -33,6 +32,8 @@ from eval.questions.mentions import (
     ARTICLES,
     Mention,
     MentionIndex,
+    Token,
+    list_askable_predicates,
     tokenise_text,
 )
 from eval.questions.question import Question, explain_refusal, replace_mentions
@@ -98,8 +99,10 @@ class ClaimParser:
         )
         # In the second version of the question numbers remain words, because a domain's sentences
         # may contain numbers of their own ("on 1 January 2020").
-        claims = self._parse_type_claim(question) or self._parse_by_pattern(
-            question, entity_question
+        claims = (
+            self._parse_type_claim(question)
+            or self._parse_by_pattern(question, entity_question)
+            or self._parse_by_value(tokens)
         )
         if not claims:
             question = question if any(self._builder.datatypes.values()) else entity_question
@@ -142,6 +145,17 @@ class ClaimParser:
         """Returns the claims of the first version of a question that matches a pattern."""
         claims = (self._match_patterns(question, self._patterns) for question in questions)
         return next(filter(None, claims), ())
+
+    def _parse_by_value(self, tokens: list[Token]) -> tuple[Claim, ...]:
+        """Returns the claim of a sentence about a value that is no number, such as a date."""
+        stems = {stem_word(token.key) for token in tokens}
+        for pred, words in self._coverage.predicate_stems.items():
+            if self._builder.datatypes[pred] and not words.isdisjoint(stems):
+                mentions = self.mention_index.find_mentions(tokens, pred)
+                claims = self._match_patterns(replace_mentions(tokens, mentions), self._patterns)
+                if claims and {claim.pred for claim in claims} == {pred}:
+                    return claims
+        return ()
 
     def _match_patterns(
         self, question: Question, patterns: Mapping[tuple[str, ...], Sequence[Pattern]]

@@ -87,10 +87,13 @@ def _make_printable(char: str) -> str:
     return "" if category == "Cc" or char in _BIDI_CHARS else char
 
 
+_HASH = re.compile(r"(?=.*\d)[0-9a-f]{8,}")
+
+
 def capitalise_sentence(text: str) -> str:
-    """Capitalises the first letter of ``text``, unless its first word is one like ``iPhone``."""
+    """Capitalises the first letter, unless the first word is like ``iPhone`` or a hash."""
     word = text.split(" ", 1)[0]
-    if word and word[0].islower() and word == word.lower():
+    if word and word[0].islower() and word == word.lower() and not _HASH.fullmatch(word):
         return text[0].upper() + text[1:]
     return text
 

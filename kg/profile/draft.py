@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from kg.base.console import StageCallback
 from kg.base.plain_text import clean_text, format_count
 from kg.claims import Claim
@@ -17,28 +19,33 @@ from kg.profile.axioms import AxiomReader
 from kg.profile.class_links import list_class_links
 from kg.profile.classes import iter_class_rules
 from kg.profile.folder import CLASS_LINKS, READINESS_PAGE
-from kg.profile.names import Names, find_languages, find_naming_predicates
-from kg.profile.namesakes import find_qualifiers
+from kg.profile.names import Names, Naming, choose_naming
 from kg.profile.predicates import GraphProfiler
 from kg.profile.readiness import Readiness, ReadinessReport, assess_predicates, build_report
 from kg.profile.rules import (
     Answers,
+    DraftRule,
     Judgement,
     iter_predicate_rules,
     judge_predicate,
     name_rules,
     render_shapes,
 )
-from kg.profile.verification import find_given_rules, select_kept_rules
-from kg.shapes import Shapes
+from kg.profile.verification import find_broken_nodes, find_given_rules, select_kept_rules
+from kg.shapes import Constraint, Shapes
 from kg.terms import to_ntriples
-from kg.words.labels import Labels
 from kg.words.qualifiers import INVERSE
 
 HEAD = "Written by `epoche kg init`"
 """What each file of a draft says in its first line."""
 
 
+MIN_TOTAL_CEILING = 15
+"""Number of cards of each label below which things are named by their UUIDs and hashes, too."""
+CODED_NAMES_NOTE = (
+    "Things without a label are called by their class and the start of the code in their IRI, such "
+    "as “order 5715fe11”; labels would read better."
+)
 MAX_PAGE_ROWS = 200
 """Maximum number of predicates on the readiness page."""
 
@@ -76,15 +83,73 @@ def draft_domain(
     class_links = list_class_links(graph)
     if class_links:
         graph = graph.with_claims(class_links)
-    own_constraints = Shapes.load(shapes_files).list_constraints() if shapes_files else []
-    naming_predicates = find_naming_predicates(graph)
-    languages = find_languages(graph, naming_predicates)
-    labels = Labels(graph, languages, naming_predicates)
-    qualifiers = find_qualifiers(graph, labels)
-    if qualifiers:
-        labels = Labels(graph, languages, naming_predicates, qualifiers)
-    names = Names(graph, labels)
-    profiler = GraphProfiler(graph, names, naming_predicates)
+    own = _find_own_rules(graph, shapes_files)
+    assessment = _assess(graph, choose_naming(graph), answers, own, show_stage)
+    if assessment.ceiling < MIN_TOTAL_CEILING:
+        naming = choose_naming(graph, with_opaque=True)
+        other = _assess(graph, naming, answers, own, show_stage)
+        assessment = other if other.ceiling > assessment.ceiling else assessment
+    naming, rows, kept, nouns = assessment
+    report = build_report(rows, domain=name, triples=len(graph), n_rules=len(kept))
+    if naming.coded_names == "all":
+        report = msgspec.structs.replace(report, summary=f"{report.summary} {CODED_NAMES_NOTE}")
+    if own.broken_nodes:
+        n_broken = format_count(len(own.broken_nodes), "thing")
+        note = f"{n_broken} left out for breaking your shapes (`epoche kg inspect`)."
+        report = msgspec.structs.replace(report, summary=f"{report.summary} {note}")
+    domain = _Domain(folder, name, graph, shapes_files, naming, bool(class_links))
+    return Draft(
+        {
+            "domain.toml": _render_domain(domain, rows),
+            "shapes.ttl": f"# {HEAD}: rules that hold in the graph, each with its support.\n"
+            "# Say in confirm.toml which of them are false in the world.\n\n"
+            + render_shapes(kept, nouns),
+            "confirm.toml": f"# {HEAD}\n{render_answers(rows, answers)}",
+            **({CLASS_LINKS: _render(class_links)} if class_links else {}),
+            READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
+        },
+        report,
+    )
+
+
+class _OwnRules(NamedTuple):
+    """The rules of the user's own shapes."""
+
+    constraints: Sequence[Constraint] = ()
+    broken_nodes: frozenset[str] = frozenset()
+
+
+def _find_own_rules(graph: Graph, shapes_files: Sequence[Path]) -> _OwnRules:
+    if not shapes_files:
+        return _OwnRules()
+    shapes = Shapes.load(shapes_files)
+    return _OwnRules(shapes.list_constraints(), find_broken_nodes(graph, shapes))
+
+
+class _Assessment(NamedTuple):
+    """What can be asked about a graph if its things are named in one way."""
+
+    naming: Naming
+    rows: tuple[Readiness, ...]
+    rules: dict[str, DraftRule]
+    nouns: dict[str, str]
+    """IRI of a predicate or class → what it is called."""
+
+    @property
+    def ceiling(self) -> int:
+        """The sum of the ceilings of the predicates that are asked about."""
+        return sum(row.ceiling for row in self.rows if row.is_asked)
+
+
+def _assess(
+    graph: Graph,
+    naming: Naming,
+    answers: Answers,
+    own: _OwnRules,
+    show_stage: StageCallback,
+) -> _Assessment:
+    names = Names(graph, naming.make_labels(graph), own.broken_nodes)
+    profiler = GraphProfiler(graph, names, naming.predicates)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()
     judged = []
@@ -106,31 +171,14 @@ def draft_domain(
         for profile, judgement in judged
     ]
     given = find_given_rules(constraints, "the ontology states it")
-    given |= find_given_rules(own_constraints, "your shapes state it")
-    rows = assess_predicates(judged, given)
+    given |= find_given_rules(own.constraints, "your shapes state it")
     nouns = {profile.iri: profile.label for profile, _ in judged}
     nouns |= {
         rule.about: names.find_class_noun(rule.about)
         for rule in kept.values()
         if not nouns.get(rule.about)
     }
-    report = build_report(rows, domain=name, triples=len(graph), n_rules=len(kept))
-    domain = _Domain(
-        *(folder, name, graph, shapes_files, languages, naming_predicates, qualifiers),
-        has_class_links=bool(class_links),
-    )
-    return Draft(
-        {
-            "domain.toml": _render_domain(domain, rows),
-            "shapes.ttl": f"# {HEAD}: rules that hold in the graph, each with its support.\n"
-            "# Say in confirm.toml which of them are false in the world.\n\n"
-            + render_shapes(kept, nouns),
-            "confirm.toml": f"# {HEAD}\n{render_answers(rows, answers)}",
-            **({CLASS_LINKS: _render(class_links)} if class_links else {}),
-            READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
-        },
-        report,
-    )
+    return _Assessment(naming, assess_predicates(judged, given), kept, nouns)
 
 
 class _Domain(NamedTuple):
@@ -138,9 +186,7 @@ class _Domain(NamedTuple):
     name: str
     graph: Graph
     shapes_files: Sequence[Path]
-    languages: Sequence[str]
-    naming_predicates: Sequence[str]
-    qualifiers: Sequence[str]
+    naming: Naming
     has_class_links: bool
 
 
@@ -166,18 +212,22 @@ def _render_domain(domain: _Domain, rows: Sequence[Readiness]) -> str:
         f"name = {quote_toml(domain.name)}",
         f"graph = {_quote_list(graph_files)}",
         f"shapes = {_quote_list(shapes_files)}",
-        f"languages = {_quote_list(domain.languages)}",
+        f"languages = {_quote_list(domain.naming.languages)}",
     ]
-    if domain.naming_predicates:
-        names = [f"<{iri}>" for iri in domain.naming_predicates]
+    if domain.naming.predicates:
+        names = [f"<{iri}>" for iri in domain.naming.predicates]
         lines.append(f"naming_predicates = {_quote_list(names)}")
-    if domain.qualifiers:
+    if domain.naming.qualifiers:
         lines.append("# By what things of the same name are told apart, best first.")
         names = [
             INVERSE * text.startswith(INVERSE) + f"<{text.removeprefix(INVERSE)}>"
-            for text in domain.qualifiers
+            for text in domain.naming.qualifiers
         ]
         lines.append(f"qualifiers = {_quote_list(names)}")
+    if domain.naming.coded_names:
+        example = "order 5715fe11" if domain.naming.coded_names == "all" else "order 10248"
+        lines.append(f'# Things without a label are called by their class and code: "{example}".')
+        lines.append(f"coded_names = {quote_toml(domain.naming.coded_names)}")
     facts = [row for row in rows if row.is_fact or row.is_asked]
     prefixes = {
         prefix: namespace

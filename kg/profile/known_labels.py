@@ -1,10 +1,11 @@
-"""Names of properties that well-known vocabularies give codes to ("P31", "BFO_0000050")."""
+"""Names of properties of well-known vocabularies whose local names are codes or say too little."""
 
 from __future__ import annotations
 
 import re
 
 from kg.base.plain_text import list_words
+from kg.terms import SKOS
 
 # Wikidata's most used properties, one a line: the number after "P", and the English label.
 _WIKIDATA = """
@@ -231,6 +232,24 @@ RO_0002350 member of
 RO_0002351 has member
 RO_0002434 interacts with
 """
+# What Dublin Core calls its dates, and SKOS the concepts that its relations lead to.
+_DUBLIN_CORE = """
+available date available
+created date created
+issued date issued
+modified date modified
+spatial spatial coverage
+submitted date submitted
+temporal temporal coverage
+valid date valid
+"""
+_SKOS = """
+broader broader concept
+broaderTransitive broader concept at any level
+narrower narrower concept
+narrowerTransitive narrower concept at any level
+related related concept
+"""
 _WIKIDATA_PROPERTY = re.compile(r"https?://www\.wikidata\.org/(?:entity|prop)/(?:[a-z/-]+/)?P(\d+)")
 _OBO_RELATION = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Z]+_\d+)")
 
@@ -243,11 +262,13 @@ def _read_table(table: str) -> dict[str, str]:
 _LABELS_BY_VOCABULARY = (
     (_WIKIDATA_PROPERTY, _read_table(_WIKIDATA)),
     (_OBO_RELATION, _read_table(_OBO)),
+    (re.compile(r"http://purl\.org/dc/terms/(\w+)"), _read_table(_DUBLIN_CORE)),
+    (re.compile(re.escape(SKOS) + r"(\w+)"), _read_table(_SKOS)),
 )
 
 
 def find_known_label(iri: str) -> str:
-    """Returns the English label of a coded property of Wikidata or OBO; empty if unknown."""
+    """Returns the English label of a property of these vocabularies; empty if unknown."""
     for pattern, labels in _LABELS_BY_VOCABULARY:
         match = pattern.fullmatch(iri)
         if match is not None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
+from typing import NamedTuple
 
 from kg.base.plain_text import clean_text
+from kg.domain import CodedNaming
 from kg.graph import Graph
 from kg.profile.known_labels import find_known_label
-from kg.terms import RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
+from kg.profile.namesakes import find_qualifiers
+from kg.terms import RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 from kg.words.labels import LABEL_PREDICATES, Labels
-from kg.words.readable_names import is_code, is_readable_label
+from kg.words.readable_names import is_code, is_opaque, is_readable_label
 
 MAX_NAME_WORDS = 20
 """Maximum number of words of a value that a question may state."""
@@ -100,17 +103,56 @@ def find_languages(graph: Graph, naming_predicates: Collection[str] = ()) -> tup
     return tuple(languages[:MAX_LANGUAGES]) or ("en",)
 
 
+class Naming(NamedTuple):
+    """What the things of a graph are called: the arguments of ``Labels``."""
+
+    languages: tuple[str, ...]
+    predicates: tuple[str, ...]
+    qualifiers: tuple[str, ...] = ()
+    coded_names: CodedNaming = ""
+
+    def make_labels(self, graph: Graph) -> Labels:
+        """Makes the labels of a graph."""
+        return Labels(graph, *self)
+
+
+def choose_naming(graph: Graph, *, with_opaque: bool = False) -> Naming:
+    """Chooses what the things of a graph are called.
+
+    Args:
+        graph: the graph.
+        with_opaque: whether things whose IRI ends in a UUID or hash get a name, too.
+    """
+    predicates = find_naming_predicates(graph)
+    naming = Naming(find_languages(graph, predicates), predicates)
+    if with_opaque or _has_coded_things(graph, naming.make_labels(graph)):
+        naming = naming._replace(coded_names="all" if with_opaque else "numbers")
+    return naming._replace(qualifiers=find_qualifiers(graph, naming.make_labels(graph)))
+
+
+def _has_coded_things(graph: Graph, labels: Labels) -> bool:
+    terms = graph.index.terms
+    p = terms.get(RDF_TYPE)
+    return p is not None and any(
+        is_code(iri_tail(text := terms.get_text(s))) and not labels.has_label(text)
+        for s in graph.index.get_subjects(p)
+        if s not in terms.blanks
+    )
+
+
 class Names:
     """The names of one graph's things and predicates.
 
     Args:
         graph: the graph.
         labels: its labels.
+        left_out: nodes that no question may mention.
     """
 
-    def __init__(self, graph: Graph, labels: Labels) -> None:
+    def __init__(self, graph: Graph, labels: Labels, left_out: Collection[str] = ()) -> None:
         self._index = graph.index
         self._labels = labels
+        self._left_out = left_out
         self._nameable: dict[int, bool] = {}
         self._names_by_code: dict[str, str | None] | None = None
 
@@ -122,7 +164,7 @@ class Names:
             if text.startswith('"'):
                 value = parse_literal(text).lexical
                 nameable = 0 < len(value.split()) <= MAX_NAME_WORDS and is_readable_label(value)
-            elif text.startswith("_:"):
+            elif text.startswith("_:") or text in self._left_out:
                 nameable = False
             else:
                 name = self._labels.get_label(text)
@@ -130,6 +172,9 @@ class Names:
                 nameable = self._labels.is_readable(text) and (
                     self._labels.find_entities(name) in ([text], [])
                 )
+                # The start of a UUID alone says nothing of a thing without a class.
+                if nameable and " " not in name and is_opaque(iri_tail(text)):
+                    nameable = self._labels.has_label(text)
             self._nameable[term] = nameable
         return nameable
 
@@ -147,19 +192,23 @@ class Names:
     def find_predicate_label(self, iri: str) -> str:
         """Returns what a predicate is called in sentences; empty if it has no readable name.
 
-        The name is its label, its local name, the label of another term with the same code (of
-        ``wd:P31`` for ``wdt:P31``), or that of a well-known vocabulary.
+        The name is its label, that of a well-known vocabulary, its local name, or the label of
+        another term with the same code (of ``wd:P31`` for ``wdt:P31``).
         """
         if self._labels.has_label(iri):
             name = " ".join(self._choose_label(iri).split())
             # A longer one is a definition or somebody's notice.
             if not is_code(name) and len(name.split()) <= MAX_LABEL_WORDS:
                 return clean_text(split_name(name))
+        if known_label := find_known_label(iri):
+            return clean_text(known_label)
         tail = iri_tail(iri)
+        if " " not in tail:
+            tail = tail.rsplit(".", 1)[-1]  # "department" of "Employee.department"
         name = split_name(tail)
         if not is_code(tail) and not is_code(name) and _WORD.search(name):
             return clean_text(name)
-        return clean_text(find_known_label(iri) or self._find_label_by_code(tail))
+        return clean_text(self._find_label_by_code(tail))
 
     def find_class_noun(self, iri: str) -> str:
         """Returns what the members of a class are called; may be a code."""

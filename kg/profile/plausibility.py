@@ -40,11 +40,11 @@ _SEVERAL = _compile_words(
     "opponent* influenc* inspired follow* about based_on platform* purpose* target* "
     "manager* managed_by advisor* supervis* student* teacher* taught reviewer* judge* signator* "
     "crosses traverse* flows_through passes_through served operator* operated_by regulat* column* "
-    "sport* party"
+    "sport* party modif* updat* revis* changed"
 )
 _SAFE = _compile_words(
     "date dates year* month day days time timestamp datetime start begin* beginning end ended "
-    "birth born death died founded established inception opened closed created modified updated "
+    "birth born death died founded established inception opened closed created "
     "issued submitted accepted published expir* renewal duration age code codes id identifier* "
     "number no serial isbn issn doi orcid uuid status stage level rank grade score* "
     "result* outcome* count quantity amount* total sum value values length height width depth "

@@ -13,6 +13,7 @@ from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.profile.rules import DraftRule, GivenRule, render_shapes
 from kg.shapes import Constraint, Shapes
+from kg.terms import is_literal
 
 _REGIMES: tuple[Regime, ...] = ("none", "owl-rl")
 _ONE_VALUE = "MaxCountConstraintComponent"
@@ -53,6 +54,12 @@ def select_kept_rules(graph: Graph, rules: Mapping[str, DraftRule]) -> KeptRules
     kept = {name: rule for name, rule in rules.items() if name not in broken}
     constraints = (c for c in shapes.list_constraints() if c.shape.split("/", 1)[0] in kept)
     return KeptRules(kept, tuple(constraints))
+
+
+def find_broken_nodes(graph: Graph, shapes: Shapes) -> frozenset[str]:
+    """Finds the nodes that break the user's own shapes: no card mentions them."""
+    violations = Oracle(graph, shapes).find_violations(certain_only=True)
+    return frozenset(v.focus_node for v in violations if not is_literal(v.focus_node))
 
 
 def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[str, GivenRule]:

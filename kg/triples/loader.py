@@ -33,6 +33,7 @@ from kg.triples.stream_guards import (
     LimitedStream,
     ProgressGuard,
     Readable,
+    XmlTranscoder,
     open_gzip,
     read_json_with_depth_limit,
 )
@@ -181,7 +182,7 @@ class FileReader:
                 source = open_gzip(limited_stream, path, self._max_bytes)
             progress = ProgressGuard(source, path)
             source = progress
-            entity_guard = EntityGuard(source, path)
+            entity_guard = EntityGuard(XmlTranscoder(source, path), path)
             if rdf_format == pyoxigraph.RdfFormat.RDF_XML:
                 source = entity_guard
             # The base IRI uses only the file name, so that relative IRIs resolve to the same text

@@ -7,6 +7,7 @@ does not protect against any of the three, and each would crash the whole proces
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import html
@@ -49,6 +50,10 @@ MIN_RATIO_BYTES = 32 * 1024**2
 _BLOCK_SIZE = 1 << 20
 # Strings are matched whole, so that brackets inside them are not counted.
 _JSON_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
+_XML_DECLARATION = re.compile(rb"(\s*<\?xml\b[^>]{0,200}?\bencoding\s*=\s*[\"'])([A-Za-z0-9._-]+)")
+_MAX_DOCTYPE = 1 << 16
+"""Bytes at the start of an XML file in which its DOCTYPE must end to be rewritten."""
+_SINGLE_QUOTED_ENTITY = re.compile(rb"(<!ENTITY\s+[^\s'\"<>]+\s+)'([^'\"<]{0,2000})'")
 _ENTITY_START = b"<!ENTITY"
 # A declaration up to the end of its quoted value, or up to ">" if it has no quoted value.
 _ENTITY = re.compile(rb"<!ENTITY\s+[^\"'>]*(?:\"([^\"]*)\"|'([^']*)'|>)")
@@ -249,6 +254,72 @@ class EntityGuard:
                 where=str(self._path),
                 hint="Replace the entity by its text, or convert the file to Turtle.",
             )
+
+
+class XmlTranscoder:
+    """Rewrites XML so that the parser reads all of it: in UTF-8, entities in double quotes."""
+
+    def __init__(self, source: Readable, path: Path) -> None:
+        self._source = source
+        self._path = path
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._buffer: bytes | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns up to ``size`` bytes; none only at the end.
+
+        Raises:
+            GraphSyntaxError: the encoding that the file declares is unknown, or it has another.
+        """
+        if self._buffer is None:
+            self._buffer = self._read_head()
+        if not self._buffer:
+            self._buffer = self._decode(self._source.read(size))
+        end = len(self._buffer) if size < 0 else size
+        data, self._buffer = self._buffer[:end], self._buffer[end:]
+        return data
+
+    def _read_head(self) -> bytes:
+        head = b""
+        while len(head) < _MAX_DOCTYPE and (block := self._source.read(_BLOCK_SIZE)):
+            head += block
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            self._decoder = self._make_decoder("utf-16")
+            head = self._decode(head)
+        declaration = _XML_DECLARATION.match(head)
+        if declaration is not None and declaration[2].lower() not in (b"utf-8", b"utf8"):
+            if self._decoder is None:
+                self._decoder = self._make_decoder(declaration[2].decode("ascii"))
+                head = self._decode(head)
+            head = _XML_DECLARATION.sub(rb"\1utf-8", head, count=1)
+        start = head.find(b"<!DOCTYPE")
+        end = head.find(b"]", start) if start >= 0 else -1
+        if end < 0:
+            return head
+        doctype = _SINGLE_QUOTED_ENTITY.sub(rb'\1"\2"', head[start:end])
+        return head[:start] + doctype + head[end:]
+
+    def _make_decoder(self, encoding: str) -> codecs.IncrementalDecoder:
+        try:
+            "a".encode(encoding)  # fails for what is no encoding of text, such as "zip"
+            return codecs.getincrementaldecoder(encoding)()
+        except (LookupError, ValueError) as error:
+            raise self._make_error(f"the encoding {encoding!r} is unknown") from error
+
+    def _decode(self, data: bytes) -> bytes:
+        if self._decoder is None:
+            return data
+        try:
+            text = self._decoder.decode(data, final=not data)
+        except UnicodeError as error:
+            raise self._make_error(f"not in the encoding it declares: {error}") from error
+        # A block may have only part of a character; an empty one would be the end.
+        return text.encode() or (self._decode(self._source.read(_BLOCK_SIZE)) if data else b"")
+
+    def _make_error(self, problem: str) -> GraphSyntaxError:
+        return GraphSyntaxError(
+            problem, where=str(self._path), hint="Save the file in UTF-8, and declare it so."
+        )
 
 
 def read_json_with_depth_limit(source: Readable, path: Path) -> bytes:

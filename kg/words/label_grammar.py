@@ -18,6 +18,7 @@ from kg.base.templates import escape_template
 from kg.domain import PredicateWording
 from kg.words.label_words import (
     ADJECTIVES,
+    ADVERBS,
     COUNT_NOUNS,
     FOREIGN_WORDS,
     MEMBER_NOUNS,
@@ -141,6 +142,11 @@ def _parse_words(words: list[str]) -> ParsedLabel | None:
     if auxiliary in ("is", "are", "was", "were", "is or was"):
         auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
         return _parse_after_be(rest, auxiliary, is_explicit=True)
+    if first in ADVERBS and rest and _is_verb_before_preposition(rest[0]):
+        # "negatively regulates"; but "directly precedes in sequence" has no place for its object.
+        phrase = _parse_verb(rest)
+        is_simple = phrase is not None and phrase.words == " ".join(rest)
+        return ParsedLabel("verb", " ".join(words)) if is_simple else None
     is_active = first in PAST_VERBS and first not in TRANSITIVE_PAST_VERBS
     if is_active and rest and rest[0] in PREPOSITIONS and rest[0] != "by":
         return _parse_complement(words, 1, "past")
@@ -184,7 +190,7 @@ def _parse_after_be(
     if words[place] == "of" and not is_property:
         if place < len(words) - 1 and head not in MEMBER_NOUNS:
             return None  # In "date of birth" the object is what the label names.
-        kind: PhraseKind = "copula" if words[:2] == ["part", "of"] else "of"
+        kind: PhraseKind = "copula" if _is_part_of(words[:place]) else "of"
         return _parse_complement(words, place, kind, auxiliary)
     if head in ROLE_NOUNS:
         return _parse_complement(words, place, "of", auxiliary)
@@ -233,6 +239,11 @@ def _parse_noun(words: list[str], auxiliary: str) -> ParsedLabel | None:
     return ParsedLabel("plural" if _looks_plural(head[-1]) else "noun", " ".join(words), auxiliary)
 
 
+def _is_part_of(words: list[str]) -> bool:
+    """Returns whether words before "of" are "part", perhaps after an adverb."""
+    return words[-1:] == ["part"] and ADVERBS.issuperset(words[:-1])
+
+
 def _is_no_noun(word: str) -> bool:
     return is_participle(word) or word in ADJECTIVES or word in _HAVE_FORMS or word in _BE_FORMS
 
@@ -263,6 +274,8 @@ def get_base_form(verb_phrase: str) -> str:
     The verb is in the third person, or one of ``PAST_VERBS``.
     """
     verb, space, complement = verb_phrase.partition(" ")
+    if verb in ADVERBS and complement:
+        return f"{verb} {get_base_form(complement)}"
     if verb == "has":
         verb = "have"
     elif verb in ("does", "goes"):

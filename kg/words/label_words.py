@@ -14,6 +14,14 @@ PREPOSITIONS = frozenset(
 )
 # Third-person verbs that vocabularies use without a preposition. A closed list: "parents" and
 # "traverses" have the same ending.
+ADVERBS = frozenset(
+    list_words(
+        "directly indirectly negatively positively partially partly fully wholly completely mostly "
+        "mainly usually formerly previously currently originally officially legally physically "
+        "temporally spatially causally strictly properly jointly"
+    )
+)
+"""Adverbs that may stand before the verb of a label."""
 VERBS = frozenset(
     list_words(
         "accepts adopts affects allows applies appoints associates attends awards bears becomes "

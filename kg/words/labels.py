@@ -24,11 +24,13 @@ from kg.terms import (
     parse_literal,
 )
 from kg.words.aliases import Aliases
-from kg.words.name_forms import ARTICLES, normalise_name
+from kg.words.coded_names import ClassNouns, CodedNames
+from kg.words.name_forms import ARTICLES, SimpleLiterals, normalise_name
 from kg.words.qualifiers import Qualifiers, add_qualifier
 from kg.words.readable_names import is_opaque, is_readable_label
 
 if TYPE_CHECKING:
+    from kg.domain import CodedNaming
     from kg.graph import Graph
 
 LABEL_PREDICATES = (RDFS + "label", SKOS + "prefLabel", SKOS + "altLabel")
@@ -50,6 +52,7 @@ class Labels:
         naming_predicates: IRIs of further predicates that give names, after ``LABEL_PREDICATES``.
         qualifiers: what tells apart things that share a label (see ``Qualifiers``). It is put
             after the label, in brackets; without qualifiers labels are as the graph has them.
+        coded_names: which things without a label are named by their class and code.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Labels:
         languages: Sequence[str] = ("en",),
         naming_predicates: Sequence[str] = (),
         qualifiers: Sequence[str] = (),
+        coded_names: CodedNaming = "",
     ) -> None:
         self._index = graph.index
         self._terms = graph.index.terms
@@ -75,18 +79,13 @@ class Labels:
         self._name_index: dict[str, int | list[int]] | None = None
         self._aliases: Aliases | None = None
         self._qualifier_by_term: dict[int, str] = {}
+        nouns = ClassNouns(graph.index, self.find_readable_name)
+        self._coded_names = CodedNames(graph.index, nouns, coded_names) if coded_names else None
         self._qualifiers = (
             Qualifiers(graph.index, qualifiers, self.find_readable_name) if qualifiers else None
         )
         self._ascii_literal = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
-        # Matches every line. The group contains the text of a literal whose normal form is just the
-        # text in lower case, as that of most is; it is empty for any other line. Names with a
-        # leading article are excluded here and handled by ``normalise_name``. "(?!)" never matches.
-        articles = "|".join(sorted(map(re.escape, self._articles))) or "(?!)"
-        self._simple_literal = re.compile(
-            rf'^(?:"(?!(?i:{articles}) )([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"(?:@[a-z-]+)?$|.*$)',
-            re.MULTILINE,
-        )
+        self._simple_literals = SimpleLiterals(self._articles)
 
     def get_label(self, term: str) -> str:
         """Returns the preferred label of a term, or the last part of its IRI if it has none.
@@ -99,7 +98,7 @@ class Labels:
 
     def get_qualifier(self, term: str) -> str:
         """Returns what the label of a term says in brackets, or an empty string."""
-        if self._qualifiers is None:
+        if self._qualifiers is None and self._coded_names is None:
             return ""
         self._get_name_index()
         s = self._terms.get(term)
@@ -132,7 +131,11 @@ class Labels:
                 best_name = key, text
         if best_name is not None:
             return best_name[1]
-        return term if is_blank(term) else iri_tail(term)
+        return term if is_blank(term) else self._name_unlabelled(term)
+
+    def _name_unlabelled(self, iri: str) -> str:
+        coded_name = "" if self._coded_names is None else self._coded_names.find_name(iri)
+        return coded_name or iri_tail(iri)
 
     def get_language(self, term: str) -> str:
         """Returns the language tag of the label that ``get_label`` gives; empty if it has none."""
@@ -294,22 +297,6 @@ class Labels:
                 visited.update(row)
         return subjects, names
 
-    def _normalise_simple_literals(self, literals: Sequence[str]) -> list[str]:
-        """Returns the normal form of each simple literal, and an empty string for other literals.
-
-        All literals are joined with newlines and matched at once, which is much faster.
-        """
-        normal_forms = (
-            "\n".join(self._simple_literal.findall("\n".join(literals))).lower().split("\n")
-        )
-        if len(normal_forms) == len(literals):
-            return normal_forms
-        # The lengths differ if a literal contains a newline or if there are no literals.
-        return [
-            "" if "\n" in text else self._simple_literal.findall(text)[0].lower()
-            for text in literals
-        ]
-
     def _iter_unnamed_iris(self) -> Iterator[int]:
         """Yields the nodes without a name, in the graph's order.
 
@@ -342,7 +329,7 @@ class Labels:
             aliases: list[tuple[str, int]] = []
             texts = self._terms.texts
             subjects, literals = self._collect_named_iris()
-            names = self._normalise_simple_literals([texts[o] if o >= 0 else "" for o in literals])
+            names = self._simple_literals.normalise([texts[o] if o >= 0 else "" for o in literals])
             name_index: dict[str, int | list[int]] = dict(zip(names, subjects, strict=True))
             if len(name_index) < len(subjects) or "" in name_index:
                 # Some names are shared or not simple, so they are added one by one.
@@ -357,7 +344,7 @@ class Labels:
                     _add_name(name_index, name, s)
                     aliases += [(other, s) for other in alias_names]
             for s in self._iter_unnamed_iris():
-                _add_name(name_index, self.to_normal_form(iri_tail(texts[s])), s)
+                _add_name(name_index, self.to_normal_form(self._name_unlabelled(texts[s])), s)
             for name, s in aliases:
                 _add_name(name_index, name, s)
             known_aliases = self._get_aliases()
@@ -368,8 +355,8 @@ class Labels:
                 elif known_aliases.has_any():
                     name_index[name] = known_aliases.get_main(entry)
             self._name_index = name_index
-            if self._qualifiers is not None:
-                self._add_qualified_names(name_index, self._qualifiers)
+            if self._qualifiers is not None or self._coded_names is not None:
+                self._add_qualified_names(name_index)
         return self._name_index
 
     def iter_shared_labels(self) -> Iterator[tuple[str, list[int], list[int]]]:
@@ -390,11 +377,12 @@ class Labels:
                     ],
                 )
 
-    def _add_qualified_names(
-        self, name_index: dict[str, int | list[int]], qualifiers: Qualifiers
-    ) -> None:
+    def _add_qualified_names(self, name_index: dict[str, int | list[int]]) -> None:
         for name, namesakes, holders in self.iter_shared_labels():
-            found = qualifiers.qualify(name, namesakes)
+            found = self._qualifiers.qualify(name, namesakes) if self._qualifiers else {}
+            if self._coded_names is not None:
+                rest = [s for s in holders if s not in found]
+                found |= self._coded_names.tell_apart(name, rest)
             self._qualifier_by_term.update((s, found[s]) for s in holders if s in found)
             others = [s for s in namesakes if s not in found or s not in holders]
             if found and len(others) == 1 and self._is_spelt_otherwise(others[0], found):

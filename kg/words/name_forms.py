@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 ARTICLES = {
     "en": ("the", "a", "an"),
@@ -50,3 +50,33 @@ def normalise_name(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
     if len(words) > 1 and words[0] in articles:
         words = words[1:]
     return " ".join(words) or " ".join(name.casefold().split())
+
+
+class SimpleLiterals:
+    """Normalises the literals whose normal form is just their text in lower case: most of them.
+
+    Args:
+        articles: leading words that names are compared without.
+    """
+
+    def __init__(self, articles: Collection[str]) -> None:
+        # Matches every line. The group contains the text of a simple literal; it is empty for any
+        # other line. Names with a leading article are excluded here and handled by
+        # ``normalise_name``. "(?!)" never matches.
+        excluded = "|".join(sorted(map(re.escape, articles))) or "(?!)"
+        self._pattern = re.compile(
+            rf'^(?:"(?!(?i:{excluded}) )([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"(?:@[a-z-]+)?$|.*$)',
+            re.MULTILINE,
+        )
+
+    def normalise(self, literals: Sequence[str]) -> list[str]:
+        """Returns the normal form of each simple literal, and an empty string for other literals.
+
+        All literals are joined with newlines and matched at once, which is much faster.
+        """
+        normal_forms = self._pattern.findall("\n".join(literals))
+        lines = "\n".join(normal_forms).lower().split("\n")
+        if len(lines) == len(literals):
+            return lines
+        # The lengths differ if a literal contains a newline or if there are no literals.
+        return ["" if "\n" in text else self._pattern.findall(text)[0].lower() for text in literals]

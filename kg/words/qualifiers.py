@@ -8,9 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from kg.base.plain_text import MAX_NAME_LENGTH, clean_text
 from kg.terms import RDF_TYPE
 from kg.triples.index import Index
-from kg.vocabulary import is_vocabulary
-from kg.words.label_grammar import to_common_noun
-from kg.words.readable_names import is_code
+from kg.words.coded_names import ClassNouns
 
 INVERSE = "^"
 """Stands before a predicate whose links are read backwards, from object to subject."""
@@ -40,7 +38,7 @@ class Qualifiers:
             for text in predicates
             if (p := index.terms.get(text.removeprefix(INVERSE))) is not None
         ]
-        self._nouns: dict[int, str] = {}
+        self._nouns = ClassNouns(index, find_name)
 
     def qualify(self, name: str, terms: Collection[int]) -> dict[int, str]:
         """Returns what tells a term from all others, for each term for which there is something.
@@ -52,7 +50,7 @@ class Qualifiers:
         found: dict[int, str] = {}
         for p, is_inverse in self._links:
             if p == self._rdf_type:
-                options = {term: self._list_nouns(term) for term in terms}
+                options = {term: self._nouns.list_nouns(term) for term in terms}
             else:
                 options = {term: self._list_owners(term, p, is_inverse) for term in terms}
             counts = Counter(text for texts in options.values() for text in set(texts))
@@ -61,28 +59,9 @@ class Qualifiers:
                 if term in found or (p != self._rdf_type and len(texts) != 1):
                     continue
                 unique = [text for text in texts if counts[text] == 1 and _can_follow(name, text)]
-                if unique and not self._is_schema_term(term):
+                if unique and not self._nouns.is_schema_term(term):
                     found[term] = unique[0]
         return found
-
-    def _list_nouns(self, term: int) -> list[str]:
-        """Lists what the classes of a term are called, the smallest class first."""
-        if self._rdf_type is None:
-            return []
-        rdf_type = self._rdf_type
-        classes = [
-            (len(self._index.find_subjects(rdf_type, c)), noun)
-            for c in self._index.find_objects(term, rdf_type)
-            if (noun := self._find_noun(c))
-        ]
-        return [noun for _, noun in sorted(classes)]
-
-    def _find_noun(self, c: int) -> str:
-        noun = self._nouns.get(c)
-        if noun is None:
-            name = "" if is_vocabulary(self._index.terms.get_text(c)) else self._find_name(c)
-            noun = self._nouns[c] = "" if is_code(name) else to_common_noun(name)
-        return noun
 
     def _list_owners(self, term: int, p: int, is_inverse: bool) -> list[str]:
         index = self._index
@@ -92,11 +71,6 @@ class Qualifiers:
             "" if index.terms.is_literal(owner) else clean_text(self._find_name(owner))
             for owner in owners
         ]
-
-    def _is_schema_term(self, term: int) -> bool:
-        return bool(self._index.get_subjects(term)) or (
-            self._rdf_type is not None and bool(self._index.find_subjects(self._rdf_type, term))
-        )
 
 
 def _can_follow(name: str, text: str) -> bool:

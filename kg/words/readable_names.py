@@ -29,6 +29,17 @@ def is_opaque(name: str) -> bool:
     return _OPAQUE.search(name) is not None
 
 
+def find_opaque_part(name: str) -> tuple[str, str, str]:
+    """Returns what stands before the UUID or hash of a name, that, and what stands behind it.
+
+    All three are empty if it has none.
+    """
+    match = _UUID.search(name) or _OPAQUE.search(name)
+    if match is None:
+        return "", "", ""
+    return name[: match.start()].rstrip(" -_.:"), match[0], name[match.end() :]
+
+
 def is_readable_label(name: str) -> bool:
     """Returns whether a label or value can stand in a sentence: it is short, without UUID or hash.
 

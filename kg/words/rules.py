@@ -113,8 +113,7 @@ class RuleBook:
         return [
             Rule(_make_rule_id(shape), self.describe_shape(shape), (pred,), shapes=(shape,))
             for shape, constraints in self.constraints_by_target.items()
-            # A card refers to its rules' shapes by IRI, which a blank shape does not have.
-            if not shape.startswith("_:") and any(_mentions_predicate(c, pred) for c in constraints)
+            if any(_mentions_predicate(c, pred) for c in constraints)
         ]
 
     def _make_axiom_rules(self, pred: str) -> list[Rule]:
@@ -154,7 +153,7 @@ def _get_parameter_values(constraint: Constraint, key: str) -> tuple[str, ...]:
 
 
 def _make_rule_id(iri: str) -> str:
-    tail = re.split(r"[#/]", iri.rstrip("#/"))[-1]
+    tail = re.split(r"[#/]", iri.removeprefix("_:").rstrip("#/"))[-1]
     return re.sub(r"[^\w.-]+", "-", tail)[:80] or "rule"
 
 

@@ -178,6 +178,36 @@ def test_one_label_is_limited_to_its_half_and_said(tmp_path: Path) -> None:
     assert any("could not make 5 of 10 near-misses, 5 unknown" in note for note in result.notes)
 
 
+@pytest.mark.parametrize("origin", ["mined", "own"])
+def test_namesakes_are_near_misses_only_by_rules_that_somebody_states(
+    tmp_path: Path, origin: str
+) -> None:
+    """Found data often have one thing under two IRIs: a rule mined from them proves nothing."""
+    teams = "".join(
+        f":t{k} rdfs:label 'Team {k % 5}' ; a :{'Squad' if k < 5 else 'Side'} .\n"
+        for k in range(10)
+    )
+    players = "".join(
+        f":p{n} rdfs:label 'Player {n}' ; a :Player ; :team :t{n % 10} ; :age {n % 7} .\n"
+        for n in range(60)
+    )
+    shapes = (
+        f"<urn:epoche:{origin}:one-value#team> sh:targetSubjectsOf :team ; "
+        "sh:property [ sh:path :team ; sh:maxCount 1 ] ."
+    )
+    write_graph(tmp_path, teams + players, shapes)
+    domain = tmp_path / "domain.toml"
+    domain.write_text(
+        'name = "teams"\ngraph = ["g.ttl"]\nshapes = ["s.ttl"]\nqualifiers = ["rdf:type"]\n'
+        '[predicates."<https://example.org/team>"]\nlabel = "team"\ndefault = true\n',
+        "utf-8",
+    )
+    kb = KnowledgeBase.open(domain)
+    result = make_near_misses(kb, NearMissPlan(num=20, strategies=("homonym",)))
+    labels = {card.label for card in result.cards}
+    assert ("C" in labels) == (origin == "own")
+
+
 def test_two_spellings_of_a_value_are_no_near_miss(tmp_path: Path) -> None:
     """Systems cannot tell "Esk"@en from "Esk"@de."""
     graph = (

@@ -24,7 +24,7 @@ from kg.base.errors import (
 from kg.base.files import sha256_file
 from kg.claims import Claim
 from kg.graph import Graph
-from kg.terms import from_rdflib, parse_literal, to_rdflib, write_literal
+from kg.terms import RDF_TYPE, from_rdflib, parse_literal, to_rdflib, write_literal
 from kg.triples.loader import FORMATS
 
 TURTLE = """@prefix e: <http://e/> .
@@ -403,3 +403,51 @@ def test_deep_nesting_does_not_crash(tmp_path, name, data):
         Graph.load(write_graph(tmp_path, name, data))
     except EpocheError:
         return
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "utf-8", "UTF8", "windows-1252", "Shift_JIS"])
+def test_rdf_xml_is_read_in_the_encoding_that_it_declares(
+    tmp_path: Path, encoding: str, quote: str
+) -> None:
+    text = "カタカナ" if encoding == "Shift_JIS" else "Zürich"
+    source = (
+        f"<?xml version={quote}1.0{quote} encoding={quote}{encoding}{quote}?>\n"
+        f"<!DOCTYPE rdf:RDF [ <!ENTITY e {quote}http://e/{quote}> ]>\n"
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="&e;">'
+        f'<e:Town rdf:about="&e;z"><e:name>{text}</e:name></e:Town></rdf:RDF>'
+    )
+    path = tmp_path / "towns.rdf"
+    path.write_bytes(source.encode(encoding))
+    claims = set(Graph.load([path]).iter_claims())
+    assert Claim("http://e/z", "http://e/name", f'"{text}"') in claims
+    assert Claim("http://e/z", RDF_TYPE, "http://e/Town") in claims
+
+
+def test_utf_16_is_read_and_only_the_doctype_is_rewritten(tmp_path: Path) -> None:
+    path = tmp_path / "towns.rdf"
+    path.write_bytes(
+        "<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE r [ <!ENTITY e 'http://e/'> ]>"
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="&e;">'
+        "<e:T rdf:about=\"&e;z\"><e:name><![CDATA[<!ENTITY a 'b'> Zürich]]></e:name></e:T>"
+        "</rdf:RDF>"
+        "".encode("utf-16")
+    )
+    (claim,) = (c for c in Graph.load([path]).iter_claims() if c.pred == "http://e/name")
+    assert claim.obj == "\"<!ENTITY a 'b'> Zürich\""
+
+
+@pytest.mark.parametrize(
+    ("encoding", "problem"),
+    [
+        *((name, "is unknown") for name in ("zip", "klingon", "rot13", "quopri", "base64")),
+        ("ascii", "not in the encoding it declares"),
+        ("utf-8", "towns"),
+    ],
+)
+def test_a_wrong_encoding_names_the_file(tmp_path: Path, encoding: str, problem: str) -> None:
+    path = tmp_path / "towns.rdf"
+    path.write_bytes(f"<?xml version='1.0' encoding='{encoding}'?><a>\xfc</a>".encode("latin-1"))
+    with pytest.raises(GraphSyntaxError, match=problem) as caught:
+        Graph.load([path])
+    assert "towns.rdf" in str(caught.value)

@@ -87,3 +87,31 @@ def test_questions_about_a_year_of_decision_ask_for_the_year(tmp_path: Path) -> 
         "Is it true that Alda has 1955 as its year of decision?",
     ]
     assert kb.verbaliser.render_denial(claim) == "Alda does not have 1955 as its year of decision."
+
+
+def test_dates_and_terms_of_vocabularies_are_read(tmp_path: Path) -> None:
+    graph, shapes = tmp_path / "graph.ttl", tmp_path / "shapes.ttl"
+    graph.write_text(
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+        f"""<{BASE}Consent> a rdfs:Class ; rdfs:label "Consent" ;
+            <{BASE}created> "2019-04-05"^^xsd:date ; <{BASE}version> "2.0 beta" .
+        <{BASE}Given> rdfs:subClassOf <{BASE}Consent> ; rdfs:label "Given Consent" ;
+            <{BASE}created> "2020-11-04"^^xsd:date ; <{BASE}year> "2020" .
+        <{BASE}Form> <{BASE}owner> "Consent", "its value", "The" ; <{BASE}article> "as" .""",
+        "utf-8",
+    )
+    shapes.write_text(SHAPES, "utf-8")
+    parser = ClaimParser(KnowledgeBase.open(graph=[graph], shapes=[shapes]))
+    date = "http://www.w3.org/2001/XMLSchema#date"
+    for question, claim in {
+        "Does Consent have 4 November 2020 as its value of “created”?": (
+            "Consent", "created", f'"2020-11-04"^^<{date}>'),
+        "Is it true that Given Consent has 5 April 2019 as its value of “created”?": (
+            "Given", "created", f'"2019-04-05"^^<{date}>'),
+        "Does Given Consent have 2.0 beta as its version?": ("Given", "version", '"2.0 beta"'),
+        "Does Consent have 2020 as its year?": ("Consent", "year", '"2020"'),
+    }.items():  # fmt: skip
+        reading = parser.parse_question(question)
+        subj, pred, obj = claim
+        assert reading == Reading((Claim(BASE + subj, BASE + pred, obj),)), question

@@ -17,6 +17,8 @@ from kg.domain import load_domain
 from kg.knowledge import KnowledgeBase
 
 EX = "https://example.org/"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+DCT = "http://purl.org/dc/terms/"
 MONTHS = ("January", "March", "May", "July", "October")
 
 
@@ -103,6 +105,37 @@ def test_doubtful_rules_wait_for_an_answer_that_is_kept(people: Path, tmp_path: 
     shapes = (folder / "shapes.ttl").read_text("utf-8")
     assert "# nationality: 90 of 90 subjects have one value\n<urn:epoche:confirmed:" in shapes
     assert "birth-month" not in shapes
+
+
+def test_things_that_break_the_users_shapes_are_not_counted(people: Path, tmp_path: Path) -> None:
+    shapes = tmp_path / "own.ttl"
+    shapes.write_text(
+        f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
+        [] a sh:NodeShape ; sh:targetSubjectsOf <{EX}birthMonth> ; sh:property [
+            sh:path <{EX}birthMonth> ; sh:not [ sh:in ( "March" "May" ) ] ] .""",
+        "utf-8",
+    )
+    folder = tmp_path / "mine"
+    done = run_epoche("kg", "init", people, "--shapes", shapes, "--out", folder, "--json")
+    row = read_rows(done.out)["birthMonth"]
+    n_broken = int(row["subjects"]) - int(row["nameable"])
+    assert n_broken > 10
+    assert f"{n_broken} things left out for breaking your shapes" in done.out
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", tmp_path / "c")
+    assert f"are left out, {n_broken} in all" in done.err
+
+
+def test_well_known_vocabularies_have_their_own_names(tmp_path: Path) -> None:
+    graph = tmp_path / "terms.ttl"
+    lines = [
+        f'<{EX}t{n}> <{SKOS}broader> <{EX}t{n // 2}> ; <{DCT}modified> "20{n % 20 + 10}" ; '
+        f'<{DCT}title> "Term {n}" .\n'
+        for n in range(1, 60)
+    ]
+    graph.write_text("".join(lines), "utf-8")
+    rows = read_rows(run_epoche("kg", "init", graph, "--out", tmp_path / "d", "--json").out)
+    assert rows[SKOS + "broader"]["label"] == "broader concept"
+    assert rows[DCT + "modified"]["label"] == "date modified"
 
 
 def test_readiness_says_why_nothing_is_asked(people: Path, tmp_path: Path) -> None:

@@ -63,6 +63,14 @@ SEVERAL_VALUES = {
     "isFedBy": ("S is fed by O.", "Is S fed by O?"),
     "hasPoint": ("S has O as a point.", "Does S have O as a point?"),
     "isPointOf": ("S is a point of O.", "Is S a point of O?"),
+    # OBO and RiC-O
+    "negatively regulates": (
+        "S negatively regulates O.", "Does S negatively regulate O?"),
+    "directly precedes in sequence": (
+        "S has O as a value of “directly precedes in sequence”.",
+        "Does S have O as a value of “directly precedes in sequence”?"),
+    "isSparePartOf": ("S is a spare part of O.", "Is S a spare part of O?"),
+    "isDirectlyPartOf": ("S is directly part of O.", "Is S directly part of O?"),
     # FIBO
     "hasDateOfRegistration": (
         "S has O as a date of registration.", "Does S have O as a date of registration?"),

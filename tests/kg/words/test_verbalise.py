@@ -365,6 +365,7 @@ def test_articles_lists_and_capitals_are_written_in_good_english() -> None:
     assert join_list(["a", "b", "c"], "or") == "a, b or c"
     assert capitalise_sentence("the Rhine") == "The Rhine"
     assert capitalise_sentence("iPhone sales") == "iPhone sales"
+    assert capitalise_sentence("accf22061de is open") == "accf22061de is open"
     assert clean_text("\ud800") == "\ufffd"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from eval.questions.cues import list_askable_predicates
+from eval.questions.mentions import list_askable_predicates
 from kg.claims import Claim
 from retrieval.passages import iter_graph_facts
 

@@ -1,0 +1,75 @@
+"""Finds predicates that restate the values of another one, such as "dates" that of "end date".
+
+A fact of such a predicate would answer the question in other words, also where the value is set
+aside, so no card that asks about the restated predicate states it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.rng import rng_for
+from kg.terms import parse_literal
+
+N_SAMPLED = 100
+"""Number of facts that are looked at."""
+MIN_RESTATED = 0.2
+"""Minimum share, of the subjects with facts of both predicates, whose own value is restated, less
+that for which the value of another subject, chosen at random, is."""
+
+_DATE = re.compile(r"(-?\d{4,})-\d\d(-\d\d)?(T.*|Z|[-+]\d\d:\d\d)?")
+
+
+def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
+    """Finds the predicates whose literals often contain the subject's value of ``p``.
+
+    Also those whose literals are often contained in it: "1982-12-31" says part of "1975-1982". Of
+    a date the year counts.
+
+    Args:
+        lookup: the graph before facts were set aside.
+        p: the predicate that cards ask about.
+    """
+    pairs = list(lookup.graph_index.iter_pairs(p))
+    rng = rng_for("restated", lookup.terms.get_text(p))
+    sampled = rng.sample(pairs, N_SAMPLED) if len(pairs) > N_SAMPLED else pairs
+    others = rng.sample([o for _, o in sampled], len(sampled))
+    n_facts: Counter[int] = Counter()
+    n_more: Counter[int] = Counter()
+    for (s, value), other in zip(sampled, others, strict=True):
+        for q in lookup.fact_predicates:
+            objects = [
+                o for o in lookup.graph_index.find_objects(s, q) if lookup.terms.is_literal(o)
+            ]
+            if q != p and objects:
+                n_facts[q] += 1
+                n_more[q] += _restates(lookup, objects, value) - _restates(lookup, objects, other)
+    return frozenset(q for q, n in n_facts.items() if n_more[q] >= MIN_RESTATED * n)
+
+
+def _restates(lookup: GraphLookup, literals: Sequence[int], value: int) -> bool:
+    """Returns whether a literal has the words of a value in it, or the value those of a literal."""
+    phrase, text = _find_phrase(lookup, value), _normalise(lookup, value)
+    return any(
+        phrase in _normalise(lookup, o)
+        or (lookup.terms.is_literal(value) and _find_phrase(lookup, o) in text)
+        for o in literals
+    )
+
+
+def _find_phrase(lookup: GraphLookup, term: int) -> str:
+    """Returns the words of a value, with a space before and after; of a date its year."""
+    if lookup.terms.is_literal(term):
+        match = _DATE.fullmatch(parse_literal(lookup.terms.get_text(term)).lexical)
+        if match is not None:
+            return f" {match[1]} "
+    return _normalise(lookup, term)
+
+
+def _normalise(lookup: GraphLookup, term: int) -> str:
+    text = lookup.terms.get_text(term)
+    name = parse_literal(text).lexical if text.startswith('"') else lookup.get_label(term)
+    return f" {lookup.kb.labels.to_normal_form(name)} "

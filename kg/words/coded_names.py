@@ -1,0 +1,128 @@
+"""Names things without a label by their class and the code in their IRI: "order 10248"."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from kg.domain import CodedNaming
+from kg.terms import RDF_TYPE, iri_tail
+from kg.triples.index import Index
+from kg.vocabulary import is_vocabulary
+from kg.words.label_grammar import split_name, to_common_noun
+from kg.words.readable_names import find_opaque_part, is_code
+
+_OWN_WORD = re.compile(r"[^\W\d_]{4}")
+CODE_LENGTH = 8
+"""Number of characters of a UUID or hash that a name has."""
+
+
+class ClassNouns:
+    """What the members of classes are called.
+
+    Args:
+        index: the graph.
+        find_name: returns the name of a class; empty if no reader could understand it.
+    """
+
+    def __init__(self, index: Index, find_name: Callable[[int], str]) -> None:
+        self._index = index
+        self._find_name = find_name
+        self._rdf_type = index.terms.get(RDF_TYPE)
+        self._nouns: dict[int, str] = {}
+
+    def list_nouns(self, term: int) -> list[str]:
+        """Lists what the classes of a term are called, the smallest class first."""
+        if self._rdf_type is None:
+            return []
+        rdf_type = self._rdf_type
+        classes = [
+            (len(self._index.find_subjects(rdf_type, c)), noun)
+            for c in self._index.find_objects(term, rdf_type)
+            if (noun := self._find_noun(c))
+        ]
+        return [noun for _, noun in sorted(classes)]
+
+    def is_schema_term(self, term: int) -> bool:
+        """Returns whether a term is a predicate or class of the graph."""
+        return bool(self._index.get_subjects(term)) or (
+            self._rdf_type is not None and bool(self._index.find_subjects(self._rdf_type, term))
+        )
+
+    def _find_noun(self, c: int) -> str:
+        noun = self._nouns.get(c)
+        if noun is None:
+            name = "" if is_vocabulary(self._index.terms.get_text(c)) else self._find_name(c)
+            text = self._index.terms.get_text(c)
+            if name == iri_tail(text) and " " not in name:
+                name = name.rsplit(".", 1)[-1]  # "department" of "Employee.department"
+            noun = self._nouns[c] = "" if is_code(name) else to_common_noun(name)
+        return noun
+
+
+class CodedNames:
+    """Names the things of a graph that have no label.
+
+    Args:
+        index: the graph.
+        nouns: what the members of its classes are called.
+        kind: which things are named.
+    """
+
+    def __init__(self, index: Index, nouns: ClassNouns, kind: CodedNaming) -> None:
+        self._index = index
+        self._nouns = nouns
+        self._names_all = kind == "all"
+
+    def find_name(self, term: str) -> str:
+        """Returns the name of an unlabelled thing; empty if it needs none.
+
+        It is called by the words before its UUID or hash ("DiskPartition4-5715fe11-…"), or else by
+        its class; if it has none, by its code alone.
+        """
+        prefix, code = self._split_tail(term)
+        s = self._index.terms.get(term)
+        if not code or s is None or self._nouns.is_schema_term(s):
+            return ""
+        noun = split_name(prefix)
+        if not noun or is_code(noun):
+            noun = next(iter(self._nouns.list_nouns(s)), "")
+        return f"{noun} {code}" if noun else code
+
+    def tell_apart(self, name: str, terms: Iterable[int]) -> dict[int, str]:
+        """Returns the code of each thing by which it differs from the others of its name."""
+        get_text = self._index.terms.get_text
+        codes = {
+            s: code
+            for s in terms
+            if (code := self._split_tail(get_text(s))[1]) and not self._nouns.is_schema_term(s)
+        }
+        counts = Counter(codes.values())
+        return {
+            s: code
+            for s, code in codes.items()
+            if counts[code] == 1 and f" {code} " not in f" {name} "
+        }
+
+    def _split_tail(self, term: str) -> tuple[str, str]:
+        tail = iri_tail(term)
+        prefix, opaque, rest = find_opaque_part(tail)
+        if opaque:
+            return (prefix, self._shorten(opaque) + rest) if self._names_all else ("", "")
+        # "Order 10248" says what it is.
+        return "", tail if is_code(tail) and not _OWN_WORD.search(tail) else ""
+
+    def _shorten(self, opaque: str) -> str:
+        return opaque[-CODE_LENGTH:] if self._have_equal_starts else opaque[:CODE_LENGTH]
+
+    @cached_property
+    def _have_equal_starts(self) -> bool:
+        """Whether UUIDs begin alike, as those that begin with the time do."""
+        opaque_parts = {
+            part
+            for text in self._index.terms.texts
+            if (part := find_opaque_part(iri_tail(text))[1])
+        }
+        return 2 * len({part[:CODE_LENGTH] for part in opaque_parts}) < len(opaque_parts)

@@ -1,0 +1,77 @@
+"""Tests that cards do not state in other words what they ask about."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from stage_calls import run_epoche
+
+from cards.card import read_cards
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.restated_values import find_restating_predicates
+from kg.knowledge import KnowledgeBase
+
+E = "http://e/"
+# Anonymous shapes, as many publishers write them.
+SHAPES = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n" + "".join(
+    f"[] a sh:NodeShape ; sh:targetSubjectsOf {p} ; sh:property [ sh:path {p} ; sh:maxCount 1 ] .\n"
+    for p in (f"<{E}end>", f"<{E}town>")
+)
+UUID = "3fa85f64-5717-4562-b3fc-2c963f66a"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Writes records with an end year that their dates restate, and a town that addresses do."""
+    rng = random.Random(2)
+    lines = []
+    for n in range(90):
+        start, length = rng.randrange(1800, 1900), rng.randrange(3, 9)
+        end, town = start // 20 * 20 + length, ("Ulm", "Bern", "Trier", "Gent")[n % 4]
+        lines.append(
+            f'<{E}r{n}> <http://www.w3.org/2000/01/rdf-schema#label> "Box {chr(65 + n % 26)}{n}" ; '
+            f'<{E}end> "{end}-12-31"^^<http://www.w3.org/2001/XMLSchema#date> ; '
+            f'<{E}dates> "{end - length}-{end}" ; <{E}pages> "{rng.randrange(9) + 20}" ; '
+            f'<{E}address> "{n} High Street, {town}" ; <{E}town> <{E}{town}> ; '
+            f"<{E}shelf> <{E}{UUID}{n % 5:03d}> ; <{E}finish> <{E}shade{rng.randrange(7)}> ."
+        )
+    graph, shapes = tmp_path_factory.mktemp("archive") / "archive.ttl", None
+    shapes = graph.with_name("shapes.ttl")
+    graph.write_text("\n".join(lines), "utf-8")
+    shapes.write_text(SHAPES, "utf-8")
+    return graph, shapes
+
+
+def test_literals_that_contain_the_value_are_found(archive: tuple[Path, Path]) -> None:
+    graph, shapes = archive
+    lookup = GraphLookup(KnowledgeBase.open(graph=[graph], shapes=[shapes]))
+
+    def find(name: str) -> set[str]:
+        found = find_restating_predicates(lookup, lookup.intern_term(E + name))
+        return {lookup.terms.get_text(q).removeprefix(E) for q in found}
+
+    assert find("end") == {"dates"}
+    assert find("dates") == {"end"}
+    assert find("town") == {"address"}
+    assert find("pages") == set()
+
+
+def test_cards_neither_restate_the_value_nor_state_hashes(archive: tuple[Path, Path]) -> None:
+    graph, shapes = archive
+    out = graph.with_name("cards.jsonl")
+    files = ("--kg", graph, "--shapes", shapes, "--pred", "end", "--pred", "town")
+    done = run_epoche("cards", *files, "--num-per-type", 20, "--out", out)
+    assert done.code == 0, done.err
+    cards = read_cards(out)
+    assert len(cards) == 60
+    texts = {
+        pred: " ".join(fact for card in cards if card.claim.pred == E + pred for fact in card.facts)
+        for pred in ("end", "town")
+    }
+    assert "dates" not in texts["end"]
+    assert "address" not in texts["town"]
+    assert "address" in texts["end"]
+    assert "dates" in texts["town"]
+    assert not any("3fa85f64" in text for text in texts.values())
