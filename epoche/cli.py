@@ -210,6 +210,6 @@ def _print_schema(
 
 
 def main() -> NoReturn:
-    """Runs the command line; the entry point of the installed command."""
+    """Runs the command line."""
     app(prog_name="epoche")
     raise SystemExit(0)

@@ -6,6 +6,7 @@ No temporary file may be left behind either. docs/reference/exit-codes.md lists 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -310,6 +311,39 @@ def test_ctrl_c_during_work_leaves_files_unchanged(
     assert process.returncode == 130
     assert stderr == b"interrupted: what was finished is saved\n"
     assert read_folder_bytes(workspace) == old_files
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_during_imports_prints_no_traceback(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    program = (
+        "import sys, types\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer':\n"
+        "            import pathlib, time\n"
+        "            pathlib.Path('ready').touch()\n"
+        "            time.sleep(60)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from epoche.__main__ import main\n"
+        "main()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE
+    ) as process:
+        wait_for_condition((tmp_path / "ready").exists, process)
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=30)
+    assert (process.returncode, stderr) == (code, b"")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_not_end_a_command(workspace: Path, closed: str) -> None:
+    command = shlex.join(command_line(*STAGE_COMMANDS["metrics"]))
+    result = run_process(["bash", "-c", f"{command} {closed}"], workspace)
+    assert (result.code, result.err) == (0, "")
+    assert (workspace / "metrics.json").read_bytes().startswith(b"{")
 
 
 def test_ctrl_c_between_answers_keeps_finished_rows(workspace: Path) -> None:

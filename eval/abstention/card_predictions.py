@@ -20,12 +20,14 @@ from eval.harness.predictions.reader import (
 )
 from eval.harness.predictions.scored_run import NO_PREDICTION
 from eval.harness.reply import Reply
-from kg.base.errors import WriteError
+from kg.base.errors import RecordError, WriteError
 from kg.base.files import check_output, write_jsonl_atomic
 from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
 
 PREDICTIONS_SYSTEM: Final = "predictions"
 """``system`` in the manifest of results that were not asked by ``epoche eval``."""
+MAX_EXAMPLES: Final = 3
+"""Maximum number of predictions that an error shows."""
 
 
 def write_card_predictions(
@@ -50,6 +52,7 @@ def write_card_predictions(
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError: cards or predictions cannot be read.
+        RecordError: also if no prediction of a file is an answer.
         WriteError: the result file exists, would overwrite an input, or cannot be written.
     """
     form = PredictionFormat(value="pred", noun="card", read_value=_read_value, field_map=field_map)
@@ -64,6 +67,8 @@ def write_card_predictions(
         )
     with CardFile(cards_file) as cards:
         predictions = {file.name: read_predictions(file, _CardIds(cards), form) for file in files}
+        for file in files:
+            _check_readable(file, predictions[file.name], form)
         names = tuple(predictions)
         replies = {
             (reply.system, reply.id, reply.repeat): reply
@@ -114,6 +119,25 @@ def write_card_predictions(
         write_jsonl_atomic(out, iter_rows())
         write_manifest(manifest_path(out), manifest)
     return manifest, predictions
+
+
+def describe_unreadable(read: Predictions) -> str:
+    """Says how many predictions are no answer, with examples; empty if all are answers."""
+    raws = [reply.raw for reply in read.replies if reply.status == "invalid"]
+    if not raws:
+        return ""
+    examples = ", ".join(map(repr, list(dict.fromkeys(raws))[:MAX_EXAMPLES]))
+    return f"{len(raws)} of {len(read.replies)} predictions are no answer (INVALID): {examples}"
+
+
+def _check_readable(file: PredictionFile, read: Predictions, form: PredictionFormat) -> None:
+    """Refuses a file without a single answer: its labels or its column are other ones."""
+    if read.replies and all(reply.status == "invalid" for reply in read.replies):
+        raise RecordError(
+            describe_unreadable(read),
+            where=f"{file.path}, field {form.name_field('value')}",
+            hint="Write YES, NO, UNKNOWN or replies in words, or name their field: --map pred=….",
+        )
 
 
 class _CardIds:

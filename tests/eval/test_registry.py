@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -14,6 +15,7 @@ from eval.abstention.system import SystemOptions
 from eval.abstention.systems import registry
 from eval.abstention.systems.registry import make_systems, register, system_names
 from eval.harness.systems import system_registry
+from eval.harness.systems.system_registry import MAX_LISTED_TARGETS
 from kg.base.errors import EXIT_TERMINATED, SettingError, SystemNotFoundError
 
 OPTIONS = SystemOptions()
@@ -101,6 +103,21 @@ def test_systems_can_be_made_in_several_ways(user_module: str) -> None:
 def test_invalid_systems_are_refused(user_module: str, attribute: str, message: str) -> None:
     with pytest.raises(SystemNotFoundError, match=message):
         list_system_names(f"{user_module}:{attribute}")
+
+
+@pytest.mark.parametrize("spec", ["http://127.0.0.1:1", "", "/dev/null", "my systems:x", "a-b:c"])
+def test_what_names_no_module_is_an_unknown_system(spec: str) -> None:
+    with pytest.raises(SystemNotFoundError, match=r"no system is called .*Nearest first: "):
+        make_systems(spec, OPTIONS)
+
+
+def test_few_names_of_a_large_module_are_listed() -> None:
+    with pytest.raises(SystemNotFoundError) as caught:
+        make_systems("os:path", OPTIONS)
+    listed = caught.value.hint.split(", ")
+    assert len(listed) == MAX_LISTED_TARGETS
+    assert re.search(r" and \d+ more\.", caught.value.hint)
+    assert not [name for name in listed if name.startswith("_")]
 
 
 def test_error_in_a_user_factory_is_named_with_its_cause(user_module: str) -> None:

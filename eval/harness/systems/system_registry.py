@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -36,6 +37,11 @@ ENTRY_POINT_GROUP: Final = "epoche.systems"
 CALLABLE_PREFIX: Final = "callable:"
 OBJECT_PREFIX: Final = "object:"
 """Marks a system that a program in this process gives as an object, see ``register_object``."""
+
+_TARGET = re.compile(r"[\w.]*:[\w.]*")
+"""``module:name``; a URL or a path is none."""
+MAX_LISTED_TARGETS = 10
+"""Maximum number of a module's classes and functions that a message lists."""
 
 Factory = Callable[..., Any]
 
@@ -94,7 +100,8 @@ class SystemRegistry:
         elif spec.startswith(OBJECT_PREFIX):
             product = _make_from_object(spec, options)
         else:
-            factory = import_target(spec) if ":" in spec else self._find_named(spec)
+            is_import = _TARGET.fullmatch(spec) is not None
+            factory = import_target(spec) if is_import else self._find_named(spec)
             product = call_factory(factory, options, spec)
         is_several = isinstance(product, list | tuple) and product
         systems = tuple(product) if is_several else (product,)
@@ -267,14 +274,22 @@ def import_target(spec: str) -> Factory:
             for key, value in vars(module).items()
             if (inspect.isclass(value) or inspect.isfunction(value))
             and value.__module__ == module_name
+            and not key.startswith("_")
         ]
         raise SystemNotFoundError(
             f"{module_name} has no class or function {attribute!r}",
             where=where,
-            hint=f"It has: {', '.join(names)}." if names else "It defines none.",
+            hint=_list_targets(names),
         )
     found: Factory = target
     return found
+
+
+def _list_targets(names: list[str]) -> str:
+    if not names:
+        return "It defines none."
+    more = f" and {len(names) - MAX_LISTED_TARGETS} more" if len(names) > MAX_LISTED_TARGETS else ""
+    return f"It has: {', '.join(names[:MAX_LISTED_TARGETS])}{more}."
 
 
 def call_factory(factory: Factory, options: object, spec: str) -> Any:

@@ -121,6 +121,25 @@ def test_a_system_whose_predictions_all_fail_ends_with_an_error(case: Case) -> N
     assert f"ERROR {len(ids)}" in done.out
 
 
+def test_predictions_that_are_no_answers_are_shown_and_refused_if_all_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cards = CASES["cards"]
+    cards.prepare()
+    ids = cards.list_ids()
+    rows = [{"id": name, "pred": f"frob {number % 5}"} for number, name in enumerate(ids)]
+    write_lines("p.jsonl", rows)
+    line = check_error_line(cards.score_file("--predictions", "own=p.jsonl"), 12)
+    assert f"{len(ids)} of {len(ids)} predictions are no answer" in line
+    assert "'frob 0', 'frob 1', 'frob 2' (p.jsonl, field pred)" in line
+    assert not cards.out.exists()
+    write_lines("p.jsonl", [*rows[1:], {"id": ids[0], "pred": "NO"}])
+    done = cards.score_file("--predictions", "own=p.jsonl")
+    assert done.code == 0
+    assert f"own: {len(ids) - 1} of {len(ids)} predictions are no answer" in done.err
+
+
 def test_no_empty_name_is_printed(case: Case) -> None:
     ids = case.list_ids()
     write_lines("own.jsonl", make_rows(case, ids[1:]))
