@@ -1,9 +1,11 @@
 """Tests that graph_rag parses paraphrases and gives licensed answers or the reason for UNKNOWN."""
 
+import gc
 import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -273,6 +275,15 @@ def test_only_the_question_is_read(system: GraphRag) -> None:
     assert answer == answer_with_facts
 
 
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """Stops the garbage collector: it would traverse the objects of all tests before this one."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize(
     "question",
     [
@@ -298,6 +309,7 @@ def test_hostile_questions_are_answered_quickly(system: GraphRag, question: str)
     answer.raw.encode("utf-8")
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_five_hundred_questions_a_second(system: GraphRag) -> None:
     views = [make_view(str(row["question"])) for row in ROWS]
     system.answer(views[0])
