@@ -32,13 +32,14 @@ def _exit_at_once(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _replace_closed_streams() -> None:
-    """Opens the null device for standard streams that the caller closed (``epoche … >&-``).
+    """Opens the null device for output streams that the caller closed (``epoche … >&-``).
 
     Otherwise printing would fail, and the first file that is opened would take their place.
+    A command that reads standard input says itself that it is closed.
     """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 if __name__ == "__main__":
