@@ -163,7 +163,7 @@ retrieval-eval: setup-dense ## Retrievers measured on labelled questions, with p
 
 text-cards: setup-dense ## Cards from the graph of the documents, answered from the documents by rag   [NUM=]
 	@$(EPOCHE) kg export --run '$(text_run)' --ttl '$(TEXT)/graph/concepts.ttl'
-	@$(EPOCHE) cards --domain '$(text_kg)' --num-per-type $(NUM) --seed $(SEED) --out '$(TEXT)/cards.jsonl'
+	@$(EPOCHE) cards --domain '$(text_kg)' --num-per-type $(NUM) --seed $(SEED) --audit --out '$(TEXT)/cards.jsonl'
 	@$(EPOCHE) audit '$(TEXT)/cards.jsonl' --domain '$(text_kg)' --seed $(SEED) --fail
 	@$(EPOCHE) eval --cards '$(TEXT)/cards.jsonl' --system rag --set 'run=$(text_run)' --set passages=chunk --set retriever=ensemble --if-stale set-aside --out '$(TEXT)/rag_results.jsonl'
 	@$(EPOCHE) eval --cards '$(TEXT)/cards.jsonl' --domain '$(text_kg)' --system graph_rag --if-stale set-aside --out '$(TEXT)/graph_rag_results.jsonl'
