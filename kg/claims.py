@@ -82,8 +82,8 @@ class Proof(msgspec.Struct, frozen=True):
     """
 
     kind: Literal["asserted", "derived", "denied", "violation", "unproved"]
-    engine: Literal["index", "incremental", "retargeted-pyshacl", "pyshacl"]
-    """The engine that decided: the index alone, the compiled shapes, or a pySHACL fallback."""
+    engine: Literal["index", "incremental", "retargeted-pyshacl", "pyshacl", "pyrudof"]
+    """What decided: the index alone, the compiled shapes, pySHACL or pyrudof."""
     premises: tuple[Claim, ...] = ()
     steps: tuple[Step, ...] = ()
     violations: tuple[Violation, ...] = ()

@@ -23,7 +23,7 @@ from kg.words.label_grammar import split_name
 from kg.words.labels import Labels
 from kg.words.verbaliser import Verbaliser
 
-Engine = Literal["incremental", "pyshacl"]
+Engine = Literal["incremental", "pyshacl", "pyrudof"]
 
 DEFAULT_DOMAIN = "rivers"
 

@@ -35,10 +35,16 @@ from kg.terms import is_blank, is_literal, parse_literal, to_rdflib, write_liter
 from kg.triples.index import Index, Triple
 from kg.validation.absence import ThreeValuedEvaluator
 from kg.validation.denials import Denials
-from kg.validation.engines import DataGraph, Findings, IncrementalEngine, PyshaclEngine
+from kg.validation.engines import (
+    DataGraph,
+    Findings,
+    IncrementalEngine,
+    PyrudofEngine,
+    PyshaclEngine,
+)
 from kg.validation.same_names import find_same_terms
 
-Engine = Literal["incremental", "pyshacl"]
+Engine = Literal["incremental", "pyshacl", "pyrudof"]
 
 NOTHING_VIOLATED = "not entailed, and adding it violates nothing"
 
@@ -52,7 +58,8 @@ class Oracle:
         regime: the entailment regime; ignored for a closure, which has its own.
         unique_names: whether different names denote different things, so that exceeding a maximum
             count is a contradiction.
-        engine: ``incremental`` (default) or ``pyshacl`` (whole graph, the reference).
+        engine: ``incremental`` (default), or one that validates the whole graph for every claim:
+            ``pyshacl`` (the reference) or ``pyrudof`` (faster; needs the extra ``rudof``).
         audit_rate: share of shape checks that are repeated by pySHACL on the affected focus
             nodes; a disagreement raises ``ShapesEngineError``.
         audit_seed: seed that decides which claims are audited.
@@ -95,7 +102,7 @@ class Oracle:
         self._axioms: dict[tuple[Claim, ...], CompiledAxioms] = (
             {} if parent is None else parent._axioms
         )
-        self._checker: IncrementalEngine | PyshaclEngine | None = None
+        self._checker: IncrementalEngine | PyshaclEngine | PyrudofEngine | None = None
         self._program: Program | None = None
         if shapes is not None:
             # Answers about types may be cached only if the program is used with a single index.
@@ -109,7 +116,9 @@ class Oracle:
             self._checker = (
                 IncrementalEngine(self._index, program, self._data, memoise=has_single_index)
                 if engine == "incremental"
-                else PyshaclEngine(self._index, program, self._data)
+                else (PyrudofEngine if engine == "pyrudof" else PyshaclEngine)(
+                    self._index, program, self._data
+                )
             )
 
     # Public methods

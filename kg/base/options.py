@@ -27,14 +27,15 @@ class EngineName(StrEnum):
 
     incremental = "incremental"
     pyshacl = "pyshacl"
+    pyrudof = "pyrudof"
 
 
 ShapesEngine: TypeAlias = Annotated[
     EngineName,
     typer.Option(
         "--engine",
-        help="Engine that checks shapes; pyshacl (the reference) validates the whole graph for "
-        "every claim, so use it for small graphs only.",
+        help="Engine that checks shapes; pyshacl (the reference) and pyrudof (needs the extra "
+        "rudof) validate the whole graph for every claim, so use them for small graphs only.",
     ),
 ]
 

@@ -1,6 +1,6 @@
-"""Two engines that find the violations a claim adds: compiled shapes, and whole-graph pySHACL.
+"""Engines that find the violations a claim adds: compiled shapes, and two on the whole graph.
 
-Both return the multiset of results that the graph with the claim (G ∪ {claim}) has in addition to
+All return the multiset of results that the graph with the claim (G ∪ {claim}) has in addition to
 those of the graph G alone, so that the engines can be compared result by result. ``absence``
 decides afterwards which of these results contradict the claim, and which only rest on absent
 triples.
@@ -19,16 +19,17 @@ from kg.shapes.evaluation import Result
 from kg.shapes.model import RawResult
 from kg.shapes.program import Program, TargetedShape
 from kg.shapes.rdflib_terms import silence_rdflib
-from kg.terms import to_rdflib
+from kg.terms import is_blank, to_rdflib
 from kg.triples.index import Index, Triple
 from kg.validation.focus_validation import validate_focus_nodes
+from kg.validation.pyrudof_validation import PyrudofSession, is_supported
 from kg.validation.pyshacl_validation import index_to_rdflib, run_pyshacl
 from kg.validation.same_names import drop_merged_counts, has_same_names
 
 if TYPE_CHECKING:
     import rdflib
 
-EngineName: TypeAlias = Literal["incremental", "retargeted-pyshacl", "pyshacl"]
+EngineName: TypeAlias = Literal["incremental", "retargeted-pyshacl", "pyshacl", "pyrudof"]
 
 MAX_CACHED_PAIRS = 200_000
 """Maximum (shape, focus node) pairs whose results in the graph itself are cached."""
@@ -142,6 +143,62 @@ class PyshaclEngine:
             self._program.from_raw_result(raw) for raw in (results - baseline).elements()
         ]
         return Findings(new_results, list(self._checked_pairs), "pyshacl")
+
+
+class PyrudofEngine:
+    """pyrudof over G (once) and over G ∪ {claim}; pySHACL for the shapes that it cannot check."""
+
+    def __init__(self, index: Index, program: Program, data: DataGraph) -> None:
+        self._index, self._program = index, program
+        self._checked_pairs = [(t.compiled.shape.name, "") for t in program.targeted_shapes]
+        self._has_blanks = any(
+            is_blank(index.terms.get_text(term)) for t in index.iter_triples() for term in t
+        )
+        nodes = [t.node for t in program.targeted_shapes]
+        supported = {
+            node
+            for node in nodes
+            if is_supported(program.shapes, node, has_blanks=self._has_blanks)
+        }
+        self._session = PyrudofSession(index, program.shapes.select_shapes(supported))
+        self._baseline: Counter[RawResult] | None = None
+
+        def select_program(nodes: list[str]) -> Program:
+            return Program(program.shapes.select_shapes(nodes), index.terms)
+
+        rest = [node for node in nodes if node not in supported]
+        self._pyshacl_for_rest = PyshaclEngine(index, select_program(rest), data) if rest else None
+        self._pyshacl_for_all = PyshaclEngine(index, program, data)
+
+    def collect_baseline(self) -> Counter[RawResult]:
+        """Collects the results of the graph itself."""
+        results = self._collect_own_baseline()
+        if self._pyshacl_for_rest is not None:
+            results = results + self._pyshacl_for_rest.collect_baseline()
+        return results
+
+    def find_new_results(self, triple: Triple) -> Findings:
+        """Finds the results that the claim adds; ``triple`` must not be in the index."""
+        get_text = self._index.terms.get_text
+        if not self._has_blanks and any(is_blank(get_text(term)) for term in triple):
+            return self._pyshacl_for_all.find_new_results(triple)
+        baseline = self._collect_own_baseline()
+        results = self._session.validate(triple)
+        with add_for_a_while(self._index, triple):
+            results = drop_merged_raw_counts(self._index, self._program, results)
+        new_results = [
+            self._program.from_raw_result(raw) for raw in (results - baseline).elements()
+        ]
+        if self._pyshacl_for_rest is not None:
+            new_results += self._pyshacl_for_rest.find_new_results(triple).new_results
+        return Findings(new_results, list(self._checked_pairs), "pyrudof")
+
+    def _collect_own_baseline(self) -> Counter[RawResult]:
+        if self._baseline is None:
+            self._baseline = drop_merged_raw_counts(
+                self._index, self._program, self._session.validate()
+            )
+        return self._baseline
 
 
 class IncrementalEngine:

@@ -28,6 +28,7 @@ MINED_RULE_NOTE = "(This rule was found in the data; its publisher does not stat
 _ENGINE_NOTES = {
     "retargeted-pyshacl": "(Checked by pySHACL, on the nodes the claim concerns.)",
     "pyshacl": "(Checked by pySHACL, on the whole graph.)",
+    "pyrudof": "(Checked by pyrudof, on the whole graph.)",
 }
 """Note at the end of a proof that an external engine checked."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from kg.base.errors import ShapesEngineError
+from kg.base.errors import MissingExtraError, ShapesEngineError
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.oracle import Oracle
@@ -392,6 +393,47 @@ def compare_engines(seed: int, folder: Path, claim_count: int = 10) -> int:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_incremental_engine_agrees_with_whole_graph_pyshacl(seed: int, tmp_path: Path) -> None:
     compare_engines(seed, tmp_path)
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_pyrudof_agrees_with_the_incremental_engine(seed: int, tmp_path: Path) -> None:
+    generator = CaseGenerator(seed)
+    facts, text = generator.make_graph(), generator.make_shapes()
+    note(f"{text}\n{facts}")
+    shapes = load_shapes(tmp_path, text)
+    incremental, pyrudof = (
+        Oracle(Graph.from_claims(facts), shapes, regime="none", engine=engine)
+        for engine in ("incremental", "pyrudof")
+    )
+    for _ in range(5):
+        claim = generator.make_claim()
+        with contextlib.suppress(ShapesEngineError):  # pySHACL fails on some shapes left to it
+            assert pyrudof.find_new_results(claim) == incremental.find_new_results(claim), claim
+            assert pyrudof.license(claim).label == incremental.license(claim).label
+
+
+def test_pyrudof_names_itself_in_proofs_and_leaves_the_rest_to_pyshacl(tmp_path: Path) -> None:
+    text = f"{PREFIXES}e:S sh:targetClass e:A ; sh:property [ sh:path e:p ; sh:maxCount 1 ] ."
+    rest = "e:T sh:targetClass e:A ; sh:or ( [ sh:class e:B ] [ sh:nodeKind sh:Literal ] ) ."
+    facts = [Claim(E + "a", TYPE, E + "A"), Claim(E + "a", E + "p", E + "b")]
+    oracle = Oracle(Graph.from_claims(facts), load_shapes(tmp_path, text + rest), engine="pyrudof")
+    verdict = oracle.license(Claim(E + "a", E + "p", E + "c"))
+    assert (verdict.label, verdict.proof.engine) == ("C", "pyrudof")
+    assert {v.component for v in oracle.find_violations()} == {"OrConstraintComponent"}
+
+
+def test_a_missing_pyrudof_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyrudof", None)
+    shapes = load_shapes(tmp_path, f"{PREFIXES}e:S sh:targetClass e:A ; sh:nodeKind sh:IRI .")
+    with pytest.raises(MissingExtraError, match=r"epoche\[rudof\]"):
+        Oracle(Graph.from_claims([]), shapes, engine="pyrudof")
 
 
 class CutShapesGenerator(CaseGenerator):
