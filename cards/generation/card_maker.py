@@ -108,6 +108,7 @@ class PredicateCardMaker:
                 is_single=side.is_single,
                 e_kinds=e_kinds or ("asserted", "inferred"),
                 matches_words=plan.matches_words,
+                compares_rest=plan.is_strict,
             )
             self.sources.append(
                 TripletSource(

@@ -39,6 +39,7 @@ class EntitySampler:
         is_single: whether an ``x`` can have only one anchor, see ``Pool.is_single_valued``.
         e_kinds: kinds of triples to make E cards from: ``asserted``, ``inferred`` or both.
         matches_words: see ``CardPlan``.
+        compares_rest: see ``is_similar``.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class EntitySampler:
         is_single: bool,
         e_kinds: tuple[str, ...] = ("asserted", "inferred"),
         matches_words: bool = True,
+        compares_rest: bool = False,
     ) -> None:
         self.pool = pool
         self.unknowns = unknowns
@@ -65,6 +67,7 @@ class EntitySampler:
         self.strict = True
         """Whether degrees must be alike."""
         self.matches_words = matches_words
+        self.compares_rest = compares_rest
         self.wants_true = False
         """Whether the claim of the next U card should be one that was set aside."""
         self.unknown_terms = unknowns.list_terms()
@@ -82,7 +85,7 @@ class EntitySampler:
         first_anchors = (a for x in entities for a in itertools.islice(get_anchors(x), 1))
         self.has_chains = any(map(get_anchors, first_anchors))
         """Whether some anchors have anchors themselves (chains), judged by a sample."""
-        self._degree_cache: dict[int, tuple[int, int]] = {}
+        self._degree_cache: dict[int, tuple[int, ...]] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
 
     @cached_property
@@ -178,6 +181,8 @@ class EntitySampler:
         Degree levels are 0, 1, 2 to 3, and 4 or more facts with the entity as object, and 0, 1, 2
         to 3, 4 to 7, and 8 or more with it as subject, in the graph before facts were set aside.
         Of an entity with many facts, more cards can be made without its value than of others.
+        With ``compares_rest`` the levels of the facts that the graph still has beside those with
+        the predicate must be equal, too: a reader of that graph can count them.
         """
         # Degrees are compared first: it rejects more candidates and is cheaper than names.
         if self.strict and self._get_degree_levels(x) != self._get_degree_levels(other):
@@ -195,14 +200,26 @@ class EntitySampler:
             self._frequent_words_cache[x] = words
         return words
 
-    def _get_degree_levels(self, x: int) -> tuple[int, int]:
-        levels = self._degree_cache.get(x)
+    def _get_degree_levels(self, x: int) -> tuple[int, ...]:
+        levels: tuple[int, ...] | None = self._degree_cache.get(x)
         if levels is None:
             n_incoming = self.full_lookup.count_incoming_facts(x)
             n_outgoing = self.full_lookup.count_outgoing_facts(x)
             levels = min(3, n_incoming.bit_length()), min(4, n_outgoing.bit_length())
+            if self.compares_rest:
+                levels = (*levels, *self._count_rest_levels(x))
             self._degree_cache[x] = levels
         return levels
+
+    def _count_rest_levels(self, x: int) -> tuple[int, int]:
+        n_incoming = self.lookup.count_incoming_facts(x)
+        n_outgoing = self.lookup.count_outgoing_facts(x)
+        n_anchors = sum(1 for a in self.pool.get_anchors(x) if self.pool.is_asserted(x, a))
+        if self.pool.varying == "subj":
+            n_outgoing -= n_anchors
+        else:
+            n_incoming -= n_anchors
+        return min(3, n_incoming.bit_length()), min(4, n_outgoing.bit_length())
 
     def find_proof_facts(self, x: int, a: int) -> tuple[Fact, ...] | None:
         """Returns the facts from which ``(x, a)`` follows; None if one cannot be stated."""

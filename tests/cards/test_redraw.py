@@ -93,7 +93,7 @@ def test_a_set_that_still_leaks_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         "cards.generator.make_cards", lambda kb, plan, **_: make_leaky(make_cards(kb, plan))
     )
-    command = ("cards", "--domain", "mayors", "--num-per-type", 12, "--audit")
+    command = ("cards", "--domain", "rivers", "--num-per-type", 12, "--audit")
     done = run_epoche(*command, "--out", tmp_path / "c.jsonl")
     assert done.code == 0, done.err
     assert "warning: Labels can be predicted without reading the evidence" in done.err
