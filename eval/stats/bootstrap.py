@@ -13,7 +13,7 @@ Sources: Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -243,27 +243,6 @@ class Distribution:
             self.replicates - other.replicates,
             self.jackknife - other.jackknife,
             np.minimum(self.support, other.support),
-        )
-
-    def combine_columns(
-        self, groups: Sequence[tuple[slice, Callable[[Floats], Floats]]]
-    ) -> Distribution:
-        """Computes the distribution of functions of some columns each, one column per function.
-
-        Args:
-            groups: the columns of each function, and the function; it takes the columns as the last
-                axis and drops it.
-        """
-
-        def combine(columns: Floats) -> Floats:
-            return np.stack([compute(columns[..., part]) for part, compute in groups], axis=-1)
-
-        return Distribution(
-            combine(self.values),
-            combine(self.replicates),
-            combine(self.jackknife),
-            np.array([self.support[part].min() for part, _ in groups]),
-            self.row_counts,
         )
 
     @cached_property

@@ -46,6 +46,8 @@ from reporting.outcomes import OUTCOMES, Outcome, classify_answer
 from reporting.visible_text import make_visible
 
 LABEL_TITLES: dict[str, str] = {"E": "Entailed", "C": "Contradictory", "U": "Unknown"}
+_MAX_OTHER_COLUMNS = 7
+"""Maximum number of metrics in one further table, so that it fits on paper."""
 _PLOTTED_METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS)
 _DIRECTION_TEXTS = {True: "higher is better", False: "lower is better", None: "descriptive only"}
 
@@ -145,8 +147,9 @@ class ReportView:
             policy = self.report.policies[table.policy]
             keys = dict.fromkeys(key for _, _, s in self._list_systems(policy) for key in s.metrics)
             other_keys = [key for key in keys if key not in SHOWN_METRICS]
-            if other_keys:
-                tables.append(self.build_table(table.policy, other_keys))
+            for start in range(0, len(other_keys), _MAX_OTHER_COLUMNS):
+                part = other_keys[start : start + _MAX_OTHER_COLUMNS]
+                tables.append(self.build_table(table.policy, part))
         return tables
 
     # -- charts ---------------------------------------------------------------------------------

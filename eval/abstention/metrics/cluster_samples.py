@@ -6,7 +6,8 @@ All systems share the same resamples, so that differences between systems are pa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,12 +186,18 @@ class Samples:
             merge=merge,
         )
         ends = np.cumsum([len(parts) for parts in ratios]).tolist()
-        starts = [0, *ends[:-1]]
-        return distribution.combine_columns(
-            [
-                (slice(start, end), metric.combine)
-                for metric, start, end in zip(columns, starts, ends, strict=True)
-            ]
+        slices = [slice(start, end) for start, end in pairwise([0, *ends])]
+
+        def combine(values: Floats) -> Floats:
+            parts = (m.combine(values[..., s]) for m, s in zip(columns, slices, strict=True))
+            return np.stack(list(parts), axis=-1)
+
+        return replace(
+            distribution,
+            values=combine(distribution.values),
+            replicates=combine(distribution.replicates),
+            jackknife=combine(distribution.jackknife),
+            support=np.array([distribution.support[part].min() for part in slices]),
         )
 
     def _resample_counts(self) -> dict[tuple[PolicyName, str, str], ResampledCounts]:

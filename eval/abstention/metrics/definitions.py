@@ -48,7 +48,7 @@ SHOWN_METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS, *COMPANION_METRICS)
 
 PENALTIES = {"skill@0": 0.0, SKILL: 0.5, "skill@.75": 0.75, "skill@.9": 0.9}
 """Skill score → its penalty t: a wrong answer costs t / (1 - t) right ones."""
-_SCORE_METRICS = (*PENALTIES, GEOMEAN_RECALL)
+_SCORE_METRICS = tuple(dict.fromkeys((SKILL, GEOMEAN_RECALL, *PENALTIES)))
 _CVRR_PARTS = ("CVRR_recognised", "CVRR_withheld")
 
 # The shares of replies of each kind.
@@ -132,7 +132,8 @@ def list_metric_names(policy: PolicyName) -> tuple[str, ...]:
 
 def sort_metrics(values: Mapping[str, MetricValue]) -> dict[str, MetricValue]:
     """Sorts metrics in the order of the tables."""
-    order = {name: number for number, name in enumerate((SKILL, ALL_THREE, *LICENSED_METRICS))}
+    names = dict.fromkeys((SKILL, ALL_THREE, *LICENSED_METRICS))
+    order = {name: number for number, name in enumerate(names)}
     return dict(sorted(values.items(), key=lambda item: order.get(item[0], len(order))))
 
 
@@ -168,6 +169,10 @@ class Metric:
         """Computes values from the ratios, which are the last axis."""
         values: Floats = ratios[..., 0]
         return values
+
+    def round_value(self, value: float) -> float:
+        """Rounds a value; a single ratio is exact."""
+        return float(value)
 
     @cached_property
     def _excluded_weights(self) -> Floats | None:
@@ -234,7 +239,7 @@ class Metric:
         if not has_value.any():
             return None, None
         values = self.combine(numerators[has_value] / denominators[has_value])
-        low, high = float(values.min()), float(values.max())
+        low, high = self.round_value(values.min()), self.round_value(values.max())
         return (high, low) if self.higher_is_better is False else (low, high)
 
 
@@ -269,6 +274,10 @@ class ScoreMetric(Metric):
             return np.asarray(np.cbrt(np.prod(ratios, axis=-1)))
         return np.asarray(1.5 * ratios.mean(axis=-1) - 0.5)
 
+    def round_value(self, value: float) -> float:
+        """Rounds a value, whose last bits depend on the order of the sum."""
+        return round_significant(value)
+
     def is_proportion(self, counts: Floats) -> bool:
         """Returns False: a score is not the share of some cards."""
         del counts
@@ -279,7 +288,7 @@ class ScoreMetric(Metric):
         parts = [(counts @ scores, counts @ is_label) for scores, is_label in self.ratios]
         if not all(n for _, n in parts):
             return None
-        return round_significant(float(self.combine(np.array([sum_ / n for sum_, n in parts]))))
+        return self.round_value(float(self.combine(np.array([sum_ / n for sum_, n in parts]))))
 
 
 def _make_score_metric(name: str, policy: PolicyName) -> ScoreMetric:
