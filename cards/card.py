@@ -63,6 +63,12 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         return CardView(self.facts, self.rules, self.question)
 
     @property
+    def triplet(self) -> str:
+        """The name of the E, C and U cards that share their facts; empty if it is not known."""
+        context = self.meta.get("context", "")
+        return context if isinstance(context, str) else ""
+
+    @property
     def rests_on_mined_rules(self) -> bool:
         """Whether it is contradictory only by rules that `epoche kg init` found in the data."""
         return self.meta.get("mined_rules") is True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,13 @@ from eval.abstention.comparison.report import ComparisonReport
 from eval.abstention.comparison.text import describe_shared_cards
 from eval.abstention.metrics.record import CardComparison
 from eval.blocks.comparison_text import is_significant
-from eval.blocks.glossary import COMPARISON_TERMS, POLICY_DESCRIPTIONS, TEST_NAMES, describe_metric
+from eval.blocks.glossary import (
+    COMPARISON_TERMS,
+    POLICY_DESCRIPTIONS,
+    RANKING_NAMES,
+    TEST_NAMES,
+    describe_metric,
+)
 from eval.blocks.text_format import format_name
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list
@@ -38,6 +45,7 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
     env = get_environment()
     view = ComparisonView(report)
     parts = [view.build_parts(name) for name in view.metrics]
+    descriptions = {part[0].key: (part[0].description, part[0].direction) for part in parts}
     missing_by_system = {entry.system: entry for entry in report.shared.lacking}
     pairs = len(view.list_pairs(view.policies[0], view.metrics[0])) if view.policies else 0
     context: dict[str, Any] = {
@@ -59,16 +67,23 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
         ],
         "sections": [
             ("standings", "Standings"),
-            *((f"m-{name}", describe_metric(name).short_name) for name in view.metrics),
+            *((f"m-{to_slug(name)}", describe_metric(name).short_name) for name in view.metrics),
             ("cards", "Which cards"),
             ("glossary", "How to read this"),
             ("provenance", "Provenance"),
         ],
         "policies": [
-            (policy, POLICY_DESCRIPTIONS.get(policy, ""), view.build_standings(policy))
+            (
+                policy,
+                POLICY_DESCRIPTIONS.get(policy, ""),
+                [descriptions[name] for name in view.list_metrics(policy)],
+                view.build_standings(policy),
+            )
             for policy in view.policies
         ],
         "parts": parts,
+        "ranking": view.ranking_name,
+        "to_slug": to_slug,
         "baseline": format_name(report.baseline or ""),
         "confidence": f"{report.confidence * 100:g}",
         "test_names": TEST_NAMES,
@@ -106,15 +121,20 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
     return env.get_template("comparison.html.j2").render(context, draw_chart=draw_chart) + "\n"
 
 
+def to_slug(metric: str) -> str:
+    """Returns a metric's name as part of an identifier of the page."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", metric)
+
+
 def _build_opening(view: ComparisonView) -> list[str]:
-    """Writes the opening paragraph: what was compared, and the significant accuracy differences."""
+    """Writes the opening paragraph: what was compared, and the significant differences."""
     report = view.report
     sentences = [
         f"{spell_system_count(len(view.systems))} answered the same {report.n_cards:,} cards."
     ]
-    if not view.policies or "accuracy" not in view.metrics:
+    if not view.policies or view.ranking not in view.metrics:
         return sentences
-    pairs = view.list_pairs(view.policies[0], "accuracy")
+    pairs = view.list_pairs(view.policies[0], view.ranking)
     n_significant = sum(map(is_significant, pairs))
     if report.baseline is None:
         if len(view.systems) > _MAX_NAMED_SYSTEMS:
@@ -123,7 +143,8 @@ def _build_opening(view: ComparisonView) -> list[str]:
             sentences += compare_neighbours(pairs, view.systems)
         if len(pairs) > 1:
             sentences.append(
-                f"Accuracy differs significantly in {n_significant or 'none'} of all {len(pairs)} "
+                f"{view.ranking_name.capitalize()} differs significantly in "
+                f"{n_significant or 'none'} of all {len(pairs)} "
                 "pairs; the other metrics are tested below."
             )
         return sentences
@@ -141,13 +162,14 @@ def _build_opening(view: ComparisonView) -> list[str]:
         if n_omitted:
             listed_names.append(f"{n_omitted} more")
         sentences.append(
-            f"They find no difference in accuracy between {name} and {join_list(listed_names)}."
+            f"They find no difference in {view.ranking_name} between {name} and "
+            f"{join_list(listed_names)}."
         )
     return sentences
 
 
 def _describe_leader(pairs: Sequence[CardComparison], leader: str) -> str:
-    """Describes the system with the highest accuracy, for comparisons of many systems."""
+    """Describes the system that ranks first, for comparisons of many systems."""
     leader_pairs = [pair for pair in pairs if leader in (pair.candidate, pair.baseline)]
     undecided_names = [
         format_name(pair.baseline if pair.candidate == leader else pair.candidate)
@@ -155,8 +177,9 @@ def _describe_leader(pairs: Sequence[CardComparison], leader: str) -> str:
         if not pair.better
     ]
     text = (
-        f"{format_name(leader)} has the highest accuracy: paired tests show it to be more accurate "
-        f"than {len(leader_pairs) - len(undecided_names)} of the other {len(leader_pairs)}"
+        f"{format_name(leader)} has the highest {RANKING_NAMES[pairs[0].metric]}: paired tests "
+        f"show it to be better than {len(leader_pairs) - len(undecided_names)} of the other "
+        f"{len(leader_pairs)}"
     )
     if not undecided_names:
         return f"{text}."

@@ -5,17 +5,18 @@ Every number is copied from the comparison record and not computed again.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from eval.abstention.comparison.report import ComparisonReport
 from eval.abstention.comparison.text import describe_comparison
-from eval.abstention.metrics.definitions import get_metric
+from eval.abstention.metrics.definitions import choose_ranking_metric, is_higher_better
 from eval.abstention.metrics.record import CardComparison
 from eval.blocks.charts import ForestChart, PlottedDifference
 from eval.blocks.comparison_text import is_significant, summarise_findings
-from eval.blocks.glossary import MetricDescription, describe_metric
+from eval.blocks.glossary import RANKING_NAMES, MetricDescription, describe_metric
 from eval.blocks.text_format import format_name
 from eval.stats.paired_tests import Discordant
 from reporting.card_report.view_records import PairRow, build_pair_row
@@ -68,24 +69,31 @@ class MetricPart:
 
 
 class ComparisonView:
-    """The data of the comparison page; systems are in the order of their accuracy."""
+    """The data of the comparison page; systems are in the order of ``ranking``."""
 
     def __init__(self, report: ComparisonReport) -> None:
         self.report = report
         self.policies = list(dict.fromkeys(pair.policy for pair in report.comparisons))
         self.metrics = list(dict.fromkeys(pair.metric for pair in report.comparisons))
-        self.metrics.sort(key=lambda name: name != "accuracy")
+        self.ranking = choose_ranking_metric(self.metrics)
+        """The metric by which systems are sorted."""
+        self.metrics.sort(key=lambda name: (name != self.ranking, name != "accuracy"))
         names = dict.fromkeys(
             n for pair in report.comparisons for n in (pair.candidate, pair.baseline)
         )
-        accuracy = self._collect_values(self.policies[0], "accuracy") if self.policies else {}
+        values = self._collect_values(self.policies[0], self.ranking) if self.policies else {}
 
         def sort_key(name: str) -> float:
             # The order by value does not imply significance; systems without a value are last.
-            value = accuracy.get(name)
-            return 1.0 if value is None else -value  # 1.0 is above every negated accuracy
+            value = values.get(name)
+            return math.inf if value is None else -value
 
         self.systems = sorted(names, key=sort_key)
+
+    @property
+    def ranking_name(self) -> str:
+        """The name of that metric in a sentence."""
+        return RANKING_NAMES[self.ranking]
 
     def list_pairs(self, policy: str, metric: str) -> list[CardComparison]:
         """Lists the pairs of one metric; the system that is higher in the table comes first.
@@ -106,15 +114,24 @@ class ComparisonView:
 
     def build_parts(self, metric: str) -> list[MetricPart]:
         """Builds the parts of one metric, one per policy."""
-        return [self._build_part(policy, metric) for policy in self.policies]
+        return [
+            self._build_part(policy, metric)
+            for policy in self.policies
+            if self.list_pairs(policy, metric)
+        ]
 
     def build_standings(self, policy: str) -> list[tuple[str, list[Standing]]]:
         """Builds each system's standing on every metric, in the order of ``metrics``."""
-        standings = {name: self._count_standings(policy, name) for name in self.metrics}
+        names = self.list_metrics(policy)
+        standings = {name: self._count_standings(policy, name) for name in names}
         return [
-            (format_name(system), [standings[name][system] for name in self.metrics])
+            (format_name(system), [standings[name][system] for name in names])
             for system in self.systems
         ]
+
+    def list_metrics(self, policy: str) -> list[str]:
+        """Lists the metrics that are compared under a policy."""
+        return [name for name in self.metrics if self.list_pairs(policy, name)]
 
     def list_signatures(self) -> list[str]:
         """Lists the signatures of the compared metrics, without duplicates."""
@@ -133,7 +150,7 @@ class ComparisonView:
     def _count_standings(self, policy: str, metric: str) -> dict[str, Standing]:
         pairs = self.list_pairs(policy, metric)
         values = self._collect_values(policy, metric)
-        higher_is_better = get_metric(metric, pairs[0].policy).higher_is_better
+        higher_is_better = is_higher_better(metric, pairs[0].policy)
         standings = {}
         for system in self.systems:
             system_pairs = [pair for pair in pairs if system in (pair.candidate, pair.baseline)]
@@ -155,7 +172,7 @@ class ComparisonView:
 
     def _build_part(self, policy: str, metric: str) -> MetricPart:
         pairs = self.list_pairs(policy, metric)
-        higher_is_better = get_metric(metric, pairs[0].policy).higher_is_better
+        higher_is_better = is_higher_better(metric, pairs[0].policy)
         plotted_pairs, reference = pairs, self.report.baseline or ""
         if not reference and len(pairs) > MAX_PLOTTED_PAIRS:
             reference = self.systems[0]

@@ -187,6 +187,7 @@ def build_result(
         difficulty=card.difficulty,
         cards=card_set[:12],
         mined_rules=card.rests_on_mined_rules,
+        triplet=card.triplet,
         repeat=repeat,
         extra=extra,
     )

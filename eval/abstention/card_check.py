@@ -156,6 +156,7 @@ def _copy_card_fields(
         card_set=card_set_hash,
         kinds=tuple(card.kind for card in cards),
         difficulties=tuple(card.difficulty or "" for card in cards),
+        triplets=tuple(card.triplet for card in cards),
         clusters=np.array([number_by_cluster[cluster] for cluster in clusters], dtype=np.int64),
         notes=tuple(note for note in observations.notes if "name no clusters" not in note),
     )

@@ -203,6 +203,7 @@ class _RowVerifier:
             ("difficulty", card.difficulty, row.difficulty),
             ("cards", self._manifest.cards_sha256[:12], row.cards),
             ("mined_rules", card.rests_on_mined_rules, row.mined_rules),
+            ("triplet", card.triplet, row.triplet),
         ):
             if expected != found:
                 self._add(number, row, field, expected, found)

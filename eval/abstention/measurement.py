@@ -9,8 +9,16 @@ from typing import ClassVar, Final
 
 from eval.abstention.card_check import check_cards
 from eval.abstention.metrics.cluster_samples import Plan, Samples
-from eval.abstention.metrics.definitions import HEADLINE_METRICS, SYSTEM_METRICS, get_metric
-from eval.abstention.metrics.gated_values import GATED_METRICS, collect_gated_values
+from eval.abstention.metrics.definitions import (
+    ALL_THREE,
+    EXPLANATORY_METRICS,
+    GEOMEAN_RECALL,
+    PENALTIES,
+    SKILL,
+    get_metric,
+    list_metric_names,
+)
+from eval.abstention.metrics.gated_values import collect_gated_values, list_gated_metrics
 from eval.abstention.metrics.mined_cards import describe_mined_cards, leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import CONTROLS
@@ -52,6 +60,7 @@ class CardMeasurement(Measurement):
         policy: PolicyName,
     ) -> None:
         super().__init__(runs, plan)
+        self._policy = policy
         self._plan = Plan((policy,), plan.resamples, plan.seed, plan.confidence)
         self._observations = observations
 
@@ -70,7 +79,7 @@ class CardMeasurement(Measurement):
 
     def estimates(self, system: str) -> Mapping[str, Estimate]:
         """Returns the estimates of a system or control by metric."""
-        return collect_gated_values(self._reports[system])
+        return collect_gated_values(self._reports[system], self._policy)
 
     def compare(
         self, pairs: Sequence[SystemPair], metric_names: Sequence[str]
@@ -128,14 +137,8 @@ def measure_cards(
         systems=systems,
         n_items=int(observations.headline_mask.sum()),
         n_left_out=observations.n_left_out,
-        metrics={
-            name: MetricInfo(
-                get_metric(name, policy).higher_is_better if name in SYSTEM_METRICS else None,
-                is_compared=name in SYSTEM_METRICS,
-            )
-            for name in GATED_METRICS
-        },
-        headline=(*HEADLINE_METRICS, "accuracy"),
+        metrics={name: _describe_metric(name, policy) for name in list_gated_metrics(policy)},
+        headline=_list_headline(observations, policy),
         items=observations.card_set[:12],
         details={"policy": policy} | dict(d.split(":") for d in observations.signature_details),
         notes=(*observations.notes, *mined_notes),
@@ -144,6 +147,25 @@ def measure_cards(
         controls=controls,
     )
     return CardMeasurement(runs, plan, observations, policy)
+
+
+def _describe_metric(name: str, policy: PolicyName) -> MetricInfo:
+    if name == ALL_THREE:
+        return MetricInfo(True)
+    is_computed = name in list_metric_names(policy)
+    return MetricInfo(
+        get_metric(name, policy).higher_is_better if is_computed else None,
+        is_share=name not in PENALTIES,
+        is_compared=is_computed,
+    )
+
+
+def _list_headline(observations: Observations, policy: PolicyName) -> tuple[str, ...]:
+    """Lists the metrics on which runs are compared with a baseline."""
+    others = (*EXPLANATORY_METRICS, "accuracy")
+    if policy == "published":
+        return others
+    return (SKILL, ALL_THREE if any(observations.triplets) else GEOMEAN_RECALL, *others)
 
 
 def _list_systems(

@@ -59,6 +59,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     cards: str = ""
     mined_rules: bool = False
     """Whether the card is contradictory only by rules found in the data; written only if true."""
+    triplet: str = ""
+    """The name of the E, C and U cards that share their facts; written only if there is one."""
     repeat: int = 0
     """Number of the repeat of the question, from 0; written only if it is not 0."""
     extra: dict[str, Any] = {}
@@ -87,6 +89,8 @@ def result_to_json(result: Result) -> dict[str, Any]:
         del row["repeat"]
     if not result.mined_rules:
         del row["mined_rules"]
+    if not result.triplet:
+        del row["triplet"]
     return {**row, **extra}
 
 

@@ -22,9 +22,13 @@ class NamedEstimate(NamedTuple):
 
 @dataclass(frozen=True)
 class DotChart:
-    """Values with intervals of one metric, one row per system, controls last."""
+    """Values with intervals of one metric, one row per system, controls last.
+
+    The axis goes from ``low`` (0 or −1) to 1; what lies outside is drawn at its end.
+    """
 
     rows: tuple[NamedEstimate, ...]
+    low: float = 0.0
 
 
 class OutcomeCount(NamedTuple):

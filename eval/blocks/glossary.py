@@ -15,6 +15,37 @@ class MetricDescription:
 
 
 METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
+    "skill@.5": MetricDescription(
+        "skill@.5",
+        "Abstention skill score, penalty 0.5",
+        "A right answer scores 1, UNKNOWN where an answer is proved 0, a wrong answer −1; "
+        "all-UNKNOWN is 0, perfect 1.",
+    ),
+    "all-three": MetricDescription(
+        "all-three",
+        "All three of a triplet right",
+        "Share of triplets whose entailed, contradictory and unknown card it answered right.",
+    ),
+    "geomean-recall": MetricDescription(
+        "geomean recall",
+        "Geometric mean of the recalls",
+        "Geometric mean of its shares of right answers on the three labels.",
+    ),
+    "skill@0": MetricDescription(
+        "skill@0",
+        "Abstention skill score, no penalty",
+        "As skill@.5, but a wrong answer costs nothing: balanced accuracy adjusted for chance.",
+    ),
+    "skill@.75": MetricDescription(
+        "skill@.75",
+        "Abstention skill score, penalty 0.75",
+        "As skill@.5, but a wrong answer costs three right ones.",
+    ),
+    "skill@.9": MetricDescription(
+        "skill@.9",
+        "Abstention skill score, penalty 0.9",
+        "As skill@.5, but a wrong answer costs nine right ones.",
+    ),
     "AP": MetricDescription(
         "AP",
         "Abstention precision",
@@ -24,6 +55,16 @@ METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
         "CVRR",
         "Constraint violation rejection rate",
         "Share of the contradictory cards on which it rejected the claim.",
+    ),
+    "CVRR_recognised": MetricDescription(
+        "CVRR: NO",
+        "Contradictions recognised",
+        "Share of the contradictory cards on which it said NO.",
+    ),
+    "CVRR_withheld": MetricDescription(
+        "CVRR: UNKNOWN",
+        "Contradictions withheld",
+        "Share of the contradictory cards on which it said UNKNOWN instead of NO.",
     ),
     "FAR-NE": MetricDescription(
         "FAR-NE",
@@ -83,6 +124,9 @@ METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
         "UNKNOWN", "UNKNOWN rate", "Share of cards answered UNKNOWN."
     ),
 }
+
+RANKING_NAMES = {"skill@.5": "skill", "accuracy": "accuracy"}
+"""Metric by which systems are ranked → its name in a sentence."""
 
 POLICY_DESCRIPTIONS = {
     "licensed": "NO is right where it is proved: on contradictory cards NO and UNKNOWN both count "

@@ -31,7 +31,7 @@ MAX_FAILURE_SHARE = 0.05
 """Default of ``--max-failures``."""
 
 _METRIC_HELP = """Condition, repeatable: [SYSTEM:]METRIC[.END]OP NUMBER with OP one of <= >= < >.
-'FAR-NE<=0.05' applies to all systems except controls, 'rag:LA>=0.9' to one ('raw' stands for all
+'skill@.5>=0.4' applies to all systems except controls, 'rag:LA>=0.9' to one ('raw' stands for all
 models of raw, * and ? for any letters). END is low or high, the ends of the interval, or worst or
 best, the bounds over unreadable replies: 'FAR-NE.high<=0.08'. A metric without a value fails."""
 
@@ -88,9 +88,9 @@ def main(
 ) -> None:
     """Exits with 0 if all conditions are met, 100 if one is not, 1 if they cannot be checked.
 
-    With --baseline, the headline metrics (cards: AP, CVRR, FAR-NE, LA, accuracy) and the metrics
-    named by conditions must not be worse than the baseline's on the same cards or items, by paired
-    tests with Holm's correction over all.
+    With --baseline, the headline metrics (cards: skill@.5, all-three, AP, CVRR, FAR-NE, LA,
+    accuracy) and the metrics named by conditions must not be worse than the baseline's on the same
+    cards or items, by paired tests with Holm's correction over all.
     """
     from eval.abstention.card_check import filter_results_by_cards
     from eval.abstention.metrics.definitions import POLICIES

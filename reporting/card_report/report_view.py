@@ -6,9 +6,16 @@ outcome tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Collection, Iterable
 
-from eval.abstention.metrics.definitions import COMPANION_METRICS, HEADLINE_METRICS
+from eval.abstention.metrics.definitions import (
+    EXPLANATORY_METRICS,
+    HEADLINE_METRICS,
+    PENALTIES,
+    SHOWN_METRICS,
+    choose_ranking_metric,
+)
 from eval.abstention.metrics.record import CardComparison, MetricsReport, PolicyReport, SystemReport
 from eval.abstention.result import PREDS
 from eval.blocks.charts import (
@@ -39,6 +46,9 @@ from reporting.outcomes import OUTCOMES, Outcome, classify_answer
 from reporting.visible_text import make_visible
 
 LABEL_TITLES: dict[str, str] = {"E": "Entailed", "C": "Contradictory", "U": "Unknown"}
+_MAX_OTHER_COLUMNS = 7
+"""Maximum number of metrics in one further table, so that it fits on paper."""
+_PLOTTED_METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS)
 _DIRECTION_TEXTS = {True: "higher is better", False: "lower is better", None: "descriptive only"}
 
 
@@ -60,7 +70,7 @@ class ReportView:
         self.main_policy = choose_main_policy(report)
         policy = report.policies[self.main_policy]
         self.controls = list(policy.controls)
-        # The oracle is first, since it is the ceiling; then the others by accuracy. The order does
+        # The oracle is first, since it is the ceiling; then the others by skill. The order does
         # not imply significance, which is decided by the paired tests.
         names = [name for name in policy.systems if not is_control(name, policy)]
         self.systems = sorted(names, key=lambda name: _sort_key(policy.systems[name]))
@@ -128,7 +138,7 @@ class ReportView:
     def build_headline_tables(self) -> list[Table]:
         """Builds the headline table under each policy, the main policy first."""
         names = [self.main_policy, *(p for p in self.report.policies if p != self.main_policy)]
-        return [self.build_table(name, (*HEADLINE_METRICS, *COMPANION_METRICS)) for name in names]
+        return [self.build_table(name, SHOWN_METRICS) for name in names]
 
     def build_other_tables(self) -> list[Table]:
         """Builds the tables of all metrics outside the headline tables, under each policy."""
@@ -136,9 +146,10 @@ class ReportView:
         for table in self.build_headline_tables():
             policy = self.report.policies[table.policy]
             keys = dict.fromkeys(key for _, _, s in self._list_systems(policy) for key in s.metrics)
-            other_keys = [key for key in keys if key not in (*HEADLINE_METRICS, *COMPANION_METRICS)]
-            if other_keys:
-                tables.append(self.build_table(table.policy, other_keys))
+            other_keys = [key for key in keys if key not in SHOWN_METRICS]
+            for start in range(0, len(other_keys), _MAX_OTHER_COLUMNS):
+                part = other_keys[start : start + _MAX_OTHER_COLUMNS]
+                tables.append(self.build_table(table.policy, part))
         return tables
 
     # -- charts ---------------------------------------------------------------------------------
@@ -156,10 +167,11 @@ class ReportView:
                             to_chart_estimate(system.metrics.get(column.key)),
                         )
                         for name, control, system in self._list_systems(self.policy)
-                    )
+                    ),
+                    low=-1.0 if column.key in PENALTIES else 0.0,
                 ),
             )
-            for column in self.build_columns(HEADLINE_METRICS, self.policy)
+            for column in self.build_columns(_PLOTTED_METRICS, self.policy)
         ]
 
     def build_outcome_bars(self) -> OutcomeBars:
@@ -259,7 +271,7 @@ class ReportView:
     # -- paired comparisons ---------------------------------------------------------------------
 
     def group_comparisons(self, policy: str) -> list[tuple[Column, list[PairRow]]]:
-        """Groups the paired comparisons under one policy by metric, accuracy first."""
+        """Groups the paired comparisons under one policy by metric, that of the ranking first."""
         pairs_by_metric: dict[str, list[CardComparison]] = {}
         for pair in self.report.comparisons:
             if pair.policy == policy and {pair.candidate, pair.baseline} <= set(self.systems):
@@ -267,7 +279,7 @@ class ReportView:
         report = self.report.policies[policy]
         return [
             (column, [build_pair_row(pair) for pair in pairs_by_metric[column.key]])
-            for column in self.build_columns(_sort_accuracy_first(pairs_by_metric), report)
+            for column in self.build_columns(_sort_ranking_first(pairs_by_metric), report)
         ]
 
     def list_repeats(self) -> list[tuple[str, int, ChartEstimate]]:
@@ -284,7 +296,7 @@ class ReportView:
         signatures: dict[str, None] = {}
         for policy in self.report.policies.values():
             for _, _, system in self._list_systems(policy):
-                for key in HEADLINE_METRICS:
+                for key in _PLOTTED_METRICS:
                     value = system.metrics.get(key)
                     if value and value.signature:
                         signatures[make_visible(value.signature)] = None
@@ -292,12 +304,14 @@ class ReportView:
 
 
 def _sort_key(system: SystemReport) -> tuple[bool, float]:
-    accuracy = to_chart_estimate(system.metrics.get("accuracy")).value
-    return not system.oracle, -1.0 if accuracy is None else -accuracy
+    ranking = choose_ranking_metric(system.metrics)
+    value = to_chart_estimate(system.metrics.get(ranking)).value
+    return not system.oracle, math.inf if value is None else -value
 
 
-def _sort_accuracy_first(keys: Iterable[str]) -> list[str]:
-    return sorted(keys, key=lambda key: key != "accuracy")
+def _sort_ranking_first(keys: Collection[str]) -> list[str]:
+    ranking = choose_ranking_metric(keys)
+    return sorted(keys, key=lambda key: (key != ranking, key != "accuracy"))
 
 
 def format_count(value: float) -> str:

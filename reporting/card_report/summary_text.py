@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from eval.abstention.metrics.definitions import HEADLINE_METRICS
+from eval.abstention.metrics.definitions import HEADLINE_METRICS, SKILL, choose_ranking_metric
 from eval.abstention.metrics.record import CardComparison, MetricsReport, PolicyReport, SystemReport
-from eval.blocks.glossary import describe_metric
-from eval.blocks.text_format import format_name, format_percent, format_points, spell_count
+from eval.blocks.glossary import RANKING_NAMES, describe_metric
+from eval.blocks.text_format import (
+    format_name,
+    format_number,
+    format_percent,
+    format_points,
+    spell_count,
+)
 from kg.base.plain_text import join_list
 from reporting.card_report.report_view import choose_main_policy
 
 _LABEL_NAMES = {"E": "entailed", "C": "contradictory", "U": "unknown"}
 _MAX_NAMED_SYSTEMS = 6
-_DECISIVE_COMPARISON = ("licensed", "accuracy")
-"""(policy, metric) of the comparisons that the opening paragraph reports."""
 
 
 def summarise_results(
@@ -36,10 +40,14 @@ def summarise_results(
     entries = [(name, policy.systems[name]) for name in systems if name in policy.systems]
     sentences = [_describe_cards(report, len(entries), proved), *_describe_mined_cards(report)]
     if entries:
+        sentences += _describe_skill(entries)
         sentences += _describe_accuracy(entries, proved)
         sentences += _describe_false_answers(entries)
-        accuracy = [c for c in report.comparisons if (c.policy, c.metric) == _DECISIVE_COMPARISON]
-        sentences += compare_neighbours(accuracy, [name for name, _ in entries])
+        licensed = [c for c in report.comparisons if c.policy == "licensed"]
+        ranking = choose_ranking_metric({c.metric for c in licensed})
+        sentences += compare_neighbours(
+            [c for c in licensed if c.metric == ranking], [name for name, _ in entries]
+        )
     return sentences
 
 
@@ -80,6 +88,24 @@ def _describe_mined_cards(report: MetricsReport) -> list[str]:
 def spell_system_count(systems: int) -> str:
     """Writes a number of systems for the start of a sentence, as in ``Three systems``."""
     return f"{spell_count(systems)} {'system' if systems == 1 else 'systems'}"
+
+
+def _describe_skill(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
+    parts = []
+    for name, system in systems[:_MAX_NAMED_SYSTEMS]:
+        value = system.metrics.get(SKILL)
+        if value is None or value.value is None:
+            continue
+        text = f"{format_name(name)} {format_number(value.value)}"
+        if value.low is not None and value.high is not None:
+            text += f" ({format_number(value.low)} to {format_number(value.high)})"
+        parts.append(text)
+    if not parts:
+        return []
+    return [
+        f"How well each knows when not to answer (skill@.5; 1 is perfect, 0 is always UNKNOWN): "
+        f"{join_list(parts)}."
+    ]
 
 
 def _describe_accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list[str]:
@@ -130,14 +156,15 @@ def _describe_false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list
     ]
 
 
-def compare_neighbours(accuracy: Sequence[CardComparison], ranked: Sequence[str]) -> list[str]:
-    """Compares neighbours in a ranking by the paired tests on accuracy, in sentences.
+def compare_neighbours(comparisons: Sequence[CardComparison], ranked: Sequence[str]) -> list[str]:
+    """Compares neighbours in a ranking by the paired tests on the metric of it, in sentences.
 
     Args:
-        accuracy: comparisons of accuracy under one policy.
-        ranked: names of systems, in descending order of accuracy.
+        comparisons: comparisons on one metric under one policy.
+        ranked: names of systems, in descending order of that metric.
     """
-    pairs = {frozenset((c.candidate, c.baseline)): c for c in accuracy}
+    pairs = {frozenset((c.candidate, c.baseline)): c for c in comparisons}
+    noun = RANKING_NAMES[comparisons[0].metric] if comparisons else ""
     difference_texts, undecided_texts = [], []
     for first, second in pairwise(ranked[: _MAX_NAMED_SYSTEMS + 1]):
         pair = pairs.get(frozenset((first, second)))
@@ -150,16 +177,30 @@ def compare_neighbours(accuracy: Sequence[CardComparison], ranked: Sequence[str]
         sentences.append(f"Paired tests on the same cards find {join_list(difference_texts)}.")
     if undecided_texts:
         start = "They" if difference_texts else "Paired tests on the same cards"
-        sentences.append(f"{start} find no difference in accuracy {join_list(undecided_texts)}.")
+        sentences.append(f"{start} find no difference in {noun} {join_list(undecided_texts)}.")
     return sentences
 
 
 def describe_difference(pair: CardComparison) -> str:
-    """Describes a significant difference in accuracy: which system is better, and by how much."""
+    """Describes a significant difference: which system is better, and by how much."""
     worse = pair.baseline if pair.better == pair.candidate else pair.candidate
     better = pair.candidate if worse == pair.baseline else pair.baseline
+    if pair.metric == SKILL:
+        size = _describe_size(pair)
+        return f"more skill in {format_name(better)} than in {format_name(worse)}{size}"
     size = format_points(pair.difference, pair.low, pair.high)
     return f"{format_name(better)} more accurate than {format_name(worse)}{size}"
+
+
+def _describe_size(pair: CardComparison) -> str:
+    """Describes the size of a difference on a metric that is no share, such as `` (by 0.2)``."""
+    if pair.difference is None or pair.low is None or pair.high is None:
+        return ""
+    low, high = sorted((abs(pair.low), abs(pair.high)))
+    return (
+        f" (by {format_number(abs(pair.difference))}, interval {format_number(low)} to "
+        f"{format_number(high)})"
+    )
 
 
 def _describe_control_wins(policy: PolicyReport) -> list[str]:

@@ -24,6 +24,7 @@ _LEFT = 128.0
 _MAX_NAME_LENGTH = 17
 _DIVIDER_GAP = 12.0
 _TICKS = ((0.0, "0"), (0.25, ""), (0.5, "0.5"), (0.75, ""), (1.0, "1"))
+_SIGNED_TICKS = ((-1.0, "−1"), (-0.5, ""), (0.0, "0"), (0.5, ""), (1.0, "1"))
 
 _PANEL_WIDTH = 400.0
 _PANEL_RIGHT = 344.0
@@ -48,12 +49,12 @@ def draw_dots(chart: DotChart) -> Picture:
             divider = y - _ROW_HEIGHT / 2 + _DIVIDER_GAP / 2
             drawn.append(group(line(0, divider, _PANEL_WIDTH, divider, "divider")))
             y += _DIVIDER_GAP
-        drawn.append(_draw_dot_row(row, names[row.name], y))
+        drawn.append(_draw_dot_row(row, names[row.name], y, chart.low))
         y += _ROW_HEIGHT
     bottom = y - _ROW_HEIGHT / 2 + 2
     ticks: list[Shape] = []
-    for share, label in _TICKS:
-        x = _scale_share(share, _LEFT, _PANEL_RIGHT)
+    for value, label in _SIGNED_TICKS if chart.low else _TICKS:
+        x = _scale_value(value, chart.low)
         ticks.append(line(x, 2, x, bottom))
         if label:
             ticks.append(text(x, bottom + 16, label, anchor="middle"))
@@ -61,11 +62,15 @@ def draw_dots(chart: DotChart) -> Picture:
     return Picture(_PANEL_WIDTH, height, (group(*ticks, look="grid"), *drawn), "dots")
 
 
-def _draw_dot_row(row: NamedEstimate, name: str, y: float) -> Group:
+def _scale_value(value: float, low: float) -> float:
+    return _scale_share((value - low) / (1 - low), _LEFT, _PANEL_RIGHT)
+
+
+def _draw_dot_row(row: NamedEstimate, name: str, y: float, low: float) -> Group:
     estimate = row.estimate
 
     def scale_x(value: float) -> float:
-        return _scale_share(value, _LEFT, _PANEL_RIGHT)
+        return _scale_value(value, low)
 
     shapes = [text(_LEFT - 12, y + 4, name, "name", "end")]
     if estimate.worst_low is not None and estimate.worst_high is not None and estimate.has_worst:

@@ -14,9 +14,9 @@ import typer
 from eval.abstention.comparison.report import ComparisonReport, SharedCards
 from eval.abstention.comparison.text import describe_comparison, render_markdown
 from eval.abstention.metrics.cluster_samples import Plan, Samples
-from eval.abstention.metrics.definitions import get_metric
+from eval.abstention.metrics.definitions import SHOWN_METRICS, get_metric
 from eval.abstention.metrics.observations import read_observations
-from eval.abstention.metrics.pairs import COMPARED_METRICS, compare_systems
+from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import CardComparison
 from eval.abstention.run_files import find_result_files
 from eval.metrics.number_text import format_p_value
@@ -146,8 +146,9 @@ def test_holm_adjusts_over_the_pairs_of_one_metric(tmp_path: Path) -> None:
         tmp_path / "r", make_rows("a", 0.9), make_rows("b", 0.8), make_rows("c", 0.75)
     )
     comparisons = compare_file(path)
-    assert [comparison.metric for comparison in comparisons[::3]] == list(COMPARED_METRICS)
-    for metric in COMPARED_METRICS:
+    metrics = [name for name in SHOWN_METRICS if name != "all-three"]  # there are no triplets
+    assert [comparison.metric for comparison in comparisons[::3]] == metrics
+    for metric in metrics:
         family = [comparison for comparison in comparisons if comparison.metric == metric]
         assert [(comparison.candidate, comparison.baseline) for comparison in family] == [
             ("a", "b"),
@@ -334,7 +335,9 @@ def test_false_positive_rate_stays_within_the_level(tmp_path: Path) -> None:
 def test_both_policies_are_compared(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "r", make_rows("a", 0.9), make_rows("b", 0.6))
     comparisons = compare_file(path, plan=Plan(resamples=200))
-    assert [comparison.policy for comparison in comparisons] == ["licensed"] * 8 + ["published"] * 8
+    assert [comparison.policy for comparison in comparisons] == ["licensed"] * 10 + [
+        "published"
+    ] * 8
     observations = read_observations([path])
     samples = Samples(observations, Plan(resamples=200))
     for comparison in comparisons:
@@ -353,7 +356,7 @@ def test_main_writes_json_and_markdown(tmp_path: Path, capsys: pytest.CaptureFix
     main(runs=[file_a, file_b], out=out, resamples=200)
     report = json.loads(out.read_text("utf-8"))
     assert report["schema"] == "epoche.comparison/1"
-    assert len(report["comparisons"]) == 8
+    assert len(report["comparisons"]) == 10
     page = out.with_suffix(".md").read_text("utf-8")
     assert r"a\|\<b\>" in page
     assert "<b>" not in page
@@ -370,7 +373,7 @@ def test_main_writes_json_and_markdown(tmp_path: Path, capsys: pytest.CaptureFix
         policy=PolicyChoice.both,
         baseline="b",
     )
-    assert len(json.loads(out.read_text("utf-8"))["comparisons"]) == 16
+    assert len(json.loads(out.read_text("utf-8"))["comparisons"]) == 18
     assert "published: AP" in capsys.readouterr().out
 
 
@@ -526,7 +529,7 @@ def test_run_folder_stands_for_its_results(tmp_path: Path) -> None:
     main(runs=[old_run, new_run], out=tmp_path / "c.json", resamples=100)
     report = json.loads((tmp_path / "c.json").read_text("utf-8"))
     assert report["systems"] == ["s@old/s_results", "s@new/s_results"]
-    accuracy_comparison = report["comparisons"][5]  # accuracy is the sixth of the eight metrics
+    accuracy_comparison = report["comparisons"][7]  # accuracy is the eighth of the ten metrics
     assert accuracy_comparison["better"] == "s@new/s_results"
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -542,13 +545,13 @@ def test_twenty_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixtu
         tmp_path / "r.jsonl", *(make_rows(f"s{n:02}", 0.5 + n / 50) for n in range(20))
     )
     main(runs=[path], out=tmp_path / "c.json", resamples=100, baseline="s19")
-    assert len(json.loads((tmp_path / "c.json").read_text("utf-8"))["comparisons"]) == 19 * 8
+    assert len(json.loads((tmp_path / "c.json").read_text("utf-8"))["comparisons"]) == 19 * 10
     main(runs=[path], out=tmp_path / "c.json", resamples=100)
     report = json.loads((tmp_path / "c.json").read_text("utf-8"))
-    assert len(report["comparisons"]) == 190 * 8
-    # Accuracy is the sixth of the eight metrics, each with 190 pairs.
+    assert len(report["comparisons"]) == 190 * 10
+    # Accuracy is the eighth of the ten metrics, each with 190 pairs.
     decided_pairs = sum(
-        comparison["better"] is not None for comparison in report["comparisons"][5 * 190 : 6 * 190]
+        comparison["better"] is not None for comparison in report["comparisons"][7 * 190 : 8 * 190]
     )
     assert f"accuracy: one is better in {decided_pairs} of 190 pairs." in capsys.readouterr().out
     assert find_json_comparison(report, "accuracy", "s00", "s19")["better"] == "s19"

@@ -25,8 +25,10 @@ from eval.abstention.metrics.cluster_samples import Plan
 from eval.abstention.metrics.console import render_summary, render_tables
 from eval.abstention.metrics.definitions import (
     COMPANION_METRICS,
-    HEADLINE_METRICS,
-    SYSTEM_METRICS,
+    EXPLANATORY_METRICS,
+    SKILL,
+    get_metric,
+    list_metric_names,
 )
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE
@@ -110,7 +112,7 @@ def test_report_is_complete_for_every_system(report: MetricsReport) -> None:
             "random",
         ]
         for system in (*policy_report.systems.values(), *policy_report.controls.values()):
-            assert list(system.metrics) == list(SYSTEM_METRICS)
+            assert list(system.metrics) == list(list_metric_names(policy))
             assert sum(sum(row.values()) for row in system.table.values()) == pytest.approx(120)
         for system in policy_report.systems.values():
             assert list(system.per_label) == ["E", "C", "U"]
@@ -193,7 +195,7 @@ def test_a_control_run_as_a_system_scores_as_the_control(tmp_path: Path) -> None
                 policy_report.controls[f"always-{pred}"],
             )
             assert system.table == control.table
-            for name in SYSTEM_METRICS:
+            for name in system.metrics:
                 assert system.metrics[name].value == control.metrics[name].value
                 assert control.metrics[name].low is None
             assert all(
@@ -219,7 +221,7 @@ def test_record_survives_a_round_trip(report: MetricsReport, tmp_path: Path) -> 
     path = tmp_path / "metrics.json"
     path.write_bytes(msgspec.json.encode(report))
     assert read_metrics(path) == report
-    path.write_text('{"schema": "epoche.metrics/2"}')
+    path.write_text('{"schema": "epoche.metrics/3"}')
     with pytest.raises(RecordError, match="not a metrics file"):
         read_metrics(path)
     path.write_bytes(
@@ -332,11 +334,13 @@ def test_any_answers_give_valid_values(answers: list[tuple[str, str, str]]) -> N
     report = measure(make_observations(answers), Plan(resamples=100))
     assert msgspec.json.decode(msgspec.json.encode(report), type=MetricsReport) == report
     for policy_report in report.policies.values():
-        for value in policy_report.systems["s"].metrics.values():
-            assert (value.value is None) == (value.denominator == 0)
+        for name, value in policy_report.systems["s"].metrics.items():
+            minimum = get_metric(name, "licensed").minimum
+            if value.denominator is not None:  # a ratio
+                assert (value.value is None) == (value.denominator == 0)
             assert (value.value is None) == (value.method == "none")
             for low, high in value.intervals.values():
-                assert 0 <= low <= high <= 1
+                assert minimum - 1e-9 <= low <= high <= 1
             # A zero-width interval would claim certainty.
             if value.low is not None and value.high is not None and value.method != "wilson":
                 assert value.low < value.high or value.method.startswith("bootstrap")
@@ -352,12 +356,24 @@ def test_main_writes_the_measured_report(
     out = tmp_path / "deep" / "metrics.json"
     main(results=[results_file], out=out, resamples=200)
     printed = capsys.readouterr().out
-    assert "licensed: good  AP" in printed
+    assert "licensed: good  skill@.5" in printed
+    assert "published: good  AP" in printed
     assert "published: poor" in printed
-    assert "†" in printed
+    assert "licensed: best control  AP 1.000 (always-NO)" in printed
+    assert "†" not in printed
     assert read_metrics(out) == measure(read_observations([results_file]), QUICK_PLAN)
     main(results=[results_file], out=tmp_path / "again.json", resamples=200)
     assert out.read_bytes() == (tmp_path / "again.json").read_bytes()
+
+
+def test_a_headline_value_that_a_control_reaches_is_marked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_rows(tmp_path / "a.jsonl", make_rows("silent", lambda *_: "UNKNOWN"))
+    main(results=[path], out=tmp_path / "m.json", resamples=100)
+    printed = capsys.readouterr().out
+    assert "licensed: silent  skill@.5 0.000†  geomean-recall 0.000†  AP 0.667  CVRR 1" in printed
+    assert printed.count("†") == 3  # two values, and the explanation
 
 
 @pytest.mark.parametrize("policy", list(PolicyChoice))
@@ -400,13 +416,13 @@ def test_tables_cover_every_system(report: MetricsReport) -> None:
     controls = report.policies["licensed"].controls
     assert list(controls) == ["always-YES", "always-NO", "always-UNKNOWN", "random"]
     assert all(
-        {*HEADLINE_METRICS, *COMPANION_METRICS} <= control.metrics.keys()
+        {SKILL, *EXPLANATORY_METRICS, *COMPANION_METRICS} <= control.metrics.keys()
         for control in controls.values()
     )
     lines = [
         line_or_table for line_or_table in render_tables(report) if isinstance(line_or_table, str)
     ]
-    assert any("always-UNKNOWN" in line for line in lines)
+    assert any(line.startswith("skill@.5|cards:") for line in lines)
     assert any(line.startswith("note: poor has") for line in render_summary(report))
     cell = format_with_interval(report.policies["licensed"].systems["poor"].metrics["AP"])
     assert cell.count("[") == 1
@@ -428,7 +444,7 @@ def test_published_files_are_reproduced(published_data: Path, tmp_path: Path) ->
     assert report.n_clusters == len({card.claim.subj for card in cards})
     fixed = measure(read_observations([folder / "graph_rag_results_fixed.jsonl"]), QUICK_PLAN)
     metrics = fixed.policies["published"].systems["graph_rag"].metrics
-    assert [metrics[name].value for name in (*HEADLINE_METRICS, "accuracy")] == [1, 1, 0, 1, 0.5]
+    assert [metrics[name].value for name in (*EXPLANATORY_METRICS, "accuracy")] == [1, 1, 0, 1, 0.5]
 
 
 def test_results_are_checked_against_their_cards(

@@ -192,12 +192,12 @@ def test_page_contains_the_comparison(tmp_path: Path) -> None:
     page = write_comparison(tmp_path, {"good": 0.95, "fair": 0.9, "poor": 0.4}).read_text("utf-8")
     report = json.loads((tmp_path / "comparison.json").read_text("utf-8"))
     outline = HtmlOutline(page)
-    assert outline.tags.count("svg") == len({c["metric"] for c in report["comparisons"]}) == 8
+    assert outline.tags.count("svg") == len({c["metric"] for c in report["comparisons"]}) == 10
     assert len(outline.ids) == len(set(outline.ids))
     assert all(link.startswith("#") and link[1:] in outline.ids for link in outline.links)
     assert "script" not in outline.tags
     assert "script-src 'none'" in page
-    assert "more accurate than poor by" in page
+    assert "more skill in fair than in poor (by" in page
     for comparison in report["comparisons"]:
         # The tooltip of each mark states the difference as the console does.
         assert f"{abs(comparison['difference']):.3f}" in page
@@ -215,8 +215,8 @@ def test_baseline_is_named_and_used_in_the_chart(tmp_path: Path) -> None:
     page = write_comparison(tmp_path, {"a": 0.95, "b": 0.5, "c": 0.5}, baseline="c").read_text(
         "utf-8"
     )
-    assert "a more accurate than c by" in page
-    assert "They find no difference in accuracy between c and b." in page
+    assert "more skill in a than in c (by" in page
+    assert "They find no difference in skill between c and b." in page
     assert "← c is better" in page
 
 
@@ -226,9 +226,9 @@ def test_many_systems_are_charted_against_the_first(
     systems = {f"raw:openrouter/lab/model-{n}": 0.5 + n / 50 for n in range(20)}
     path = write_comparison(tmp_path, systems)
     page = path.read_text("utf-8")
-    assert page.count("All 190 pairs as a table") == 8
-    assert "has the highest accuracy: paired tests show it to be more accurate than" in page
-    assert page.count('<g class="row') == 8 * 19  # 8 metrics; the first system against 19 others
+    assert page.count("All 190 pairs as a table") == 10
+    assert "has the highest skill: paired tests show it to be better than" in page
+    assert page.count('<g class="row') == 10 * 19  # 10 metrics; the first system against 19 others
     assert "No bootstrap test of 190 pairs by 200 resamples can reach p &lt; 0.05" in page
     assert path.stat().st_size < 1_500_000
 

@@ -6,7 +6,8 @@ All systems share the same resamples, so that differences between systems are pa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from eval.abstention.metrics.definitions import Metric
 from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import Codes, count_cluster_cells
+from eval.abstention.metrics.triplets import find_triplets
 from eval.metrics.measurement import PolicyName
 from eval.metrics.signature import DEFAULT_CONFIDENCE, Signature
 from eval.stats.bootstrap import (
@@ -60,6 +62,7 @@ class Samples:
         difficulties: the difficulties of the headline cards, from easy to hard.
         n_cards: number of headline cards.
         n_clusters: number of their clusters.
+        triplets: indices of the headline cards of each triplet, shape (triplets, 3).
         resamples: the resamples shared by every statistic of every system.
     """
 
@@ -68,6 +71,7 @@ class Samples:
     difficulties: tuple[str, ...] = ()
     n_cards: int = 0
     n_clusters: int = 0
+    triplets: NDArray[np.int64] = field(init=False, repr=False)
     resamples: ClusterResamples = field(init=False, repr=False)
     _headline_indices: NDArray[np.int64] = field(init=False, repr=False)
     _clusters: NDArray[np.int64] = field(init=False, repr=False)
@@ -79,10 +83,15 @@ class Samples:
         self._headline_indices = np.flatnonzero(observations.headline_mask)
         self.n_cards = int(self._headline_indices.size)
         # Clusters keep the order of their names; clusters without headline cards are dropped.
-        names, self._clusters = np.unique(
+        clusters, self._clusters = np.unique(
             observations.clusters[self._headline_indices], return_inverse=True
         )
-        self.n_clusters = int(names.size)
+        self.n_clusters = int(clusters.size)
+        names = observations.triplets or ("",) * len(observations.ids)
+        self.triplets = find_triplets(
+            tuple(names[card] for card in self._headline_indices.tolist()),
+            self.get_labels("licensed"),
+        )
         self._difficulty = np.array(observations.difficulties, dtype=np.str_)[
             self._headline_indices
         ]
@@ -169,11 +178,26 @@ class Samples:
                 ``compute_ratio_distribution``).
         """
         columns = list(metrics)
-        return compute_ratio_distribution(
+        ratios = [metric.ratios for metric in columns]
+        distribution = compute_ratio_distribution(
             self.get_resampled(policy, system, difficulty),
-            np.array([metric.numerator for metric in columns]),
-            np.array([metric.denominator for metric in columns]),
+            np.array([numerator for parts in ratios for numerator, _ in parts]),
+            np.array([denominator for parts in ratios for _, denominator in parts]),
             merge=merge,
+        )
+        ends = np.cumsum([len(parts) for parts in ratios]).tolist()
+        slices = [slice(start, end) for start, end in pairwise([0, *ends])]
+
+        def combine(values: Floats) -> Floats:
+            parts = (m.combine(values[..., s]) for m, s in zip(columns, slices, strict=True))
+            return np.stack(list(parts), axis=-1)
+
+        return replace(
+            distribution,
+            values=combine(distribution.values),
+            replicates=combine(distribution.replicates),
+            jackknife=combine(distribution.jackknife),
+            support=np.array([distribution.support[part].min() for part in slices]),
         )
 
     def _resample_counts(self) -> dict[tuple[PolicyName, str, str], ResampledCounts]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from eval.abstention.metrics.definitions import COMPANION_METRICS, HEADLINE_METRICS
+from eval.abstention.metrics.definitions import (
+    EXPLANATORY_METRICS,
+    HEADLINE_METRICS,
+    SHOWN_METRICS,
+)
 from eval.abstention.metrics.record import ControlWin, MetricsReport, PolicyReport, SystemReport
 from eval.abstention.result import PREDS
 from eval.metrics.number_text import format_value, format_with_interval
@@ -27,10 +31,12 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
             values = "  ".join(
                 f"{metric} {format_value(system.metrics[metric].value)}"
                 f"{CONTROL_MARK if metric in marked_metrics else ''}"
-                for metric in (*HEADLINE_METRICS, *COMPANION_METRICS)
+                for metric in SHOWN_METRICS
+                if metric in system.metrics
             )
             oracle = " (oracle)" if system.oracle else ""
             yield f"{policy}: {clean_text(name)}{oracle}  {values}"
+        yield f"{policy}: best control  {_render_best_controls(policy_report)}"
     for name, system in _first_policy_systems(report).items():
         if confidence := _confidence_line(system):
             yield f"confidence: {clean_text(name)}  {confidence}"
@@ -47,6 +53,23 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
         )
     for note in report.notes:
         yield f"note: {clean_text(note, max_length=1000)}"
+
+
+def _render_best_controls(policy_report: PolicyReport) -> str:
+    """Returns the best value of the controls on each explanatory metric, and which control."""
+    parts = []
+    for metric in EXPLANATORY_METRICS:
+        values = {
+            name: value.value
+            for name, system in policy_report.controls.items()
+            if (value := system.metrics[metric]).value is not None
+        }
+        if values:
+            choose = min if metric == "FAR-NE" else max
+            best = choose(values.values())
+            names = ", ".join(name for name, value in values.items() if value == best)
+            parts.append(f"{metric} {format_value(best)} ({names})")
+    return "  ".join(parts)
 
 
 def render_tables(report: MetricsReport) -> Iterator[Table | str]:
@@ -66,7 +89,11 @@ def render_tables(report: MetricsReport) -> Iterator[Table | str]:
         yield f"note: {clean_text(note, max_length=1000)}"
     for policy_report in report.policies.values():
         for system in list(policy_report.systems.values())[:1]:
-            yield from (system.metrics[name].signature for name in HEADLINE_METRICS)
+            yield from (
+                system.metrics[name].signature
+                for name in (*HEADLINE_METRICS, *EXPLANATORY_METRICS)
+                if name in system.metrics
+            )
 
 
 def render_warnings(warnings: Iterable[str]) -> Iterator[str]:
@@ -130,7 +157,9 @@ def _describe_control_win(win: ControlWin) -> str:
 
 
 def _headline_table(policy: str, policy_report: PolicyReport) -> Table:
-    table = _new_table(f"policy {policy}", ["system", *HEADLINE_METRICS, *COMPANION_METRICS])
+    reports = [*policy_report.systems.values(), *policy_report.controls.values()]
+    shown = [name for name in SHOWN_METRICS if any(name in r.metrics for r in reports)]
+    table = _new_table(f"policy {policy}", ["system", *shown])
     for name, system in policy_report.systems.items():
         marked_metrics = _metrics_reached_by_controls(policy_report, name)
         _add_row(
@@ -139,14 +168,11 @@ def _headline_table(policy: str, policy_report: PolicyReport) -> Table:
             *(
                 format_with_interval(system.metrics[metric])
                 + (CONTROL_MARK if metric in marked_metrics else "")
-                for metric in (*HEADLINE_METRICS, *COMPANION_METRICS)
+                for metric in shown
             ),
         )
     for name, system in policy_report.controls.items():
-        values = (
-            format_value(system.metrics[metric].value)
-            for metric in (*HEADLINE_METRICS, *COMPANION_METRICS)
-        )
+        values = (format_value(system.metrics[metric].value) for metric in shown)
         _add_row(table, f"control {name}", *values)
     return table
 

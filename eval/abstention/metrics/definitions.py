@@ -1,16 +1,16 @@
-"""Abstention metrics, each a ratio of two sums of cells of the 3×5 outcome table.
+"""Abstention metrics, computed from sums of cells of the 3×5 outcome table.
 
-Each metric is defined once, by the cells of its numerator and denominator under a policy. Its
-value, interval, resamples, bounds and the values of the controls are all computed from these
-cells. The formulas are explained in ``docs/reference/metrics.md``. They come from "How to Quantify
-Abstention Precision" (Epistemic Confusion Experiment, 2025). Policy ``published`` computes them
-as the published code does; policy ``licensed`` also accepts NO as an answer to a contradictory
-claim.
+Each metric is defined once, by the cells of its numerator and denominator under a policy; a skill
+score has one such ratio per label. Its value, interval, resamples, bounds and the values of the
+controls are all computed from these cells; ``docs/reference/metrics.md`` explains the formulas. AP,
+CVRR, FAR-NE and LA come from "How to Quantify Abstention Precision" (Epistemic Confusion
+Experiment, 2025). Policy ``published`` computes them as the published code does; policy
+``licensed`` also accepts NO as an answer to a contradictory claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import product
@@ -25,18 +25,31 @@ from eval.abstention.metrics.outcomes import (
     Floats,
     as_number,
 )
-from eval.abstention.metrics.record import ControlWin
 from eval.abstention.result import PREDS
 from eval.metrics.measurement import PolicyName
-from eval.metrics.metric_value import Number
+from eval.metrics.metric_value import MetricValue, Number
+from eval.stats.bootstrap import round_significant
 from kg.claims import LABELS
 
 POLICIES: tuple[PolicyName, ...] = ("licensed", "published")
 
-HEADLINE_METRICS = ("AP", "CVRR", "FAR-NE", "LA")
+ALL_THREE = "all-three"
+GEOMEAN_RECALL = "geomean-recall"
+SKILL = "skill@.5"
+HEADLINE_METRICS = (SKILL, ALL_THREE, GEOMEAN_RECALL)
+"""Metrics that tell systems apart: no system that ignores the cards is above 0 on the first.
+Card sets without triplets have the third in place of the second. Under policy ``licensed`` only."""
+EXPLANATORY_METRICS = ("AP", "CVRR", "FAR-NE", "LA")
+"""The metrics of the original experiment. On each of them some control can reach the best value."""
 COMPANION_METRICS = ("coverage", "accuracy", "false_denial_rate", "abstention_recall")
-"""Metrics that are always shown next to the headline metrics, because on each headline metric some
-control can reach the best value."""
+"""Metrics that are always shown next to these."""
+SHOWN_METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS, *COMPANION_METRICS)
+"""The metrics of the first tables; those that a report does not have are left out."""
+
+PENALTIES = {"skill@0": 0.0, SKILL: 0.5, "skill@.75": 0.75, "skill@.9": 0.9}
+"""Skill score → its penalty t: a wrong answer costs t / (1 - t) right ones."""
+_SCORE_METRICS = tuple(dict.fromkeys((SKILL, GEOMEAN_RECALL, *PENALTIES)))
+_CVRR_PARTS = ("CVRR_recognised", "CVRR_withheld")
 
 # The shares of replies of each kind.
 REPLY_RATES = ("yes_rate", "no_rate", "unknown_rate", "invalid_rate", "error_rate")
@@ -71,6 +84,8 @@ abstentions on them."""
 _FORMULAS: dict[str, tuple[str, str, bool | None]] = {
     "AP": ("S_C S_U", "S_E S_C S_U", True),
     "CVRR": ("S_C", "S_C A_C", True),
+    "CVRR_recognised": ("C.NO", "S_C A_C", True),
+    "CVRR_withheld": ("C.UNKNOWN", "S_C A_C", None),
     "FAR-NE": ("A_C A_U", "C.* U.*", False),
     "LA": ("A_E", "E.*", True),
     "coverage": ("answers", "*.*", None),
@@ -92,14 +107,34 @@ _FORMULAS: dict[str, tuple[str, str, bool | None]] = {
 """Numerator, denominator, and whether higher is better (``None`` for descriptive metrics)."""
 
 METRICS = (
-    *HEADLINE_METRICS,
+    *EXPLANATORY_METRICS,
     *COMPANION_METRICS,
-    *(name for name in _FORMULAS if name not in HEADLINE_METRICS + COMPANION_METRICS + REPLY_RATES),
+    *(
+        name
+        for name in _FORMULAS
+        if name not in EXPLANATORY_METRICS + COMPANION_METRICS + REPLY_RATES + _CVRR_PARTS
+    ),
 )
-"""All metrics computed over the headline cards, in the order of the tables."""
+"""The metrics of both policies, but for rates of replies, in the order of the tables."""
 
 SYSTEM_METRICS = (*METRICS, "invalid_rate", "error_rate")
 """``METRICS`` and the rates of unusable replies."""
+
+LICENSED_METRICS = (*_SCORE_METRICS, *EXPLANATORY_METRICS, *_CVRR_PARTS)
+"""The metrics of policy ``licensed`` that come before the others, but for all-three."""
+
+
+def list_metric_names(policy: PolicyName) -> tuple[str, ...]:
+    """Lists the metrics that are computed from cells under a policy, in the order of the tables."""
+    first = LICENSED_METRICS if policy == "licensed" else ()
+    return tuple(dict.fromkeys((*first, *SYSTEM_METRICS)))
+
+
+def sort_metrics(values: Mapping[str, MetricValue]) -> dict[str, MetricValue]:
+    """Sorts metrics in the order of the tables."""
+    names = dict.fromkeys((SKILL, ALL_THREE, *LICENSED_METRICS))
+    order = {name: number for number, name in enumerate(names)}
+    return dict(sorted(values.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 @dataclass(frozen=True)
@@ -119,6 +154,25 @@ class Metric:
     numerator: Floats
     denominator: Floats
     higher_is_better: bool | None
+
+    @property
+    def ratios(self) -> tuple[tuple[Floats, Floats], ...]:
+        """Weights of the numerator and denominator of each ratio that ``combine`` takes."""
+        return ((self.numerator, self.denominator),)
+
+    @property
+    def minimum(self) -> float:
+        """The lowest possible value; the highest is 1."""
+        return 0.0
+
+    def combine(self, ratios: Floats) -> Floats:
+        """Computes values from the ratios, which are the last axis."""
+        values: Floats = ratios[..., 0]
+        return values
+
+    def round_value(self, value: float) -> float:
+        """Rounds a value; a single ratio is exact."""
+        return float(value)
 
     @cached_property
     def _excluded_weights(self) -> Floats | None:
@@ -177,13 +231,73 @@ class Metric:
             value = self.compute_value(counts)
             return value, value
         cases = _enumerate_readings(counts.tobytes())
-        numerators, denominators = cases @ self.numerator, cases @ self.denominator
-        has_value = denominators > 0
+        numerators, denominators = (
+            np.stack([cases @ weights for weights in side], axis=-1)
+            for side in zip(*self.ratios, strict=True)
+        )
+        has_value = (denominators > 0).all(axis=-1)
         if not has_value.any():
             return None, None
-        values = numerators[has_value] / denominators[has_value]
-        low, high = float(values.min()), float(values.max())
+        values = self.combine(numerators[has_value] / denominators[has_value])
+        low, high = self.round_value(values.min()), self.round_value(values.max())
         return (high, low) if self.higher_is_better is False else (low, high)
+
+
+@dataclass(frozen=True)
+class ScoreMetric(Metric):
+    """A metric over the mean scores of the three labels, which count equally.
+
+    Its ``numerator`` has the score of a card in each cell, its ``denominator`` is 1 throughout.
+
+    Attributes:
+        is_geometric: whether the value is the geometric mean of the labels' means; else it is
+            1.5 times their mean, minus 0.5.
+    """
+
+    is_geometric: bool = False
+
+    @property
+    def ratios(self) -> tuple[tuple[Floats, Floats], ...]:
+        """One ratio per label."""
+        labels = np.repeat(np.eye(len(LABELS)), len(PREDS), axis=1)
+        return tuple((self.numerator * is_label, is_label) for is_label in labels)
+
+    @property
+    def minimum(self) -> float:
+        """The value of the worst answers to all cards."""
+        scores = self.numerator.reshape(len(LABELS), len(PREDS)).min(axis=1)
+        return float(self.combine(scores))
+
+    def combine(self, ratios: Floats) -> Floats:
+        """Computes values from the means of the labels."""
+        if self.is_geometric:
+            return np.asarray(np.cbrt(np.prod(ratios, axis=-1)))
+        return np.asarray(1.5 * ratios.mean(axis=-1) - 0.5)
+
+    def round_value(self, value: float) -> float:
+        """Rounds a value, whose last bits depend on the order of the sum."""
+        return round_significant(value)
+
+    def is_proportion(self, counts: Floats) -> bool:
+        """Returns False: a score is not the share of some cards."""
+        del counts
+        return False
+
+    def compute_value(self, counts: Floats) -> float | None:
+        """Returns the value of the metric, or ``None`` when a label has no card."""
+        parts = [(counts @ scores, counts @ is_label) for scores, is_label in self.ratios]
+        if not all(n for _, n in parts):
+            return None
+        return self.round_value(float(self.combine(np.array([sum_ / n for sum_, n in parts]))))
+
+
+def _make_score_metric(name: str, policy: PolicyName) -> ScoreMetric:
+    """Makes a skill score, or the geometric mean of the recalls."""
+    scores = _parse_weights("E.YES C.NO U.UNKNOWN", _OUTCOME_CELLS[policy])
+    if name in PENALTIES:
+        wrong = _parse_weights("E.NO C.YES U.YES U.NO", _OUTCOME_CELLS[policy])
+        scores = scores - wrong * PENALTIES[name] / (1 - PENALTIES[name])
+    return ScoreMetric(name, policy, scores, np.ones(CELLS), True, name == GEOMEAN_RECALL)
 
 
 @cache
@@ -193,6 +307,8 @@ def get_metric(name: str, policy: PolicyName) -> Metric:
     Raises:
         KeyError: no such metric or policy.
     """
+    if name in _SCORE_METRICS:
+        return _make_score_metric(name, policy)
     numerator, denominator, higher_is_better = _FORMULAS[name]
     outcomes = _OUTCOME_CELLS[policy]
     return Metric(
@@ -202,6 +318,16 @@ def get_metric(name: str, policy: PolicyName) -> Metric:
         _parse_weights(denominator, outcomes),
         higher_is_better,
     )
+
+
+def choose_ranking_metric(names: Collection[str]) -> str:
+    """Chooses the metric by which systems are ranked, of those that are there."""
+    return SKILL if SKILL in names else "accuracy"
+
+
+def is_higher_better(name: str, policy: PolicyName) -> bool | None:
+    """Returns whether higher is better, also of all-three; ``None`` for a descriptive metric."""
+    return True if name == ALL_THREE else get_metric(name, policy).higher_is_better
 
 
 def get_metrics(names: Iterable[str], policy: PolicyName) -> list[Metric]:
@@ -224,45 +350,6 @@ def count_outcomes(counts: Floats, policy: PolicyName) -> dict[str, Number]:
     for pred in UNUSABLE:
         outcome_counts[pred] = as_number(float(counts @ _parse_weights(f"*.{pred}", outcomes)))
     return outcome_counts
-
-
-def find_control_wins(
-    systems: Mapping[str, Floats], controls: Mapping[str, Floats], policy: PolicyName
-) -> tuple[ControlWin, ...]:
-    """Finds the metrics on which the best control does at least as well as some system.
-
-    A system without a value on a metric is neither beaten nor tied there.
-    """
-    wins = []
-    for metric in get_metrics(SYSTEM_METRICS, policy):
-        if metric.higher_is_better is None or metric.is_reply_rate:
-            continue
-        sign = 1.0 if metric.higher_is_better else -1.0
-        control_values = _compute_values(metric, controls)
-        system_values = _compute_values(metric, systems)
-        if not control_values:
-            continue
-        best = max(control_values.values(), key=lambda value: sign * value)
-        beaten = tuple(name for name, value in system_values.items() if sign * value < sign * best)
-        tied = tuple(name for name, value in system_values.items() if value == best)
-        if beaten or tied:
-            wins.append(
-                ControlWin(
-                    metric=metric.name,
-                    value=best,
-                    controls=tuple(name for name, value in control_values.items() if value == best),
-                    won=len(beaten) + len(tied) == len(system_values),
-                    beaten=beaten,
-                    tied=tied,
-                )
-            )
-    return tuple(wins)
-
-
-def _compute_values(metric: Metric, counts_by_system: Mapping[str, Floats]) -> dict[str, float]:
-    """Returns the values of a metric by system, without the systems that have none."""
-    values = {name: metric.compute_value(counts) for name, counts in counts_by_system.items()}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _parse_weights(terms: str, outcomes: Mapping[str, str]) -> Floats:

@@ -72,4 +72,5 @@ def _make_row(card: Card, card_set: str) -> ResultRow:
         difficulty=card.difficulty,
         cards=card_set,
         mined_rules=card.rests_on_mined_rules,
+        triplet=card.triplet,
     )

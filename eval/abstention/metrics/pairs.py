@@ -10,13 +10,16 @@ from msgspec.structs import astuple, replace
 
 from eval.abstention.metrics.cluster_samples import Samples
 from eval.abstention.metrics.definitions import (
-    COMPANION_METRICS,
+    ALL_THREE,
+    GEOMEAN_RECALL,
     HEADLINE_METRICS,
+    SHOWN_METRICS,
     Metric,
     get_metrics,
 )
 from eval.abstention.metrics.outcomes import score_cards
 from eval.abstention.metrics.record import CardComparison
+from eval.abstention.metrics.triplets import score_triplets
 from eval.metrics.comparison import (
     BootstrapDifference,
     TestName,
@@ -24,6 +27,7 @@ from eval.metrics.comparison import (
     adjust_family,
     round_optional,
 )
+from eval.metrics.measurement import PolicyName
 from eval.metrics.signature import Signature
 from eval.stats.bootstrap import Distribution, Floats, round_significant
 from eval.stats.effects import cohens_d_paired, wilcoxon_test
@@ -38,7 +42,13 @@ from eval.stats.paired_tests import (
 )
 from kg.base.proportions import wilson_interval
 
-COMPARED_METRICS = (*HEADLINE_METRICS, *COMPANION_METRICS)
+
+def list_compared_metrics(samples: Samples, policy: PolicyName) -> list[str]:
+    """Lists the metrics that are compared unless others are named."""
+    if policy == "published":
+        return [name for name in SHOWN_METRICS if name not in HEADLINE_METRICS]
+    absent = GEOMEAN_RECALL if len(samples.triplets) else ALL_THREE
+    return [name for name in SHOWN_METRICS if name != absent]
 
 
 def compare_systems(
@@ -74,7 +84,7 @@ def compare_pairs(
     pairs: Sequence[tuple[str, str]],
     *,
     signature: Signature,
-    metric_names: Sequence[str] = COMPARED_METRICS,
+    metric_names: Sequence[str] = (),
 ) -> tuple[CardComparison, ...]:
     """Compares the given pairs of systems; difference = candidate − baseline.
 
@@ -83,7 +93,7 @@ def compare_pairs(
         pairs: names of candidate and baseline; Holm's correction covers the pairs of one metric
             and policy.
         signature: as in ``compare_systems``.
-        metric_names: the metrics.
+        metric_names: the metrics; empty for those of the first tables.
 
     Returns:
         The comparisons, sorted by policy, metric and pair.
@@ -92,7 +102,8 @@ def compare_pairs(
     comparisons: list[CardComparison] = []
     for policy in samples.plan.policies:
         policy_signature = replace(signature, policy=policy)
-        metrics = get_metrics(metric_names, policy)
+        names = metric_names or list_compared_metrics(samples, policy)
+        metrics = get_metrics([name for name in names if name != ALL_THREE], policy)
         distributions = {
             name: samples.compute_distribution(metrics, policy, name) for name in systems
         }
@@ -102,7 +113,13 @@ def compare_pairs(
             )
             for candidate, baseline in pairs
         ]
-        for column, metric in enumerate(metrics):
+        columns = {metric.name: column for column, metric in enumerate(metrics)}
+        for name in names:
+            if name == ALL_THREE:
+                triplets = [_compare_triplets(samples, pair, policy_signature) for pair in pairs]
+                comparisons += adjust_family(triplets, higher_is_better=True)
+                continue
+            column, metric = columns[name], metrics[columns[name]]
             family = [
                 _compare_pair(
                     samples,
@@ -171,6 +188,7 @@ def _compare_pair(
         (values[1], float(distributions[1].support[column])),
         discordant,
         samples.plan.confidence,
+        metric.minimum,
     )
     detectable_effect = minimum_detectable_effect(
         difference.standard_errors[column],
@@ -198,6 +216,66 @@ def _compare_pair(
     )
 
 
+def _compare_triplets(
+    samples: Samples, pair: tuple[str, str], signature: Signature
+) -> CardComparison:
+    """Compares one pair on all-three, triplet by triplet."""
+    candidate, baseline = (
+        score_triplets(samples.triplets, samples.get_labels("licensed"), samples.get_preds(name))
+        for name in pair
+    )
+    n = len(samples.triplets)
+    comparison = CardComparison(
+        candidate=pair[0],
+        baseline=pair[1],
+        policy="licensed",
+        metric=ALL_THREE,
+        n=n,
+        n_clusters=n,
+        signature=str(signature.with_metric(ALL_THREE)),
+    )
+    if not n:
+        return comparison
+    differences = candidate - baseline
+    values = float(candidate.mean()), float(baseline.mean())
+    comparison = replace(
+        comparison,
+        value_candidate=values[0],
+        value_baseline=values[1],
+        difference=round_significant(values[0] - values[1]),
+        n_differ=int(np.count_nonzero(differences)),
+        cohens_d=round_optional(cohens_d_paired(differences)),
+    )
+    confidence = samples.plan.confidence
+    standard_error = float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    if any(samples.observations.count_repeats(name) > 1 for name in pair):
+        signed_ranks = wilcoxon_test(differences)
+        interval = _compute_edge_interval((values[0], n), (values[1], n), None, confidence)
+        return replace(
+            add_interval(comparison, interval),
+            test="wilcoxon",
+            exact=signed_ranks.is_exact,
+            p=round_optional(signed_ranks.p_value),
+            minimum_detectable_effect=round_optional(
+                minimum_detectable_effect(standard_error, None)
+            ),
+        )
+    discordant = count_discordant(candidate, baseline)
+    return replace(
+        add_interval(
+            comparison,
+            Interval(*newcombe_paired_interval(discordant, confidence), "newcombe-paired"),
+        ),
+        test="mcnemar-exact",
+        exact=True,
+        p=round_optional(mcnemar_exact(discordant.only_candidate, discordant.only_baseline)),
+        discordant=discordant,
+        minimum_detectable_effect=round_optional(
+            minimum_detectable_effect(standard_error, sum(astuple(discordant)))
+        ),
+    )
+
+
 def _score_system(samples: Samples, metric: Metric, system: str) -> Floats:
     return score_cards(
         samples.get_labels(metric.policy),
@@ -212,6 +290,7 @@ def _compute_edge_interval(
     baseline: tuple[float, float],
     discordant: Discordant | None,
     confidence: float,
+    minimum: float = 0.0,
 ) -> Interval:
     """Computes a score interval of the difference, for use if the resamples are degenerate.
 
@@ -220,11 +299,17 @@ def _compute_edge_interval(
         baseline: value and number of clusters of the baseline.
         discordant: the 2×2 table of both systems, for metrics that are 0 or 1 per card.
         confidence: nominal coverage.
+        minimum: the metric's lowest possible value; the highest is 1.
     """
     if discordant is not None:
         return Interval(*newcombe_paired_interval(discordant, confidence), "newcombe-paired")
+    scale = 1 - minimum
     first, second = (
-        (value, wilson_interval(value * support, support, confidence))
-        for value, support in (candidate, baseline)
+        (share, wilson_interval(share * support, support, confidence))
+        for share, support in (
+            ((value - minimum) / scale if minimum else value, support)
+            for value, support in (candidate, baseline)
+        )
     )
-    return Interval(*square_and_add(first, second), "newcombe")
+    low, high = square_and_add(first, second)
+    return Interval(scale * low, scale * high, "newcombe")

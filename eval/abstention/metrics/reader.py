@@ -53,6 +53,7 @@ class ResultReader:
         kinds: empty where unknown.
         difficulties: empty where unknown.
         mined: ids of the cards that are contradictory only by rules found in the data.
+        triplets: names; empty where unknown.
         clusters: names; for a card without a cluster, NUL followed by its id.
         first_path: the first file that contains each system.
         card_set: the card set that rows name; empty if none does.
@@ -66,6 +67,7 @@ class ResultReader:
     kinds: list[str] = field(default_factory=list)
     difficulties: list[str] = field(default_factory=list)
     mined: set[str] = field(default_factory=set)
+    triplets: list[str] = field(default_factory=list)
     clusters: list[str] = field(default_factory=list)
     first_path: dict[str, Path] = field(default_factory=dict)
     card_set: str = ""
@@ -262,6 +264,7 @@ class ResultReader:
         self.golds.append(gold)
         self.kinds.append(row.kind or "")
         self.difficulties.append(row.difficulty or "")
+        self.triplets.append(row.triplet or "")
         if row.mined_rules:
             self.mined.add(row.id)
         # A card without a cluster is a separate cluster. NUL prevents its name from being equal to
@@ -288,6 +291,8 @@ class ResultReader:
             self.kinds[card] = row.kind
         if row.difficulty and not self.difficulties[card]:
             self.difficulties[card] = row.difficulty
+        if row.triplet and not self.triplets[card]:
+            self.triplets[card] = row.triplet
         if row.mined_rules:
             self.mined.add(row.id)
         if row.cluster and self.clusters[card].startswith("\0"):

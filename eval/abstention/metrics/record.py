@@ -19,7 +19,7 @@ from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts, Metri
 from kg.base.errors import RecordError
 from kg.base.files import require_file
 
-SCHEMA = "epoche.metrics/2"
+SCHEMA = "epoche.metrics/3"
 
 
 Table = dict[str, dict[str, Number]]
@@ -84,7 +84,7 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """``A_E A_C A_U S_E S_C S_U`` under this policy, ``false_denials`` (licensed only),
     ``INVALID`` and ``ERROR``."""
     metrics: dict[str, MetricValue]
-    """The headline metrics AP, CVRR, FAR-NE, LA come first, then those always shown with them."""
+    """Under policy ``licensed`` skill@.5 and all-three come first."""
     per_label: dict[str, GroupReport] = {}
     per_kind: dict[str, GroupReport] = {}
     """Outcomes by kind, including the kinds of near-misses but not those of faithfulness cards."""
@@ -109,7 +109,7 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControlWin(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric on which a trivial control does at least as well as some system."""
+    """A headline metric on which a trivial control does at least as well as some system."""
 
     metric: str
     value: float

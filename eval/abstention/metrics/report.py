@@ -10,16 +10,19 @@ import numpy as np
 from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.confidence import ConfidenceReporter
 from eval.abstention.metrics.definitions import (
+    ALL_THREE,
+    GEOMEAN_RECALL,
     METRICS,
-    SYSTEM_METRICS,
     count_outcomes,
-    find_control_wins,
     get_metrics,
+    list_metric_names,
+    sort_metrics,
 )
 from eval.abstention.metrics.groups import CardGroups
 from eval.abstention.metrics.mined_cards import count_mined_cards, describe_mined_cards
 from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import (
+    Floats,
     compute_control_counts,
     count_cards_per_label,
     count_cells,
@@ -28,7 +31,8 @@ from eval.abstention.metrics.outcomes import (
 from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import GroupReport, MetricsReport, PolicyReport, SystemReport
 from eval.abstention.metrics.repeats import compute_self_consistency
-from eval.abstention.metrics.values import compute_metric_value
+from eval.abstention.metrics.triplets import compute_all_three, compute_control_value
+from eval.abstention.metrics.values import compute_metric_value, find_control_wins
 from eval.metrics.measurement import PolicyName
 from eval.metrics.metric_value import MetricValue
 from eval.metrics.signature import Signature
@@ -100,29 +104,44 @@ def _build_policy_report(
     cards = count_cards_per_label(
         count_cells(samples.get_labels(policy), np.zeros(samples.n_cards, np.int8))
     )
-    controls = compute_control_counts(cards)
+    # A control that was run is reported like a system; the others are computed exactly.
+    controls = {
+        name: reports[name]
+        if name in reports
+        else SystemReport(
+            n_cards=samples.n_cards,
+            n_clusters=samples.n_clusters,
+            table=counts_to_table(counts),
+            counts=count_outcomes(counts, policy),
+            metrics=_compute_control_metrics(samples, policy, name, counts, base),
+        )
+        for name, counts in compute_control_counts(cards).items()
+    }
     return PolicyReport(
         systems=systems,
-        # A control that was run is reported like a system; the others are computed exactly.
-        controls={
-            name: reports[name]
-            if name in reports
-            else SystemReport(
-                n_cards=samples.n_cards,
-                n_clusters=samples.n_clusters,
-                table=counts_to_table(counts),
-                counts=count_outcomes(counts, policy),
-                metrics={
-                    metric.name: compute_metric_value(metric, counts, base, interval=False)
-                    for metric in get_metrics(SYSTEM_METRICS, policy)
-                },
-            )
-            for name, counts in controls.items()
-        },
+        controls=controls,
         won_by_controls=find_control_wins(
-            {name: samples.get_counts(policy, name) for name in systems}, controls, policy
+            *({name: r.metrics for name, r in group.items()} for group in (systems, controls))
         ),
     )
+
+
+def _compute_control_metrics(
+    samples: Samples, policy: PolicyName, control: str, counts: Floats, base: Signature
+) -> dict[str, MetricValue]:
+    metrics = {
+        metric.name: compute_metric_value(metric, counts, base, interval=False)
+        for metric in get_metrics(_list_metric_names(samples, policy), policy)
+    }
+    if policy == "licensed" and len(samples.triplets):
+        metrics[ALL_THREE] = compute_control_value(control, len(samples.triplets), base)
+    return sort_metrics(metrics)
+
+
+def _list_metric_names(samples: Samples, policy: PolicyName) -> list[str]:
+    """Lists the metrics computed from cells; all-three replaces the mean of the recalls."""
+    has_triplets = len(samples.triplets) > 0
+    return [n for n in list_metric_names(policy) if not (has_triplets and n == GEOMEAN_RECALL)]
 
 
 def _build_system_report(
@@ -172,7 +191,7 @@ def _bootstrap_metrics(
     samples: Samples, policy: PolicyName, system: str, base: Signature, difficulty: str = ""
 ) -> dict[str, MetricValue]:
     """Computes all metrics with bootstrap intervals, over all headline cards or one difficulty."""
-    metrics = get_metrics(SYSTEM_METRICS, policy)
+    metrics = get_metrics(_list_metric_names(samples, policy), policy)
     counts = samples.get_counts(policy, system, difficulty)
     # Merging clusters with equal counts is faster; only paired differences need them apart.
     distribution = samples.compute_distribution(metrics, policy, system, difficulty, merge=True)
@@ -182,7 +201,7 @@ def _bootstrap_metrics(
     n_clusters_if_repeated = (
         samples.n_clusters if samples.observations.count_repeats(system) > 1 else 0
     )
-    return {
+    values = {
         metric.name: compute_metric_value(
             metric,
             counts,
@@ -193,6 +212,11 @@ def _bootstrap_metrics(
         )
         for column, metric in enumerate(metrics)
     }
+    if policy == "licensed" and len(samples.triplets) and not difficulty:
+        values[ALL_THREE] = compute_all_three(
+            samples.triplets, samples.get_labels(policy), samples.get_preds(system), signature
+        )
+    return sort_metrics(values)
 
 
 def _count_separate_cards(observations: Observations) -> dict[str, int]:

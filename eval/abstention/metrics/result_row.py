@@ -26,6 +26,7 @@ class ResultRow(msgspec.Struct, gc=False):
     difficulty: str | None = None
     cards: str | None = ""
     mined_rules: bool | None = False
+    triplet: str | None = ""
     confidence: Any = None
     repeat: int | None = 0
 

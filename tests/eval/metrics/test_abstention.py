@@ -12,19 +12,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from published_metrics import build_published_block, table_to_counts
+from sklearn.metrics import balanced_accuracy_score
 
 from eval.abstention.metrics.definitions import (
-    HEADLINE_METRICS,
+    EXPLANATORY_METRICS,
+    GEOMEAN_RECALL,
     METRICS,
+    PENALTIES,
     POLICIES,
     REPLY_RATES,
+    SKILL,
     SYSTEM_METRICS,
     count_outcomes,
-    find_control_wins,
     get_metric,
     get_metrics,
+    list_metric_names,
 )
-from eval.abstention.metrics.outcomes import CELLS, compute_control_counts
+from eval.abstention.metrics.outcomes import (
+    CELLS,
+    Floats,
+    compute_control_counts,
+    count_cells,
+)
+from eval.abstention.metrics.values import find_control_wins
+from eval.metrics.metric_value import MetricValue
 
 TABLES = st.lists(st.integers(0, 3), min_size=CELLS, max_size=CELLS).map(
     lambda numbers: np.array(numbers, dtype=np.float64)
@@ -43,7 +54,7 @@ def compute_headline_values(
     counts = table_to_counts(table)
     return [
         metric.compute_value(counts)
-        for metric in get_metrics((*HEADLINE_METRICS, "accuracy"), policy)
+        for metric in get_metrics((*EXPLANATORY_METRICS, "accuracy"), policy)
     ]
 
 
@@ -83,7 +94,7 @@ def test_gold_answers_fail_under_published_and_are_perfect_under_licensed() -> N
 def test_constant_answers_under_published(control: str, expected: list[float | None]) -> None:
     counts = compute_control_counts({"E": 200, "C": 400, "U": 200})[control]
     assert [
-        metric.compute_value(counts) for metric in get_metrics(HEADLINE_METRICS, "published")
+        metric.compute_value(counts) for metric in get_metrics(EXPLANATORY_METRICS, "published")
     ] == expected
 
 
@@ -98,7 +109,7 @@ def test_constant_answers_under_published(control: str, expected: list[float | N
 def test_constant_answers_under_licensed(control: str, expected: list[float | None]) -> None:
     counts = compute_control_counts({"E": 200, "C": 400, "U": 200})[control]
     assert [
-        metric.compute_value(counts) for metric in get_metrics(HEADLINE_METRICS, "licensed")
+        metric.compute_value(counts) for metric in get_metrics(EXPLANATORY_METRICS, "licensed")
     ] == expected
 
 
@@ -292,7 +303,7 @@ def test_bounds_match_brute_force(counts: np.ndarray, policy: Any) -> None:
 
 @given(TABLES, st.sampled_from(POLICIES))
 def test_bounds_contain_the_value(counts: np.ndarray, policy: Any) -> None:
-    for metric in get_metrics(SYSTEM_METRICS, policy):
+    for metric in get_metrics(list_metric_names(policy), policy):
         value, (worst, best) = metric.compute_value(counts), metric.compute_bounds(counts)
         if value is not None and worst is not None and best is not None:
             assert min(worst, best) - 1e-12 <= value <= max(worst, best) + 1e-12
@@ -325,7 +336,7 @@ def test_invalid_reply_never_improves_the_worst_case(
 def test_bounds_equal_the_value_without_invalid_replies(counts: np.ndarray, policy: Any) -> None:
     counts = counts.copy().reshape(3, 5)
     counts[:, 3:] = 0
-    for metric in get_metrics(SYSTEM_METRICS, policy):
+    for metric in get_metrics(list_metric_names(policy), policy):
         value = metric.compute_value(counts.reshape(CELLS))
         assert metric.compute_bounds(counts.reshape(CELLS)) == (value, value)
 
@@ -350,42 +361,107 @@ def test_metrics_with_fixed_denominators_are_proportions() -> None:
     assert not get_metric("answer_accuracy", "licensed").is_proportion(readable_counts)
 
 
-def test_metrics_won_by_controls_are_reported() -> None:
-    cards = {"E": 200, "C": 400, "U": 200}
-    systems = {"kg": table_to_counts(KG_TABLE), "gold": table_to_counts(GOLD_TABLE)}
-    published = {
-        win.metric: win
-        for win in find_control_wins(systems, compute_control_counts(cards), "published")
+def compute_values(tables: dict[str, Floats]) -> dict[str, dict[str, MetricValue]]:
+    metrics = get_metrics(list_metric_names("licensed"), "licensed")
+    return {
+        name: {metric.name: MetricValue(value=metric.compute_value(counts)) for metric in metrics}
+        for name, counts in tables.items()
     }
-    assert published["CVRR"].won
-    assert published["CVRR"].controls == ("always-UNKNOWN",)
-    assert published["CVRR"].beaten == ("kg", "gold")
-    assert published["LA"].tied == ("kg", "gold")
-    assert "coverage" not in published
-    assert "accuracy" not in published
-    licensed = {
-        win.metric: win
-        for win in find_control_wins(systems, compute_control_counts(cards), "licensed")
-    }
-    assert "accuracy" not in licensed
-    assert licensed["AP"].controls == ("always-NO",)
 
 
-def test_control_wins_only_metrics_no_system_beats() -> None:
-    cards = {"E": 10, "C": 10, "U": 10}
-    systems = {
-        "good": table_to_counts({"E": {"YES": 9, "NO": 1}, "C": {"NO": 10}, "U": {"UNKNOWN": 10}}),
-        "mute": table_to_counts({"E": {"ERROR": 10}, "C": {"ERROR": 10}, "U": {"ERROR": 10}}),
-    }
-    wins = {
-        win.metric: win
-        for win in find_control_wins(systems, compute_control_counts(cards), "licensed")
-    }
-    assert not wins["accuracy"].won
-    assert wins["accuracy"].beaten == ("mute",)
-    # The system without readable replies has no AP, so the control cannot beat it.
-    assert wins["AP"].beaten == ()
-    assert wins["AP"].tied == ("good",)
+def test_headline_metrics_on_which_a_control_does_as_well_are_reported() -> None:
+    controls = compute_values(compute_control_counts({"E": 10, "C": 10, "U": 10}))
+    systems = compute_values(
+        {
+            "good": table_to_counts(
+                {"E": {"YES": 9, "NO": 1}, "C": {"NO": 10}, "U": {"UNKNOWN": 10}}
+            ),
+            "silent": table_to_counts(
+                {"E": {"UNKNOWN": 10}, "C": {"UNKNOWN": 10}, "U": {"UNKNOWN": 10}}
+            ),
+            "guessing": table_to_counts({"E": {"NO": 10}, "C": {"YES": 10}, "U": {"YES": 10}}),
+        }
+    )
+    wins = {win.metric: win for win in find_control_wins(systems, controls)}
+    assert set(wins) == {SKILL, GEOMEAN_RECALL}
+    assert not wins[SKILL].won
+    assert (wins[SKILL].controls, wins[SKILL].value) == (("always-UNKNOWN",), 0)
+    assert (wins[SKILL].beaten, wins[SKILL].tied) == (("guessing",), ("silent",))
+    del systems["good"]
+    assert find_control_wins(systems, controls)[0].won
+    # A system without a value is neither beaten nor tied.
+    empty = compute_values({"x": np.zeros(CELLS)})
+    assert find_control_wins(empty, controls) == ()
+    assert find_control_wins(systems, empty) == ()
+
+
+# Strategies as shares of YES, NO and UNKNOWN on E, C and U, and their skill at each penalty, by the
+# table of the project's design.
+STRATEGIES = {
+    "oracle": (((1, 0, 0), (0, 1, 0), (0, 0, 1)), (1, 1, 1, 1), 1),
+    "always YES": (((1, 0, 0),) * 3, (0, -1, -3, -9), 0),
+    "always NO": (((0, 1, 0),) * 3, (0, -1, -3, -9), 0),
+    "always UNKNOWN": (((0, 0, 1),) * 3, (0, 0, 0, 0), 0),
+    "never NO": (((1, 0, 0), (0, 0, 1), (0, 0, 1)), (0.5, 0.5, 0.5, 0.5), 0),
+    "never UNKNOWN": (((1, 0, 0), (0, 1, 0), (1, 0, 0)), (0.5, 0, -1, -4), 0),
+    "careful": (
+        ((0.8, 0.05, 0.15), (0.05, 0.8, 0.15), (0.05, 0, 0.95)),
+        (0.775, 0.7, 0.55, 0.1),
+        0.608 ** (1 / 3),
+    ),
+    "mediocre": (
+        ((0.6, 0.15, 0.25), (0.15, 0.6, 0.25), (0.25, 0, 0.75)),
+        (0.475, 0.2, -0.35, -2.0),
+        0.27 ** (1 / 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("sizes", [(100, 100, 100), (400, 20, 1000)])
+def test_skill_scores_are_those_of_the_design(strategy: str, sizes: tuple[int, int, int]) -> None:
+    shares, skills, recall = STRATEGIES[strategy]
+    counts = table_to_counts(
+        {
+            label: dict(zip(("YES", "NO", "UNKNOWN"), (n * s for s in row), strict=True))
+            for label, row, n in zip("ECU", shares, sizes, strict=True)
+        }
+    )
+    values = [get_metric(name, "licensed").compute_value(counts) for name in PENALTIES]
+    assert values == pytest.approx(skills, abs=5e-4)
+    assert get_metric(GEOMEAN_RECALL, "licensed").compute_value(counts) == pytest.approx(
+        recall, abs=5e-4
+    )
+
+
+def test_skill_at_0_is_balanced_accuracy_adjusted_for_chance() -> None:
+    rng = np.random.default_rng(0)
+    golds, preds = rng.integers(0, 3, 500), rng.integers(0, 3, 500)
+    counts = count_cells(golds.astype(np.int8), preds.astype(np.int8))
+    assert get_metric("skill@0", "licensed").compute_value(counts) == pytest.approx(
+        balanced_accuracy_score(golds, preds, adjusted=True)
+    )
+
+
+@given(counts=TABLES, shares=st.lists(st.floats(0, 1), min_size=2, max_size=2))
+def test_no_system_that_ignores_the_cards_has_skill(counts: Floats, shares: list[float]) -> None:
+    table = counts.reshape(3, 5)
+    yes, no = sorted(shares)[0], sorted(shares)[1] - sorted(shares)[0]
+    blind = np.zeros((3, 5))
+    blind[:, :3] = table.sum(axis=1, keepdims=True) * np.array([yes, no, 1 - yes - no])
+    for name in PENALTIES:
+        metric = get_metric(name, "licensed")
+        value = metric.compute_value(counts)
+        assert value is None or metric.minimum - 1e-9 <= value <= 1
+        blind_value = metric.compute_value(blind.reshape(-1))
+        assert blind_value is None or blind_value <= 1e-9
+
+
+def test_an_unusable_reply_is_no_abstention() -> None:
+    counts = table_to_counts({"E": {"INVALID": 1}, "C": {"ERROR": 1}, "U": {"UNKNOWN": 1}})
+    metric = get_metric(SKILL, "licensed")
+    assert metric.compute_value(counts) == 0
+    assert metric.compute_bounds(counts) == (-1, 1)
 
 
 def test_no_cards_give_no_values() -> None:
@@ -394,7 +470,6 @@ def test_no_cards_give_no_values() -> None:
         for metric in get_metrics(SYSTEM_METRICS, policy):
             assert metric.compute_value(empty) is None
             assert metric.compute_bounds(empty) == (None, None)
-        assert find_control_wins({"x": empty}, compute_control_counts({}), policy) == ()
 
 
 def test_unknown_metrics_are_errors() -> None:

@@ -1,0 +1,109 @@
+"""All-three: the share of triplets whose E, C and U card were all answered right.
+
+The three cards of a triplet share their facts, so a system that never gives one of the answers has
+0. Triplets are counted as independent: each has its own entities.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.abstention.metrics.definitions import ALL_THREE, get_metric
+from eval.abstention.metrics.outcomes import CONTROLS, UNUSABLE, Codes, Floats, as_number
+from eval.abstention.result import PREDS
+from eval.metrics.metric_value import MetricValue
+from eval.metrics.signature import Signature
+from eval.stats.bootstrap import round_significant
+from eval.stats.estimates import IntervalMethod, compute_edge_interval
+from kg.base.proportions import wilson_interval
+from kg.claims import LABELS
+
+_N_USABLE = len(PREDS) - len(UNUSABLE)
+
+
+def find_triplets(names: tuple[str, ...], labels: Codes) -> NDArray[np.int64]:
+    """Finds the triplets that have exactly one card of each label.
+
+    Args:
+        names: the triplet of each card; empty where there is none.
+        labels: label codes of the cards.
+
+    Returns:
+        Indices of the cards, shape (triplets, 3).
+    """
+    cards_by_name: defaultdict[str, list[int]] = defaultdict(list)
+    for card, name in enumerate(names):
+        if name:
+            cards_by_name[name].append(card)
+    expected = list(range(len(LABELS)))
+    triplets = [
+        cards for cards in cards_by_name.values() if sorted(labels[cards].tolist()) == expected
+    ]
+    return np.array(triplets, dtype=np.int64).reshape(-1, len(LABELS))
+
+
+def score_triplets(triplets: NDArray[np.int64], labels: Codes, preds: Codes) -> Floats:
+    """Scores each triplet: 1 if all three answers are right, else 0.
+
+    With repeats it is the mean over the repeats.
+    """
+    return _score_triplets(triplets, labels, preds, unusable_is_right=False)
+
+
+def _score_triplets(
+    triplets: NDArray[np.int64], labels: Codes, preds: Codes, *, unusable_is_right: bool
+) -> Floats:
+    is_right_cell = get_metric("accuracy", "licensed").numerator.reshape(len(LABELS), len(PREDS))
+    columns = preds if preds.ndim == 2 else preds[:, None]
+    is_right = is_right_cell[labels[:, None], columns] > 0
+    if unusable_is_right:
+        is_right |= columns >= _N_USABLE
+    scores: Floats = is_right[triplets].all(axis=1).mean(axis=1)
+    return scores
+
+
+def compute_all_three(
+    triplets: NDArray[np.int64], labels: Codes, preds: Codes, signature: Signature
+) -> MetricValue:
+    """Computes the share of triplets answered right, with Wilson's interval over the triplets."""
+    n = len(triplets)
+    total = float(score_triplets(triplets, labels, preds).sum())
+    best = float(_score_triplets(triplets, labels, preds, unusable_is_right=True).sum()) / n
+    method: IntervalMethod = "wilson"
+    low, high = wilson_interval(total, n, signature.confidence)
+    if preds.ndim == 2:  # the sum over several replies is no count of successes
+        method = "wilson-edge"
+        low, high = compute_edge_interval(total / n, n, signature.confidence)[:2]
+    interval = round_significant(low), round_significant(high)
+    return MetricValue(
+        value=total / n,
+        low=interval[0],
+        high=interval[1],
+        method=method,
+        n=n,
+        numerator=as_number(total),
+        denominator=n,
+        worst=total / n,
+        best=best,
+        higher_is_better=True,
+        signature=str(signature.with_metric(ALL_THREE)),
+        intervals={method: interval},
+    )
+
+
+def compute_control_value(control: str, n_triplets: int, signature: Signature) -> MetricValue:
+    """Computes all-three of a control that was not run, in expectation."""
+    value = float(np.prod(CONTROLS[control]))
+    return MetricValue(
+        value=value,
+        n=n_triplets,
+        numerator=as_number(value * n_triplets),
+        denominator=n_triplets,
+        worst=value,
+        best=value,
+        higher_is_better=True,
+        signature=str(signature.with_metric(ALL_THREE)),
+    )

@@ -1,0 +1,184 @@
+"""Tests all-three and the intervals and comparisons of the headline metrics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+from eval.abstention.metrics.cluster_samples import Plan, Samples
+from eval.abstention.metrics.definitions import PENALTIES, SKILL, get_metrics
+from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.metrics.pairs import compare_pairs
+from eval.abstention.metrics.report import measure
+from eval.abstention.metrics.triplets import find_triplets, score_triplets
+from eval.abstention.result import PREDS
+from kg.base.proportions import wilson_interval
+from kg.claims import GOLD_OF_LABEL, LABELS
+
+PLAN = Plan(resamples=400)
+RIGHT = {label: PREDS.index(gold) for label, gold in GOLD_OF_LABEL.items()}
+
+
+def make_observations(
+    n_triplets: int, *, seed: int = 0, repeats: int = 1, triplets: bool = True
+) -> Observations:
+    """Makes answers of two systems, ``a`` better than ``b``, to triplets in clusters of two."""
+    rng = np.random.default_rng(seed)
+    n = 3 * n_triplets
+    labels = np.tile(np.arange(3, dtype=np.int8), n_triplets)
+    right = np.array([RIGHT[LABELS[label]] for label in labels], dtype=np.int8)
+
+    def answer(accuracy: float) -> NDArray[np.int8]:
+        is_right = rng.random((n, repeats)) < accuracy
+        preds = np.where(is_right, right[:, None], rng.integers(0, 5, (n, repeats)))
+        return preds.astype(np.int8)[:, 0] if repeats == 1 else preds.astype(np.int8)
+
+    return Observations(
+        card_set="0123456789ab",
+        ids=tuple(f"{card:05}" for card in range(n)),
+        labels=labels,
+        golds=labels,
+        kinds=("",) * n,
+        difficulties=("",) * n,
+        clusters=np.arange(n) // 2,
+        preds={"a": answer(0.8), "b": answer(0.5)},
+        triplets=tuple(f"t{card // 3}" for card in range(n)) if triplets else ("",) * n,
+    )
+
+
+def is_right(observations: Observations, system: str) -> NDArray[np.bool_]:
+    right = np.array([RIGHT[LABELS[label]] for label in observations.labels])
+    columns = observations.preds[system].reshape(len(observations.ids), -1)
+    return columns == right[:, None]
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_all_three_is_the_share_of_triplets_answered_right(repeats: int) -> None:
+    observations = make_observations(50, repeats=repeats)
+    for system, report in measure(observations, PLAN).policies["licensed"].systems.items():
+        by_triplet = is_right(observations, system).reshape(50, 3, repeats).all(axis=1)
+        value = report.metrics["all-three"]
+        assert value.value == pytest.approx(by_triplet.mean())
+        assert (value.n, value.denominator) == (50, 50)
+        assert value.worst == value.value
+        assert value.best is not None
+        assert value.best > value.worst
+        if repeats == 1:
+            assert (value.low, value.high) == pytest.approx(
+                wilson_interval(float(by_triplet.sum()), 50, 0.95)
+            )
+        assert "geomean-recall" not in report.metrics
+
+
+def test_incomplete_triplets_do_not_count() -> None:
+    labels = np.array([0, 1, 2, 0, 1, 0, 1, 2, 2, 0, 1, 2], dtype=np.int8)
+    names = (*"aaabb", "", "", "", *"c", *"ccc")
+    assert find_triplets(names, labels).tolist() == [[0, 1, 2]]
+    assert find_triplets(("",) * 12, labels).shape == (0, 3)
+
+
+def test_constant_and_two_label_systems_have_no_triplet_right() -> None:
+    observations = make_observations(20)
+    triplets = find_triplets(observations.triplets, observations.labels)
+    labels = observations.labels
+    for pred in range(len(PREDS)):
+        constant = np.full(len(labels), pred, dtype=np.int8)
+        assert not score_triplets(triplets, labels, constant).any()
+    never_no = np.where(labels == 0, PREDS.index("YES"), PREDS.index("UNKNOWN")).astype(np.int8)
+    assert not score_triplets(triplets, labels, never_no).any()
+    controls = measure(observations, PLAN).policies["licensed"].controls
+    values = [controls[name].metrics["all-three"].value for name in controls]
+    assert values == pytest.approx([0, 0, 0, 1 / 27])
+
+
+def test_without_triplets_the_mean_of_the_recalls_takes_its_place() -> None:
+    observations = make_observations(50, triplets=False)
+    report = measure(observations, PLAN)
+    for system, metrics in (
+        (name, entry.metrics) for name, entry in report.policies["licensed"].systems.items()
+    ):
+        recalls = is_right(observations, system)[:, 0].reshape(50, 3).mean(axis=0)
+        assert "all-three" not in metrics
+        assert metrics["geomean-recall"].value == pytest.approx(recalls.prod() ** (1 / 3))
+        assert metrics["geomean-recall"].low is not None
+    compared = {(c.policy, c.metric) for c in report.comparisons}
+    assert {("licensed", SKILL), ("licensed", "geomean-recall"), ("published", "AP")} <= compared
+    assert ("published", SKILL) not in compared
+    assert not set(PENALTIES) & report.policies["published"].systems["a"].metrics.keys()
+
+
+def test_resampled_skill_is_computed_from_the_resampled_cards() -> None:
+    observations = make_observations(40, seed=1)
+    samples = Samples(observations, PLAN)
+    metrics = get_metrics(PENALTIES, "licensed")
+    distribution = samples.compute_distribution(metrics, "licensed", "a")
+    cards_of_cluster = [np.flatnonzero(observations.clusters == c) for c in range(60)]
+    draws = np.random.default_rng(PLAN.seed).integers(0, 60, (PLAN.resamples, 60))
+    right, preds = is_right(observations, "a")[:, 0], observations.preds["a"]
+    for row in (0, 1, 399):
+        cards = np.concatenate([cards_of_cluster[cluster] for cluster in draws[row]])
+        for column, penalty in enumerate(PENALTIES.values()):
+            means = []
+            for label in range(3):
+                chosen = cards[observations.labels[cards] == label]
+                wrong = ~right[chosen] & (preds[chosen] < 3)
+                if label < 2:
+                    wrong &= preds[chosen] != PREDS.index("UNKNOWN")
+                means.append((right[chosen] - wrong * penalty / (1 - penalty)).mean())
+            expected = 1.5 * np.mean(means) - 0.5
+            assert distribution.replicates[row, column] == pytest.approx(expected)
+
+
+def test_pairs_are_compared_triplet_by_triplet() -> None:
+    observations = make_observations(60, seed=2)
+    samples = Samples(observations, PLAN)
+    by_metric = {
+        c.metric: c
+        for c in compare_pairs(samples, [("a", "b")], signature=samples.signature)
+        if c.policy == "licensed"
+    }
+    first, second = (is_right(observations, s).reshape(60, 3).all(axis=1) for s in "ab")
+    only = int((first & ~second).sum()), int((second & ~first).sum())
+    pair = by_metric["all-three"]
+    assert pair.discordant is not None
+    assert (pair.discordant.only_candidate, pair.discordant.only_baseline) == only
+    assert pair.p == pytest.approx(binomtest(only[0], sum(only), 0.5).pvalue)
+    assert (pair.test, pair.n, pair.better) == ("mcnemar-exact", 60, "a")
+    skill = by_metric[SKILL]
+    assert (skill.test, skill.better) == ("cluster-bootstrap", "a")
+    assert skill.difference is not None
+    assert skill.low is not None
+    assert skill.low > 0
+    equal = {c.metric: c for c in compare_pairs(samples, [("a", "a")], signature=samples.signature)}
+    assert equal["all-three"].p == 1
+    assert equal[SKILL].better is None
+
+
+def test_rows_name_their_triplet(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": f"{label}{number}",
+            "system": "x",
+            "label": label,
+            "gold": gold,
+            "pred": gold,
+            "triplet": f"t{number}",
+        }
+        for number in range(4)
+        for label, gold in GOLD_OF_LABEL.items()
+    ]
+    path = tmp_path / "x_results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    metrics = measure(read_observations([path]), PLAN).policies["licensed"].systems["x"].metrics
+    assert list(metrics)[:2] == [SKILL, "all-three"]
+    assert (metrics["all-three"].value, metrics["all-three"].n) == (1, 4)
+    # A perfect system: the resamples do not vary, and the interval must not be empty.
+    skill = metrics[SKILL]
+    assert (skill.value, skill.high, skill.method) == (1, 1, "wilson-edge")
+    assert skill.low is not None
+    assert -2 < skill.low < 1
