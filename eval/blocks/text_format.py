@@ -62,14 +62,16 @@ class ChartEstimate:
         """``0.812–0.874``, or empty without an interval."""
         if self.low is None or self.high is None:
             return ""
-        return f"{format_number(self.low)}–{format_number(self.high)}"
+        return _format_range(self.low, self.high)
 
     @property
     def worst_text(self) -> str:
         """The worst-case bounds in the same form, or empty if they do not differ."""
         if not self.has_worst:
             return ""
-        return f"{format_number(self.worst_low)}–{format_number(self.worst_high)}"
+        assert self.worst_low is not None
+        assert self.worst_high is not None
+        return _format_range(self.worst_low, self.worst_high)
 
 
 class EstimateLike(Protocol):
@@ -107,6 +109,11 @@ def to_chart_estimate(estimate: EstimateLike | None) -> ChartEstimate:
     ends = [end for end in (estimate.worst, estimate.best) if end is not None]
     low, high = (min(ends), max(ends)) if len(ends) == 2 else (None, None)
     return ChartEstimate(estimate.value, estimate.low, estimate.high, low, high)
+
+
+def _format_range(low: float, high: float) -> str:
+    # A dash before a minus sign would be misread.
+    return f"{format_number(low)}{' to ' if low < 0 else '–'}{format_number(high)}"
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
