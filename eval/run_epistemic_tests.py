@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg.base import options
 from kg.base.console import print_text, print_warning, run_script
+
+if TYPE_CHECKING:
+    from eval.abstention.system import SystemOptions
 
 
 class IfStale(StrEnum):
@@ -63,6 +66,15 @@ def main(
         bool,
         typer.Option("--closed-book", help="Same as --set closed_book=yes (system raw)."),
     ] = False,
+    announced_penalties: Annotated[
+        str | None,
+        typer.Option(
+            "--announce-penalty",
+            metavar="T,…",
+            help="Tell the model that a wrong answer costs T/(1-T) points: one system for each T, "
+            "as in 0,.5,.75,.9.",
+        ),
+    ] = None,
     embedder: Annotated[
         str | None,
         typer.Option(help="Same as --set embedder=… (needs retriever=dense or hybrid)."),
@@ -130,7 +142,11 @@ def main(
         settings=parse_settings(pairs),
         client=client,
     )
-    systems = make_systems(system, system_options)
+    systems = [
+        made
+        for penalty in (announced_penalties.split(",") if announced_penalties else [""])
+        for made in make_systems(system, _with_penalty(system_options, penalty.strip()))
+    ]
     if not other_graph:
         require_same_graph(origin, find_hash(systems, "graph"), cards)
     finished_run = run(
@@ -168,6 +184,14 @@ def main(
     if counts[ERROR]:
         outcomes = ((result.system, result.pred) for result in read_results(out))
         report_failed_rows(outcomes, field="error", where=out)
+
+
+def _with_penalty(options: SystemOptions, penalty: str) -> SystemOptions:
+    if not penalty:
+        return options
+    from msgspec.structs import replace
+
+    return replace(options, settings={**options.settings, "penalty": penalty})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from eval.abstention.result import Answer, Pred
+from eval.abstention.result import PENALTY_MARK, Answer, Pred
 from eval.harness.systems.settings import Settings
 from eval.model.foreign_values import MAX_RAW_CHARS
 from eval.model.replies.probability import compute_answer_probability
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from eval.model.completion import Completion, Message, Reply
     from eval.model.options import ClientOptions
 
+MAX_PENALTY = 0.99
 SERVER_DEFAULT = "server"
 """``--set temperature=server`` leaves the temperature to the server."""
 
@@ -62,6 +63,8 @@ class Sampling:
     seed: int | None
     structured: str
     confidence: str
+    penalty: float | None = None
+    """What the model is told a wrong answer costs; see ``announce_penalty``."""
 
     @classmethod
     def from_settings(
@@ -74,8 +77,8 @@ class Sampling:
     ) -> Sampling:
         """Reads the settings that all systems with a model have.
 
-        They are ``temperature``, ``top_p``, ``max_tokens``, ``model_seed``, ``structured`` and
-        ``confidence``. With ``temperature=server``, no temperature is sent.
+        They are ``temperature``, ``top_p``, ``max_tokens``, ``model_seed``, ``structured``,
+        ``penalty`` and ``confidence``. With ``temperature=server``, no temperature is sent.
 
         Args:
             settings: as given with ``--set``.
@@ -102,6 +105,9 @@ class Sampling:
             confidence=settings.get_choice("confidence", ("auto", "logprob", "stated", "none"))
             if with_confidence
             else "none",
+            penalty=settings.get_float("penalty", 0.0, minimum=0.0, maximum=MAX_PENALTY)
+            if settings.get_text("penalty", "")
+            else None,
         )
 
 
@@ -111,10 +117,14 @@ class AnswerClient:
     Args:
         client: the model.
         source: the source of the confidence.
+        penalty: what the model is told a wrong answer costs, if anything.
     """
 
-    def __init__(self, client: ModelClient, source: ConfidenceSource = "auto") -> None:
+    def __init__(
+        self, client: ModelClient, source: ConfidenceSource = "auto", penalty: float | None = None
+    ) -> None:
         self.client = client
+        self._penalty = penalty
         self._source: ConfidenceSource = source
 
     @classmethod
@@ -137,15 +147,22 @@ class AnswerClient:
             structured=structured,
             logprobs=source in ("auto", "logprob"),
         )
-        return cls(client, source)
+        return cls(client, source, sampling.penalty)
 
     def params(self) -> dict[str, Any]:
-        """Returns the client's parameters, and the source of the confidence."""
-        return {**self.client.params(), "confidence": self._source}
+        """Returns the client's parameters, the source of the confidence, and the penalty."""
+        penalty = {} if self._penalty is None else {"penalty": self._penalty}
+        return {**self.client.params(), "confidence": self._source, **penalty}
 
     def qualify_name(self, base: str) -> str:
-        """Returns ``base:model``, so that systems with different models differ in name."""
-        return f"{base}:{self.client.model}"
+        """Returns ``base:model``, so that systems with different models differ in name.
+
+        The penalty of which the model is told follows as in ``raw:lab/model@t.5``.
+        """
+        name = f"{base}:{self.client.model}"
+        if self._penalty is None:
+            return name
+        return f"{name}{PENALTY_MARK}{f'{self._penalty:g}'.removeprefix('0') or '0'}"
 
     async def ask(
         self, messages: Sequence[Message], reply_type: type[T], *, sample: int = 0
@@ -164,6 +181,8 @@ class AnswerClient:
             ModelAccessError: no call can succeed.
             ModelCallError: this call failed and will not be retried.
         """
+        if self._penalty is not None:
+            messages = announce_penalty(messages, self._penalty)
         model_reply = await self.client.ask(messages, reply_type, sample=sample)
         return self._build_answer(model_reply), model_reply.value
 
@@ -221,6 +240,23 @@ class AnswerClient:
                 return None, "no confidence"
             return None, "the stated confidence is not a number from 0 to 1"
         return stated_confidence, "confidence as stated" if self._source == "auto" else ""
+
+
+def announce_penalty(messages: Sequence[Message], penalty: float) -> list[Message]:
+    """Adds to the system message how answers are scored, as in the skill score with this penalty.
+
+    Args:
+        messages: the prompt, its system message first.
+        penalty: the penalty t: an answer pays off from a probability of t on.
+    """
+    system, *others = messages
+    cost = penalty / (1 - penalty)
+    scoring = (
+        "Your answers are scored: a right answer is worth 1 point, a wrong answer costs "
+        f"{cost:.3g} points, and UNKNOWN is worth 0 points where YES or NO would have been right. "
+        f"So answer YES or NO only if you are more than {penalty:.0%} sure of it."
+    )
+    return [{**system, "content": f"{system['content']}\n\n{scoring}"}, *others]
 
 
 def read_raw_again(raw: str, note: str) -> Pred | None:

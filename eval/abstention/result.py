@@ -18,6 +18,9 @@ Pred = Literal["YES", "NO", "UNKNOWN", "INVALID", "ERROR"]
 
 PREDS: tuple[Pred, ...] = ("YES", "NO", "UNKNOWN", "INVALID", "ERROR")
 
+PENALTY_MARK = "@t"
+"""What stands in a system's name before the penalty of which its model is told."""
+
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer that a system returns for one card."""

@@ -103,6 +103,7 @@ def render_report(
         "outcomes": OUTCOMES,
         "outcome_bars": view.build_outcome_bars(),
         "coverage_chart": coverage_chart,
+        "penalty_charts": view.build_penalty_charts(),
         "silent_systems": view.list_silent_systems(),
         "draw_chart": draw_chart,
         "draw_bar": draw_bar,

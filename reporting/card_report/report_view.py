@@ -7,6 +7,7 @@ outcome tables.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable
 
 from eval.abstention.metrics.definitions import (
@@ -17,7 +18,7 @@ from eval.abstention.metrics.definitions import (
     choose_ranking_metric,
 )
 from eval.abstention.metrics.record import CardComparison, MetricsReport, PolicyReport, SystemReport
-from eval.abstention.result import PREDS
+from eval.abstention.result import PENALTY_MARK, PREDS
 from eval.blocks.charts import (
     CoverageChart,
     CoveragePoint,
@@ -38,6 +39,8 @@ from reporting.card_report.view_records import (
     HeatMap,
     PairRow,
     Panel,
+    PenaltyChart,
+    PenaltyPoint,
     Row,
     Table,
     build_pair_row,
@@ -46,6 +49,7 @@ from reporting.outcomes import OUTCOMES, Outcome, classify_answer
 from reporting.visible_text import make_visible
 
 LABEL_TITLES: dict[str, str] = {"E": "Entailed", "C": "Contradictory", "U": "Unknown"}
+_PENALTY = re.compile(r"0|\.\d+")
 _MAX_OTHER_COLUMNS = 7
 """Maximum number of metrics in one further table, so that it fits on paper."""
 _PLOTTED_METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS)
@@ -200,6 +204,28 @@ class ReportView:
         answerable = counts.get("E", 0) + counts.get("C", 0)
         total = sum(counts.values())
         return CoverageChart(tuple(points), answerable / total if total else None)
+
+    def build_penalty_charts(self) -> list[PenaltyChart]:
+        """Builds a chart per system that was told several penalties: share answered against t."""
+        points: dict[str, list[PenaltyPoint]] = {}
+        for name in self.systems:
+            base, mark, text = name.rpartition(PENALTY_MARK)
+            metrics = self.policy.systems[name].metrics
+            if not mark or not _PENALTY.fullmatch(text) or "coverage" not in metrics:
+                continue
+            answered, right = (
+                to_chart_estimate(metrics.get(key)) for key in ("coverage", "answer_accuracy")
+            )
+            skill = to_chart_estimate(metrics.get(f"skill@{text}"))
+            points.setdefault(base, []).append(PenaltyPoint(float(text), answered, right, skill))
+        return [
+            PenaltyChart(
+                format_name(base),
+                tuple(sorted(group, key=lambda point: point.penalty)),
+            )
+            for base, group in points.items()
+            if len(group) > 1
+        ]
 
     def list_silent_systems(self) -> tuple[str, ...]:
         """Returns the systems that never answer, so that their accuracy is undefined."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eval.abstention.metrics.record import CardComparison
+from eval.blocks.axis_charts import Axis, LineChart, make_share_axis
 from eval.blocks.charts import DotChart
 from eval.blocks.comparison_text import describe_finding
 from eval.blocks.glossary import MetricDescription
@@ -147,3 +149,33 @@ def build_pair_row(pair: CardComparison) -> PairRow:
         minimum_detectable_effect=format_number(pair.minimum_detectable_effect),
         finding=describe_finding(pair),
     )
+
+
+class PenaltyPoint(NamedTuple):
+    """What a system did when it was told the penalty t."""
+
+    penalty: float
+    answered: ChartEstimate
+    right: ChartEstimate
+    """Share of its answers that are right."""
+    skill: ChartEstimate
+    """The skill score with that penalty; without value if it is none that is computed."""
+
+
+class PenaltyChart(NamedTuple):
+    """A system that was told several penalties."""
+
+    name: str
+    points: tuple[PenaltyPoint, ...]
+
+    @property
+    def chart(self) -> LineChart:
+        """The share answered against the penalty."""
+        ticks = tuple((t, f"{t:g}") for t in (0.0, 0.25, 0.5, 0.75, 1.0))
+        shown = [point for point in self.points if point.answered.value is not None]
+        return LineChart(
+            points=tuple((p.penalty, p.answered.value or 0.0) for p in shown),
+            x=Axis(0.0, 1.0, ticks, "announced penalty t"),
+            y=make_share_axis("share answered"),
+            texts=tuple(f"t = {p.penalty:g}: answered {p.answered.text}" for p in shown),
+        )

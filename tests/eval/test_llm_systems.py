@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from servers import behaviours
 from servers.behaviours import ChatRequest
 from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
+from stage_calls import check_error_line, run_epoche
 
 from cards.card import CardView
 from eval.abstention.manifest import read_manifest
@@ -26,6 +28,7 @@ from eval.abstention.systems.registry import make_systems, system_names
 from eval.harness.session import RunLimits
 from eval.model.options import ClientOptions
 from kg.base.errors import ModelAccessError, ModelCallError, SettingError
+from kg.base.provenance import manifest_path
 
 FACTS = ("The Main flows into the Rhine.", "The Main is a river.")
 RULES = ("A river flows into at most one body of water.",)
@@ -104,6 +107,81 @@ def test_raw_sends_only_facts_rules_and_question(
     body = scripted_server.requests[-1].body
     assert body["temperature"] == 0
     assert [turn["role"] for turn in body["messages"]] == ["system", "user"]
+
+
+@pytest.mark.parametrize(
+    ("penalty", "mark", "sentence"),
+    [
+        ("0", "@t0", "costs 0 points"),
+        ("0.5", "@t.5", "costs 1 points"),
+        (".75", "@t.75", "costs 3 points, and UNKNOWN is worth 0 points where YES or NO would have "
+         "been right. So answer YES or NO only if you are more than 75% sure of it."),
+    ],
+)  # fmt: skip
+def test_a_penalty_is_announced_in_the_prompt_and_in_the_name(
+    make_system: Callable[..., System],
+    scripted_server: ScriptedServer,
+    penalty: str,
+    mark: str,
+    sentence: str,
+) -> None:
+    scripted_server.behave(reply_with_answer("YES"))
+    ask_cards(make_system("raw"), VIEW)
+    without = scripted_server.requests[-1].body["messages"]
+    system = make_system("raw", penalty=penalty)
+    assert system.name == f"raw:custom/{scripted_server.model}{mark}"
+    assert system.params()["penalty"] == float(penalty)
+    ask_cards(system, VIEW)
+    messages = scripted_server.requests[-1].body["messages"]
+    paragraphs = messages[0]["content"].split("\n\n")
+    (scoring,) = set(paragraphs) - set(without[0]["content"].split("\n\n"))
+    assert sentence in scoring
+    assert messages[1:] == without[1:]
+
+
+def test_the_report_shows_what_is_answered_at_each_penalty(
+    make_system: Callable[..., System],  # which names the server
+    scripted_server: ScriptedServer,
+    card_file: Callable[[int], Path],
+    tmp_path: Path,
+) -> None:
+    del make_system
+
+    def reply(request: ChatRequest) -> str:
+        is_cautious = "more than 75% sure" in request.body["messages"][0]["content"]
+        answer = "UNKNOWN" if is_cautious else "YES"
+        return json.dumps({"answer": answer, "confidence": 0.5, "reason": "r"})
+
+    scripted_server.behave(behaviours.normal_reply(reply))
+    cards, results = card_file(9), tmp_path / "r.jsonl"
+    model = f"custom/{scripted_server.model}"
+    command = ("eval", "--cards", cards, "--system", "raw", "--model", model)
+    done = run_epoche(*command, "--announce-penalty", "0,.5, .75", "--out", results)
+    assert done.code == 0, done.err
+    assert read_manifest(manifest_path(results)).systems == tuple(
+        f"raw:{model}@t{penalty}" for penalty in ("0", ".5", ".75")
+    )
+    metrics, page = tmp_path / "m.json", tmp_path / "r.html"
+    assert run_epoche("metrics", "--results", results, "--out", metrics).code == 0
+    done = run_epoche(
+        *("report", "--cards", cards, "--results", results, "--metrics", metrics, "--out", page)
+    )
+    assert done.code == 0, done.err
+    text = page.read_text("utf-8")
+    assert f"<bdi>raw:{model}</bdi></strong>: share answered against t" in text
+    assert (re.findall(r"t = [\d.]+: answered [\d.]+", text)) == [
+        "t = 0: answered 1.000",
+        "t = 0.5: answered 1.000",
+        "t = 0.75: answered 0.000",
+    ]
+    done = run_epoche(*command, "--announce-penalty", "2", "--out", tmp_path / "x.jsonl")
+    assert "penalty" in check_error_line(done, 19)
+
+
+@pytest.mark.parametrize("penalty", ["1", "-0.1", "x"])
+def test_an_impossible_penalty_is_refused(make_system: Callable[..., System], penalty: str) -> None:
+    with pytest.raises(SettingError, match="penalty"):
+        make_system("raw", penalty=penalty)
 
 
 def test_closed_book_sends_only_the_question(
