@@ -11,7 +11,7 @@ import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import iter_records, to_json_bytes, write_jsonl_atomic
-from kg.claims import GOLD_OF_LABEL, Claim, Gold, Label, Proof
+from kg.claims import GOLD_OF_LABEL, LABELS, Claim, Gold, Label, Proof
 
 Difficulty = Literal["easy", "medium", "hard"]
 
@@ -67,6 +67,15 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         """The name of the E, C and U cards that share their facts; empty if it is not known."""
         context = self.meta.get("context", "")
         return context if isinstance(context, str) else ""
+
+    @property
+    def full_label(self) -> str:
+        """The label of a U card before facts were set aside; empty if it is not known.
+
+        It is E where the claim is true in the graph, and was set aside for the card.
+        """
+        label = self.meta.get("full_label", "")
+        return label if label in LABELS else ""
 
     @property
     def rests_on_mined_rules(self) -> bool:

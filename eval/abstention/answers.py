@@ -188,6 +188,7 @@ def build_result(
         cards=card_set[:12],
         mined_rules=card.rests_on_mined_rules,
         triplet=card.triplet,
+        full_label=card.full_label,
         repeat=repeat,
         extra=extra,
     )

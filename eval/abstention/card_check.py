@@ -157,6 +157,7 @@ def _copy_card_fields(
         kinds=tuple(card.kind for card in cards),
         difficulties=tuple(card.difficulty or "" for card in cards),
         triplets=tuple(card.triplet for card in cards),
+        full_labels=tuple(card.full_label for card in cards),
         clusters=np.array([number_by_cluster[cluster] for cluster in clusters], dtype=np.int64),
         notes=tuple(note for note in observations.notes if "name no clusters" not in note),
     )

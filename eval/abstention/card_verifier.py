@@ -204,6 +204,7 @@ class _RowVerifier:
             ("cards", self._manifest.cards_sha256[:12], row.cards),
             ("mined_rules", card.rests_on_mined_rules, row.mined_rules),
             ("triplet", card.triplet, row.triplet),
+            ("full_label", card.full_label, row.full_label),
         ):
             if expected != found:
                 self._add(number, row, field, expected, found)

@@ -21,6 +21,7 @@ from eval.abstention.metrics.definitions import (
 from eval.abstention.metrics.gated_values import collect_gated_values, list_gated_metrics
 from eval.abstention.metrics.mined_cards import describe_mined_cards, leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.metrics.optional_metrics import MEMORY
 from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
 from eval.abstention.metrics.record import SystemReport
@@ -155,7 +156,7 @@ def _describe_metric(name: str, policy: PolicyName) -> MetricInfo:
     is_computed = name in list_metric_names(policy)
     return MetricInfo(
         get_metric(name, policy).higher_is_better if is_computed else None,
-        is_share=name not in PENALTIES,
+        is_share=name not in (*PENALTIES, MEMORY),
         is_compared=is_computed,
     )
 

@@ -64,6 +64,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the card is contradictory only by rules found in the data; written only if true."""
     triplet: str = ""
     """The name of the E, C and U cards that share their facts; written only if there is one."""
+    full_label: str = ""
+    """The label of a U card before facts were set aside; written only if it is known."""
     repeat: int = 0
     """Number of the repeat of the question, from 0; written only if it is not 0."""
     extra: dict[str, Any] = {}
@@ -92,8 +94,9 @@ def result_to_json(result: Result) -> dict[str, Any]:
         del row["repeat"]
     if not result.mined_rules:
         del row["mined_rules"]
-    if not result.triplet:
-        del row["triplet"]
+    for name in ("triplet", "full_label"):
+        if not row[name]:
+            del row[name]
     return {**row, **extra}
 
 

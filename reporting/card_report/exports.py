@@ -156,7 +156,9 @@ def render_markdown(
 
 def _write_summary(inputs: ReportInputs, view: ReportView) -> list[str]:
     """Returns the sentences of the opening paragraph and the caveats."""
-    sentences = summarise_results(inputs.metrics, view.systems, proved=not inputs.n_unproved)
+    sentences = summarise_results(
+        inputs.metrics, view.systems, proved=not inputs.n_unproved
+    ).sentences
     return [*sentences, *list_caveats(inputs.metrics)]
 
 

@@ -84,7 +84,7 @@ def render_report(
     counts = inputs.metrics.label_counts
     total = sum(counts.values())
     answerable = (counts.get("E", 0) + counts.get("C", 0)) / total if total else None
-    sentences = summarise_results(inputs.metrics, view.systems, proved=not inputs.n_unproved)
+    summary = summarise_results(inputs.metrics, view.systems, proved=not inputs.n_unproved)
     context: dict[str, Any] = {
         "report": inputs.metrics,
         "version": inputs.metrics.version,
@@ -92,7 +92,8 @@ def render_report(
         "subtitle": subtitle,
         "warnings": [make_visible(text) for text in inputs.warnings],
         "notices": [make_visible(text) for text in notices],
-        "verdict": [make_visible(text) for text in sentences],
+        "verdict": [make_visible(text) for text in summary.verdict],
+        "details": [make_visible(text) for text in summary.details],
         "caveats": [make_visible(text) for text in list_caveats(inputs.metrics)],
         "stats": _build_stats(inputs, view),
         "sections": sections,
@@ -103,6 +104,7 @@ def render_report(
         "outcomes": OUTCOMES,
         "outcome_bars": view.build_outcome_bars(),
         "coverage_chart": coverage_chart,
+        "memories": view.list_memories(),
         "penalty_charts": view.build_penalty_charts(),
         "silent_systems": view.list_silent_systems(),
         "draw_chart": draw_chart,

@@ -37,6 +37,7 @@ from reporting.card_report.view_records import (
     ErrorRow,
     HeatCell,
     HeatMap,
+    MemoryRow,
     PairRow,
     Panel,
     PenaltyChart,
@@ -226,6 +227,20 @@ class ReportView:
             for base, group in points.items()
             if len(group) > 1
         ]
+
+    def list_memories(self) -> list[MemoryRow]:
+        """Lists how often each system says YES to claims that were set aside, and to others."""
+        rows = []
+        for name in self.systems:
+            system = self.policy.systems[name]
+            if system.memory is not None:
+                true, others = (
+                    (group.n_cards, to_chart_estimate(group.metrics.get("yes_rate")))
+                    for group in system.set_aside.values()
+                )
+                memory = to_chart_estimate(system.memory)
+                rows.append(MemoryRow(format_name(name), true, others, memory))
+        return rows
 
     def list_silent_systems(self) -> tuple[str, ...]:
         """Returns the systems that never answer, so that their accuracy is undefined."""

@@ -1,4 +1,4 @@
-"""Writes the report's opening paragraph from the metrics.
+"""Writes the report's opening from the metrics.
 
 A difference between systems is stated only if the paired test on the same cards found one after
 Holm's correction; if it found none, that is stated too.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from eval.abstention.metrics.definitions import HEADLINE_METRICS, SKILL, choose_ranking_metric
 from eval.abstention.metrics.record import CardComparison, MetricsReport, PolicyReport, SystemReport
@@ -26,10 +27,24 @@ _LABEL_NAMES = {"E": "entailed", "C": "contradictory", "U": "unknown"}
 _MAX_NAMED_SYSTEMS = 6
 
 
+class Summary(NamedTuple):
+    """The opening of a report."""
+
+    verdict: list[str]
+    """How skilled each system is, and which differences paired tests found."""
+    details: list[str]
+    """What was asked, and how the systems answered."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """All sentences."""
+        return [*self.verdict, *self.details]
+
+
 def summarise_results(
     report: MetricsReport, systems: Sequence[str], *, proved: bool = True
-) -> list[str]:
-    """Returns the sentences of the opening paragraph.
+) -> Summary:
+    """Summarises a report in sentences.
 
     Args:
         report: the metrics.
@@ -38,17 +53,19 @@ def summarise_results(
     """
     policy = report.policies[choose_main_policy(report)]
     entries = [(name, policy.systems[name]) for name in systems if name in policy.systems]
-    sentences = [_describe_cards(report, len(entries), proved), *_describe_mined_cards(report)]
-    if entries:
-        sentences += _describe_skill(entries)
-        sentences += _describe_accuracy(entries, proved)
-        sentences += _describe_false_answers(entries)
-        licensed = [c for c in report.comparisons if c.policy == "licensed"]
-        ranking = choose_ranking_metric({c.metric for c in licensed})
-        sentences += compare_neighbours(
-            [c for c in licensed if c.metric == ranking], [name for name, _ in entries]
-        )
-    return sentences
+    cards = [_describe_cards(report, len(entries), proved), *_describe_mined_cards(report)]
+    if not entries:
+        return Summary(cards, [])
+    licensed = [c for c in report.comparisons if c.policy == "licensed"]
+    ranking = choose_ranking_metric({c.metric for c in licensed})
+    differences = compare_neighbours(
+        [c for c in licensed if c.metric == ranking], [name for name, _ in entries]
+    )
+    accuracy = _describe_accuracy(entries, proved)
+    false_answers = _describe_false_answers(entries)
+    if skills := _describe_skill(entries):
+        return Summary([*skills, *differences], [*cards, *accuracy, *false_answers])
+    return Summary([*accuracy, *differences], [*cards, *false_answers])
 
 
 def list_caveats(report: MetricsReport) -> list[str]:

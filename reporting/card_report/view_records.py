@@ -179,3 +179,13 @@ class PenaltyChart(NamedTuple):
             y=make_share_axis("share answered"),
             texts=tuple(f"t = {p.penalty:g}: answered {p.answered.text}" for p in shown),
         )
+
+
+class MemoryRow(NamedTuple):
+    """How often a system says YES to unknown claims: those set aside, and the others."""
+
+    name: str
+    true: tuple[int, ChartEstimate]
+    """Number of cards, and share of YES."""
+    others: tuple[int, ChartEstimate]
+    difference: ChartEstimate

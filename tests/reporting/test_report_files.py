@@ -285,7 +285,9 @@ def test_verdict_states_only_significant_differences(inputs):
         make_pair("kg", "careful", None, 0.1, 0, 0.2),
     )
     undecided_metrics = msgspec.structs.replace(inputs.metrics, comparisons=undecided_pairs)
-    text = " ".join(summarise_results(undecided_metrics, ReportView(undecided_metrics).systems))
+    text = " ".join(
+        summarise_results(undecided_metrics, ReportView(undecided_metrics).systems).sentences
+    )
     assert "more accurate" not in text
     assert (
         "Paired tests on the same cards find no difference in accuracy between kg and careful and "
@@ -293,7 +295,9 @@ def test_verdict_states_only_significant_differences(inputs):
     ) in text
     decided_pairs = (make_pair("hasty", "careful", "careful", -0.2, -0.3, -0.1),)
     decided_metrics = msgspec.structs.replace(inputs.metrics, comparisons=decided_pairs)
-    text = " ".join(summarise_results(decided_metrics, ReportView(decided_metrics).systems))
+    text = " ".join(
+        summarise_results(decided_metrics, ReportView(decided_metrics).systems).sentences
+    )
     assert "careful more accurate than hasty by 20.0 points (10.0 to 30.0)" in text
     assert "no difference" not in text
 

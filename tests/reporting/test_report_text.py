@@ -154,7 +154,7 @@ def test_verdict_covers_only_named_systems(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     report = measure(read_observations([path]))
     names = [f"s{k}" for k in range(1, 8)]
-    verdict = " ".join(summarise_results(report, names))
+    verdict = " ".join(summarise_results(report, names).sentences)
     assert "None of these gave a false answer" in verdict
     assert "s6 on 100 %; the other system is in the table." in verdict
-    assert "None gave a false answer" in " ".join(summarise_results(report, names[:6]))
+    assert "None gave a false answer" in " ".join(summarise_results(report, names[:6]).sentences)

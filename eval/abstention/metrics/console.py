@@ -40,6 +40,8 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
     for name, system in _first_policy_systems(report).items():
         if confidence := _confidence_line(system):
             yield f"confidence: {clean_text(name)}  {confidence}"
+        if system.memory is not None:
+            yield f"memory: {clean_text(name)}  {_render_memory(system)}"
         if system.self_consistency is not None:
             consistency = format_with_interval(system.self_consistency)
             yield (
@@ -53,6 +55,19 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
         )
     for note in report.notes:
         yield f"note: {clean_text(note, max_length=1000)}"
+
+
+def _render_memory(system: SystemReport) -> str:
+    """Returns how often a system says YES where the claim was set aside, and elsewhere."""
+    parts = (
+        f"{format_value(group.metrics['yes_rate'].value)} of {group.n_cards} {words}"
+        for group, words in zip(
+            system.set_aside.values(), ("claims set aside", "other U claims"), strict=True
+        )
+    )
+    assert system.memory is not None
+    difference = format_with_interval(system.memory)
+    return f"YES to {' and '.join(parts)}, difference {difference}"
 
 
 def _render_best_controls(policy_report: PolicyReport) -> str:

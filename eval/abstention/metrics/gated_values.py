@@ -12,6 +12,7 @@ from eval.abstention.metrics.definitions import (
 )
 from eval.abstention.metrics.optional_metrics import (
     CONFIDENCE_METRICS,
+    MEMORY,
     SELF_CONSISTENCY,
     collect_optional_metrics,
 )
@@ -29,7 +30,7 @@ MIN_CARDS_PER_LABEL = 500
 def list_gated_metrics(policy: PolicyName) -> tuple[str, ...]:
     """Lists the metrics of cards that a condition may be about."""
     headline = HEADLINE_METRICS if policy == "licensed" else ()
-    names = (*headline, *list_metric_names(policy), *CONFIDENCE_METRICS, SELF_CONSISTENCY)
+    names = (*headline, *list_metric_names(policy), *CONFIDENCE_METRICS, MEMORY, SELF_CONSISTENCY)
     return tuple(dict.fromkeys(names))
 
 
@@ -56,6 +57,8 @@ def _explain_null(metric: str) -> str:
     """Explains why a metric of cards has no value."""
     if metric in CONFIDENCE_METRICS:
         return "the system gives no confidence"
+    if metric == MEMORY:
+        return "the cards do not say which claims were set aside"
     if metric == SELF_CONSISTENCY:
         return "the run has no repeats"
     if metric == ALL_THREE:

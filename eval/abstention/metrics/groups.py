@@ -1,7 +1,8 @@
-"""Computes metrics per group: by label, by kind, for near-misses and for faithfulness kinds."""
+"""Computes metrics per group: by label, by kind, for near-misses, and for facts set aside."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from eval.abstention.metrics.cluster_samples import Samples
 from eval.abstention.metrics.definitions import REPLY_RATES, get_metrics
+from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import (
+    LABEL_CODE,
     Codes,
     count_cards_per_label,
     count_cells,
@@ -19,7 +22,10 @@ from eval.abstention.metrics.outcomes import (
 from eval.abstention.metrics.record import GroupReport
 from eval.abstention.metrics.values import compute_metric_value
 from eval.metrics.measurement import PolicyName
+from eval.metrics.metric_value import MetricValue
 from eval.metrics.signature import Signature
+from eval.stats.bootstrap import round_significant
+from eval.stats.paired_tests import square_and_add
 from kg.claims import LABELS, Label
 
 _GROUP_METRICS = (
@@ -27,6 +33,11 @@ _GROUP_METRICS = (
     *("false_denial_rate", "abstention_recall", *REPLY_RATES),
 )
 """Metrics that are meaningful for cards of one label or kind; AP needs several labels."""
+
+
+TRUE_IN_GRAPH = "true in the graph"
+OTHERS = "others"
+"""The groups of U cards by whether their claim was set aside."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,19 @@ class CardGroups:
                 for kind_name, indices in kind_indices
                 if kind_name in FAITHFULNESS_KINDS
             ],
+            "set-aside": self._build_set_aside_groups(observations, headline),
         }
+
+    def _build_set_aside_groups(
+        self, observations: Observations, headline: NDArray[np.bool_]
+    ) -> list[_CardGroup]:
+        full_labels = np.array(observations.full_labels or ("",) * len(self.labels), dtype=object)
+        is_known = headline & (self.labels == LABEL_CODE["U"]) & (full_labels != "")
+        is_true = full_labels == "E"
+        return [
+            self._build_group(TRUE_IN_GRAPH, "set-aside", np.flatnonzero(is_known & is_true)),
+            self._build_group(OTHERS, "set-aside", np.flatnonzero(is_known & ~is_true)),
+        ]
 
     def report_section(
         self, section: str, answers: Codes, base: Signature
@@ -118,3 +141,38 @@ class CardGroups:
                 if metric.compute_parts(counts)[1] > 0
             },
         )
+
+
+def compute_memory(groups: Mapping[str, GroupReport], base: Signature) -> MetricValue | None:
+    """Computes by how much more often a system says YES where the claim is true but not shown.
+
+    A difference comes from memory, or from related facts that prove nothing.
+
+    Args:
+        groups: the U cards whose claim was set aside, and the others.
+        base: signature of the computation.
+
+    Returns:
+        The difference of both shares, with Newcombe's interval for independent cards; ``None``
+        where one of the groups has no card.
+    """
+    rates = [groups[name].metrics["yes_rate"] for name in (TRUE_IN_GRAPH, OTHERS) if name in groups]
+    parts = [
+        (rate.value, (rate.low, rate.high))
+        for rate in rates
+        if rate.value is not None and rate.low is not None and rate.high is not None
+    ]
+    if len(parts) < 2:
+        return None
+    first, second = parts
+    low, high = (round_significant(end) for end in square_and_add(first, second))
+    return MetricValue(
+        value=round_significant(first[0] - second[0]),
+        low=low,
+        high=high,
+        method="newcombe",
+        n=sum(rate.n for rate in rates),
+        higher_is_better=False,
+        signature=str(base.with_metric("memory")),
+        intervals={"newcombe": (low, high)},
+    )

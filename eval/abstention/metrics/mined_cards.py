@@ -68,9 +68,10 @@ def leave_out_mined_cards(observations: Observations) -> Observations:
         golds=observations.golds[is_kept],
         kinds=tuple(observations.kinds[card] for card in kept),
         difficulties=tuple(observations.difficulties[card] for card in kept),
-        triplets=tuple(observations.triplets[card] for card in kept)
-        if observations.triplets
-        else (),
+        triplets=tuple(observations.triplets[card] for card in kept if observations.triplets),
+        full_labels=tuple(
+            observations.full_labels[card] for card in kept if observations.full_labels
+        ),
         clusters=clusters.astype(np.int64),
         preds={name: codes[is_kept] for name, codes in observations.preds.items()},
         confidences={name: values[is_kept] for name, values in observations.confidences.items()},

@@ -73,4 +73,5 @@ def _make_row(card: Card, card_set: str) -> ResultRow:
         cards=card_set,
         mined_rules=card.rests_on_mined_rules,
         triplet=card.triplet,
+        full_label=card.full_label,
     )

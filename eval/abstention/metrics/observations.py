@@ -56,6 +56,8 @@ class Observations:
         confidences: by system, the stated probabilities that the predictions are right, in the
             shapes of ``preds``; nan where none is given. Systems that state none are absent.
         triplets: names of the triplets that share their facts, length n; empty where unknown.
+        full_labels: labels of the U cards before facts were set aside, length n; empty where
+            unknown.
         mined: ids of the cards that are contradictory only by rules found in the data.
         n_mined_left_out: number of such cards that were left out; None if they are counted.
         warnings: what must be said wherever scores are shown, by the cards' manifest.
@@ -78,6 +80,7 @@ class Observations:
     confidences: Mapping[str, Floats] = field(default_factory=dict)
     suffixes: tuple[str, ...] = ()
     triplets: tuple[str, ...] = ()
+    full_labels: tuple[str, ...] = ()
     mined: frozenset[str] = frozenset()
     n_mined_left_out: int | None = None
     warnings: tuple[str, ...] = ()
@@ -269,6 +272,7 @@ def _build_observations(
         kinds=tuple(reader.kinds[card] for card in kept_cards),
         difficulties=tuple(reader.difficulties[card] for card in kept_cards),
         triplets=tuple(reader.triplets[card] for card in kept_cards),
+        full_labels=tuple(reader.full_labels[card] for card in kept_cards),
         clusters=np.array([cluster_numbers[name] for name in cluster_names], dtype=np.int64),
         preds={name: _drop_repeat_axis(codes[kept_indices]) for name, codes in preds.items()},
         oracles=frozenset(oracles),

@@ -8,6 +8,8 @@ from eval.metrics.metric_value import MetricValue
 CONFIDENCE_METRICS = ("ECE", "ECE-equal-mass", "Brier", "AURC", "AUGRC")
 """Metrics of systems that state confidences; lower is better in each."""
 
+MEMORY = "memory"
+"""The metric of systems that answered U cards whose claim was set aside; lower is better."""
 SELF_CONSISTENCY = "self-consistency"
 """The metric of systems that answered each card several times."""
 
@@ -21,6 +23,8 @@ def collect_optional_metrics(system: SystemReport) -> dict[str, MetricValue]:
         metrics["Brier"] = system.calibration.brier
     if system.selective is not None:
         metrics["AURC"], metrics["AUGRC"] = system.selective.aurc, system.selective.augrc
+    if system.memory is not None:
+        metrics[MEMORY] = system.memory
     if system.self_consistency is not None:
         metrics[SELF_CONSISTENCY] = system.self_consistency
     return metrics

@@ -54,6 +54,7 @@ class ResultReader:
         difficulties: empty where unknown.
         mined: ids of the cards that are contradictory only by rules found in the data.
         triplets: names; empty where unknown.
+        full_labels: labels of U cards before facts were set aside; empty where unknown.
         clusters: names; for a card without a cluster, NUL followed by its id.
         first_path: the first file that contains each system.
         card_set: the card set that rows name; empty if none does.
@@ -68,6 +69,7 @@ class ResultReader:
     difficulties: list[str] = field(default_factory=list)
     mined: set[str] = field(default_factory=set)
     triplets: list[str] = field(default_factory=list)
+    full_labels: list[str] = field(default_factory=list)
     clusters: list[str] = field(default_factory=list)
     first_path: dict[str, Path] = field(default_factory=dict)
     card_set: str = ""
@@ -265,6 +267,7 @@ class ResultReader:
         self.kinds.append(row.kind or "")
         self.difficulties.append(row.difficulty or "")
         self.triplets.append(row.triplet or "")
+        self.full_labels.append(row.full_label or "")
         if row.mined_rules:
             self.mined.add(row.id)
         # A card without a cluster is a separate cluster. NUL prevents its name from being equal to
@@ -293,6 +296,8 @@ class ResultReader:
             self.difficulties[card] = row.difficulty
         if row.triplet and not self.triplets[card]:
             self.triplets[card] = row.triplet
+        if row.full_label and not self.full_labels[card]:
+            self.full_labels[card] = row.full_label
         if row.mined_rules:
             self.mined.add(row.id)
         if row.cluster and self.clusters[card].startswith("\0"):

@@ -93,6 +93,12 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     per_difficulty: dict[str, GroupReport] = {}
     faithfulness: dict[str, GroupReport] = {}
     """``withheld`` and ``counterfactual`` cards, which never enter the headline."""
+    set_aside: dict[str, GroupReport] = {}
+    """U cards whose claim is ``true in the graph``, which facts set aside for them said, and the
+    ``others``; only where both are known."""
+    memory: MetricValue | None = None
+    """Share of YES on the first of them minus that on the others: above 0, a system answers from
+    memory, or from related facts that prove nothing."""
     repeats: int = 1
     """Replies per card. Above 1, table, counts, numerators and denominators count replies, and
     intervals account for the dependence of replies to one card."""

@@ -18,7 +18,7 @@ from eval.abstention.metrics.definitions import (
     list_metric_names,
     sort_metrics,
 )
-from eval.abstention.metrics.groups import CardGroups
+from eval.abstention.metrics.groups import CardGroups, compute_memory
 from eval.abstention.metrics.mined_cards import count_mined_cards, describe_mined_cards
 from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import (
@@ -158,6 +158,7 @@ def _build_system_report(
     if repeats > 1:
         base = msgspec.structs.replace(base, details=(*base.details, f"repeats:{repeats}"))
     confidence = confidences.build_report(policy, system, base)
+    set_aside = groups.report_section("set-aside", answers, base)
     return SystemReport(
         n_cards=samples.n_cards,
         n_clusters=samples.n_clusters,
@@ -178,6 +179,8 @@ def _build_system_report(
         },
         near_misses=groups.report_section("near-misses", answers, base),
         faithfulness=groups.report_section("faithfulness", answers, base),
+        set_aside=set_aside,
+        memory=compute_memory(set_aside, base),
         repeats=repeats,
         self_consistency=compute_self_consistency(samples, system, base),
         confidence=confidence.counts,

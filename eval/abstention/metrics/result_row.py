@@ -27,6 +27,7 @@ class ResultRow(msgspec.Struct, gc=False):
     cards: str | None = ""
     mined_rules: bool | None = False
     triplet: str | None = ""
+    full_label: str | None = ""
     confidence: Any = None
     repeat: int | None = 0
 

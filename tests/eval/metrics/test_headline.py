@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -182,3 +184,30 @@ def test_rows_name_their_triplet(tmp_path: Path) -> None:
     assert (skill.value, skill.high, skill.method) == (1, 1, "wilson-edge")
     assert skill.low is not None
     assert -2 < skill.low < 1
+
+
+def test_memory_is_the_difference_of_yes_between_claims_set_aside_and_others() -> None:
+    observations = make_observations(60, seed=3)
+    is_unknown = observations.labels == 2
+    full_labels = np.where(is_unknown & (np.arange(180) % 2 == 0), "E", "C")
+    full_labels[~is_unknown] = ""
+    observations = replace(observations, full_labels=tuple(full_labels.tolist()))
+    for system, report in measure(observations, PLAN).policies["licensed"].systems.items():
+        says_yes = observations.preds[system] == PREDS.index("YES")
+        counts = [
+            (int(says_yes[chosen].sum()), int(chosen.sum()))
+            for chosen in (full_labels == "E", is_unknown & (full_labels == "C"))
+        ]
+        (k, n), (k_other, n_other) = counts
+        value = report.memory
+        assert value is not None
+        assert value.value == pytest.approx(k / n - k_other / n_other)
+        # Newcombe (1998), method 10.
+        p, q = k / n, k_other / n_other
+        a = binomtest(k, n).proportion_ci(method="wilson")
+        b = binomtest(k_other, n_other).proportion_ci(method="wilson")
+        low = p - q - math.hypot(p - a.low, b.high - q)
+        high = p - q + math.hypot(a.high - p, q - b.low)
+        assert (value.low, value.high) == pytest.approx((low, high))
+        assert [group.n_cards for group in report.set_aside.values()] == [n, n_other]
+    assert measure(make_observations(5), PLAN).policies["licensed"].systems["a"].memory is None
