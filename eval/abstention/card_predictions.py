@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from cards.card_origin import read_card_origin
 from eval.abstention.answers import build_result, read_answer
 from eval.abstention.card_file import CardFile
@@ -21,7 +23,7 @@ from eval.harness.predictions.reader import (
 from eval.harness.predictions.scored_run import NO_PREDICTION
 from eval.harness.reply import Reply
 from kg.base.errors import RecordError, WriteError
-from kg.base.files import check_output, write_jsonl_atomic
+from kg.base.files import check_output, sha256_file, write_jsonl_atomic
 from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
 
 PREDICTIONS_SYSTEM: Final = "predictions"
@@ -117,6 +119,7 @@ def write_card_predictions(
                     yield result_to_json(row)
 
         write_jsonl_atomic(out, iter_rows())
+        manifest = msgspec.structs.replace(manifest, rows_sha256=sha256_file(out))
         write_manifest(manifest_path(out), manifest)
     return manifest, predictions
 

@@ -7,6 +7,7 @@ The copies, ``pass`` and the manifest's counts are computed again here; ``pred``
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Final, cast
 
@@ -22,7 +23,7 @@ from eval.abstention.result import PREDS, Result, result_from_json
 from eval.harness.totals import CallMeter
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
 from kg.base.errors import CardSetMismatchError, MissingFileError
-from kg.base.files import require_file
+from kg.base.files import require_file, sha256_file
 from kg.base.provenance import manifest_path
 from kg.claims import Regime
 
@@ -112,12 +113,33 @@ def verify_results(
             if getattr(manifest, field) != value:
                 recorded = getattr(manifest, field)
                 log.add(manifest_file, field, expected=value, found=recorded)
+        for first, copies in find_copies(cards).items():
+            log.add(
+                cards.path,
+                "facts and question",
+                expected="a card of its own",
+                found=(f"{len(copies)} copies of card {first!r}, the first is {copies[0]!r}"),
+            )
         _RowVerifier(path, manifest, cards, log).verify()
         if prover is None:
             log.skipped.append("labels: not asked for")
         else:
             prover.prove_labels(cards, log)
     return log.to_verification(path, "cards")
+
+
+def find_copies(cards: CardFile) -> dict[str, list[str]]:
+    """Finds cards with the same facts, rules and question: id of the first → ids of the others."""
+    first_ids: dict[bytes, str] = {}
+    copies: dict[str, list[str]] = {}
+    for number in range(len(cards)):
+        card = cards[number]
+        content = (sorted(card.facts), sorted(card.rules), card.question)
+        key = hashlib.sha256(msgspec.json.encode(content)).digest()
+        first = first_ids.setdefault(key, card.id)
+        if first != card.id:
+            copies.setdefault(first, []).append(card.id)
+    return copies
 
 
 class _RowVerifier:
@@ -233,6 +255,10 @@ class _RowVerifier:
         if manifest.status == "running":
             log.skipped.append("counts and totals: the run was stopped before they were written")
             return
+        # Named only where no difference of a row or a count explains it.
+        found = sha256_file(self._path)
+        if manifest.rows_sha256 not in (None, found) and not log.n_differences:
+            log.add(manifest_file, "rows_sha256", expected=found, found=manifest.rows_sha256)
         for pred, count in self._counts.items():
             if (recorded := manifest.counts.get(pred, 0)) != count:
                 log.add(manifest_file, f"counts.{pred}", expected=count, found=recorded)

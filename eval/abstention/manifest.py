@@ -81,6 +81,9 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     status: RunStatus
     counts: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of rows in the result file by prediction, over all systems."""
+    rows_sha256: str | None = None
+    """SHA-256 of the result file at the end of the last session, so that rows that were changed
+    afterwards are noticed; null while a session runs."""
     calls: CallTotals | None = None
     """The model calls behind the rows; null for systems that call no model."""
     observed: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -22,7 +22,7 @@ from eval.harness.merging.journal_merger import read_shards, write_shards
 from eval.harness.merging.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
 from kg.base.errors import CardSetMismatchError, WriteError
-from kg.base.files import check_output, require_file
+from kg.base.files import check_output, require_file, sha256_file
 from kg.base.provenance import make_relative_name, manifest_path
 
 
@@ -78,7 +78,10 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
             [manifests[path] for path in ordered], rows.count_outcomes(PREDS), meter
         )
         merged = msgspec.structs.replace(
-            merged, results=out.name, cards_file=make_relative_name(cards_file, out.parent)
+            merged,
+            results=out.name,
+            cards_file=make_relative_name(cards_file, out.parent),
+            rows_sha256=sha256_file(out),
         )
         write_manifest(manifest_path(out), merged)
     return merged

@@ -61,6 +61,10 @@ def check_runs(request: GateRequest) -> list[Check]:
     for note in runs.notes if measurement.has_gate_notes else runs.gate_notes:
         print_text(f"note: {to_one_line(note)}")
     checks = check_with_limits(conditions, limits, values, names)
+    if measurement.runs.details.get("rows") == "changed":
+        checks += [
+            Check(name, "rows as the run wrote them", False, "see the warning") for name in names
+        ]
     if request.baseline:
         checks += _compare_with_baseline(request, conditions, measurement)
     return checks

@@ -166,8 +166,14 @@ class BaseRun(Generic[AnyManifest]):
                 counts=self.count_rows(status),
                 calls=self._meter.compute_totals(),
                 observed=merge_observed(self._manifest.observed, self._observed()),
+                **self.describe_rows(status),
             ),
         )
+
+    def describe_rows(self, status: RunStatus) -> dict[str, Any]:
+        """Returns further fields of the manifest that depend on the rows."""
+        del status
+        return {}
 
     def count_rows(self, status: RunStatus) -> dict[str, int]:
         """Returns the number of rows by outcome; subclasses may write the rows first."""

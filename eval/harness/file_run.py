@@ -23,7 +23,7 @@ from eval.harness.workers import Question
 from eval.model.usage import Usage
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError
-from kg.base.files import convert_write_errors
+from kg.base.files import convert_write_errors, sha256_file
 from kg.base.provenance import manifest_path
 
 
@@ -134,6 +134,10 @@ class _FileRun(BaseRun[AnyManifest]):
             asked=n_missing,
             existing=n_existing,
         )
+
+    def describe_rows(self, status: RunStatus) -> dict[str, Any]:
+        """Returns the hash of the finished file."""
+        return {"rows_sha256": None if status == "running" else sha256_file(self._flags.out)}
 
     def count_rows(self, _status: RunStatus) -> dict[str, int]:
         """Returns the number of rows by outcome."""

@@ -23,11 +23,13 @@ from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from kg.base.errors import CardSetMismatchError
-from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
+from kg.base.files import iter_decoded_lines, require_file, sha256_bytes, sha256_file
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, LABELS
 
+CHANGED_ROWS = "rows:changed"
+"""What signatures say if rows are not those that a run wrote."""
 SHARED_CARDS_NOTE = "Only the "
 """Beginning of the note on cards that were left out because a system did not answer them."""
 
@@ -175,6 +177,11 @@ def read_observations(
     }
     is_shared, notes = _select_shared_cards(list(reader.index), preds, reader, common=common)
     sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
+    changed = [
+        f"The rows of {path.name} were changed after the run; `epoche verify` says how."
+        for source, path in zip(sources, files, strict=True)
+        if _was_changed(source, path)
+    ]
     observations = _build_observations(
         reader, is_shared, preds, sources, oracles, [*notes, *missing_notes, *manifest_notes]
     )
@@ -189,8 +196,18 @@ def read_observations(
         unanswered=unanswered,
         n_left_out=int((~is_shared).sum()),
         suffixes=applied_suffixes,
-        warnings=tuple(dict.fromkeys(w for m in manifests for w in m["card_warnings"])),
+        warnings=(
+            *changed,
+            *dict.fromkeys(w for manifest in manifests for w in manifest["card_warnings"]),
+        ),
+        signature_details=(CHANGED_ROWS,) if changed else (),
     )
+
+
+def _was_changed(source: Source, path: Path) -> bool:
+    """Returns whether a file is not as its run left it; not known while the run goes on."""
+    recorded = None if source.manifest is None else source.manifest["rows_sha256"]
+    return recorded is not None and recorded != sha256_file(path)
 
 
 def _select_shared_cards(
