@@ -36,6 +36,7 @@ A file with any other suffix may be the user's, and is refused.
 
 _BUSY_S = 10.0
 """Seconds to wait for another process that is writing; a write takes microseconds."""
+_RETRY_S = 0.02
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS replies(
@@ -129,9 +130,20 @@ class ReplyCache:
         """Closes the file."""
         self._database.close()
 
+    def _connect_patiently(self) -> sqlite3.Connection:
+        # SQLite does not wait for another process that makes the same file at the same time.
+        deadline = time.monotonic() + _BUSY_S
+        while True:
+            try:
+                return self._connect_database()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_RETRY_S)
+
     def _open_database(self) -> sqlite3.Connection:
         try:
-            return self._connect_database()
+            return self._connect_patiently()
         except sqlite3.DatabaseError as error:
             with convert_write_errors(self._path):
                 if isinstance(error, sqlite3.OperationalError):

@@ -63,6 +63,7 @@ FAULTS: dict[str, tuple[Callable[[ReplyWriter], Behaviour], str]] = {
 """Name → the behaviour, given the writer of good replies, and what becomes of an item whose calls
 all meet it. A command with fewer items meets the first faults."""
 CHANGING_KEYS = {
+    "rows_sha256",  # of rows with latencies
     "started",
     "ended",
     "resumed",

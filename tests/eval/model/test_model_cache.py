@@ -336,3 +336,22 @@ def test_foreign_file_is_refused_and_unchanged(
     assert [path.name for path in tmp_path.iterdir()] == [name]
     if old_bytes is not None:
         assert file.read_bytes() == old_bytes
+
+
+def test_a_cache_that_another_process_is_making_is_opened_when_it_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # SQLite fails at once, now and then, where two processes make the same file.
+    connect, failures = ReplyCache._connect_database, iter([1, 2, 3])
+
+    def connect_later(cache: ReplyCache) -> sqlite3.Connection:
+        if next(failures, None):
+            raise sqlite3.OperationalError("database is locked")
+        return connect(cache)
+
+    monkeypatch.setattr(ReplyCache, "_connect_database", connect_later)
+    ReplyCache(tmp_path / "c.sqlite").close()
+    monkeypatch.setattr("eval.model.cache._BUSY_S", -1)
+    failures = iter([1])
+    with pytest.raises(WriteError, match="locked"):
+        ReplyCache(tmp_path / "d.sqlite")
