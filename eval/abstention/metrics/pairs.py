@@ -105,13 +105,16 @@ def compare_pairs(
         names = metric_names or list_compared_metrics(samples, policy)
         metrics = get_metrics([name for name in names if name != ALL_THREE], policy)
         distributions = {
-            name: samples.compute_distribution(metrics, policy, name) for name in systems
+            name: samples.compute_distribution(metrics, policy, name)
+            for name in systems
+            if metrics  # all-three needs none
         }
         differences = [
             BootstrapDifference(
                 distributions[candidate] - distributions[baseline], samples.plan.confidence
             )
             for candidate, baseline in pairs
+            if metrics
         ]
         columns = {metric.name: column for column, metric in enumerate(metrics)}
         for name in names:

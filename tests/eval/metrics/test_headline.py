@@ -156,6 +156,13 @@ def test_pairs_are_compared_triplet_by_triplet() -> None:
     assert skill.difference is not None
     assert skill.low is not None
     assert skill.low > 0
+    (alone,) = compare_pairs(
+        Samples(observations, Plan(("licensed",), resamples=400)),
+        [("a", "b")],
+        signature=samples.signature,
+        metric_names=["all-three"],
+    )
+    assert (alone.p, alone.difference) == (pair.p, pair.difference)
     equal = {c.metric: c for c in compare_pairs(samples, [("a", "a")], signature=samples.signature)}
     assert equal["all-three"].p == 1
     assert equal[SKILL].better is None
@@ -211,3 +218,38 @@ def test_memory_is_the_difference_of_yes_between_claims_set_aside_and_others() -
         assert (value.low, value.high) == pytest.approx((low, high))
         assert [group.n_cards for group in report.set_aside.values()] == [n, n_other]
     assert measure(make_observations(5), PLAN).policies["licensed"].systems["a"].memory is None
+
+
+# What each strategy says on E, C and U cards: shares of YES, NO and UNKNOWN. None reads the facts
+# as the question needs it, however much the system knows.
+WEAK_STRATEGIES = {
+    "never NO": ((1, 0, 0), (0, 0, 1), (0, 0, 1)),
+    "never YES": ((0, 0, 1), (0, 1, 0), (0, 0, 1)),
+    "never UNKNOWN, perfect memory": ((1, 0, 0), (0, 1, 0), (0.5, 0.5, 0)),
+    "YES unless it knows better": ((1, 0, 0), (0.3, 0.7, 0), (0.9, 0.1, 0)),
+    "NO unless it knows better": ((0.7, 0.3, 0), (0, 1, 0), (0.1, 0.9, 0)),
+    "half of all answers withheld at random": ((0.5, 0, 0.5), (0, 0.5, 0.5), (0.25, 0.25, 0.5)),
+    "answers one card in ten, all right": ((0.1, 0, 0.9), (0, 0.1, 0.9), (0, 0, 1)),
+    "popular objects": ((0.6, 0.2, 0.2), (0.5, 0.3, 0.2), (0.5, 0.3, 0.2)),
+    "guesses by the length of the question": ((0.4, 0.3, 0.3), (0.3, 0.4, 0.3), (0.3, 0.3, 0.4)),
+    "denial of all it has not seen": ((0.9, 0.1, 0), (0, 1, 0), (0, 1, 0)),
+    "uniform": ((1 / 3, 1 / 3, 1 / 3),) * 3,
+}
+
+
+@pytest.mark.parametrize("strategy", WEAK_STRATEGIES)
+def test_weak_strategies_are_below_a_mediocre_system(strategy: str) -> None:
+    rng = np.random.default_rng(5)
+    base = make_observations(2_000)
+    shares = np.array(WEAK_STRATEGIES[strategy])
+    preds = np.array([rng.choice(3, p=shares[label]) for label in base.labels], dtype=np.int8)
+    metrics = (
+        measure(replace(base, preds={"x": preds}), Plan(("licensed",), resamples=100))
+        .policies["licensed"]
+        .systems["x"]
+        .metrics
+    )
+    skill, all_three = metrics[SKILL].value, metrics["all-three"].value
+    assert skill is not None
+    assert all_three is not None
+    assert skill < 0.2 or all_three < 0.27
