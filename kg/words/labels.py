@@ -27,7 +27,7 @@ from kg.words.aliases import Aliases
 from kg.words.coded_names import ClassNouns, CodedNames
 from kg.words.name_forms import ARTICLES, SimpleLiterals, normalise_name
 from kg.words.qualifiers import Qualifiers, add_qualifier
-from kg.words.readable_names import is_opaque, is_readable_label
+from kg.words.readable_names import is_opaque, is_readable_label, is_uuid_or_hash
 
 if TYPE_CHECKING:
     from kg.domain import CodedNaming
@@ -84,7 +84,10 @@ class Labels:
         self._qualifiers = (
             Qualifiers(graph.index, qualifiers, self.find_readable_name) if qualifiers else None
         )
-        self._ascii_literal = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
+        # Without what may be a hash.
+        self._ascii_literal = re.compile(
+            r'"(?![0-9A-Fa-f]{32})([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"'
+        )
         self._simple_literals = SimpleLiterals(self._articles)
 
     def get_label(self, term: str) -> str:
@@ -107,7 +110,7 @@ class Labels:
     def is_readable(self, term: str) -> bool:
         """Returns whether a sentence can name an IRI by its label: it is short and no UUID or hash.
 
-        What the graph itself gives as a label counts, whatever it is.
+        What the graph itself gives as a label counts, unless it is only a UUID or hash.
         """
         name = self.get_label(term)
         return len(name) <= MAX_NAME_LENGTH and (not is_opaque(name) or self.has_label(term))
@@ -235,7 +238,7 @@ class Labels:
     def _iter_graph_names(self, term: str) -> Iterator[tuple[tuple[int, int, int], str, str]]:
         """Yields (sort key, text, language) of each name of a term; smaller keys are better.
 
-        No two names of a term have the same key.
+        A label that is only a UUID or hash is no name. No two names of a term have the same key.
         """
         s = self._terms.get(term)
         if s is None:
@@ -248,7 +251,7 @@ class Labels:
                     continue
                 lexical, _, language = parse_literal(text)
                 name = " ".join(lexical.split())
-                if name:
+                if name and not is_uuid_or_hash(name):
                     alias = int(rank == ALIAS_RANK)
                     yield (alias, self._language_rank(language), position), name, language
                     position += 1

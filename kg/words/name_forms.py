@@ -62,10 +62,11 @@ class SimpleLiterals:
     def __init__(self, articles: Collection[str]) -> None:
         # Matches every line. The group contains the text of a simple literal; it is empty for any
         # other line. Names with a leading article are excluded here and handled by
-        # ``normalise_name``. "(?!)" never matches.
+        # ``normalise_name``; what may be a hash is excluded, too. "(?!)" never matches.
         excluded = "|".join(sorted(map(re.escape, articles))) or "(?!)"
         self._pattern = re.compile(
-            rf'^(?:"(?!(?i:{excluded}) )([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"(?:@[a-z-]+)?$|.*$)',
+            rf'^(?:"(?!(?i:{excluded}) |[0-9A-Fa-f]{{32}})([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"'
+            r"(?:@[a-z-]+)?$|.*$)",
             re.MULTILINE,
         )
 

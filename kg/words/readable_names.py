@@ -29,6 +29,11 @@ def is_opaque(name: str) -> bool:
     return _OPAQUE.search(name) is not None
 
 
+def is_uuid_or_hash(name: str) -> bool:
+    """Returns whether a name is a UUID or hash and nothing else."""
+    return _UUID.fullmatch(name) is not None
+
+
 def find_opaque_part(name: str) -> tuple[str, str, str]:
     """Returns what stands before the UUID or hash of a name, that, and what stands behind it.
 

@@ -17,7 +17,7 @@ from kg.claims import Claim
 from kg.domain import CodedNaming
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
-from kg.terms import RDF_TYPE, RDFS
+from kg.terms import RDF_TYPE, RDFS, SKOS
 from kg.words.labels import Labels
 
 E = "http://e/"
@@ -80,6 +80,19 @@ def test_labels_come_first_and_codes_tell_things_of_one_label_apart():
     assert labels.get_label(E + UUID) == "PATL (548aa7fb)"
     assert labels.find_entities("PATL (c0ffee12)") == [E + OTHER_UUID]
     assert labels.get_label(E + HASH) == "TATL"
+
+
+@pytest.mark.parametrize("hash_label", [HASH, UUID, "C72FDBD8B39DFF406ABE8CA04850F910"])
+def test_a_label_that_is_only_a_uuid_or_hash_is_none(hash_label: str):
+    rows = [(OTHER_UUID, LABEL, f'"{hash_label}"'), (OTHER_UUID, RDF_TYPE, E + "Loan")]
+    labels = make_labels("all", *rows)
+    assert labels.get_label(E + OTHER_UUID) == "loan c0ffee12"
+    assert not labels.has_label(E + OTHER_UUID)
+    assert labels.find_entities("Loan c0ffee12") == [E + OTHER_UUID]
+    assert not make_labels("numbers", *rows).is_readable(E + OTHER_UUID)
+    labels = make_labels("all", *rows, (OTHER_UUID, SKOS + "altLabel", '"My loan"'))
+    assert labels.get_label(E + OTHER_UUID) == "My loan"
+    assert labels.find_entities("my loan") == [E + OTHER_UUID]
 
 
 def test_classes_and_predicates_keep_their_codes():
