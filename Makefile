@@ -36,6 +36,9 @@ drafted      = $(if $(KG),$(if $(and $(SHAPES),$(PRED)),,$(OUT)/domain))
 source_flags = $(if $(drafted),--domain '$(drafted)',$(if $(KG),--kg '$(KG)' --shapes '$(SHAPES)',--domain '$(DOMAIN)'))
 pred_flags   = $(if $(PRED),--pred '$(PRED)') $(if $(PRED_LABEL),--pred-label '$(PRED_LABEL)')
 card_set     = $(OUT)/cards.jsonl
+degradation  = $(OUT)/degradation
+# Systems that see the graph or its facts; the others would not notice.
+DEGRADED     = graph_rag rag $(if $(EPOCHE_MODEL),rag_llm graph_rag_llm)
 checked      = --cards '$(card_set)' --skip-other-cards --results
 scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
@@ -129,13 +132,15 @@ metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and con
 	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
 
 report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
-	@$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' --out '$(OUT)/report.html'
+	@$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' $(if $(wildcard $(degradation)/degradation.json),--section '$(degradation)') --out '$(OUT)/report.html'
 
 # The formats are a family of their own: eight that are much alike would cost the other pairs their adjusted p.
-compare: eval $(ALSO_COMPARED) ## Paired differences between the systems, and between eight extraction formats, with exact tests and Holm
+compare: eval $(ALSO_COMPARED) ## Paired differences between the systems and between eight formats; curves of systems whose graph gets worse
 	@$(EPOCHE) compare $(checked) $$(ls $(OUT)/*_results.jsonl | grep -v /formats_ | tr '\n' ' ') --seed $(SEED) --out '$(OUT)/comparison.json'
 	@echo "-- formats --"
 	@$(EPOCHE) compare $(checked) '$(OUT)/formats_results.jsonl' --seed $(SEED) --out '$(OUT)/formats_comparison.json'
+	@echo "-- on a graph that lacks facts, or has wrong ones --"
+	@$(EPOCHE) degrade --cards '$(card_set)' $(source_flags) $(addprefix --system ,$(DEGRADED)) --seed $(SEED) --out '$(degradation)'
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
 	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED) --fail

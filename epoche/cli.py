@@ -18,6 +18,7 @@ from cards.audit_labels import main as audit
 from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, build_schema
+from eval.abstention.commands.degrade import main as degrade
 from eval.abstention.commands.score import main as score_cards
 from eval.blocks.page import PageFormat, register_page_writer
 from eval.blocks.section import Section
@@ -135,6 +136,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("join", join, "Join card files of one graph into one set."),
     ("eval", evaluate, "Run a system on cards."),
     ("score", score_cards, "Score predictions on cards that were made elsewhere."),
+    ("degrade", degrade, "Run systems on graphs that get worse, and draw the curves."),
     ("merge", merge, "Merge the shards of one run."),
     ("verify", verify, "Check that rows follow from replies, and labels from the graph."),
     ("metrics", metrics, "Compute the metrics of cards or of run folders, with intervals."),

@@ -54,7 +54,10 @@ def main(
     ] = None,
     section: Annotated[
         list[Path] | None,
-        typer.Option(help="Run folder to add as a section, like RUN; repeatable."),
+        typer.Option(
+            help="Run folder, or folder of `epoche degrade`, to add as a section, like RUN; "
+            "repeatable."
+        ),
     ] = None,
     formats: Annotated[
         str, typer.Option(help="What to write, comma-separated: html, csv, md, json.")
@@ -66,6 +69,7 @@ def main(
     """
     from cards.card_origin import find_common_sources
     from eval.abstention.card_check import filter_results_by_cards
+    from eval.abstention.degradation.section import build_degradation_sections, has_curves
     from eval.abstention.metrics.console import render_warnings
     from eval.abstention.run_files import find_result_files
     from eval.runs.measurement import is_run_folder, refuse_card_options
@@ -83,15 +87,18 @@ def main(
 
     # A shell expands `--results *.jsonl` to one option, followed by arguments.
     paths = [*(results or ()), *(runs or ())]
-    folders = [path for path in paths if is_run_folder(path)]
+    folders = [path for path in paths if is_run_folder(path) or has_curves(path)]
     card_results = [path for path in paths if path not in folders]
+    folders += section or ()
+    curves = [folder for folder in folders if has_curves(folder)]
     requested_formats = parse_formats(formats)
-    sections = build_sections([*folders, *(section or ())])
+    sections = build_sections([folder for folder in folders if folder not in curves])
+    sections += build_degradation_sections(curves)
     if not card_results:
         if not sections:
             raise typer.BadParameter("give at least one run folder or result file")
         refuse_card_options(
-            [*folders, *(section or ())][0],
+            folders[0],
             metrics=metrics,
             cards=cards,
             skip_other_cards=skip_other_cards or None,
@@ -115,6 +122,13 @@ def main(
     input_files = [*card_results, metrics, *(cards or ()), *section_inputs]
     refuse_overwriting(out, requested_formats, input_files, sections)
     inputs = read_inputs(card_results, metrics, cards, without_mined=without_mined)
+    for part in sections:
+        if part.card_set and part.card_set[:12] != inputs.metrics.cards[:12]:
+            print_warning(
+                f"the section {part.name} is about other cards ({part.card_set[:12]}) than the "
+                f"results ({inputs.metrics.cards[:12]}) and is left out; make it again"
+            )
+            sections = [other for other in sections if other is not part]
     for line in render_warnings(inputs.warnings):
         print_text(line)
     print_text(f"metrics: {metrics}")

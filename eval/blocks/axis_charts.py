@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eval.blocks.text_format import format_number
 
@@ -161,6 +162,31 @@ class LineChart:
     y: Axis
     texts: tuple[str, ...] = ()
     mark: tuple[float, str] | None = None
+
+
+class CurvePoint(NamedTuple):
+    """A point of a curve: its place, its interval where known, and its tooltip."""
+
+    x: float
+    y: float
+    interval: tuple[float, float] | None
+    text: str
+
+
+class Curve(NamedTuple):
+    """The points of one system, in ascending order of x."""
+
+    name: str
+    points: tuple[CurvePoint, ...]
+
+
+@dataclass(frozen=True)
+class CurveChart:
+    """Curves of several systems in one plane."""
+
+    curves: tuple[Curve, ...]
+    x: Axis
+    y: Axis
 
 
 @dataclass(frozen=True)

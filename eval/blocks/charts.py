@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from eval.blocks.axis_charts import BoxPlot, Histogram, LineChart, ScatterChart, SystemScatterChart
+from eval.blocks.axis_charts import (
+    BoxPlot,
+    CurveChart,
+    Histogram,
+    LineChart,
+    ScatterChart,
+    SystemScatterChart,
+)
 from eval.blocks.text_format import ChartEstimate, format_number
 
 
@@ -332,6 +339,7 @@ Chart: TypeAlias = (
     | CoverageChart
     | BarChart
     | BoxPlot
+    | CurveChart
     | ScatterChart
     | SystemScatterChart
     | GaugeChart

@@ -31,6 +31,7 @@ class Section:
         parquet: the same tables as Parquet, if they can be written.
         sources: files that it was made from, which no report may overwrite.
         data: everything for programs, as JSON can represent it.
+        card_set: start of the hash of the cards that it is about; empty if it is about none.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Section:
     parquet: dict[str, bytes] = field(default_factory=dict)
     sources: tuple[Path, ...] = ()
     data: dict[str, Any] = field(default_factory=dict)
+    card_set: str = ""
 
     def iter_samples(self) -> Iterator[tuple[str, Samples]]:
         """Yields the tables of samples with the id of the part that they are in."""

@@ -85,9 +85,7 @@ class Labels:
             Qualifiers(graph.index, qualifiers, self.find_readable_name) if qualifiers else None
         )
         # Without what may be a hash.
-        self._ascii_literal = re.compile(
-            r'"(?![0-9A-Fa-f]{32})([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"'
-        )
+        self._ascii_literal = re.compile(r'"(?![0-9A-Fa-f]{32})([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
         self._simple_literals = SimpleLiterals(self._articles)
 
     def get_label(self, term: str) -> str:

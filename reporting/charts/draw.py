@@ -14,6 +14,7 @@ from reporting.charts.bars import draw_bars
 from reporting.charts.boxes import draw_boxes
 from reporting.charts.confidence import draw_reliability, draw_risk
 from reporting.charts.coverage import draw_coverage
+from reporting.charts.curves import draw_curves
 from reporting.charts.dots import draw_dots, draw_outcomes
 from reporting.charts.forest import draw_forest
 from reporting.charts.gauge import draw_gauge
@@ -38,6 +39,7 @@ def build_picture(chart: Chart) -> Picture:
 build_picture.register(charts.BarChart, draw_bars)
 build_picture.register(axis_charts.BoxPlot, draw_boxes)
 build_picture.register(charts.CoverageChart, draw_coverage)
+build_picture.register(axis_charts.CurveChart, draw_curves)
 build_picture.register(charts.DotChart, draw_dots)
 build_picture.register(charts.ForestChart, draw_forest)
 build_picture.register(charts.GaugeChart, draw_gauge)

@@ -1,0 +1,1 @@
+"""Systems on a graph that gets worse: facts dropped or replaced, and the same gold answers."""
