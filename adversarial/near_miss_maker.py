@@ -354,7 +354,9 @@ class NearMissMaker:
             if graph_verdicts[role.label].label != role.label:
                 return None
             kinds[role.label] = next(iter(list_supported_kinds(verdict)), CYCLE)
-        return Triplet(pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds)
+        return Triplet(
+            pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds, frozenset()
+        )
 
     def _write_cards(self, strategy: str, candidate: Candidate, triplet: Triplet) -> list[Card]:
         """Writes the near-misses in random order, then the true claim if there is one."""

@@ -15,6 +15,7 @@ from typing import Any
 from cards.card import Card, card_to_json, hash_card_set
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import to_json_bytes, write_files_atomic
+from kg.base.plain_text import join_list
 from kg.base.provenance import (
     make_relative_name,
     manifest_path,
@@ -105,6 +106,17 @@ def describe_missing_labels(cards: Sequence[Card]) -> list[str]:
         for label, answer in GOLD_OF_LABEL.items()
         if label not in present
     ]
+
+
+def describe_derived(cards: Sequence[Card]) -> str:
+    """Says how many E and C cards need a derived fact: two or more steps; empty if none does."""
+    counts = {
+        label: sum(card.meta.get("derived") is True for card in cards if card.label == label)
+        for label in ("E", "C")
+    }
+    totals = Counter(card.label for card in cards)
+    parts = [f"{n} of {totals[label]} {label} cards" for label, n in counts.items() if n]
+    return f"{join_list(parts)} need a derived fact, the others one step" if parts else ""
 
 
 def get_graph_path(cards: Path | str) -> Path:

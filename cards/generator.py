@@ -31,7 +31,7 @@ from cards.generation.set_aside import (
     set_aside_facts,
     share_equally,
 )
-from cards.generation.triplets import Triplet
+from cards.generation.triplets import DerivedQuota, Triplet
 from kg.claims import LABELS, Claim, Label
 from kg.knowledge import KnowledgeBase
 from kg.profile.readiness import find_askable_predicates
@@ -46,6 +46,8 @@ MAX_ATTEMPTS = 5
 """Maximum number of times that facts are set aside anew because predicates gave too few cards."""
 MIN_TRUE_SHARE = 0.25
 """Minimum share of U cards whose claim is true in G; with fewer, names need not match."""
+DERIVED_TURNS = 2
+"""Number of turns of a predicate with derived facts for each turn of another one."""
 N_PROBE_TERMS = 24
 """Number of terms of each predicate that are set aside to find out whether it gives any card."""
 
@@ -145,7 +147,8 @@ def _try_shares(
 ) -> CardSet:
     """Draws cards, several times if predicates give less than their share; returns the best."""
     max_shares = [sum(side.max_triplets for side in group) for group in sides]
-    shares = share_equally(plan.per_label, max_shares)
+    weights = [_weigh_predicate(group, plan) for group in sides]
+    shares = share_equally(plan.per_label, max_shares, weights)
     phases = _list_phases(plan)
     factors = iter(FACTORS)
     factor = next(factors)
@@ -162,7 +165,7 @@ def _try_shares(
             max_shares = [
                 n if is_useful else 0 for n, is_useful in zip(max_shares, useful, strict=True)
             ]
-            shares = share_equally(plan.per_label, max_shares)
+            shares = share_equally(plan.per_label, max_shares, weights)
     card_sets: list[CardSet] = []
     tried: list[list[PoolNeed]] = []
     while len(card_sets) < MAX_ATTEMPTS:
@@ -183,7 +186,7 @@ def _try_shares(
             maker.n_triplets if maker.n_triplets < share else most
             for maker, share, most in zip(makers, shares, max_shares, strict=True)
         ]
-        new_shares = share_equally(plan.per_label, given)
+        new_shares = share_equally(plan.per_label, given, weights)
         if any(n > old for n, old in zip(new_shares, shares, strict=True)):
             max_shares, shares = given, new_shares
         else:
@@ -191,6 +194,12 @@ def _try_shares(
             if not factor:
                 break
     return max(card_sets, key=_count_triplets)
+
+
+def _weigh_predicate(group: Sequence[Side], plan: CardPlan) -> int:
+    """Returns how many turns a predicate gets: more if it has facts that are only derived."""
+    has_derived = any("inferred" in side.pool.e_kinds for side in group)
+    return DERIVED_TURNS if has_derived and plan.derived_share else 1
 
 
 def _count_triplets(card_set: CardSet) -> int:
@@ -236,8 +245,17 @@ def _make_makers(
     aside = set_aside_facts(lookup, needs, plan.drawing_seed)
     reduced, unknowns = GraphLookup(aside.kb), iter(aside.unknowns)
     oracle = lookup.kb.oracle
+    quota = DerivedQuota(round(plan.derived_share * plan.per_label))
     makers = [
-        PredicateCardMaker(reduced, p, plan, [(side, next(unknowns)) for side in group], oracle)
+        PredicateCardMaker(
+            reduced,
+            p,
+            plan,
+            [(side, next(unknowns)) for side in group],
+            oracle,
+            quota,
+            n_turns=_weigh_predicate(group, plan),
+        )
         for p, group in zip(predicates, sides, strict=True)
     ]
     return makers, aside
@@ -269,12 +287,16 @@ def _draw_cards(
                 phase = next(phases, None)
                 if phase is None:
                     break
-                active_makers = [(m, m.iter_triplets(**phase._asdict())) for m in makers]
+                active_makers = [
+                    entry
+                    for m in makers
+                    for entry in [(m, m.iter_triplets(**phase._asdict()))] * m.n_turns
+                ]
             maker, triplets = active_makers[turn % len(active_makers)]
             try:
                 triplet = next(triplets)
             except StopIteration:
-                active_makers.remove((maker, triplets))
+                active_makers = [entry for entry in active_makers if entry[1] is not triplets]
                 if maker.n_triplets < min_triplets and maker.pred not in filled:
                     filled.add(maker.pred)
                     more = maker.iter_triplets(strict=False)

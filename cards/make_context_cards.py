@@ -58,6 +58,7 @@ def main(
 
     from cards.card_manifest import (
         build_card_manifest,
+        describe_derived,
         describe_missing_labels,
         describe_source_files,
         get_graph_path,
@@ -158,6 +159,8 @@ def main(
         for label, counts_by_kind in counts_by_label.items():
             counts = ", ".join(f"{kind} {n}" for kind, n in counts_by_kind.items())
             print_text(f"  {label} {sum(counts_by_kind.values()):5d}   {counts}")
+    if derived := describe_derived(card_set.cards):
+        print_text(derived)
     if own_graph:
         print_text(
             f"{len(card_set.set_aside)} facts were set aside to ask about as unknown; systems "

@@ -20,7 +20,7 @@ from cards.generation.restated_values import find_restating_predicates
 from cards.generation.rng import rng_for
 from cards.generation.set_aside import Unknowns, count_candidates, count_obstacles
 from cards.generation.shortage import MIN_TERMS, Obstacle, explain_obstacles, explain_pool
-from cards.generation.triplets import Triplet, TripletSource, write_triplet_cards
+from cards.generation.triplets import DerivedQuota, Triplet, TripletSource, write_triplet_cards
 from kg.claims import Label
 from kg.oracle import Oracle
 
@@ -84,7 +84,11 @@ class PredicateCardMaker:
         plan: CardPlan,
         sides: Sequence[tuple[Side, Unknowns]],
         full_oracle: Oracle,
+        quota: DerivedQuota,
+        *,
+        n_turns: int,
     ) -> None:
+        self.n_turns = n_turns
         self.lookup = lookup
         self.pred = pred
         self.plan = plan
@@ -118,6 +122,7 @@ class PredicateCardMaker:
                     recipes,
                     allowed_kinds=self._allowed_c_kinds,
                     num_facts=plan.num_facts,
+                    quota=quota,
                     rng=self.rng,
                 )
             )

@@ -20,6 +20,7 @@ from cards.generation.pools import Pool
 from cards.generation.prover import Prover
 from cards.generation.set_aside import Unknowns
 from cards.generation.shortage import Obstacle
+from kg.claims import Label
 
 MAX_CANDIDATES = 12
 """Maximum number of random candidates tried for one role."""
@@ -70,6 +71,8 @@ class EntitySampler:
         self.compares_rest = compares_rest
         self.wants_true = False
         """Whether the claim of the next U card should be one that was set aside."""
+        self.wants_derived: frozenset[Label] = frozenset()
+        """Labels, E or C, of which the next card should need a derived fact."""
         self.unknown_terms = unknowns.list_terms()
         self._unknowns_by_anchor: dict[int, list[int]] = {}
         for x, anchors in unknowns.anchors.items():
@@ -155,7 +158,7 @@ class EntitySampler:
         """Samples a true pair ``(x, a)`` whose ``x`` is similar to ``reference``."""
         if not self.e_kinds:
             return None
-        kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))]
+        kind = self.choose_e_kind()
         if reference is None:
             pair = self.pool.sample_pair(self.rng, kind)
             return pair if pair and self.is_unused(*pair) else None
@@ -174,6 +177,12 @@ class EntitySampler:
             if self.is_unused(x, anchors_by_entity[x]):
                 return x, anchors_by_entity[x]
         return None
+
+    def choose_e_kind(self) -> str:
+        """Chooses the kind of the next E card; empty if the predicate has none."""
+        if "E" in self.wants_derived:
+            return "inferred"
+        return self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
 
     def is_similar(self, x: int, other: int) -> bool:
         """Returns whether two entities have equal degree levels and the same frequent words.
@@ -233,7 +242,11 @@ class EntitySampler:
         return self.lookup.is_nameable(x) and self.lookup.is_nameable(a)
 
     def _sample_holder(self) -> int | None:
-        return self.pool.sample_holder(self.rng)
+        x = self.pool.sample_holder(self.rng)
+        if x is None or "C" not in self.wants_derived:
+            return x
+        # Its value is what the claim contradicts.
+        return None if self.pool.is_asserted(x, self.pool.get_anchors(x)[0]) else x
 
     def sample_member(self) -> int | None:
         """Samples a member of the pool's classes."""
@@ -281,6 +294,8 @@ class EntitySampler:
         candidates = self.pool.get_holders(anchor)
         if allowed is not None:
             candidates = [e for e in candidates if e in allowed]
+        if "E" in self.wants_derived:
+            candidates = [e for e in candidates if not self.pool.is_asserted(e, anchor)]
         if len(candidates) > 2 * MAX_CANDIDATES:
             candidates = self.rng.sample(candidates, 2 * MAX_CANDIDATES)
         unused = (e for e in candidates if e != x and e not in self.used)

@@ -63,10 +63,17 @@ class Prover:
             verdict = self._verdict_cache[claim] = self.oracle.license(claim)
         return verdict
 
-    def make_card_oracle(self, facts: Iterable[Fact]) -> Oracle:
-        """Returns an oracle that knows only a card's facts and rules."""
+    def make_card_oracle(self, facts: Iterable[Fact], *, with_axioms: bool = True) -> Oracle:
+        """Returns an oracle that knows only a card's facts and rules.
+
+        Args:
+            facts: the facts.
+            with_axioms: whether it derives further facts by the rules that are axioms.
+        """
         return self.oracle.make_local_oracle(
-            facts_to_triples(facts, self.lookup.terms), self.shapes, self.axioms
+            facts_to_triples(facts, self.lookup.terms),
+            self.shapes,
+            self.axioms if with_axioms else (),
         )
 
     def find_premises(self, s: int, p: int, o: int) -> tuple[Fact, ...] | None:

@@ -136,7 +136,7 @@ class Recipes(EntitySampler):
 
     def _iter_chain_starts(self) -> Iterator[tuple[int | None, int, int]]:
         """Yields entities of a U and an E card and their anchor; None for a U chosen later."""
-        kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
+        kind = self.choose_e_kind()
         if self.wants_true:
             for _ in range(MAX_CANDIDATES):
                 sample = self.sample_unknown_and_entailed()

@@ -92,11 +92,24 @@ class _Candidate(NamedTuple):
     """All facts that are set aside for it."""
 
 
-def share_equally(total: int, limits: Sequence[int]) -> list[int]:
-    """Divides a number into shares as equal as the limits allow; less if these are too small."""
+def share_equally(
+    total: int, limits: Sequence[int], weights: Sequence[int] | None = None
+) -> list[int]:
+    """Divides a number into shares as equal as the limits allow; less if these are too small.
+
+    Args:
+        total: the number.
+        limits: the largest share of each.
+        weights: whole numbers to which the shares are proportional, if not equal.
+    """
     shares = [0] * len(limits)
     while rest := total - sum(shares):
-        open_numbers = [i for i, limit in enumerate(limits) if shares[i] < limit]
+        open_numbers = [
+            i
+            for i, limit in enumerate(limits)
+            for _ in range(weights[i] if weights else 1)
+            if shares[i] < limit
+        ]
         if not open_numbers:
             break
         for i in open_numbers[:rest]:

@@ -29,7 +29,7 @@ from cards.generation.pools import Pool
 from cards.generation.prover import Prover
 from cards.generation.recipes import OTHER_CLASS, OTHER_CONSTRAINT, Recipe, Recipes
 from cards.generation.shortage import Obstacle, find_unproved
-from kg.claims import Claim, Verdict
+from kg.claims import Claim, Label, Verdict
 
 MAX_FAILED_PROPOSALS = 60
 """A recipe that never succeeded is dropped after this many failed proposals in a row. One that has
@@ -58,6 +58,30 @@ class Triplet(NamedTuple):
     """Label → verdict over the card's facts and rules."""
     kinds: dict[str, str]
     """Label → kind."""
+    derived: frozenset[Label]
+    """The labels, E or C, that do not follow from the card's facts without a derived one."""
+
+
+class DerivedQuota:
+    """Counts the E and C cards of a set whose labels need a derived fact.
+
+    Args:
+        limit: number of cards of each label that should need one.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._counts: Counter[Label] = Counter()
+
+    def count_triplet(self, triplet: Triplet) -> None:
+        """Counts the cards of a triplet."""
+        self._counts.update(triplet.derived)
+
+    @property
+    def wanted(self) -> frozenset[Label]:
+        """The labels of which too few cards need one yet."""
+        labels: tuple[Label, Label] = ("E", "C")
+        return frozenset(label for label in labels if self._counts[label] < self._limit)
 
 
 class TripletSource:
@@ -70,6 +94,7 @@ class TripletSource:
         recipes: makes proposals.
         allowed_kinds: kinds allowed for C cards; empty for all.
         num_facts: target number of facts per card.
+        quota: how many cards of the set should need a derived fact.
         rng: the random generator.
     """
 
@@ -82,10 +107,12 @@ class TripletSource:
         *,
         allowed_kinds: frozenset[str],
         num_facts: int,
+        quota: DerivedQuota,
         rng: Random,
     ) -> None:
         self.lookup, self.pool, self.prover, self.recipes = lookup, pool, prover, recipes
         self.allowed_kinds, self.num_facts, self.rng = allowed_kinds, num_facts, rng
+        self._quota = quota
         self.with_types = False
         self.strict = True
         self.proved_counts: Counter[str] = Counter()
@@ -98,6 +125,9 @@ class TripletSource:
         self._exhausted: set[str] = set()
         # Recipes that find no U card any more whose claim was set aside.
         self._only_false: set[str] = set()
+        # Recipes that find no E and C card any more that need a derived fact, for true or false
+        # claims of the U card.
+        self._only_asserted: set[tuple[str, bool]] = set()
         self._is_last = True
 
     def iter_triplets(self, *, strict: bool, is_last: bool = True) -> Iterator[Triplet]:
@@ -113,6 +143,7 @@ class TripletSource:
         self.strict = self.recipes.strict = strict
         self._is_last = is_last
         self._only_false.clear()
+        self._only_asserted.clear()
         self._exhausted.clear()
         yield from self._iter_round()
 
@@ -158,6 +189,16 @@ class TripletSource:
         counts = self.unknown_counts
         self.recipes.wants_true = name not in self._only_false and counts[True] <= counts[False]
         is_patient = self.proved_counts[name] and not (self.recipes.wants_true and self._is_last)
+        search = (name, self.recipes.wants_true)
+        if "inferred" in self.recipes.e_kinds and search not in self._only_asserted:
+            self.recipes.wants_derived = self._quota.wanted
+            n_tries = MAX_FAILED_PROPOSALS * (4 if self.proved_counts[name] else 1)
+            for _ in range(n_tries if self.recipes.wants_derived else 0):
+                triplet = self._try_recipe(name, recipes_by_name)
+                if triplet is not None:
+                    return triplet
+            self._only_asserted.add(search)
+        self.recipes.wants_derived = frozenset()
         for _ in range(MAX_FAILED_PROPOSALS * (4 if is_patient else 1)):
             triplet = self._try_recipe(name, recipes_by_name)
             if triplet is not None:
@@ -191,6 +232,7 @@ class TripletSource:
             triplet = self._try_proposal(name, proposal._replace(with_types=True))
             self.with_types = triplet is not None
         if triplet is not None:
+            self._quota.count_triplet(triplet)
             self.recipes.used.update(role.x for role in proposal.roles)
             self.unknown_counts.update(
                 self.recipes.unknowns.is_true(role.x, proposal.anchor)
@@ -240,7 +282,23 @@ class TripletSource:
             if graph_verdict.label != role.label:
                 return None
             graph_verdicts[role.label] = graph_verdict
-        return Triplet(self.pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds)
+        derived = self._find_derived(facts, card_verdicts)
+        return Triplet(
+            self.pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds, derived
+        )
+
+    def _find_derived(
+        self, facts: list[Fact], card_verdicts: dict[str, Verdict]
+    ) -> frozenset[Label]:
+        """Finds the labels, E or C, that the facts do not have without the axioms."""
+        derived: set[Label] = set()
+        if "E" in card_verdicts and card_verdicts["E"].proof.kind == "derived":
+            derived.add("E")
+        if "C" in card_verdicts and self.prover.axioms:
+            claim = card_verdicts["C"].claim
+            if self.prover.make_card_oracle(facts, with_axioms=False).license(claim).label != "C":
+                derived.add("C")
+        return frozenset(derived)
 
     def _make_claim(self, role: Role, anchor: int) -> Claim:
         return self.lookup.make_claim(*self.pool.make_triple(role.x, anchor))
@@ -320,7 +378,10 @@ def write_triplet_cards(
                 question=lookup.kb.verbaliser.render_question(verdict.claim, wording_choice),
                 proof=triplet.graph_verdicts[role.label].proof,
                 salt=[seed],
-                meta={"context": context_id},
+                meta={
+                    "context": context_id,
+                    **({"derived": True} if role.label in triplet.derived else {}),
+                },
             )
         )
     return cards
