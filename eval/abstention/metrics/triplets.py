@@ -39,7 +39,8 @@ def find_triplets(names: tuple[str, ...], labels: Codes) -> NDArray[np.int64]:
     np.add.at(counts, (triplet_of_card[cards], labels[cards]), 1)
     cards = cards[(counts == 1).all(axis=1)[triplet_of_card[cards]]]
     order = np.argsort(triplet_of_card[cards], kind="stable")
-    return cards[order].reshape(-1, len(LABELS))
+    triplets: NDArray[np.int64] = cards[order].reshape(-1, len(LABELS))
+    return triplets
 
 
 def score_triplets(triplets: NDArray[np.int64], labels: Codes, preds: Codes) -> Floats:
