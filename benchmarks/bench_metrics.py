@@ -2,11 +2,13 @@
 
     python benchmarks/bench_metrics.py --systems 20 --cards 10000
     python benchmarks/bench_metrics.py --systems 20 --cards 10000 --confidences
+    python benchmarks/bench_metrics.py --rows 1000000
 
 The whole process of ``epoche metrics`` is measured: reading, all metrics, writing. The rivals
 compute one metric of one system at a time from counts in memory, in the usual simple code; they run
 on a few statistics, and their time per statistic is compared with that of ``epoche metrics``. All
-use the same stream of resamples, so their intervals must agree.
+use the same stream of resamples, so their intervals must agree. ``--rows`` instead measures one
+system of that many rows, and its memory as a multiple of that of 10,000 rows.
 """
 
 from __future__ import annotations
@@ -35,19 +37,21 @@ RESAMPLES, SEED = 2000, 12345
 
 
 def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> list[Path]:
-    """Writes one file per system, with two cards per subject; accuracy rises between systems."""
+    """Writes one file per system, with 5,000 subjects at most; accuracy rises between systems."""
     rng = random.Random(1)
     paths = []
     for system in range(systems):
-        rows = []
-        for card in range(cards):
-            label = "ECU"[card % 3]
-            gold = GOLD_OF_LABEL[label]
-            confidence = round(rng.random(), 6)
-            is_correct = rng.random() < 0.3 + 0.3 * confidence + 0.4 * system / systems
-            pred = gold if is_correct else rng.choice(["YES", "NO", "UNKNOWN", "INVALID"])
-            rows.append(
-                {
+        # Written row by row: the peak memory of a child process includes that of its parent.
+        path = folder / f"system{system:02d}.jsonl"
+        paths.append(path)
+        with path.open("wb") as handle:
+            for card in range(cards):
+                label = "ECU"[card % 3]
+                gold = GOLD_OF_LABEL[label]
+                confidence = round(rng.random(), 6)
+                is_correct = rng.random() < 0.3 + 0.3 * confidence + 0.4 * system / systems
+                pred = gold if is_correct else rng.choice(["YES", "NO", "UNKNOWN", "INVALID"])
+                row = {
                     "id": f"{card:016x}",
                     "system": f"system{system:02d}",
                     "gold": gold,
@@ -57,17 +61,14 @@ def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> 
                     "confidence": confidence if confidences else None,
                     "raw": "The Example flows into the Sample, as fact 3 says. " * 3,
                     "latency_s": 0.412,
-                    "usage": {"prompt_tokens": 211, "completion_tokens": 14, "cost_usd": 0.00004},
+                    "usage": {"prompt_tokens": 211, "completion_tokens": 14, "cost_usd": 4e-05},
                     "error": None,
                     "kind": ("asserted", "functional", "absent")[card % 3],
-                    "cluster": f"https://epoche.example/rivers/{card // 2}",
+                    "cluster": f"https://epoche.example/rivers/{card // 2 % 5000}",
                     "difficulty": ("easy", "medium", "hard")[card % 7 % 3],
                     "cards": "0123456789ab",
                 }
-            )
-        path = folder / f"system{system:02d}.jsonl"
-        path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-        paths.append(path)
+                handle.write(msgspec.json.encode(row) + b"\n")
     return paths
 
 
@@ -128,7 +129,11 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=3, help="runs of ours; the fastest counts")
     parser.add_argument("--rival-statistics", type=int, default=6)
+    parser.add_argument("--rows", type=int, help="measure one system of this many rows instead")
     args = parser.parse_args()
+    if args.rows:
+        measure_scaling(args.rows, args.confidences)
+        return
     with tempfile.TemporaryDirectory() as folder:
         paths = write_results(Path(folder), args.systems, args.cards, args.confidences)
         out = Path(folder) / "metrics.json"
@@ -142,6 +147,18 @@ def main() -> None:
         print(f"ours, whole process: {wall:.2f} s wall, {cpu:.2f} s CPU, {memory:.0f} MB")
         print(f"  {1000 * cpu / count:.2f} ms a statistic, reading and writing included")
         time_rivals(report, paths[0], args.rival_statistics, cpu / count)
+
+
+def measure_scaling(rows: int, confidences: bool) -> None:
+    """Prints rows per CPU second, and the peak memory as a multiple of that of 10,000 rows."""
+    peaks = []
+    for n_rows in (10_000, rows):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = write_results(Path(folder), 1, n_rows, confidences)
+            _, cpu, memory = run_epoche_metrics(paths, Path(folder) / "metrics.json")
+        peaks.append(memory)
+        print(f"{n_rows} rows: {n_rows / cpu:.0f} rows per CPU second, {memory:.0f} MB")
+    print(f"memory ratio: {peaks[1] / peaks[0]:.2f}")
 
 
 def count_statistics(report: MetricsReport) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -108,14 +108,18 @@ def card_to_json(card: Card) -> dict[str, Any]:
 
 
 def read_cards(path: Path | str) -> list[Card]:
-    """Reads a card file.
+    """Reads a card file into a list; raises as ``iter_cards``."""
+    return list(iter_cards(path))
+
+
+def iter_cards(path: Path | str) -> Iterator[Card]:
+    """Yields the cards of a file one by one, so that only their ids are kept in memory.
 
     Raises:
         MissingFileError: the file does not exist.
         RecordError: a line is not a valid card, or the file has none.
         DuplicateIdError: two cards have the same id.
     """
-    cards: list[Card] = []
     ids: set[str] = set()
     for card in iter_records(path, "card", card_from_json):
         if card.id in ids:
@@ -125,10 +129,9 @@ def read_cards(path: Path | str) -> list[Card]:
                 hint="Ids must be unique; make the cards again or rename one of the two.",
             )
         ids.add(card.id)
-        cards.append(card)
-    if not cards:
+        yield card
+    if not ids:
         raise RecordError("no cards", where=str(path), hint="Make some with `epoche cards`.")
-    return cards
 
 
 def write_cards(path: Path | str, cards: Iterable[Card]) -> int:

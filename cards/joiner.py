@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cards.card import Card, read_cards
+from cards.card import Card, iter_cards
 from kg.base.errors import DuplicateIdError
 
 
 def join_cards(files: Sequence[Path]) -> list[Card]:
-    """Reads several card files and returns their cards in order.
+    """Reads several card files into one list, in order; raises as ``iter_joined_cards``."""
+    return list(iter_joined_cards(files))
+
+
+def iter_joined_cards(files: Sequence[Path]) -> Iterator[Card]:
+    """Yields the cards of several files in order, keeping only their ids in memory.
 
     Raises:
-        MissingFileError, RecordError: as for ``read_cards``.
+        MissingFileError, RecordError: as for ``iter_cards``.
         DuplicateIdError: the same card id occurs twice, in one file or in two.
     """
-    cards: list[Card] = []
     file_by_id: dict[str, Path] = {}
     for path in files:
-        for card in read_cards(path):
+        for card in iter_cards(path):
             if card.id in file_by_id:
                 raise DuplicateIdError(
                     f"card id {card.id!r} occurs twice",
@@ -27,5 +31,4 @@ def join_cards(files: Sequence[Path]) -> list[Card]:
                     hint="Give each card file once.",
                 )
             file_by_id[card.id] = path
-            cards.append(card)
-    return cards
+            yield card

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from sys import intern
 
+import msgspec
 import numpy as np
 
 from cards.card import Card, hash_card_set
 from cards.card_origin import read_card_origin
-from cards.joiner import join_cards
+from cards.joiner import iter_joined_cards
 from eval.abstention.metrics.mined_cards import leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import LABEL_CODE
@@ -18,6 +20,18 @@ from eval.abstention.result import read_results
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError
 from kg.claims import LABELS
+
+
+class _CheckedCard(msgspec.Struct, gc=False, frozen=True):
+    """The fields of a card that are checked against results, or copied to them."""
+
+    label: str
+    kind: str
+    difficulty: str
+    cluster: str
+    triplet: str
+    full_label: str
+    rests_on_mined_rules: bool
 
 
 def read_checked_results(
@@ -61,10 +75,11 @@ def filter_results_by_cards(results: Sequence[Path], cards: Sequence[Path]) -> l
     row names no card set is not left out; ``check_cards`` then compares the cards' ids.
 
     Raises:
-        MissingFileError, RecordError, DuplicateIdError: as in ``join_cards`` and ``read_results``.
+        MissingFileError, RecordError, DuplicateIdError: as in ``iter_joined_cards`` and
+            ``read_results``.
         CardSetMismatchError: all files belong to other card sets.
     """
-    card_set_hash = hash_card_set(join_cards(cards))[:12]
+    card_set_hash = hash_card_set(iter_joined_cards(cards))[:12]
     matching_files = []
     for path in results:
         first_row = next(iter(read_results(path)), None)
@@ -97,13 +112,12 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
         paths: the card files, in the order in which they were asked.
 
     Raises:
-        MissingFileError, RecordError, DuplicateIdError: as in ``join_cards``.
+        MissingFileError, RecordError, DuplicateIdError: as in ``iter_joined_cards``.
         CardSetMismatchError: the results are of other cards.
     """
-    cards = join_cards([Path(path) for path in paths])
+    cards_by_id: dict[str, _CheckedCard] = {}
+    card_set_hash = hash_card_set(_iter_indexed_cards(paths, cards_by_id))[:12]
     where = ", ".join(str(path) for path in paths)
-    cards_by_id = {card.id: card for card in cards}
-    card_set_hash = hash_card_set(cards)[:12]
     # Observations without a card set have a hash of their ids instead, with this prefix.
     has_card_set = not observations.card_set.startswith("ids-")
     if has_card_set and observations.card_set != card_set_hash:
@@ -144,18 +158,35 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
     )
 
 
+def _iter_indexed_cards(
+    paths: Sequence[Path | str], cards_by_id: dict[str, _CheckedCard]
+) -> Iterator[Card]:
+    """Yields the cards of the files, and stores of each what is checked or copied."""
+    for card in iter_joined_cards([Path(path) for path in paths]):
+        cards_by_id[card.id] = _CheckedCard(
+            label=intern(card.label),
+            kind=intern(card.kind),
+            difficulty=intern(card.difficulty or ""),
+            cluster=intern(card.cluster or card.claim.subj),
+            triplet=intern(card.triplet),
+            full_label=intern(card.full_label),
+            rests_on_mined_rules=card.rests_on_mined_rules,
+        )
+        yield card
+
+
 def _copy_card_fields(
-    observations: Observations, cards_by_id: dict[str, Card], card_set_hash: str
+    observations: Observations, cards_by_id: dict[str, _CheckedCard], card_set_hash: str
 ) -> Observations:
     """Adds the cards' kinds, difficulties and clusters to results of other programs."""
     cards = [cards_by_id[card_id] for card_id in observations.ids]
-    clusters = [card.cluster or card.claim.subj for card in cards]
+    clusters = [card.cluster for card in cards]
     number_by_cluster = {cluster: number for number, cluster in enumerate(sorted(set(clusters)))}
     return replace(
         observations,
         card_set=card_set_hash,
         kinds=tuple(card.kind for card in cards),
-        difficulties=tuple(card.difficulty or "" for card in cards),
+        difficulties=tuple(card.difficulty for card in cards),
         triplets=tuple(card.triplet for card in cards),
         full_labels=tuple(card.full_label for card in cards),
         clusters=np.array([number_by_cluster[cluster] for cluster in clusters], dtype=np.int64),

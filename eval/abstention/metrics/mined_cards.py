@@ -21,6 +21,8 @@ _SIGNATURE_DETAIL = "mined:left-out"
 
 def count_mined_cards(observations: Observations) -> int:
     """Counts the headline cards that rest on nothing but rules found in the data."""
+    if not observations.mined:
+        return 0
     headline = zip(observations.ids, observations.headline_mask.tolist(), strict=True)
     return sum(is_headline and card in observations.mined for card, is_headline in headline)
 

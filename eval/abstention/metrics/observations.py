@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ class Observations:
         """The systems that were read, except controls."""
         return tuple(name for name in self.preds if name not in CONTROLS)
 
-    @property
+    @cached_property
     def headline_mask(self) -> NDArray[np.bool_]:
         """Mask of the cards that enter the headline metrics, shape (n,).
 
@@ -116,7 +117,7 @@ class Observations:
         is_ordinary = is_not_faithfulness & ~self.near_miss_mask
         return is_ordinary if is_ordinary.any() else is_not_faithfulness
 
-    @property
+    @cached_property
     def near_miss_mask(self) -> NDArray[np.bool_]:
         """Mask of the cards that are near-misses, shape (n,)."""
         return np.array([kind.startswith(NEAR_MISS_PREFIX) for kind in self.kinds], dtype=np.bool_)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -264,15 +265,16 @@ class ResultReader:
         card = self.index[row.id] = len(self.index)
         self.labels.append(label)
         self.golds.append(gold)
-        self.kinds.append(row.kind or "")
-        self.difficulties.append(row.difficulty or "")
-        self.triplets.append(row.triplet or "")
-        self.full_labels.append(row.full_label or "")
+        # Each decoded row has its own copy of these strings; equal ones are stored only once.
+        self.kinds.append(intern(row.kind or ""))
+        self.difficulties.append(intern(row.difficulty or ""))
+        self.triplets.append(intern(row.triplet or ""))
+        self.full_labels.append(intern(row.full_label or ""))
         if row.mined_rules:
             self.mined.add(row.id)
         # A card without a cluster is a separate cluster. NUL prevents its name from being equal to
         # a real cluster's.
-        self.clusters.append(row.cluster or f"\0{row.id}")
+        self.clusters.append(intern(row.cluster or f"\0{row.id}"))
         if not (row.kind and row.difficulty and row.cluster):
             self._has_incomplete_cards = True
         return card

@@ -6,8 +6,6 @@ The three cards of a triplet share their facts, so a system that never gives one
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,15 +32,15 @@ def find_triplets(names: tuple[str, ...], labels: Codes) -> NDArray[np.int64]:
     Returns:
         Indices of the cards, shape (triplets, 3).
     """
-    cards_by_name: defaultdict[str, list[int]] = defaultdict(list)
-    for card, name in enumerate(names):
-        if name:
-            cards_by_name[name].append(card)
-    expected = list(range(len(LABELS)))
-    triplets = [
-        cards for cards in cards_by_name.values() if sorted(labels[cards].tolist()) == expected
-    ]
-    return np.array(triplets, dtype=np.int64).reshape(-1, len(LABELS))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)))}
+    triplet_of_card = np.array([numbers.get(name, -1) for name in names], dtype=np.int64)
+    cards = np.flatnonzero(triplet_of_card >= 0)
+    counts = np.zeros((len(numbers), len(LABELS)), dtype=np.int64)
+    np.add.at(counts, (triplet_of_card[cards], labels[cards]), 1)
+    cards = cards[(counts == 1).all(axis=1)[triplet_of_card[cards]]]
+    order = np.argsort(triplet_of_card[cards], kind="stable")
+    triplets: NDArray[np.int64] = cards[order].reshape(-1, len(LABELS))
+    return triplets
 
 
 def score_triplets(triplets: NDArray[np.int64], labels: Codes, preds: Codes) -> Floats:
