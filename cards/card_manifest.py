@@ -110,12 +110,9 @@ def describe_missing_labels(cards: Sequence[Card]) -> list[str]:
 
 def describe_derived(cards: Sequence[Card]) -> str:
     """Says how many E and C cards need a derived fact: two or more steps; empty if none does."""
-    counts = {
-        label: sum(card.meta.get("derived") is True for card in cards if card.label == label)
-        for label in ("E", "C")
-    }
     totals = Counter(card.label for card in cards)
-    parts = [f"{n} of {totals[label]} {label} cards" for label, n in counts.items() if n]
+    derived = Counter(card.label for card in cards if card.meta.get("derived") is True)
+    parts = [f"{n} of {totals[label]} {label} cards" for label, n in sorted(derived.items())]
     return f"{join_list(parts)} need a derived fact, the others one step" if parts else ""
 
 

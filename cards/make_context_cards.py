@@ -41,6 +41,15 @@ def main(
     kinds: Annotated[
         str, typer.Option(help="Kinds of YES and NO cards, comma-separated; default all.")
     ] = "",
+    derived_share: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Prefer claims that need a derived fact (two or more steps), up to this share of "
+            "the E and of the C cards.",
+        ),
+    ] = 0.0,
     num_facts: FactsPerCard = 6,
     regime: Annotated[
         str | None, typer.Option(help="none, rdfs or owl-rl; default is the domain's.")
@@ -90,6 +99,7 @@ def main(
         seed=seed,
         kinds=tuple(name.strip() for name in kinds.split(",") if name.strip()),
         num_facts=num_facts,
+        derived_share=derived_share,
         faithfulness=faithfulness,
         subj_hint=subj_hint,
     )
@@ -132,6 +142,7 @@ def main(
         "num_per_type": num_per_type,
         "kinds": list(plan.kinds),
         "num_facts": num_facts,
+        "derived_share": derived_share,
         "subj_hint": subj_hint,
         "faithfulness": faithfulness,
         "audit": audit,

@@ -7,7 +7,6 @@ import msgspec
 DEFAULT_PER_LABEL = 200
 DEFAULT_SEED = 12345
 DEFAULT_NUM_FACTS = 6
-DEFAULT_DERIVED_SHARE = 0.5
 
 
 class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,9 +25,9 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     faithfulness: bool = False
     """Whether to add ``per_label`` cards of each of the kinds ``withheld`` and ``counterfactual``.
     """
-    derived_share: float = DEFAULT_DERIVED_SHARE
+    derived_share: float = 0.0
     """Share of the E and of the C cards that should need a derived fact, where the graph has such
-    claims."""
+    claims. If 0, as many do as happen to be drawn."""
     is_strict: bool = False
     """Whether triplets whose entities differ in degree are not even made where there are no others.
     """

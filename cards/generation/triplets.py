@@ -34,6 +34,9 @@ from kg.claims import Claim, Label, Verdict
 MAX_FAILED_PROPOSALS = 60
 """A recipe that never succeeded is dropped after this many failed proposals in a row. One that has
 succeeded is dropped after four times as many."""
+DERIVED_PATIENCE = 12
+"""How many times as many proposals a recipe that has succeeded may fail before it is given up that
+the cards need a derived fact."""
 
 SURFACE_INTERVAL = 40
 SURFACE_OFFSET = 9
@@ -192,7 +195,7 @@ class TripletSource:
         search = (name, self.recipes.wants_true)
         if "inferred" in self.recipes.e_kinds and search not in self._only_asserted:
             self.recipes.wants_derived = self._quota.wanted
-            n_tries = MAX_FAILED_PROPOSALS * (4 if self.proved_counts[name] else 1)
+            n_tries = MAX_FAILED_PROPOSALS * (DERIVED_PATIENCE if self.proved_counts[name] else 1)
             for _ in range(n_tries if self.recipes.wants_derived else 0):
                 triplet = self._try_recipe(name, recipes_by_name)
                 if triplet is not None:

@@ -23,6 +23,7 @@ from cards.card import Card, read_cards
 from cards.generation.card_plan import CardPlan
 from cards.generation.entity_sampler import EntitySampler
 from cards.generation.kinds import FAITHFULNESS_KINDS
+from cards.generation.set_aside import share_equally
 from cards.generator import CardSet, make_cards
 from cards.leakage.audit import audit_cards
 from cards.leakage.surface import FEATURE_NAMES, compute_features, read_surface
@@ -248,6 +249,45 @@ def test_no_baseline_beats_chance_on_rivers(rivers: KnowledgeBase) -> None:
         excess = sum(b.accuracy - b.chance for b in baselines) / len(baselines)
         half_width = sum(b.high - b.low for b in baselines) / len(baselines) / 2
         assert excess <= half_width / len(baselines) ** 0.5, (baselines[0].name, excess)
+
+
+def test_more_cards_need_a_derived_fact_if_asked_for(rivers: KnowledgeBase) -> None:
+    needed: dict[float, Counter[str]] = {}
+    for share in (0.0, 0.5):
+        card_set = make_cards(rivers, CardPlan(per_label=60, derived_share=share))
+        for card in card_set.cards:
+            # Without a regime nothing is derived from the card's facts.
+            graph = Graph.from_claims(read_card_triples(card.meta["triples"]))
+            rules = rivers.verbaliser.get_rules(card.claim.pred)
+            names = dict.fromkeys(shape for rule in rules for shape in rule.shapes)
+            shapes = rivers.shapes.select_shapes(list(names))
+            oracle = Oracle(graph, shapes, regime="none")
+            is_derived = card.label != "U" and oracle.license(card.claim).label != card.label
+            assert is_derived == card.meta.get("derived", False), card
+        needed[share] = Counter(c.label for c in card_set.cards if "derived" in c.meta)
+    assert needed[0.5]["E"] >= 1.4 * needed[0.0]["E"]
+    assert needed[0.5]["C"] >= 1.2 * needed[0.0]["C"]
+
+
+@given(
+    st.integers(0, 60),
+    st.lists(st.tuples(st.integers(0, 20), st.integers(1, 3)), min_size=1, max_size=6),
+)
+def test_shares_are_as_equal_as_limits_and_weights_allow(
+    total: int, parts: list[tuple[int, int]]
+) -> None:
+    limits, weights = [n for n, _ in parts], [weight for _, weight in parts]
+    shares = share_equally(total, limits, weights)
+    assert sum(shares) == min(total, sum(limits))
+    assert all(0 <= share <= limit for share, limit in zip(shares, limits, strict=True))
+    free = [
+        share / weight
+        for share, limit, weight in zip(shares, limits, weights, strict=True)
+        if share < limit
+    ]
+    # Each part that its limit does not hold back has had the same number of turns, or one more.
+    assert not free or max(free) - min(free) <= 2
+    assert share_equally(total, limits) == share_equally(total, limits, [1] * len(limits))
 
 
 def test_faithfulness_cards_are_separate(rivers: KnowledgeBase) -> None:
