@@ -39,6 +39,7 @@ from eval.extraction.commands.validate_config import main as validate_config
 from eval.guard.command import main as guard
 from eval.metrics_abstention import main as metrics
 from eval.model.redaction import hide_secrets
+from eval.outcomes.command import main as outcomes
 from eval.retrieval_eval.commands.evaluate import main as measure_retrieval
 from eval.retrieval_eval.commands.score import main as score_rankings
 from eval.run_epistemic_tests import main as evaluate
@@ -136,6 +137,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("join", join, "Join card files of one graph into one set."),
     ("eval", evaluate, "Run a system on cards."),
     ("score", score_cards, "Score predictions on cards that were made elsewhere."),
+    ("outcomes", outcomes, "Measure graded answers to any questions: right, wrong, abstained."),
     ("degrade", degrade, "Run systems on graphs that get worse, and draw the curves."),
     ("merge", merge, "Merge the shards of one run."),
     ("verify", verify, "Check that rows follow from replies, and labels from the graph."),

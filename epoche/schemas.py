@@ -9,7 +9,7 @@ RECORDS = (
     *("extract-config", "extraction-row", "extraction-sample"),
     *("prediction", "synthlink-question", "synthlink-row", "synthlink-answer", "synthlink-scores"),
     *("synthlink-judged", "corpus"),
-    *("run-metrics", "run-comparison", "degradation"),
+    *("run-metrics", "run-comparison", "degradation", "outcomes"),
 )
 
 
@@ -52,6 +52,7 @@ def _list_record_types() -> tuple[type, ...]:
     from eval.extraction.row import ExtractionRow
     from eval.extraction.samples.sample import Sample as ExtractionSample
     from eval.metrics.runs.report import RunComparison, RunMetrics
+    from eval.outcomes.report import OutcomesReport
     from eval.retrieval_eval.questions import Question
     from eval.retrieval_eval.row import RetrievalRow
     from eval.skn.grammar.document import Document
@@ -71,5 +72,5 @@ def _list_record_types() -> tuple[type, ...]:
         *(Config, ExtractionRow, ExtractionSample),
         *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, ScoredPredictions),
         *(VerdictLine, CorpusPage),
-        *(RunMetrics, RunComparison, Degradation),
+        *(RunMetrics, RunComparison, Degradation, OutcomesReport),
     )

@@ -44,6 +44,7 @@ SCRIPTS = {
     "systems": "eval/commands/list_systems.py",
     "guard": "eval/guard/command.py",
     "merge": "eval/commands/merge.py",
+    "outcomes": "eval/outcomes/command.py",
     "degrade": "eval/abstention/commands/degrade.py",
     "score": "eval/abstention/commands/score.py",
     "power": "eval/commands/power.py",

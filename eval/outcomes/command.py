@@ -1,0 +1,120 @@
+"""Measures graded answers to any questions: ``epoche outcomes``, or this file as a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kg.base.console import print_text, run_script
+from kg.base.options import Confidence, Resamples, ResampleSeed
+
+if TYPE_CHECKING:
+    from eval.metrics.comparison import Comparison
+    from eval.outcomes.report import OutcomesReport
+
+
+def main(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]FILE...",
+            help="Graded answers of one system each: JSONL, a JSON array, CSV or TSV, or these "
+            "with .gz.",
+        ),
+    ],
+    field_map: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=THEIRS[,…]",
+            help="The files' own names of the fields id, outcome, answerable, confidence, "
+            "repeat, cluster and system; id=a+b joins two fields.",
+        ),
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            metavar="THEIRS=OUTCOME[,…]",
+            help="What a grade means: right, wrong, abstained or unusable.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the measures (JSON).")] = None,
+    resamples: Resamples = 2000,
+    seed: ResampleSeed = 12345,
+    confidence: Confidence = 0.95,
+) -> None:
+    """Measures graded answers to any questions: does the system know when not to answer?
+
+    A row has the id of a question and an outcome: right, wrong, abstained or unusable, or grades
+    such as CORRECT, NOT_ATTEMPTED, A/B/C of SimpleQA or C/I/N of Inspect. With a field `answerable`
+    in every row there are the skill score and abstention precision and recall, too. Several files
+    are compared on the same questions; answers that one lacks count as unusable.
+    """
+    from eval.metrics.measurement import ResamplingPlan
+    from eval.outcomes.reader import FIELDS, OUTCOMES, parse_pairs, read_graded_answers
+    from eval.outcomes.report import measure_outcomes
+    from kg.base.files import check_output, write_json_atomic
+
+    if out is not None:
+        check_output(out, [Path(file.rpartition("=")[2]) for file in files])
+    graded = read_graded_answers(
+        files,
+        parse_pairs(field_map or (), "--map", FIELDS),
+        parse_pairs(values or (), "--value", OUTCOMES),
+    )
+    report = measure_outcomes(graded, ResamplingPlan(resamples, seed, confidence))
+    for line in render_report(report):
+        print_text(line)
+    if out is not None:
+        write_json_atomic(out, report)
+        print_text(f"measures → {out}")
+
+
+def render_report(report: OutcomesReport) -> Iterator[str]:
+    """Renders a report for the terminal."""
+    from eval.metrics.number_text import format_value, format_with_interval
+    from kg.base.plain_text import clean_text, format_count
+
+    for note in report.notes:
+        yield f"note: {note}"
+    known = ""
+    if report.n_answerable is not None:
+        known = f", {report.n_answerable:,} answerable"
+    yield f"{format_count(report.n_questions, 'question')}{known}"
+    for name, system in report.systems.items():
+        counts = ", ".join(f"{n:,} {outcome}" for outcome, n in system.counts.items() if n)
+        yield f"{clean_text(name)}: {counts}"
+        for measure, estimate in system.measures.items():
+            line = f"  {measure:<22}{format_with_interval(estimate)}"
+            if measure in system.majority:
+                line += f"   by majority {format_with_interval(system.majority[measure])}"
+            yield line
+        for measure, estimate in system.confidences.items():
+            yield f"  {measure:<22}{format_with_interval(estimate)}"
+    for name, control in report.controls.items():
+        yield f"control, {name}: {report.headline} {format_value(control[report.headline])}"
+    yield from map(_describe_comparison, report.comparisons)
+
+
+def _describe_comparison(pair: Comparison) -> str:
+    from eval.metrics.number_text import format_p_value
+    from kg.base.plain_text import clean_text
+
+    names = f"{clean_text(pair.candidate)} − {clean_text(pair.baseline)}"
+    if pair.difference is None or pair.p_holm is None:
+        return f"{pair.metric}: {names} cannot be tested"
+    interval = f" [{pair.low:+.3f}, {pair.high:+.3f}]" if pair.low is not None else ""
+    verdict = f"{clean_text(pair.better)} is better" if pair.better else "no significant difference"
+    p_value = format_p_value(pair.p_holm)
+    return (
+        f"{pair.metric}: {verdict}; {names} = {pair.difference:+.3f}{interval}, "
+        f"Holm-adjusted p {p_value if p_value.startswith('<') else f'= {p_value}'}"
+    )
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,116 @@
+"""Defines the measures of graded answers: utility, skill, abstention precision and recall.
+
+Each measure is a sum of ratios of counts, plus a constant. Counts are those of outcomes among
+answerable and unanswerable questions.
+
+Sources: the F-score is that of SimpleQA (Wei et al., "Measuring short-form factuality in large
+language models", 2024); the skill score is that of the cards (docs/reference/metrics.md) for two
+classes of questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eval.outcomes.reader import OUTCOMES
+from eval.stats.bootstrap import Floats
+
+PENALTIES = (0.0, 0.5, 0.75, 0.9)
+"""Penalties t: a wrong answer costs t / (1 − t) points."""
+_HEADLINE_PENALTY = 0.5
+_CELLS = len(OUTCOMES)
+RIGHT, WRONG, ABSTAINED, _ = np.eye(_CELLS)
+"""Weights of the outcomes, shape (outcomes,)."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure.
+
+    Attributes:
+        name: its name.
+        ratios: numerator and denominator of each ratio, as weights of the cells: the outcomes of
+            answerable questions, then those of unanswerable ones.
+        offset: is added to the sum of the ratios.
+        is_share: whether it is a single share in [0, 1].
+        meaning: what it is, in a sentence.
+    """
+
+    name: str
+    ratios: tuple[tuple[Floats, Floats], ...]
+    meaning: str
+    offset: float = 0.0
+    is_share: bool = True
+
+
+def list_measures(*, is_answerability_known: bool) -> list[Measure]:
+    """Lists the measures, the headline first."""
+
+    def both(weights: Floats) -> Floats:
+        return np.concatenate([weights, weights])
+
+    every = np.ones(_CELLS)
+    utilities = [
+        Measure(
+            f"utility@{_format_penalty(t)}",
+            ((both(RIGHT - t / (1 - t) * WRONG), both(every)),),
+            f"a right answer scores 1, an abstention 0, a wrong answer −{t / (1 - t):g}; the mean",
+            is_share=False,
+        )
+        for t in PENALTIES
+    ]
+    attempted = RIGHT + WRONG
+    measures = [
+        Measure("accuracy", ((both(RIGHT), both(every)),), "right answers among all questions"),
+        Measure("attempted", ((both(attempted), both(every)),), "questions answered, right or not"),
+        Measure(
+            "right-if-attempted", ((both(RIGHT), both(attempted)),), "right among those answered"
+        ),
+        Measure(
+            "F-score",
+            ((both(2 * RIGHT), both(every + attempted)),),
+            "harmonic mean of accuracy and right-if-attempted (SimpleQA)",
+        ),
+    ]
+    if not is_answerability_known:
+        first = utilities[PENALTIES.index(_HEADLINE_PENALTY)]
+        return [first, *(u for u in utilities if u is not first), *measures]
+    answerable = np.concatenate([every, np.zeros(_CELLS)])
+    unanswerable = np.concatenate([np.zeros(_CELLS), every])
+    skills = [
+        Measure(
+            f"skill@{_format_penalty(t)}",
+            (
+                (answerable * both(RIGHT - t / (1 - t) * WRONG), answerable),
+                (unanswerable * both(ABSTAINED - t / (1 - t) * attempted), unanswerable),
+            ),
+            f"mean score on answerable plus that on unanswerable questions, minus 1; a wrong "
+            f"answer scores −{t / (1 - t):g}, always abstaining is 0, perfect is 1",
+            offset=-1.0,
+            is_share=False,
+        )
+        for t in PENALTIES
+    ]
+    first = skills[PENALTIES.index(_HEADLINE_PENALTY)]
+    return [
+        first,
+        *(skill for skill in skills if skill is not first),
+        *utilities,
+        *measures,
+        Measure(
+            "abstention-precision",
+            ((unanswerable * both(ABSTAINED), both(ABSTAINED)),),
+            "unanswerable questions among the abstentions",
+        ),
+        Measure(
+            "abstention-recall",
+            ((unanswerable * both(ABSTAINED), unanswerable),),
+            "abstentions among the unanswerable questions",
+        ),
+    ]
+
+
+def _format_penalty(penalty: float) -> str:
+    return f"{penalty:g}".removeprefix("0") or "0"

