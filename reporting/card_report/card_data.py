@@ -7,13 +7,14 @@ are built from the same ``CardRow`` objects, so they agree.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from cards.card import Card
+from cards.generation.kinds import FAITHFULNESS_KINDS
 from eval.abstention.result import PREDS, Pred
 from eval.blocks.text_format import format_name, truncate_text
 from kg.claims import Gold, Proof, Verdict
@@ -146,6 +147,45 @@ def _describe_repeats(reply: CardReply) -> str:
 
 def _clean_text(text: str) -> str:
     return truncate_text(make_visible(text), MAX_TEXT_LENGTH)
+
+
+@dataclass(frozen=True)
+class ExampleCard:
+    """A card that two systems answer differently, for the first screen."""
+
+    row: CardRow
+    answers: tuple[CardAnswer, CardAnswer]
+    """Those of the better system and of the other one."""
+
+
+def choose_example(rows: Sequence[CardRow], systems: Sequence[str]) -> ExampleCard | None:
+    """Chooses a card that shows what the difference between two systems means.
+
+    On it the first system is right and the second is wrong, or else is not right. Cards of the
+    separate sets (near-misses, context-faithfulness) are chosen only if there are no others.
+
+    Args:
+        rows: the cards.
+        systems: names of the systems to compare, the better one first.
+
+    Returns:
+        The first such card; None if there are not two systems, or no such card.
+    """
+    if len(systems) < 2:
+        return None
+    names = [format_name(name) for name in systems[:2]]
+    best: tuple[tuple[bool, bool], ExampleCard] | None = None
+    for row in rows:
+        by_name = {answer.system: answer for answer in row.answers}
+        if any(name not in by_name for name in names):
+            return None
+        first, second = (by_name[name] for name in names)
+        if first.outcome != "right" or second.outcome in (None, "right"):
+            continue
+        rank = ("/" in row.kind or row.kind in FAITHFULNESS_KINDS, second.outcome != "wrong")
+        if best is None or rank < best[0]:
+            best = rank, ExampleCard(row, (first, second))
+    return None if best is None else best[1]
 
 
 def build_card_data(rows: list[CardRow]) -> dict[str, Any]:

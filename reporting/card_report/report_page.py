@@ -12,7 +12,12 @@ from eval.blocks.section import Section
 from eval.blocks.text_format import format_percent
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list
-from reporting.card_report.card_data import LABEL_NAMES, CardRow, build_card_data
+from reporting.card_report.card_data import (
+    LABEL_NAMES,
+    CardRow,
+    build_card_data,
+    choose_example,
+)
 from reporting.card_report.confidence_view import ConfidenceView
 from reporting.card_report.group_view import GroupView
 from reporting.card_report.inputs import ReportInputs
@@ -95,6 +100,7 @@ def render_report(
         "verdict": [make_visible(text) for text in summary.verdict],
         "details": [make_visible(text) for text in summary.details],
         "caveats": [make_visible(text) for text in list_caveats(inputs.metrics)],
+        "example": choose_example(rows, view.list_competitors()),
         "stats": _build_stats(inputs, view),
         "sections": sections,
         "confidence": f"{inputs.metrics.confidence * 100:g}",

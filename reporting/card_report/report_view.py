@@ -85,6 +85,11 @@ class ReportView:
         """The report of the main policy, which the charts show."""
         return self.report.policies[self.main_policy]
 
+    def list_competitors(self) -> list[str]:
+        """Lists the systems by skill, without the oracle if two others remain."""
+        others = [name for name in self.systems if not self.policy.systems[name].oracle]
+        return others if len(others) > 1 else self.systems
+
     def _list_systems(self, policy: PolicyReport) -> list[tuple[str, bool, SystemReport]]:
         rows = [(name, False, policy.systems[name]) for name in self.systems]
         return rows + [(name, True, policy.controls[name]) for name in self.controls]

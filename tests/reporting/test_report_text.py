@@ -21,6 +21,7 @@ from eval.blocks.text_format import (
 )
 from kg.base.csv_text import escape_csv_cell
 from kg.claims import Claim, Proof, Step, Verdict, Violation
+from reporting.card_report.card_data import CardAnswer, CardRow, choose_example
 from reporting.card_report.proofs import describe_proof, describe_term
 from reporting.card_report.summary_text import summarise_results
 from reporting.visible_text import embed_json, make_visible
@@ -158,3 +159,37 @@ def test_verdict_covers_only_named_systems(tmp_path):
     assert "None of these gave a false answer" in verdict
     assert "s6 on 100 %; the other system is in the table." in verdict
     assert "None gave a false answer" in " ".join(summarise_results(report, names[:6]).sentences)
+
+
+def make_row(kind: str, *outcomes: str | None) -> CardRow:
+    answers = tuple(
+        CardAnswer(name, False, "YES", outcome, "")
+        for name, outcome in zip(("best", "other", "third"), outcomes, strict=False)
+    )
+    return CardRow(kind, "E", "YES", kind, "", "", "?", (), (), "", "", answers)
+
+
+def test_the_example_is_a_card_that_only_the_better_system_answers_rightly():
+    rows = [
+        make_row("near-miss/sibling", "right", "wrong"),
+        make_row("both", "right", "right"),
+        make_row("none", "wrong", "wrong"),
+        make_row("reversed", "wrong", "right"),
+        make_row("held", "right", "held"),
+        make_row("first", "right", "wrong", "right"),
+        make_row("second", "right", "wrong"),
+    ]
+    systems = ["best", "other", "third"]
+    example = choose_example(rows, systems)
+    assert example is not None
+    assert example.row.id == "first"
+    assert [answer.system for answer in example.answers] == ["best", "other"]
+    held = choose_example(rows[:5], systems)
+    assert held is not None
+    assert held.row.id == "held"
+    near_miss = choose_example(rows[:4], systems)
+    assert near_miss is not None
+    assert near_miss.row.id == "near-miss/sibling"
+    assert choose_example(rows[1:4], systems) is None
+    assert choose_example(rows, ["best"]) is None
+    assert choose_example([make_row("one", "right")], systems) is None
