@@ -122,13 +122,14 @@ def main(
     input_files = [*card_results, metrics, *(cards or ()), *section_inputs]
     refuse_overwriting(out, requested_formats, input_files, sections)
     inputs = read_inputs(card_results, metrics, cards, without_mined=without_mined)
-    for part in sections:
-        if part.card_set and part.card_set[:12] != inputs.metrics.cards[:12]:
-            print_warning(
-                f"the section {part.name} is about other cards ({part.card_set[:12]}) than the "
-                f"results ({inputs.metrics.cards[:12]}) and is left out; make it again"
-            )
-            sections = [other for other in sections if other is not part]
+    card_set = inputs.metrics.cards[:12]
+    others = [part for part in sections if part.card_set and part.card_set[:12] != card_set]
+    for part in others:
+        print_warning(
+            f"the section {part.name} is about other cards ({part.card_set[:12]}) than the results "
+            f"({card_set}) and is left out; make it again"
+        )
+    sections = [part for part in sections if part not in others]
     for line in render_warnings(inputs.warnings):
         print_text(line)
     print_text(f"metrics: {metrics}")

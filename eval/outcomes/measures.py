@@ -34,15 +34,14 @@ class Measure:
         ratios: numerator and denominator of each ratio, as weights of the cells: the outcomes of
             answerable questions, then those of unanswerable ones.
         offset: is added to the sum of the ratios.
-        is_share: whether it is a single share in [0, 1].
-        meaning: what it is, in a sentence.
+        is_proportion: whether it is the share of some questions or answers, so that Wilson's
+            interval applies.
     """
 
     name: str
     ratios: tuple[tuple[Floats, Floats], ...]
-    meaning: str
     offset: float = 0.0
-    is_share: bool = True
+    is_proportion: bool = True
 
 
 def list_measures(*, is_answerability_known: bool) -> list[Measure]:
@@ -56,22 +55,19 @@ def list_measures(*, is_answerability_known: bool) -> list[Measure]:
         Measure(
             f"utility@{_format_penalty(t)}",
             ((both(RIGHT - t / (1 - t) * WRONG), both(every)),),
-            f"a right answer scores 1, an abstention 0, a wrong answer −{t / (1 - t):g}; the mean",
-            is_share=False,
+            is_proportion=False,
         )
         for t in PENALTIES
     ]
     attempted = RIGHT + WRONG
     measures = [
-        Measure("accuracy", ((both(RIGHT), both(every)),), "right answers among all questions"),
-        Measure("attempted", ((both(attempted), both(every)),), "questions answered, right or not"),
-        Measure(
-            "right-if-attempted", ((both(RIGHT), both(attempted)),), "right among those answered"
-        ),
+        Measure("accuracy", ((both(RIGHT), both(every)),)),
+        Measure("attempted", ((both(attempted), both(every)),)),
+        Measure("right-if-attempted", ((both(RIGHT), both(attempted)),)),
         Measure(
             "F-score",
             ((both(2 * RIGHT), both(every + attempted)),),
-            "harmonic mean of accuracy and right-if-attempted (SimpleQA)",
+            is_proportion=False,
         ),
     ]
     if not is_answerability_known:
@@ -86,10 +82,8 @@ def list_measures(*, is_answerability_known: bool) -> list[Measure]:
                 (answerable * both(RIGHT - t / (1 - t) * WRONG), answerable),
                 (unanswerable * both(ABSTAINED - t / (1 - t) * attempted), unanswerable),
             ),
-            f"mean score on answerable plus that on unanswerable questions, minus 1; a wrong "
-            f"answer scores −{t / (1 - t):g}, always abstaining is 0, perfect is 1",
             offset=-1.0,
-            is_share=False,
+            is_proportion=False,
         )
         for t in PENALTIES
     ]
@@ -102,12 +96,10 @@ def list_measures(*, is_answerability_known: bool) -> list[Measure]:
         Measure(
             "abstention-precision",
             ((unanswerable * both(ABSTAINED), both(ABSTAINED)),),
-            "unanswerable questions among the abstentions",
         ),
         Measure(
             "abstention-recall",
             ((unanswerable * both(ABSTAINED), unanswerable),),
-            "abstentions among the unanswerable questions",
         ),
     ]
 

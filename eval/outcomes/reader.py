@@ -15,12 +15,18 @@ from __future__ import annotations
 
 import gzip
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from eval.harness.predictions.reader import parse_prediction_files
+from eval.harness.predictions.reader import (
+    list_names,
+    parse_prediction_files,
+    read_repeat,
+    show_text,
+)
 from eval.harness.predictions.rows import MAX_FILE_BYTES, iter_rows
 from eval.model.foreign_values import make_storable
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
@@ -52,7 +58,6 @@ _YES = frozenset(("true", "1", "yes"))
 _NO = frozenset(("false", "0", "no"))
 _MAX_SHOWN = 3
 _MAX_SHOWN_CHARS = 60
-_MAX_REPEAT = 1_000
 
 
 class Answer(NamedTuple):
@@ -139,7 +144,7 @@ def read_graded_answers(
             key = answer.system, answer.id, answer.repeat
             if key in lines_by_key:
                 raise DuplicateIdError(
-                    f"{_show(answer.id)} has two answers, here and at {lines_by_key[key]}",
+                    f"{show_text(answer.id)} has two answers, here and at {lines_by_key[key]}",
                     where=where,
                     hint="Keep one, number them with a field `repeat`, or name another field with "
                     "--map id=…; --map id=question+target joins two.",
@@ -165,7 +170,7 @@ def _iter_file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     target.write(block)
                     if target.tell() > MAX_FILE_BYTES:
                         raise RecordError(f"larger than {MAX_FILE_BYTES:,} bytes", where=str(path))
-        except (gzip.BadGzipFile, EOFError, OSError) as error:
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
         for where, row in iter_rows(plain):
             yield where.replace(str(plain), str(path), 1), row
@@ -183,12 +188,7 @@ def _read_outcomes(
     given: list[tuple[str, str]] = []
     for where, row in rows:
         if name not in row:
-            fields = join_list([clean_text(key, _MAX_SHOWN_CHARS) for key in list(row)[:10]])
-            raise RecordError(
-                f"a row has no {name!r}",
-                where=where,
-                hint=f"It has the fields {fields}; name the right one with --map outcome=….",
-            )
+            raise _make_field_error("outcome", name, row, where)
         given.append((where, str(row[name]).strip().casefold()))
     known = {**SPELLINGS, **values}
     unknown = {text for _, text in given if text not in known}
@@ -204,7 +204,9 @@ def _read_outcomes(
             raise _make_outcome_error(given, known, path)
     outcomes = [known[text] for _, text in given]
     if outcomes and set(outcomes) == {"unusable"}:
-        shown = ", ".join(_show(text) for text in list(dict.fromkeys(t for _, t in given))[:3])
+        shown = ", ".join(
+            show_text(text) for text in list(dict.fromkeys(t for _, t in given))[:_MAX_SHOWN]
+        )
         raise RecordError(
             f"no answer is usable: all {len(outcomes):,} outcomes are {shown}",
             where=str(path),
@@ -220,7 +222,9 @@ def _make_outcome_error(
     for where, text in given:
         if text not in known:
             lines.setdefault(text, where.rpartition(":")[2])
-    shown = ", ".join(f"{_show(text)} (line {lines[text]})" for text in list(lines)[:_MAX_SHOWN])
+    shown = ", ".join(
+        f"{show_text(text)} (line {lines[text]})" for text in list(lines)[:_MAX_SHOWN]
+    )
     return RecordError(
         f"these outcomes are not known: {shown}{', …' if len(lines) > _MAX_SHOWN else ''}",
         where=str(path),
@@ -231,23 +235,30 @@ def _make_outcome_error(
 def _read_answer(
     row: Mapping[str, Any], where: str, outcome: str, name: str, field_map: Mapping[str, str]
 ) -> Answer:
-    item = _read_id(row, field_map.get("id", "id"))
+    def get(name: str, default: Any = None) -> Any:
+        return row.get(field_map.get(name, name), default)
+
+    id_name = field_map.get("id", "id")
+    item = _read_id(row, id_name)
     if not item:
-        fields = join_list([clean_text(key, _MAX_SHOWN_CHARS) for key in list(row)[:10]])
-        raise RecordError(
-            f"a row has no {field_map.get('id', 'id')!r}",
-            where=where,
-            hint=f"It has the fields {fields}; name that of the question with --map id=….",
-        )
-    system = row.get(field_map.get("system", "system"))
+        raise _make_field_error("id", id_name, row, where)
+    system = get("system")
     return Answer(
         system=clean_text(make_storable(str(system)), _MAX_SHOWN_CHARS) if system else name,
         id=make_storable(item),
         outcome=outcome,
-        answerable=_read_answerable(row.get(field_map.get("answerable", "answerable")), where),
-        repeat=_read_repeat(row.get(field_map.get("repeat", "repeat"), 0), where),
-        confidence=_read_confidence(row.get(field_map.get("confidence", "confidence")), where),
-        cluster=make_storable(str(row.get(field_map.get("cluster", "cluster"), ""))),
+        answerable=_read_answerable(get("answerable"), where),
+        repeat=read_repeat(get("repeat", 0), where),
+        confidence=_read_confidence(get("confidence"), where),
+        cluster=make_storable(str(get("cluster", ""))),
+    )
+
+
+def _make_field_error(field: str, name: str, row: Mapping[str, Any], where: str) -> RecordError:
+    return RecordError(
+        f"a row has no {name!r}",
+        where=where,
+        hint=f"It has the fields {list_names(row)}; name the right one with --map {field}=….",
     )
 
 
@@ -270,7 +281,7 @@ def _read_confidence(value: Any, where: str) -> float | None:
         confidence = -1.0
     if not 0 <= confidence <= 1:
         raise RecordError(
-            f"the confidence {_show(str(value))} is no number in [0, 1]",
+            f"the confidence {show_text(str(value))} is no number in [0, 1]",
             where=where,
             hint="Divide per cent by 100.",
         )
@@ -282,19 +293,7 @@ def _read_answerable(value: Any, where: str) -> bool | None:
     if value is None or text == "":
         return None
     if text not in _YES | _NO:
-        raise RecordError(f"answerable is {_show(str(value))}, neither true nor false", where=where)
-    return text in _YES
-
-
-def _read_repeat(value: Any, where: str) -> int:
-    text = str(value).strip()
-    if not text.isdecimal() or len(text) > len(str(_MAX_REPEAT)) or int(text) >= _MAX_REPEAT:
         raise RecordError(
-            f"the repeat {_show(text)} is not a whole number from 0 to {_MAX_REPEAT - 1}",
-            where=where,
+            f"answerable is {show_text(str(value))}, neither true nor false", where=where
         )
-    return int(text)
-
-
-def _show(text: str) -> str:
-    return repr(clean_text(make_storable(text), _MAX_SHOWN_CHARS))
+    return text in _YES

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -27,7 +26,7 @@ from eval.outcomes.measures import ABSTAINED, RIGHT, WRONG, Measure, list_measur
 from eval.outcomes.reader import OUTCOMES, Answer, GradedAnswers
 from eval.stats.bootstrap import ClusterResamples, Distribution, Floats, resample_blocks
 from eval.stats.confidences import ConfidentReplies
-from eval.stats.estimates import Estimate, add_interval, choose_interval, compute_ratios
+from eval.stats.estimates import Estimate, Interval, add_interval, choose_interval, compute_ratios
 from kg.base.errors import RecordError
 from kg.base.plain_text import format_count
 from kg.base.proportions import wilson_interval
@@ -139,7 +138,7 @@ class _Table:
         is_answerable = self.is_answerable[:, None]
         return np.concatenate([counts * is_answerable, counts * ~is_answerable], axis=1)
 
-    @cached_property
+    @property
     def has_single_questions(self) -> bool:
         """Whether each cluster is one question."""
         return self.n_clusters == len(self.ids)
@@ -249,7 +248,7 @@ def _estimate(
         is_single = len(measure.ratios) == 1
         estimate = Estimate(
             value=None,
-            n=round(n) if measure.is_share else round(totals.sum()),
+            n=round(n) if measure.is_proportion else round(totals.sum()),
             numerator=float(totals @ numerator) if is_single else None,
             denominator=n if is_single else None,
             higher_is_better=None if measure.name == "attempted" else True,
@@ -259,18 +258,12 @@ def _estimate(
             why = "there is no such question or answer"
             estimates[measure.name] = msgspec.structs.replace(estimate, why=why)
             continue
-        is_plain = measure.is_share and measure.name != "F-score"
-        interval = choose_interval(intervals, column)
-        if is_plain and repeats == 1 and table.has_single_questions:
-            low, high = wilson_interval(float(totals @ numerator), n, plan.confidence)
-            estimates[measure.name] = msgspec.structs.replace(
-                add_interval(estimate, value, None, float(errors[column])),
-                low=low,
-                high=high,
-                method="wilson",
-            )
+        if measure.is_proportion and repeats == 1 and table.has_single_questions:
+            bounds = wilson_interval(float(totals @ numerator), n, plan.confidence)
+            interval: Interval | None = Interval(*bounds, "wilson")
         else:
-            estimates[measure.name] = add_interval(estimate, value, interval, float(errors[column]))
+            interval = choose_interval(intervals, column)
+        estimates[measure.name] = add_interval(estimate, value, interval, float(errors[column]))
     return estimates
 
 
@@ -350,16 +343,14 @@ def _compare(
         tested.append(comparison)
     compared = adjust_family(tested, higher_is_better=True)
     if table.has_single_questions:
-        is_right = {
-            system: counts[:, OUTCOMES.index("right")] / table.repeats[system]
+        order = np.argsort(table.clusters)
+        right = {
+            system: counts[order, OUTCOMES.index("right")] / table.repeats[system]
             for system, counts in table.counts.items()
-        }
-        by_cluster = {
-            system: values[np.argsort(table.clusters)] for system, values in is_right.items()
         }
         accuracies = compare_item_values(
             [Comparison(metric="accuracy", candidate=c, baseline=b) for c, b in pairs],
-            [(by_cluster[c], by_cluster[b]) for c, b in pairs],
+            [(right[c], right[b]) for c, b in pairs],
             resamples,
             confidence=plan.confidence,
             is_binary=set(table.repeats.values()) == {1},

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from cards.card import Card
-from cards.generation.kinds import FAITHFULNESS_KINDS
+from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.abstention.result import PREDS, Pred
 from eval.blocks.text_format import format_name, truncate_text
 from kg.claims import Gold, Proof, Verdict
@@ -182,7 +182,8 @@ def choose_example(rows: Sequence[CardRow], systems: Sequence[str]) -> ExampleCa
         first, second = (by_name[name] for name in names)
         if first.outcome != "right" or second.outcome in (None, "right"):
             continue
-        rank = ("/" in row.kind or row.kind in FAITHFULNESS_KINDS, second.outcome != "wrong")
+        is_separate = row.kind in FAITHFULNESS_KINDS or row.kind.startswith(NEAR_MISS_PREFIX)
+        rank = is_separate, second.outcome != "wrong"
         if best is None or rank < best[0]:
             best = rank, ExampleCard(row, (first, second))
     return None if best is None else best[1]

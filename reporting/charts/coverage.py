@@ -13,7 +13,7 @@ from reporting.charts.picture import (
     group,
     line,
     path,
-    spread_positions,
+    place_labels,
     text,
     track,
 )
@@ -35,9 +35,7 @@ def draw_coverage(chart: CoverageChart) -> Picture:
     points = chart.points
     names = shorten_names((point.name for point in points), _MAX_NAME_LENGTH)
     places = [(_scale_x(point.coverage), _scale_y(point.accuracy)) for point in points]
-    order = sorted(range(len(points)), key=lambda i: (places[i][1], -places[i][0], i))
-    heights = spread_positions([places[i][1] for i in order], _TOP + 4, _BOTTOM - 4, _LABEL_HEIGHT)
-    label_y = dict(zip(order, heights, strict=True))
+    label_y = place_labels(places, _TOP + 4, _BOTTOM - 4, _LABEL_HEIGHT)
     groups: list[Group] = [_draw_grid()]
     if chart.answerable_share is not None:
         x = _scale_x(chart.answerable_share)
@@ -58,7 +56,7 @@ def draw_coverage(chart: CoverageChart) -> Picture:
                 title=tooltip,
             )
         )
-    height = max(_BOTTOM + 42, max([_BOTTOM, *heights]) + 14)
+    height = max(_BOTTOM + 42, max([_BOTTOM, *label_y]) + 14)
     return Picture(_WIDTH, height, tuple(groups), "scatter")
 
 

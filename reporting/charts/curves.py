@@ -13,8 +13,8 @@ from reporting.charts.picture import (
     group,
     line,
     path,
+    place_labels,
     rect,
-    spread_positions,
     text,
     track,
 )
@@ -36,10 +36,8 @@ def draw_curves(chart: CurveChart) -> Picture:
     groups: list[Group] = [plane.draw_grid()]
     curves = [curve for curve in chart.curves if curve.points]
     names = shorten_names((curve.name for curve in curves), _LETTERS)
-    ends = [plane.to_y(curve.points[-1].y) for curve in curves]
-    order = sorted(range(len(curves)), key=lambda i: (ends[i], i))
-    heights = spread_positions([ends[i] for i in order], _TOP + 4, _BOTTOM - 4, _STEP)
-    label_y = dict(zip(order, heights, strict=True))
+    ends = [(_RIGHT, plane.to_y(curve.points[-1].y)) for curve in curves]
+    label_y = place_labels(ends, _TOP + 4, _BOTTOM - 4, _STEP)
     for i, curve in enumerate(curves):
         shift = _DODGE * (i - (len(curves) - 1) / 2)
         places = [(plane.to_x(p.x) + shift, plane.to_y(p.y)) for p in curve.points]

@@ -130,6 +130,19 @@ def _shape(
     return Shape(tag, (*named, *((name, fixed(value)) for name, value in numbers)))
 
 
+def place_labels(
+    places: Sequence[tuple[float, float]], low: float, high: float, step: float
+) -> list[float]:
+    """Returns the height of a label beside each place, so that labels do not overlap.
+
+    Labels are ordered by the heights of their places, of equal ones the one further right first.
+    """
+    order = sorted(range(len(places)), key=lambda i: (places[i][1], -places[i][0], i))
+    heights = spread_positions([places[i][1] for i in order], low, high, step)
+    height_by_place = dict(zip(order, heights, strict=True))
+    return [height_by_place[i] for i in range(len(places))]
+
+
 def spread_positions(
     positions: Sequence[float], low: float, high: float, step: float
 ) -> list[float]:

@@ -227,7 +227,11 @@ def test_damaged_and_compressed_files(tmp_path: Path):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(b"no gzip")
     assert "not a gzip file" in run_outcomes(path).err
-    path.write_bytes(gzip.compress(b"id,outcome\n1,right\n2,never\n"))
+    packed = gzip.compress(b"id,outcome\n1,right\n2,never\n")
+    for damaged in (packed[:-9], packed[:12] + b"\xff" * 20):
+        path.write_bytes(damaged)
+        assert "not a gzip file" in run_outcomes(path).err
+    path.write_bytes(packed)
     done = run_outcomes(path)
     assert f"{path}" in done.err
     assert "'never' (line 3)" in done.err

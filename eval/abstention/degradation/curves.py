@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -109,10 +109,10 @@ def measure_level(results: Sequence[Path], cards: Path, plan: ResamplingPlan) ->
     """
     measurement = measure_cards(results, plan, cards=[cards])
     runs = measurement.runs
-    estimates = {
-        name: {metric: measurement.estimates(name)[metric] for metric in CURVE_METRICS}
-        for name in runs.names
-    }
+    estimates = {}
+    for name in runs.names:
+        all_estimates = measurement.estimates(name)
+        estimates[name] = {metric: all_estimates[metric] for metric in CURVE_METRICS}
     pairs = list(itertools.combinations(runs.names, 2))
     compared = measurement.compare(pairs, [SKILL]) if pairs else ()
     fields = Comparison.__struct_fields__
@@ -186,7 +186,6 @@ def iter_point_values(
 ) -> Iterator[tuple[float, Estimate]]:
     """Yields share and estimate of one system along a curve, where it has a value."""
     for point in points:
-        estimates: Mapping[str, Estimate] = point.estimates.get(system, {})
-        estimate = estimates.get(metric)
-        if estimate is not None and estimate.value is not None:
+        estimate = point.estimates[system][metric]
+        if estimate.value is not None:
             yield float(getattr(point, kind)), estimate

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from cards.card import Card
@@ -95,10 +96,10 @@ class GraphDegrader:
 
         A fact that is to be dropped is not replaced as well.
         """
-        dropped = set(self._rank_facts("drop")[: round(level.dropped * self.n_facts)])
+        dropped = set(self._facts_to_drop[: round(level.dropped * self.n_facts)])
         replaced: dict[Triple, Triple] = {}
         n_replaced = round(level.replaced * self.n_facts)
-        for fact in self._rank_facts("replace") if n_replaced else ():
+        for fact in self._facts_to_replace if n_replaced else ():
             if len(replaced) == n_replaced:
                 break
             other = None if fact in dropped else self._choose_other_value(fact)
@@ -111,6 +112,16 @@ class GraphDegrader:
             frozenset(map(self._to_claim, dropped)),
             {self._to_claim(old): self._to_claim(new) for old, new in replaced.items()},
         )
+
+    @cached_property
+    def _facts_to_drop(self) -> list[Triple]:
+        """All facts in the order in which they are dropped."""
+        return self._rank_facts("drop")
+
+    @cached_property
+    def _facts_to_replace(self) -> list[Triple]:
+        """All facts in the order in which they are replaced."""
+        return self._rank_facts("replace")
 
     def _rank_facts(self, purpose: str) -> list[Triple]:
         return sorted(self._facts, key=lambda fact: self._hash_fact(purpose, fact))

@@ -223,7 +223,7 @@ def read_predictions(
         key = (reply.id, reply.repeat)
         if key in lines_by_key:
             raise DuplicateIdError(
-                f"{_show(reply.id)} has two predictions, here and at {lines_by_key[key]}",
+                f"{show_text(reply.id)} has two predictions, here and at {lines_by_key[key]}",
                 where=where,
                 hint="Keep one of them, or number them with a field `repeat`.",
             )
@@ -268,11 +268,12 @@ def _check_columns(
             raise RecordError(
                 f"no prediction has a field {theirs!r}",
                 where=f"{file.path}, --map {name}={theirs}",
-                hint=f"The file has the fields {_list_names(columns)}.",
+                hint=f"The file has the fields {list_names(columns)}.",
             )
 
 
-def _list_names(columns: Iterable[object]) -> str:
+def list_names(columns: Iterable[object]) -> str:
+    """Lists names of fields for a message, the first of them if there are many."""
     names = [clean_text(str(name), _MAX_SHOWN_CHARS) for name in columns]
     more = ", …" if len(names) > _MAX_SHOWN_COLUMNS else ""
     return (", ".join(names[:_MAX_SHOWN_COLUMNS]) or "none") + more
@@ -286,7 +287,7 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
     if not isinstance(item, str) or not item:
         raise _make_field_error("id", row, where, form)
     item = make_storable(item)
-    repeat = _read_repeat(row.get(form.name_field("repeat"), 0), where)
+    repeat = read_repeat(row.get(form.name_field("repeat"), 0), where)
     error = row.get(form.name_field("error"))
     if error:
         problem = clean_text(hide_secrets(make_storable(str(error))), MAX_ERROR_CHARS)
@@ -316,7 +317,12 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
     return reply
 
 
-def _read_repeat(value: Any, where: str) -> int:
+def read_repeat(value: Any, where: str) -> int:
+    """Reads the number of a repeat.
+
+    Raises:
+        RecordError: it is no whole number from 0 to ``MAX_REPEATS`` - 1.
+    """
     text = str(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or len(text) > 9:
         number = MAX_REPEATS
@@ -324,7 +330,7 @@ def _read_repeat(value: Any, where: str) -> int:
         number = int(text)
     if number >= MAX_REPEATS:
         raise RecordError(
-            f"the repeat {_show(text)} is not a whole number from 0 to {MAX_REPEATS - 1}",
+            f"the repeat {show_text(text)} is not a whole number from 0 to {MAX_REPEATS - 1}",
             where=where,
         )
     return number
@@ -344,11 +350,12 @@ def _make_field_error(
     return RecordError(
         f"a prediction has no {name!r}" + (" that is a text" if field == "id" else ""),
         where=where,
-        hint=f"It has the fields {_list_names(row)}; name the right one with --map {field}=….",
+        hint=f"It has the fields {list_names(row)}; name the right one with --map {field}=….",
     )
 
 
-def _show(text: str) -> str:
+def show_text(text: str) -> str:
+    """Returns a text as a message shows it: quoted, on one line, not too long."""
     return repr(clean_text(text, _MAX_SHOWN_CHARS))
 
 
