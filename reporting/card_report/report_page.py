@@ -12,6 +12,7 @@ from eval.blocks.section import Section
 from eval.blocks.text_format import format_percent
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list
+from reporting.card_report.buyer_answers import BuyerAnswers
 from reporting.card_report.card_data import (
     LABEL_NAMES,
     CardRow,
@@ -89,6 +90,7 @@ def render_report(
     counts = inputs.metrics.label_counts
     total = sum(counts.values())
     answerable = (counts.get("E", 0) + counts.get("C", 0)) / total if total else None
+    answers = BuyerAnswers(view, inputs.usage, [run.manifest for run in inputs.runs])
     summary = summarise_results(inputs.metrics, view.systems, proved=not inputs.n_unproved)
     context: dict[str, Any] = {
         "report": inputs.metrics,
@@ -97,9 +99,14 @@ def render_report(
         "subtitle": subtitle,
         "warnings": [make_visible(text) for text in inputs.warnings],
         "notices": [make_visible(text) for text in notices],
-        "verdict": [make_visible(text) for text in summary.verdict],
-        "details": [make_visible(text) for text in summary.details],
-        "caveats": [make_visible(text) for text in list_caveats(inputs.metrics)],
+        "answers": answers.list_answers(),
+        "answer_chart": answers.build_chart(),
+        "answer_chart_title": answers.chart_title,
+        "answer_scale": answers.scale,
+        "summary": [
+            make_visible(" ".join(texts))
+            for texts in (summary.verdict, [*summary.details, *list_caveats(inputs.metrics)])
+        ],
         "example": choose_example(rows, view.list_competitors()),
         "stats": _build_stats(inputs, view),
         "sections": sections,

@@ -13,6 +13,7 @@ import msgspec
 from eval.abstention.manifest import RunManifest
 from eval.blocks.text_format import UNDEFINED_TEXT, format_name, format_number, format_percent
 from eval.model.usage import Usage
+from kg.base.plain_text import format_count, join_list
 from reporting.visible_text import make_visible
 
 
@@ -135,6 +136,53 @@ def build_usage_table(
         else:
             local.append(format_name(name))
     return UsageTable(tuple(lines), tuple(local))
+
+
+_MAX_DESCRIBED_SYSTEMS = 3
+
+
+def describe_cost(
+    tallies: Mapping[str, UsageTally], names: Mapping[str, str], manifests: Iterable[RunManifest]
+) -> str:
+    """Says in a sentence or two what the answers cost: calls, tokens, money and time per system.
+
+    Args:
+        tallies: system → its tally.
+        names: systems to name, in order, with the form of their name to show.
+        manifests: manifests of the runs, which count the calls.
+    """
+    manifest_by_system = {name: manifest for manifest in manifests for name in manifest.systems}
+    remote = [name for name in names if tallies.get(name, UsageTally()).is_remote]
+    local = [shown for name, shown in names.items() if name not in remote]
+    if not remote:
+        subject = "it" if len(local) == 1 else f"all {len(local)} systems"
+        return f"No model calls: {subject} ran on this machine."
+    parts = [
+        _describe_calls(names[name], tallies[name], manifest_by_system.get(name))
+        for name in remote[:_MAX_DESCRIBED_SYSTEMS]
+    ]
+    if len(remote) > len(parts):
+        parts.append(f"{len(remote) - len(parts)} more in the table")
+    text = f"{'; '.join(parts)}."
+    if local:
+        shown = local[:_MAX_DESCRIBED_SYSTEMS]
+        others = [f"{len(local) - len(shown)} more"] if len(local) > len(shown) else []
+        text += f" No model calls by {join_list([*shown, *others])}."
+    return text
+
+
+def _describe_calls(name: str, tally: UsageTally, manifest: RunManifest | None) -> str:
+    # A manifest counts the calls of all its systems together.
+    calls = manifest.calls if manifest is not None and len(manifest.systems) == 1 else None
+    n_calls = calls.replies if calls is not None and calls.replies else tally.rows + tally.repairs
+    parts = [format_count(n_calls, "call")]
+    n_tokens = tally.prompt_tokens + tally.completion_tokens
+    parts.append(f"{n_tokens:,} tokens" if n_tokens else "tokens not counted")
+    cost = tally.cost_usd
+    parts.append("no known price" if cost is None else format_dollars(cost))
+    if tally.latencies:
+        parts.append(f"{_format_latency(tally.latencies, 0.5)} per card (median)")
+    return f"{name}: {', '.join(parts)}"
 
 
 def _build_line(name: str, tally: UsageTally, manifest: RunManifest | None) -> UsageLine:

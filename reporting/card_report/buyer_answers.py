@@ -1,0 +1,373 @@
+"""Answers the five questions with which a buyer reads a report, in a sentence or two each.
+
+Which system is best, by how much and is it sure, when does it fail, does it read or remember, and
+what did it cost? Every number is copied from the metrics, or is a share of counts in its tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cards.generation.kinds import NEAR_MISS_PREFIX
+from eval.abstention.manifest import RunManifest
+from eval.abstention.metrics.definitions import SKILL, choose_ranking_metric
+from eval.abstention.metrics.record import CardComparison, GroupReport, SystemReport, Table
+from eval.abstention.result import PREDS
+from eval.blocks.charts import DotChart, NamedEstimate
+from eval.blocks.glossary import RANKING_NAMES
+from eval.blocks.text_format import (
+    ChartEstimate,
+    format_name,
+    format_number,
+    format_p_value,
+    format_percent,
+    shorten_names,
+    shorten_text,
+    to_chart_estimate,
+)
+from kg.base.plain_text import join_list
+from kg.claims import GOLD_OF_LABEL, LABELS
+from reporting.card_report.report_view import ReportView, format_count
+from reporting.card_report.usage import UsageTally, describe_cost
+from reporting.outcomes import Outcome, classify_answer
+
+QUESTIONS = {
+    "best": "Which is best?",
+    "difference": "By how much, and is it sure?",
+    "failures": "When does it fail?",
+    "memory": "Does it read or remember?",
+    "cost": "What did it cost?",
+}
+"""Key in the exports → question, in the order in which they are answered."""
+
+_MAX_NAME_LENGTH = 32
+_MAX_NAMED_SYSTEMS = 3
+_MAX_CHARTED_SYSTEMS = 8
+_MIN_KIND_SIZE = 10
+"""Minimum number of cards of a kind of which a share is quoted."""
+_LABEL_NAMES = {"E": "entailed", "C": "contradictory", "U": "unknown"}
+_FALSE_WORDS = {"YES": "calls {} of {} claims true", "NO": "calls {} of {} claims false"}
+
+
+class BuyerAnswer(NamedTuple):
+    """One of the five questions, and what the results say to it."""
+
+    key: str
+    question: str
+    text: str
+
+
+class BuyerAnswers:
+    """Words the answers, for the systems that were not shown the claims if there are any."""
+
+    def __init__(
+        self,
+        view: ReportView,
+        usage: Mapping[str, UsageTally],
+        manifests: Sequence[RunManifest] = (),
+    ) -> None:
+        self.view = view
+        self.systems = view.policy.systems
+        others = [name for name in view.systems if not self.systems[name].oracle]
+        self.competitors = others or view.systems
+        # Systems may have very long names, and the first screen must not consist of them.
+        shown = {name: format_name(name) for name in view.systems}
+        short_names = shorten_names(shown.values(), _MAX_NAME_LENGTH)
+        self.names = {name: short_names[text] for name, text in shown.items()}
+        self.usage = usage
+        self.manifests = manifests
+        self.ranking = choose_ranking_metric(
+            {key for name in self.competitors for key in self.systems[name].metrics}
+        )
+        pairs = (
+            pair
+            for pair in view.report.comparisons
+            if (pair.policy, pair.metric) == (view.main_policy, self.ranking)
+        )
+        self._pairs = {frozenset((pair.candidate, pair.baseline)): pair for pair in pairs}
+
+    def list_answers(self) -> list[BuyerAnswer]:
+        """Lists the answers in the order of ``QUESTIONS``; none if no system was measured."""
+        if not self.competitors:
+            return []
+        texts = {
+            "best": self._describe_best(),
+            "difference": self._describe_difference(),
+            "failures": self._describe_failures(),
+            "memory": self._describe_memory(),
+            "cost": describe_cost(
+                self.usage, {name: self.names[name] for name in self.view.systems}, self.manifests
+            ),
+        }
+        return [BuyerAnswer(key, question, texts[key]) for key, question in QUESTIONS.items()]
+
+    def build_chart(self) -> DotChart:
+        """Builds the chart of the ranking metric: one row per system, without the controls."""
+        rows = tuple(
+            NamedEstimate(
+                f"{self.names[name]} (oracle)" if self.systems[name].oracle else self.names[name],
+                False,
+                self._get_value(name),
+            )
+            for name in self.view.systems[:_MAX_CHARTED_SYSTEMS]
+        )
+        ends = [end for row in rows for end in (row.estimate.value, row.estimate.low) if end]
+        return DotChart(rows, low=-1.0 if min(ends, default=0.0) < 0 else 0.0)
+
+    @property
+    def chart_title(self) -> str:
+        """What the chart shows."""
+        noun = "Skill" if self.ranking == SKILL else "Accuracy"
+        n_others = len(self.view.systems) - _MAX_CHARTED_SYSTEMS
+        return f"{noun} of the first {_MAX_CHARTED_SYSTEMS} systems" if n_others > 0 else noun
+
+    @property
+    def scale(self) -> str:
+        """What the ends of the scale of the ranking metric mean."""
+        if self.ranking == SKILL:
+            return "1 is perfect, 0 is always UNKNOWN"
+        return "the share of right answers"
+
+    def _get_value(self, name: str) -> ChartEstimate:
+        return to_chart_estimate(self.systems[name].metrics.get(self.ranking))
+
+    def _get_pair(self, first: str, second: str) -> CardComparison | None:
+        return self._pairs.get(frozenset((first, second)))
+
+    # -- which is best --------------------------------------------------------------------------
+
+    def _list_leaders(self) -> list[str]:
+        """Lists the first system, and those from which no paired test tells it apart."""
+        first, *others = self.competitors
+        return [
+            first,
+            *(
+                name
+                for name in others
+                if (pair := self._get_pair(first, name)) is None or pair.better is None
+            ),
+        ]
+
+    def _describe_best(self) -> str:
+        leaders = [name for name in self._list_leaders() if self._get_value(name).value is not None]
+        if not leaders:
+            return f"No system has a value of {self.ranking}."
+        values = [self._describe_value(name) for name in leaders[:_MAX_NAMED_SYSTEMS]]
+        text = f"{values[0]}: {self.scale}"
+        if len(leaders) > 1:
+            n_more = len(leaders) - len(values)
+            more = [f"{n_more} more"] if n_more else []
+            text = f"No single one: {join_list([*values, *more])} lead; {self.scale}"
+        elif len(self.competitors) == 1:
+            text = f"{values[0]}, the only system compared: {self.scale}"
+        low = self._get_value(leaders[0]).low
+        if self.ranking == SKILL and low is not None and low <= 0:
+            text += "; so it may be no better than that"
+        if self.systems[leaders[0]].oracle:
+            text += "; it is shown the claim itself"
+        return f"{text}."
+
+    def _describe_value(self, name: str) -> str:
+        value = self._get_value(name)
+        interval = ""
+        if value.low is not None and value.high is not None:
+            interval = f" ({format_number(value.low)} to {format_number(value.high)})"
+        return f"{self.names[name]} with {self._noun} {value.text}{interval}"
+
+    @property
+    def _noun(self) -> str:
+        return RANKING_NAMES[self.ranking]
+
+    # -- by how much ----------------------------------------------------------------------------
+
+    def _describe_difference(self) -> str:
+        first, *others = self.competitors
+        if not others:
+            return self._describe_lead_over_controls(first)
+        leaders = self._list_leaders()
+        rivals = [others[0]]
+        # Where the lead over the next one is not sure, the first one that is surely worse follows.
+        rivals += [name for name in others if name not in leaders][:1] if len(leaders) > 1 else []
+        return " ".join(self._describe_pair(first, rival) for rival in rivals)
+
+    def _describe_pair(self, first: str, second: str) -> str:
+        names = f"{self.names[first]} against {self.names[second]}"
+        pair = self._get_pair(first, second)
+        if pair is None or pair.difference is None:
+            return f"{names}: no paired test, so it is not known."
+        difference, low, high = pair.difference, pair.low, pair.high
+        if pair.candidate != first:
+            difference = -difference
+            low, high = (None if high is None else -high), (None if low is None else -low)
+        interval = ""
+        if low is not None and high is not None:
+            interval = f" ({format_number(low)} to {format_number(high)})"
+        size = f"{format_number(abs(difference))} {'more' if difference > 0 else 'less'}"
+        text = f"{names}: {size if difference else 'no'} {self._noun}"
+        text = f"{text if difference else f'{text} more'}{interval}"
+        p_value = pair.p if pair.p_holm is None else pair.p_holm
+        if p_value is None:
+            return f"{text}; not sure, since they differ too little for a test."
+        p_text = format_p_value(p_value)
+        p_text = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
+        return f"{text}; {'sure' if pair.better else 'not sure'} by a paired test, {p_text}."
+
+    def _describe_lead_over_controls(self, name: str) -> str:
+        """Compares the only system with the best control, which needs no test: it is a constant."""
+        value = self._get_value(name)
+        controls = {
+            control: found
+            for control, system in self.view.policy.controls.items()
+            if (found := to_chart_estimate(system.metrics.get(self.ranking)).value) is not None
+        }
+        if value.value is None or not controls:
+            return "There is nothing to compare it with."
+        best = max(controls, key=lambda control: controls[control])
+        difference = value.value - controls[best]
+        words = "more" if difference > 0 else "less"
+        text = f"{format_number(abs(difference))} {words} {self._noun} than {format_name(best)}"
+        if value.low is None or value.high is None:
+            return f"{text}; no interval is known."
+        is_sure = value.low > controls[best] or value.high < controls[best]
+        return (
+            f"{text}, a control; {'sure' if is_sure else 'not sure'}, since its interval "
+            f"({format_number(value.low)} to {format_number(value.high)}) "
+            f"{'excludes' if is_sure else 'includes'} {format_number(controls[best])}."
+        )
+
+    # -- when does it fail ----------------------------------------------------------------------
+
+    def _describe_failures(self) -> str:
+        return " ".join(
+            f"{self.names[name]} {_describe_failures_of(self.systems[name])}."
+            for name in self.competitors[:2]
+        )
+
+    # -- does it read or remember ---------------------------------------------------------------
+
+    def _describe_memory(self) -> str:
+        rows = {row.name: row for row in self.view.list_memories()}
+        names = [name for name in self.competitors if format_name(name) in rows]
+        if not names:
+            return self._describe_withheld()
+        found = [(name, rows[format_name(name)]) for name in names]
+        readers, others = [], []
+        for name, row in found:
+            is_more = row.difference.low is not None and row.difference.low > 0
+            (others if is_more else readers).append((name, row))
+        sentences = []
+        if readers:
+            highs = [row.difference.high for _, row in readers if row.difference.high is not None]
+            limit = f"; at most {format_number(max(highs))} more YES" if highs else ""
+            n_claims = max(row.true[0] for _, row in readers)
+            sentences.append(
+                f"No sign of memory in {self._join_names([name for name, _ in readers])} "
+                f"({n_claims:,} true claims kept from the systems{limit})."
+            )
+        for name, row in others[:_MAX_NAMED_SYSTEMS]:
+            sentences.append(
+                f"{self.names[name]} does not only read: YES to "
+                f"{format_percent(row.true[1].value)} of {row.true[0]:,} true claims kept from it, "
+                f"and to {format_percent(row.others[1].value)} of {row.others[0]:,} other unknown "
+                f"ones (difference {row.difference.interval_text})."
+            )
+        if len(others) > _MAX_NAMED_SYSTEMS:
+            sentences.append(f"So do {len(others) - _MAX_NAMED_SYSTEMS} more.")
+        return " ".join(sentences)
+
+    def _join_names(self, names: Sequence[str]) -> str:
+        shown = [self.names[name] for name in names[:_MAX_NAMED_SYSTEMS]]
+        n_more = len(names) - len(shown)
+        return join_list([*shown, f"{n_more} more"] if n_more else shown)
+
+    def _describe_withheld(self) -> str:
+        """Without claims set aside, cards whose answer was withheld show it, if there are any."""
+        parts = []
+        for name in self.competitors[:_MAX_NAMED_SYSTEMS]:
+            group = self.systems[name].faithfulness.get("withheld")
+            value = to_chart_estimate(group.metrics.get("yes_rate") if group else None).value
+            if group is not None and value is not None:
+                share = f"{format_percent(value)} of {group.n_cards:,} cards"
+                parts.append(f"{self.names[name]} says YES on {share}")
+        if parts:
+            return f"{join_list(parts)} without the fact that they ask about."
+        return "Not measured: no true claims were kept from the systems."
+
+
+def _describe_failures_of(system: SystemReport) -> str:
+    """Says what a system gets wrong most often, without its name."""
+    unit = "replies" if system.repeats > 1 else "cards"
+    phrases = _list_failures(system.table)
+    if not phrases:
+        total = sum(sum(row.values()) for row in system.table.values())
+        phrases = [f"never fails on the {format_count(total)} {unit}"]
+    worst = _describe_worst_kind(system.per_kind, unit)
+    if not worst:
+        return join_list(phrases)
+    return f"{join_list(phrases)}; {worst}"
+
+
+def _list_failures(table: Table) -> list[str]:
+    """Lists the most frequent false answer, and the most frequent other failure."""
+    false_answers: list[tuple[float, str]] = []
+    others: list[tuple[float, str]] = []
+    unusable, total = 0.0, 0.0
+    for label in LABELS:
+        row = table.get(label, {})
+        n = sum(row.values())
+        total += n
+        unusable += row.get("INVALID", 0) + row.get("ERROR", 0)
+        for pred in PREDS:
+            outcome = classify_answer(GOLD_OF_LABEL[label], pred)
+            if outcome not in ("wrong", "held") or not row.get(pred):
+                continue
+            share = format_percent(row[pred] / n)
+            if outcome == "wrong":
+                words = _FALSE_WORDS[pred].format(share, _LABEL_NAMES[label])
+                false_answers.append((row[pred] / n, words))
+            else:
+                words = f"says UNKNOWN to {share} of {_LABEL_NAMES[label]} claims"
+                others.append((row[pred] / n, words))
+    if unusable:
+        words = f"gives no usable reply to {format_percent(unusable / total)} of cards"
+        others.append((unusable / total, words))
+    # Of equal shares the first in the order of the labels counts.
+    first_of_each = [
+        max(group, key=lambda item: item[0]) for group in (false_answers, others) if group
+    ]
+    return [words for _, words in first_of_each]
+
+
+def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str) -> str:
+    """Names the kind of card with the greatest share of false answers, or else other failures."""
+    large = {name: kind for name, kind in kinds.items() if kind.n_cards >= _MIN_KIND_SIZE}
+    if len(large) < 2:
+        return ""
+    for outcomes, words in (
+        (("wrong",), "most often wrong"),
+        (("held", "none"), "most often without an answer"),
+    ):
+        counts = {name: _count_outcomes(kind.table, outcomes) for name, kind in large.items()}
+        worst = max(counts, key=lambda name: (counts[name][0] / counts[name][1], counts[name][1]))
+        failed, total = counts[worst]
+        if failed:
+            name = shorten_text(format_name(worst.removeprefix(NEAR_MISS_PREFIX)), 40) or "unnamed"
+            noun = "near-misses" if worst.startswith(NEAR_MISS_PREFIX) else unit
+            return (
+                f"{words} on {noun} of kind {name} ({format_count(failed)} of "
+                f"{format_count(total)})"
+            )
+    return ""
+
+
+def _count_outcomes(table: Table, outcomes: Sequence[Outcome]) -> tuple[float, float]:
+    """Counts the replies with some outcomes, and all replies."""
+    failed, total = 0.0, 0.0
+    for label, row in table.items():
+        for pred in PREDS:
+            n = row.get(pred, 0)
+            total += n
+            if classify_answer(GOLD_OF_LABEL[label], pred) in outcomes:
+                failed += n
+    return failed, total
