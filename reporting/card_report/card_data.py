@@ -189,13 +189,13 @@ def choose_example(rows: Sequence[CardRow], systems: Sequence[str]) -> ExampleCa
     return None if best is None else best[1]
 
 
-def build_card_data(rows: list[CardRow]) -> dict[str, Any]:
+def build_card_data(rows: Sequence[CardRow], failures: Sequence[int]) -> dict[str, Any]:
     """Returns the structure that ``templates/report.js`` reads.
 
     A card is ``[id, label, kind, difficulty, predicate, question, [facts], [rules], proof,
     card proof, answers, [reasons]]``. Kinds and predicates are indices into their lists, texts are
     indices into ``strings`` (−1: none), and answers are one letter per system (``-``: not asked).
-    Indices instead of repeated strings keep the page small.
+    Indices instead of repeated strings keep the page small. ``failures`` are positions of cards.
     """
     strings, kinds, predicates = StringTable(), StringTable(), StringTable()
     card_lists = [
@@ -224,4 +224,5 @@ def build_card_data(rows: list[CardRow]) -> dict[str, Any]:
         "preds": list(predicates.indices),
         "strings": list(strings.indices),
         "cards": card_lists,
+        "failures": list(failures),
     }

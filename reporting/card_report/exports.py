@@ -15,6 +15,7 @@ from eval.blocks.text_format import ChartEstimate, format_name
 from kg.base.csv_text import to_csv
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list
+from reporting.card_report.buyer_answers import BuyerAnswer, BuyerAnswers
 from reporting.card_report.card_data import CardRow
 from reporting.card_report.confidence_view import ConfidenceView
 from reporting.card_report.group_view import GroupView
@@ -111,6 +112,10 @@ def render_markdown(
     parts = [
         f"# {escape_markdown(title)}",
         *(f"> **Warning:** {escape_markdown(text)}" for text in inputs.warnings),
+        *(
+            f"**{answer.question}** {escape_markdown(answer.text)}"
+            for answer in _list_answers(inputs, view)
+        ),
         escape_markdown(" ".join(_write_summary(inputs, view))),
     ]
     parts += [f"> {escape_markdown(notice)}" for notice in notices]
@@ -154,6 +159,11 @@ def render_markdown(
     return "\n\n".join(parts) + "\n"
 
 
+def _list_answers(inputs: ReportInputs, view: ReportView) -> list[BuyerAnswer]:
+    manifests = [run.manifest for run in inputs.runs]
+    return BuyerAnswers(view, inputs.usage, manifests).list_answers()
+
+
 def _write_summary(inputs: ReportInputs, view: ReportView) -> list[str]:
     """Returns the sentences of the opening paragraph and the caveats."""
     sentences = summarise_results(
@@ -186,10 +196,7 @@ def _render_comparisons(view: ReportView) -> list[str]:
 def _render_confidence(view: ReportView) -> list[str]:
     confidence = ConfidenceView(view)
     if not confidence.has_confidence:
-        return [
-            "## Confidence",
-            f"No system states confidences: {escape_markdown(confidence.without_confidence)}.",
-        ]
+        return []
     head = ["system", "mean confidence", "accuracy", "ECE", "ECE by chance", "p", "Brier", "AURC"]
     head.append("finding")
     rows = [
@@ -240,6 +247,10 @@ def render_json(
         "schema": JSON_SCHEMA,
         "title": make_visible(title),
         "warnings": [make_visible(text) for text in inputs.warnings],
+        "answers": {
+            answer.key: {"question": answer.question, "answer": make_visible(answer.text)}
+            for answer in _list_answers(inputs, view)
+        },
         "verdict": [make_visible(text) for text in _write_summary(inputs, view)],
         "notices": [make_visible(text) for text in notices],
         "metrics": inputs.metrics,

@@ -20,6 +20,7 @@ from reporting.card_report.card_data import (
     choose_example,
 )
 from reporting.card_report.confidence_view import ConfidenceView
+from reporting.card_report.failures import count_failures, list_failures
 from reporting.card_report.group_view import GroupView
 from reporting.card_report.inputs import ReportInputs
 from reporting.card_report.report_view import ReportView
@@ -39,6 +40,9 @@ from reporting.visible_text import embed_json, make_visible
 MAX_STATIC_ROWS = 25
 """Number of cards rendered as static HTML, for readers without scripts: the first page of the
 table."""
+
+MAX_STATIC_FAILURES = 10
+"""The same for the cards on which a system failed, which take more space."""
 
 
 def render_report(
@@ -72,21 +76,29 @@ def render_report(
     script = read_scripts(*scripts)
     coverage_chart = view.build_coverage_chart()
     near_misses, faithfulness = groups.build_near_misses(), groups.build_faithfulness()
-    sections = [
-        ("headline", "Headline"),
-        ("charts", "Charts"),
-        ("outcomes", "Outcomes"),
-        ("kinds", "Kinds"),
-        *([("near-misses", "Near-misses")] if near_misses.sections else []),
-        *([("faithfulness", "Faithfulness")] if faithfulness.sections else []),
-        ("pairs", "Pairs"),
-        ("confidence", "Confidence"),
-        ("usage", "Cost"),
-        ("cards", "Cards"),
-        ("glossary", "How to read this"),
-        ("provenance", "Provenance"),
-        *((section.id, make_visible(section.name)) for section in benchmarks),
+    failures = list_failures(rows)
+    kinds, difficulties = groups.build_kinds(), groups.build_difficulties()
+    comparisons = _collect_comparisons(view)
+    confidence = ConfidenceView(view)
+    usage = build_usage_table(inputs.usage, view.systems, [run.manifest for run in inputs.runs])
+    repeats = view.list_repeats()
+    own_sections: list[tuple[str, str, object]] = [
+        ("headline", "Headline", True),
+        ("charts", "Charts", True),
+        ("outcomes", "Outcomes", True),
+        ("kinds", "Kinds", kinds.sections or difficulties.sections),
+        ("near-misses", "Near-misses", near_misses.sections),
+        ("faithfulness", "Faithfulness", faithfulness.sections),
+        ("pairs", "Pairs", comparisons),
+        ("confidence", "Confidence", confidence.has_confidence),
+        ("usage", "Cost" if usage.lines else "Repeats", usage.lines or repeats),
+        ("failures", "Failures", failures),
+        ("cards", "Cards", True),
+        ("glossary", "How to read this", True),
+        ("provenance", "Provenance", True),
     ]
+    sections = [(id_, name) for id_, name, content in own_sections if content]
+    sections += [(section.id, make_visible(section.name)) for section in benchmarks]
     counts = inputs.metrics.label_counts
     total = sum(counts.values())
     answerable = (counts.get("E", 0) + counts.get("C", 0)) / total if total else None
@@ -126,18 +138,16 @@ def render_report(
         "heat_maps": view.build_heat_maps(),
         "error_columns": view.error_columns,
         "error_rows": view.count_errors(),
-        "kinds": groups.build_kinds(),
-        "difficulties": groups.build_difficulties(),
+        "kinds": kinds,
+        "difficulties": difficulties,
         "near_misses": near_misses,
         "faithfulness": faithfulness,
         "near_miss_answers": groups.count_answers("near_misses"),
         "faithfulness_answers": groups.count_answers("faithfulness"),
-        "comparisons": _collect_comparisons(view),
-        "confidence_view": ConfidenceView(view),
-        "usage": build_usage_table(
-            inputs.usage, view.systems, [run.manifest for run in inputs.runs]
-        ),
-        "repeats": view.list_repeats(),
+        "comparisons": comparisons,
+        "confidence_view": confidence,
+        "usage": usage,
+        "repeats": repeats,
         "test_names": TEST_NAMES,
         "terms": REPORT_TERMS,
         "signatures": view.list_signatures(),
@@ -148,13 +158,16 @@ def render_report(
         "has_difficulty": any(row.difficulty for row in rows),
         "has_controls": any(answer.control for answer in rows[0].answers),
         "first_rows": rows[:MAX_STATIC_ROWS],
+        "failure_rows": [rows[position] for position in failures[:MAX_STATIC_FAILURES]],
+        "failure_count": len(failures),
+        "failure_counts": count_failures(rows),
         "benchmarks": views,
         "card_count": f"{len(rows):,} cards",
         # Only these three values are not escaped by the template: the style and the script are
         # package files, and `embed_json` escapes the JSON for a script element.
         "css": render_style(),
         "script": Markup(script),  # noqa: S704  our own file
-        "card_json": Markup(embed_json(build_card_data(list(rows)))),  # noqa: S704  escaped by `embed_json`
+        "card_json": Markup(embed_json(build_card_data(rows, failures))),  # noqa: S704  escaped by `embed_json`
         "script_hash": compute_script_hash(script),
     }
     return env.get_template("report.html.j2").render(context) + "\n"

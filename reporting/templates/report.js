@@ -1,4 +1,5 @@
-// The card table: its data and how a card is drawn. Searching, sorting and paging are in table.js.
+// The tables of all cards and of failures: their data and how a card is drawn. Searching, sorting and
+// paging are in table.js.
 (() => {
   "use strict";
   const { element, fill, fold, mark, text } = tables;
@@ -93,18 +94,13 @@
     nodes.push(ul);
     return nodes;
   }
-  function rowsOf(card, state, expanded) {
-    const row = element("tr", { role: "row" });
-    const label = element("td", { role: "cell", class: "c-label" });
-    label.append(element("span", { class: "tag" }, data.labels[card.label]),
-      element("span", { class: "kind", dir: "auto" }, data.kinds[card.kind]));
-    const main = element("td", { role: "cell", class: "c-card" });
-    main.append(text("p", "q", string(card.question)), text("p", "proof", string(card.proof)));
+  function detailsOf(card, state, expanded, withProof) {
     const details = element("details", expanded ? { open: "" } : {});
     const count = card.facts.length;
     details.append(element("summary", {}, `${count} ${count === 1 ? "fact" : "facts"}`
       + (card.rules.length ? `, ${card.rules.length} ${card.rules.length === 1 ? "rule" : "rules"}` : "")
-      + " and each system's reply"));
+      + (withProof ? ", proof" : "") + " and each system's reply"));
+    if (withProof) details.append(element("h4", {}, "Proof"), text("p", "alone", string(card.proof)));
     details.append(...list("Facts on the card", card.facts));
     if (card.rules.length) details.append(...list("Rules on the card", card.rules));
     if (card.cardProof >= 0) {
@@ -126,7 +122,16 @@
     meta.append("card ", element("code", {}, card.id), card.difficulty ? ` · ${card.difficulty} · ` : " · ",
       element("a", { href: `#cards?${params}` }, "link to this card"));
     details.append(meta);
-    main.append(details);
+    return details;
+  }
+  function rowsOf(card, state, expanded) {
+    const row = element("tr", { role: "row" });
+    const label = element("td", { role: "cell", class: "c-label" });
+    label.append(element("span", { class: "tag" }, data.labels[card.label]),
+      element("span", { class: "kind", dir: "auto" }, data.kinds[card.kind]));
+    const main = element("td", { role: "cell", class: "c-card" });
+    main.append(text("p", "q", string(card.question)), text("p", "proof", string(card.proof)));
+    main.append(detailsOf(card, state, expanded, false));
     row.append(label, main, element("td", { role: "cell", class: "c-gold", "data-head": "gold" }, PRED[GOLD[card.label]]));
     for (const i of shownSystems(state)) {
       const system = data.systems[i];
@@ -136,6 +141,26 @@
     }
     return [row];
   }
+  // In a row of the table of failures each system's cell has its reply as well as its answer.
+  function failureRowsOf(card, state, expanded) {
+    const row = element("tr", { role: "row" });
+    const main = element("td", { role: "cell", class: "c-card" });
+    main.append(text("p", "q", string(card.question)),
+      element("span", { class: "tag" }, data.labels[card.label]),
+      element("span", { class: "kind", dir: "auto" }, data.kinds[card.kind]),
+      detailsOf(card, state, expanded, true));
+    row.append(main, element("td", { role: "cell", class: "c-gold", "data-head": "gold" }, PRED[GOLD[card.label]]));
+    for (const i of shownSystems(state)) {
+      const cell = element("td", { role: "cell", class: "c-said", "data-head": data.systems[i].name });
+      cell.append(chip(card, i));
+      if (card.reasons[i] >= 0) cell.append(text("span", "said", string(card.reasons[i])));
+      row.append(cell);
+    }
+    return [row];
+  }
+  const failureColumns = (state) => [["question", "Card"], ["gold", "Gold"],
+    ...shownSystems(state).map((i) => [`s${i}`, data.systems[i].name])];
+
   function columns(state) {
     const own = [["label", "Label and kind"], ["question", "Question and proof"], ["gold", "Gold"]];
     for (const i of shownSystems(state)) {
@@ -155,4 +180,24 @@
     pinned: "card", byId: (id) => ids.has(id), keep: ["size", "controls"], opens: "details",
     columns, matches, searchText, sortKey, rowsOf,
   });
+
+  if (data.failures.length) {
+    const failures = data.failures.map((position) => cards[position]);
+    const failed = new Set(failures.map((card) => card.id));
+    fill($("x-f-kind"), [...new Set(failures.map((card) => data.kinds[card.kind]))].sort());
+    fill($("x-f-system"), data.systems.filter((system) => !system.control).map((system) => system.name));
+    // With a system but no failure chosen, only the cards on which that system failed are shown.
+    function failedOn(card, name) {
+      const i = data.systems.findIndex((system) => system.name === name);
+      return i < 0 || !["right", "absent"].includes(card.outcomes[i]);
+    }
+    tables.browse({
+      anchor: "failures", prefix: "x-", head: "failure-head", body: "failure-rows", items: failures,
+      noun: ["card", "cards"], columns: failureColumns, rowsOf: failureRowsOf,
+      fields: { label: "f-label", kind: "f-kind", system: "f-system", outcome: "f-outcome" },
+      checks: { disagree: "f-disagree" }, pinned: "card", byId: (id) => failed.has(id),
+      keep: ["size"], opens: "details",
+      matches: (card, state) => failedOn(card, state.system) && matches(card, state), searchText, sortKey,
+    });
+  }
 })();

@@ -177,12 +177,16 @@ def test_first_cards_are_shown_without_scripts(open_report, report):
     script_reader = open_report(report)
     plain_reader = open_report(report, java_script_enabled=False)
     texts = [
-        reader.page.locator("#card-rows .q, #card-rows .proof, #card-rows .o").all_text_contents()
+        reader.page.locator(
+            ":is(#card-rows, #failure-rows) :is(.q, .proof, .alone, .o, .said, .tag, summary)"
+        ).all_text_contents()
         for reader in (script_reader, plain_reader)
     ]
     assert texts[0] == texts[1]
-    assert plain_reader.page.locator("noscript").inner_text().startswith("Without scripts")
-    assert not plain_reader.page.locator(".filters").is_visible()
+    for table in ("#failures", "#cards"):
+        text = plain_reader.page.locator(f"{table} noscript").inner_text()
+        assert text.startswith("Without scripts")
+        assert not plain_reader.page.locator(f"{table} .filters").is_visible()
     plain_reader.page.locator("#card-rows summary").first.click()
     assert "A river has at most one mouth." in plain_reader.page.inner_text("#card-rows")
 

@@ -104,17 +104,18 @@ def test_numbers_equal_the_metrics(run_and_page: tuple[Any, Path]) -> None:
     assert "| raw:openai/gpt-4o-mini | 0." in page.with_suffix(".md").read_text("utf-8")
 
 
-def test_section_says_when_no_confidence_is_given(finished_run: Any, tmp_path: Path) -> None:
+def test_sections_without_content_are_left_out(finished_run: Any, tmp_path: Path) -> None:
     main(finished_run.results, None, finished_run.metrics, tmp_path / "r.html")
-    text = read_section(tmp_path / "r.html", "confidence")
-    assert "No system states confidences (kg, careful and hasty)" in text
-    assert "<svg" not in text
-    assert "<table" not in text
-    text = read_section(tmp_path / "r.html", "usage")
-    assert "No system called a remote model: kg, careful, hasty ran on this machine only." in text
+    page = (tmp_path / "r.html").read_text("utf-8")
     markdown = (tmp_path / "r.md").read_text("utf-8")
-    assert "No system states confidences: kg, careful and hasty." in markdown
+    for name in ("confidence", "usage", "faithfulness"):
+        assert f'id="{name}"' not in page
+        assert f'href="#{name}"' not in page
+    assert "## Confidence" not in markdown
     assert "Cost of the answers" not in markdown
+    assert "No model calls: all 3 systems ran on this machine." in page
+    # Near-misses and pairs have content in this run.
+    assert page.count('href="#near-misses"') == page.count('href="#pairs"') == 1
 
 
 def test_costs_are_summed_from_the_rows(run_and_page: tuple[Any, Path]) -> None:
@@ -178,7 +179,7 @@ def test_repeats_are_counted_and_the_first_reply_is_shown(report_kit: Any, tmp_p
     )
     main(finished_run.results, None, finished_run.metrics, tmp_path / "report.html")
     text = read_section(tmp_path / "report.html", "usage")
-    assert "<h3>Repeats</h3>" in text
+    assert "Repeated answers</h2>" in text
     metrics = json.loads(finished_run.metrics.read_text("utf-8"))
     system = metrics["policies"]["licensed"]["systems"]["a"]
     assert f"{system['self_consistency']['value']:.3f}" in text

@@ -238,7 +238,8 @@ def test_single_system_has_no_comparison(report_kit, tmp_path):
     )
     main(finished_run.results, None, finished_run.metrics, tmp_path / "r.html", formats="html,md")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "There is only one system" in page
+    assert 'id="pairs"' not in page
+    assert "the only system compared" in page
     n_cards = read_inputs(finished_run.results, finished_run.metrics).metrics.n_cards
     assert f"One system answered {n_cards} cards" in page
     assert "Systems disagree" in page

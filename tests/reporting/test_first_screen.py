@@ -1,0 +1,163 @@
+"""Tests of the first screen of the report: five answers, a picture and an example card.
+
+They are measured in real Chromium: what is not within the window is not on the first screen.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cards.card import Card
+from eval.abstention.result import Pred
+from eval.model.usage import Usage
+from reporting.card_report.buyer_answers import QUESTIONS
+from reporting.html_report import main
+
+# The text of all lines that lie wholly within the first `height` pixels, as they are drawn.
+READ_LINES_ABOVE = """(height) => {
+  const lines = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const boxes = Array.from(range.getClientRects());
+    if (!boxes.length || !node.textContent.trim()) continue;
+    const inside = boxes.every((box) => box.top >= 0 && box.bottom <= height
+      && box.left >= 0 && box.right <= innerWidth && box.width > 1);
+    if (inside) lines.push(node.textContent.trim());
+  }
+  return lines.join('\\n'); }"""
+GET_BOTTOM = "(selector) => document.querySelector(selector).getBoundingClientRect().bottom"
+
+HOSTILE_NAME = "raw:<b>openai</b>/" + "very-long-name-" * 9
+
+
+def add_usage(system: str, card: Card, pred: Pred, rng: random.Random) -> dict[str, Any]:
+    if not system.startswith("raw:"):
+        return {}
+    usage = Usage(prompt_tokens=200, completion_tokens=10, cost_usd=0.0005)
+    return {"usage": usage, "latency_s": 0.25 + rng.random()}
+
+
+def build_page(
+    report_kit: Any, folder: Path, systems: dict[str, tuple[float, float, float]]
+) -> Path:
+    run = report_kit.build_finished_run(
+        folder, report_kit.make_cards(300), systems, make_fields=add_usage, resamples=200
+    )
+    main(run.results, None, run.metrics, folder / "report.html")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def page(report_kit: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of an oracle, a system without model calls and one with a hostile, long name."""
+    systems = {
+        "kg": (1.0, 0.0, 0.0),
+        "careful": (0.8, 0.15, 0.0),
+        HOSTILE_NAME: (0.4, 0.1, 0.1),
+    }
+    return build_page(report_kit, tmp_path_factory.mktemp("first_screen"), systems)
+
+
+@pytest.fixture(scope="module")
+def answers(page: Path) -> dict[str, str]:
+    """The answers of the JSON export, by key."""
+    document = json.loads(page.with_suffix(".json").read_bytes())["answers"]
+    assert [entry["question"] for entry in document.values()] == list(QUESTIONS.values())
+    return {key: entry["answer"] for key, entry in document.items()}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_five_answers_and_picture_are_on_the_first_screen(
+    open_report, page, answers, width, height, scheme
+):
+    reader = open_report(
+        page, viewport={"width": width, "height": height}, color_scheme=scheme
+    ).page
+    text = reader.evaluate(READ_LINES_ABOVE, height)
+    for key, question in QUESTIONS.items():
+        assert question in text
+        assert answers[key] in text
+    assert reader.evaluate(GET_BOTTOM, ".opening svg") <= height * (1 if width > 1000 else 1.25)
+    assert reader.evaluate(GET_BOTTOM, "figure.example") <= height * (1 if width > 1000 else 2)
+    assert reader.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_report_of_one_system_has_all_five_too(open_report, report_kit, tmp_path, width):
+    page = build_page(report_kit, tmp_path, {"only": (0.6, 0.2, 0.0)})
+    reader = open_report(page, viewport={"width": width, "height": 800}).page
+    text = reader.evaluate(READ_LINES_ABOVE, 800)
+    assert all(question in text for question in QUESTIONS.values())
+    assert "the only system compared" in text
+    assert "a control; sure, since its interval" in text
+
+
+def test_answers_name_the_best_system_and_how_sure_it_is(page, answers):
+    metrics = json.loads(page.with_suffix(".json").read_bytes())["metrics"]
+    systems = metrics["policies"]["licensed"]["systems"]
+    pair = next(
+        pair
+        for pair in metrics["comparisons"]
+        if pair["policy"] == "licensed"
+        and pair["metric"] in ("skill@.5", "accuracy")
+        and {pair["candidate"], pair["baseline"]} == {"careful", HOSTILE_NAME}
+    )
+    metric = "skill@.5" if "skill@.5" in systems["careful"]["metrics"] else "accuracy"
+    value = systems["careful"]["metrics"][metric]["value"]
+    assert answers["best"].startswith(f"careful with {metric.partition('@')[0]} {value:.3f}")
+    assert pair["better"] == "careful"
+    assert f"{abs(pair['difference']):.3f} more" in answers["difference"]
+    assert "sure by a paired test, p" in answers["difference"]
+    assert "not sure" not in answers["difference"]
+
+
+def test_answers_say_when_systems_fail(page, answers):
+    systems = json.loads(page.with_suffix(".json").read_bytes())["metrics"]["policies"]["licensed"][
+        "systems"
+    ]
+    table = systems["careful"]["table"]
+    shares = {
+        (label, pred): table[label][pred] / sum(table[label].values())
+        for label, pred in (("E", "NO"), ("C", "YES"), ("U", "YES"), ("U", "NO"))
+    }
+    label, pred = max(shares, key=lambda key: shares[key])
+    truth = {"YES": "true", "NO": "false"}[pred]
+    kind = {"E": "entailed", "C": "contradictory", "U": "unknown"}[label]
+    expected = f"careful calls {shares[label, pred] * 100:.0f} % of {kind} claims {truth}"
+    assert expected in answers["failures"]
+    assert re.search(
+        r"most often wrong on [\w-]+ of kind [\w-]+ \(\d+ of \d+\)", answers["failures"]
+    )
+
+
+def test_answers_say_what_it_cost(answers):
+    assert "300 calls, 63,000 tokens, 0.15 USD, " in answers["cost"]
+    assert " s per card (median)" in answers["cost"]
+    assert "No model calls by kg and careful." in answers["cost"]
+
+
+def test_names_in_answers_are_short_and_escaped(page, answers):
+    html = page.read_text(encoding="utf-8")
+    assert "<b>openai" not in html
+    assert HOSTILE_NAME not in "".join(answers.values())
+    assert max(map(len, answers.values())) < 320
+
+
+def test_markdown_has_the_same_answers(page, answers):
+    markdown = page.with_suffix(".md").read_text(encoding="utf-8")
+    for key, question in QUESTIONS.items():
+        line = next(line for line in markdown.splitlines() if line.startswith(f"**{question}**"))
+        words = re.findall(r"[A-Za-z]{4,}", answers[key])
+        assert words == re.findall(r"[A-Za-z]{4,}", line.removeprefix(f"**{question}**"))
