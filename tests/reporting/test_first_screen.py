@@ -88,7 +88,7 @@ def test_five_answers_and_picture_are_on_the_first_screen(
     for key, question in QUESTIONS.items():
         assert question in text
         assert answers[key] in text
-    assert reader.evaluate(GET_BOTTOM, ".opening svg") <= height * (1 if width > 1000 else 1.25)
+    assert reader.evaluate(GET_BOTTOM, ".opening svg") <= height
     assert reader.evaluate(GET_BOTTOM, "figure.example") <= height * (1 if width > 1000 else 2)
     assert reader.evaluate("document.documentElement.scrollWidth") <= width
 
