@@ -62,6 +62,13 @@ def main(
     formats: Annotated[
         str, typer.Option(help="What to write, comma-separated: html, csv, md, json.")
     ] = "html,csv,md,json",
+    previous: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="The metrics.json of an earlier run of the same systems, or its folder: adds a "
+            "chart and a table of the runs over time; repeatable."
+        ),
+    ] = None,
 ) -> None:
     """Writes one self-contained HTML file, and CSV, Markdown and JSON next to it.
 
@@ -70,6 +77,7 @@ def main(
     from cards.card_origin import find_common_sources
     from eval.abstention.card_check import filter_results_by_cards
     from eval.abstention.degradation.section import build_degradation_sections, has_curves
+    from eval.abstention.history import build_history_section
     from eval.abstention.metrics.console import render_warnings
     from eval.abstention.run_files import find_result_files
     from eval.runs.measurement import is_run_folder, refuse_card_options
@@ -106,6 +114,7 @@ def main(
             kg=kg,
             shapes=shapes,
             domain=domain,
+            previous=previous,
         )
         if len(sections) == 1:
             written = write_section(sections[0], out, requested_formats)
@@ -116,6 +125,8 @@ def main(
         return
     card_results = find_result_files(card_results)
     metrics = metrics or find_metrics(card_results)
+    if previous:
+        sections = [build_history_section(metrics, previous), *sections]
     if skip_other_cards and cards:
         card_results = filter_results_by_cards(card_results, cards)
     section_inputs = [path for part in sections for path in part.sources]
