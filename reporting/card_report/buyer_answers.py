@@ -30,6 +30,7 @@ from kg.base.plain_text import join_list
 from kg.claims import GOLD_OF_LABEL, LABELS
 from reporting.card_report.report_view import ReportView, format_count
 from reporting.card_report.usage import UsageTally, describe_cost
+from reporting.card_report.view_records import MemoryRow
 from reporting.outcomes import Outcome, classify_answer
 
 QUESTIONS = {
@@ -48,6 +49,10 @@ _MIN_KIND_SIZE = 10
 """Minimum number of cards of a kind of which a share is quoted."""
 _LABEL_NAMES = {"E": "entailed", "C": "contradictory", "U": "unknown"}
 _FALSE_WORDS = {"YES": "calls {} of {} claims true", "NO": "calls {} of {} claims false"}
+_WORST_WORDS: dict[tuple[Outcome, ...], str] = {
+    ("wrong",): "most often wrong",
+    ("held", "none"): "most often without an answer",
+}
 
 
 class BuyerAnswer(NamedTuple):
@@ -252,7 +257,8 @@ class BuyerAnswers:
         if not names:
             return self._describe_withheld()
         found = [(name, rows[format_name(name)]) for name in names]
-        readers, others = [], []
+        readers: list[tuple[str, MemoryRow]] = []
+        others: list[tuple[str, MemoryRow]] = []
         for name, row in found:
             is_more = row.difference.low is not None and row.difference.low > 0
             (others if is_more else readers).append((name, row))
@@ -344,10 +350,7 @@ def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str) -> str:
     large = {name: kind for name, kind in kinds.items() if kind.n_cards >= _MIN_KIND_SIZE}
     if len(large) < 2:
         return ""
-    for outcomes, words in (
-        (("wrong",), "most often wrong"),
-        (("held", "none"), "most often without an answer"),
-    ):
+    for outcomes, words in _WORST_WORDS.items():
         counts = {name: _count_outcomes(kind.table, outcomes) for name, kind in large.items()}
         worst = max(counts, key=lambda name: (counts[name][0] / counts[name][1], counts[name][1]))
         failed, total = counts[worst]
@@ -364,7 +367,8 @@ def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str) -> str:
 def _count_outcomes(table: Table, outcomes: Sequence[Outcome]) -> tuple[float, float]:
     """Counts the replies with some outcomes, and all replies."""
     failed, total = 0.0, 0.0
-    for label, row in table.items():
+    for label in LABELS:
+        row = table.get(label, {})
         for pred in PREDS:
             n = row.get(pred, 0)
             total += n

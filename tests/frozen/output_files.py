@@ -66,6 +66,7 @@ PROSE_OF_FILES = (
     "metrics.json:question",  # the question that a comparison of two systems answers
     "report.*:question",
     "report.json:title",
+    "report.json:answer",  # what the first screen says in sentences
     "comparison.json:title",
     "report.json:accuracy",
     "*manifest.json:accuracy",  # a description of how the rules judge accuracy
