@@ -208,9 +208,9 @@ class BuyerAnswers:
         interval = ""
         if low is not None and high is not None:
             interval = f" ({format_number(low)} to {format_number(high)})"
-        size = f"{format_number(abs(difference))} {'more' if difference > 0 else 'less'}"
-        text = f"{names}: {size if difference else 'no'} {self._noun}"
-        text = f"{text if difference else f'{text} more'}{interval}"
+        size = format_number(abs(difference)) if difference else "no"
+        words = "less" if difference < 0 else "more"
+        text = f"{names}: {size} {words} {self._noun}{interval}"
         p_value = pair.p if pair.p_holm is None else pair.p_holm
         if p_value is None:
             return f"{text}; not sure, since they differ too little for a test."

@@ -1,0 +1,173 @@
+"""Tests of the wording of the five answers, on metrics changed to have each case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from eval.abstention.manifest import RunManifest
+from eval.abstention.metrics.record import CardComparison, GroupReport, MetricsReport
+from eval.harness.totals import CallTotals
+from eval.metrics.metric_value import MetricValue
+from eval.model.usage import Usage
+from reporting.card_report.buyer_answers import BuyerAnswers
+from reporting.card_report.inputs import read_inputs
+from reporting.card_report.report_view import ReportView
+from reporting.card_report.usage import UsageTally
+
+replace = msgspec.structs.replace
+
+
+@pytest.fixture(scope="module")
+def metrics(finished_run: Any) -> MetricsReport:
+    return read_inputs(finished_run.results, finished_run.metrics).metrics
+
+
+def answer(report: MetricsReport, **options: Any) -> dict[str, str]:
+    usage = options.pop("usage", {})
+    found = BuyerAnswers(ReportView(report), usage, **options).list_answers()
+    return {item.key: item.text for item in found}
+
+
+def change_systems(report: MetricsReport, **changes: dict[str, Any]) -> MetricsReport:
+    """Changes fields of systems under policy ``licensed``."""
+    policy = report.policies["licensed"]
+    systems = {name: replace(s, **changes.get(name, {})) for name, s in policy.systems.items()}
+    return replace(
+        report, policies={**report.policies, "licensed": replace(policy, systems=systems)}
+    )
+
+
+def make_value(value: float, low: float, high: float, **fields: Any) -> MetricValue:
+    fields = {"method": "newcombe", "n": 100, "higher_is_better": True, **fields}
+    return MetricValue(value=value, low=low, high=high, **fields)
+
+
+def rank(report: MetricsReport, **values: tuple[float, float, float]) -> MetricsReport:
+    """Gives systems other values of skill@.5."""
+    systems = report.policies["licensed"].systems
+    changes = {
+        name: {"metrics": {**systems[name].metrics, "skill@.5": make_value(*value)}}
+        for name, value in values.items()
+    }
+    return change_systems(report, **changes)
+
+
+def compare(candidate: str, baseline: str, better: str | None, **fields: Any) -> CardComparison:
+    fields = {"difference": 0.2, "low": 0.1, "high": 0.3, "p": 0.004, "p_holm": 0.012, **fields}
+    return CardComparison(
+        policy="licensed",
+        metric="skill@.5",
+        candidate=candidate,
+        baseline=baseline,
+        better=better,
+        **fields,
+    )
+
+
+RANKED = {"kg": (1.0, 0.9, 1.0), "careful": (0.6, 0.5, 0.7), "hasty": (0.4, 0.3, 0.5)}
+
+
+def test_a_sure_difference_is_said_from_the_side_of_the_best_system(metrics):
+    pair = compare("hasty", "careful", "careful", difference=-0.2, low=-0.3, high=-0.1)
+    report = replace(rank(metrics, **RANKED), comparisons=(pair,))
+    found = answer(report)
+    assert found["best"] == (
+        "careful with skill 0.600 (0.500 to 0.700): 1 is perfect, 0 is always UNKNOWN."
+    )
+    assert found["difference"] == (
+        "careful against hasty: 0.200 more skill (0.100 to 0.300); sure by a paired test, "
+        "p = 0.012."
+    )
+
+
+def test_systems_that_no_test_tells_apart_lead_together(metrics):
+    pair = compare("careful", "hasty", None, low=-0.1, p_holm=0.21)
+    found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
+    assert found["best"].startswith(
+        "No single one: careful with skill 0.600 (0.500 to 0.700) and hasty with skill 0.400"
+    )
+    assert "(−0.100 to 0.300); not sure by a paired test, p = 0.210." in found["difference"]
+
+
+def test_equal_systems_are_said_to_be_equal(metrics):
+    pair = compare(
+        "careful", "hasty", None, difference=0.0, low=-0.1, high=0.1, p=None, p_holm=None
+    )
+    found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
+    assert found["difference"] == (
+        "careful against hasty: no more skill (−0.100 to 0.100); not sure, since they differ too "
+        "little for a test."
+    )
+    found = answer(replace(rank(metrics, **RANKED), comparisons=()))
+    assert found["difference"] == "careful against hasty: no paired test, so it is not known."
+
+
+def test_a_best_system_that_may_be_no_better_than_silence_is_called_so(metrics):
+    report = rank(metrics, kg=(1.0, 0.9, 1.0), careful=(0.05, -0.1, 0.2), hasty=(-0.4, -0.5, -0.3))
+    report = replace(report, comparisons=(compare("careful", "hasty", "careful"),))
+    assert answer(report)["best"].endswith("0 is always UNKNOWN; so it may be no better than that.")
+    view = ReportView(report)
+    assert BuyerAnswers(view, {}).build_chart().low == -1.0
+
+
+def test_only_the_oracle_is_said_to_be_shown_the_claim(metrics):
+    policy = metrics.policies["licensed"]
+    alone = replace(policy, systems={"kg": policy.systems["kg"]})
+    found = answer(replace(metrics, policies={"licensed": alone}, comparisons=()))
+    assert "the only system compared" in found["best"]
+    assert found["best"].endswith("it is shown the claim itself.")
+
+
+def make_groups(true_yes: float, others_yes: float) -> dict[str, GroupReport]:
+    return {
+        name: GroupReport(
+            n_cards=n, n_clusters=n, table={}, metrics={"yes_rate": make_value(rate, 0, 1)}
+        )
+        for name, n, rate in (("true in the graph", 80, true_yes), ("others", 120, others_yes))
+    }
+
+
+def test_memory_is_said_where_the_interval_is_above_zero(metrics):
+    report = change_systems(
+        rank(metrics, **RANKED),
+        careful={"set_aside": make_groups(0.0, 0.0), "memory": make_value(0.0, -0.03, 0.046)},
+        hasty={"set_aside": make_groups(0.1875, 0.0), "memory": make_value(0.1875, 0.11, 0.287)},
+    )
+    assert answer(report)["memory"] == (
+        "No sign of memory in careful (80 true claims kept from the systems; at most 0.046 more "
+        "YES). hasty does not only read: YES to 19 % of 80 true claims kept from it, and to 0 % of "
+        "120 other unknown ones (difference 0.110–0.287)."
+    )
+    assert answer(metrics)["memory"] == ("Not measured: no true claims were kept from the systems.")
+
+
+def test_withheld_cards_tell_of_memory_where_no_claims_were_set_aside(metrics):
+    group = GroupReport(
+        n_cards=40, n_clusters=9, table={}, metrics={"yes_rate": make_value(0.25, 0.1, 0.4)}
+    )
+    report = change_systems(rank(metrics, **RANKED), careful={"faithfulness": {"withheld": group}})
+    assert answer(report)["memory"] == (
+        "careful says YES on 25 % of 40 cards without the fact that they ask about."
+    )
+
+
+def test_cost_counts_the_calls_of_the_manifest(metrics, finished_run):
+    tally = UsageTally()
+    for seconds in (0.5, 0.7, 3.0):
+        usage = Usage(prompt_tokens=1_000, completion_tokens=50, cost_usd=0.5)
+        tally.add_row(usage, seconds, None)
+    manifest = RunManifest(
+        results="r.jsonl", cards_file="c.jsonl", cards_sha256="0", cards_file_sha256="0",
+        card_count=3, system="careful", systems=("careful",), seed=1, status="complete",
+        started="2026-01-01T00:00:00+00:00", calls=CallTotals(replies=9),
+    )  # fmt: skip
+    found = answer(metrics, usage={"careful": tally}, manifests=[manifest])
+    assert found["cost"] == (
+        "careful: 9 calls, 3,150 tokens, 1.50 USD, 0.700 s per card (median). No model calls by kg "
+        "and hasty."
+    )
+    tally.add_row(Usage(prompt_tokens=0, completion_tokens=0, cost_usd=None), None, None)
+    assert "no known price" in answer(metrics, usage={"careful": tally})["cost"]
