@@ -215,7 +215,7 @@ class BuyerAnswers:
         if p_value is None:
             return f"{text}; not sure, since they differ too little for a test."
         p_text = format_p_value(p_value)
-        p_text = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
+        p_text = f"p < {p_text[1:]}" if p_text.startswith("<") else f"p = {p_text}"
         return f"{text}; {'sure' if pair.better else 'not sure'} by a paired test, {p_text}."
 
     def _describe_lead_over_controls(self, name: str) -> str:

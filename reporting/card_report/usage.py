@@ -155,7 +155,7 @@ def describe_cost(
     remote = [name for name in names if tallies.get(name, UsageTally()).is_remote]
     local = [shown for name, shown in names.items() if name not in remote]
     if not remote:
-        subject = "it" if len(local) == 1 else f"all {len(local)} systems"
+        subject = {1: "it", 2: "both systems"}.get(len(local), f"all {len(local)} systems")
         return f"No model calls: {subject} ran on this machine."
     parts = [
         _describe_calls(names[name], tallies[name], manifest_by_system.get(name))
