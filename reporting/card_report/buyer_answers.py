@@ -42,7 +42,7 @@ QUESTIONS = {
 }
 """Key in the exports → question, in the order in which they are answered."""
 
-_MAX_NAME_LENGTH = 32
+_MAX_NAME_LENGTH = 26
 _MAX_NAMED_SYSTEMS = 3
 _MAX_CHARTED_SYSTEMS = 8
 _MIN_KIND_SIZE = 10
@@ -158,14 +158,18 @@ class BuyerAnswers:
         leaders = [name for name in self._list_leaders() if self._get_value(name).value is not None]
         if not leaders:
             return f"No system has a value of {self.ranking}."
-        values = [self._describe_value(name) for name in leaders[:_MAX_NAMED_SYSTEMS]]
-        text = f"{values[0]}: {self.scale}"
+        value = self._describe_value(leaders[0])
+        text = f"{value}: {self.scale}"
         if len(leaders) > 1:
-            n_more = len(leaders) - len(values)
+            others = [
+                f"{self.names[name]} {self._get_value(name).text}"
+                for name in leaders[1:_MAX_NAMED_SYSTEMS]
+            ]
+            n_more = len(leaders) - 1 - len(others)
             more = [f"{n_more} more"] if n_more else []
-            text = f"No single one: {join_list([*values, *more])} lead; {self.scale}"
+            text = f"No single one: {join_list([value, *others, *more])} lead; {self.scale}"
         elif len(self.competitors) == 1:
-            text = f"{values[0]}, the only system compared: {self.scale}"
+            text = f"{value}, the only system compared: {self.scale}"
         low = self._get_value(leaders[0]).low
         if self.ranking == SKILL and low is not None and low <= 0:
             text += "; so it may be no better than that"

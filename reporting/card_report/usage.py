@@ -181,7 +181,7 @@ def _describe_calls(name: str, tally: UsageTally, manifest: RunManifest | None) 
     cost = tally.cost_usd
     parts.append("no known price" if cost is None else format_dollars(cost))
     if tally.latencies:
-        parts.append(f"{_format_latency(tally.latencies, 0.5)} per card (median)")
+        parts.append(f"{_format_latency(tally.latencies, 0.5)} per card")
     return f"{name}: {', '.join(parts)}"
 
 

@@ -87,7 +87,7 @@ def test_systems_that_no_test_tells_apart_lead_together(metrics):
     pair = compare("careful", "hasty", None, low=-0.1, p_holm=0.21)
     found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
     assert found["best"].startswith(
-        "No single one: careful with skill 0.600 (0.500 to 0.700) and hasty with skill 0.400"
+        "No single one: careful with skill 0.600 (0.500 to 0.700) and hasty 0.400 lead; "
     )
     assert "(−0.100 to 0.300); not sure by a paired test, p = 0.210." in found["difference"]
 
@@ -166,7 +166,7 @@ def test_cost_counts_the_calls_of_the_manifest(metrics, finished_run):
     )  # fmt: skip
     found = answer(metrics, usage={"careful": tally}, manifests=[manifest])
     assert found["cost"] == (
-        "careful: 9 calls, 3,150 tokens, 1.50 USD, 0.700 s per card (median). No model calls by kg "
+        "careful: 9 calls, 3,150 tokens, 1.50 USD, 0.700 s per card. No model calls by kg "
         "and hasty."
     )
     tally.add_row(Usage(prompt_tokens=0, completion_tokens=0, cost_usd=None), None, None)

