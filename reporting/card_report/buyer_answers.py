@@ -111,7 +111,7 @@ class BuyerAnswers:
         """Builds the chart of the ranking metric: one row per system, without the controls."""
         rows = tuple(
             NamedEstimate(
-                f"{self.names[name]} (oracle)" if self.systems[name].oracle else self.names[name],
+                format_name(name) + (" (oracle)" if self.systems[name].oracle else ""),
                 False,
                 self._get_value(name),
             )

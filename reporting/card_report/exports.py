@@ -165,7 +165,7 @@ def _list_answers(inputs: ReportInputs, view: ReportView) -> list[BuyerAnswer]:
 
 
 def _write_summary(inputs: ReportInputs, view: ReportView) -> list[str]:
-    """Returns the sentences of the opening paragraph and the caveats."""
+    """Returns the sentences of the summary and the caveats."""
     sentences = summarise_results(
         inputs.metrics, view.systems, proved=not inputs.n_unproved
     ).sentences

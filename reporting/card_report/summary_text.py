@@ -1,4 +1,4 @@
-"""Writes the report's opening from the metrics.
+"""Writes the report's summary from the metrics.
 
 A difference between systems is stated only if the paired test on the same cards found one after
 Holm's correction; if it found none, that is stated too.
@@ -28,7 +28,7 @@ _MAX_NAMED_SYSTEMS = 6
 
 
 class Summary(NamedTuple):
-    """The opening of a report."""
+    """The summary of a report."""
 
     verdict: list[str]
     """How skilled each system is, and which differences paired tests found."""
