@@ -167,7 +167,7 @@ class BuyerAnswers:
             ]
             n_more = len(leaders) - 1 - len(others)
             more = [f"{n_more} more"] if n_more else []
-            text = f"No single one: {join_list([value, *others, *more])} lead; {self.scale}"
+            text = f"{value}, not surely ahead of {join_list([*others, *more])}: {self.scale}"
         elif len(self.competitors) == 1:
             text = f"{value}, the only system compared: {self.scale}"
         low = self._get_value(leaders[0]).low
@@ -217,7 +217,7 @@ class BuyerAnswers:
         text = f"{names}: {size} {words} {self._noun}{interval}"
         p_value = pair.p if pair.p_holm is None else pair.p_holm
         if p_value is None:
-            return f"{text}; not sure, since they differ too little for a test."
+            return f"{text}; not sure, since no test is possible on these cards."
         p_text = format_p_value(p_value)
         p_text = f"p < {p_text[1:]}" if p_text.startswith("<") else f"p = {p_text}"
         return f"{text}; {'sure' if pair.better else 'not sure'} by a paired test, {p_text}."

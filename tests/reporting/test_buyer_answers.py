@@ -83,23 +83,24 @@ def test_a_sure_difference_is_said_from_the_side_of_the_best_system(metrics):
     )
 
 
-def test_systems_that_no_test_tells_apart_lead_together(metrics):
+def test_systems_that_no_test_tells_from_the_best_are_named_with_it(metrics):
     pair = compare("careful", "hasty", None, low=-0.1, p_holm=0.21)
     found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
-    assert found["best"].startswith(
-        "No single one: careful with skill 0.600 (0.500 to 0.700) and hasty 0.400 lead; "
+    assert found["best"] == (
+        "careful with skill 0.600 (0.500 to 0.700), not surely ahead of hasty 0.400: 1 is perfect, "
+        "0 is always UNKNOWN."
     )
     assert "(−0.100 to 0.300); not sure by a paired test, p = 0.210." in found["difference"]
 
 
-def test_equal_systems_are_said_to_be_equal(metrics):
+def test_without_a_test_no_difference_is_sure(metrics):
     pair = compare(
         "careful", "hasty", None, difference=0.0, low=-0.1, high=0.1, p=None, p_holm=None
     )
     found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
     assert found["difference"] == (
-        "careful against hasty: no more skill (−0.100 to 0.100); not sure, since they differ too "
-        "little for a test."
+        "careful against hasty: no more skill (−0.100 to 0.100); not sure, since no test is "
+        "possible on these cards."
     )
     found = answer(replace(rank(metrics, **RANKED), comparisons=()))
     assert found["difference"] == "careful against hasty: no paired test, so it is not known."
