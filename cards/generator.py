@@ -14,6 +14,7 @@ import gc
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from random import Random
 from typing import NamedTuple
 
 import msgspec
@@ -269,6 +270,8 @@ def _draw_cards(
 ) -> CardSet:
     notes: list[str] = []
     rng = rng_for(plan.seed, "cards")
+    # Its own, so that the other cards are the same with and without these.
+    faithfulness_rng = rng_for(plan.drawing_seed, "faithfulness")
     cards: list[Card] = []
     faithfulness_cards: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
     used_keys: set[object] = set()
@@ -310,7 +313,7 @@ def _draw_cards(
                 new_cards = []
                 maker.n_triplets -= 1
             elif plan.faithfulness:
-                _add_faithfulness_cards(maker, triplet, faithfulness_cards, plan)
+                _add_faithfulness_cards(maker, triplet, faithfulness_cards, plan, faithfulness_rng)
         if not new_cards:
             break
         used_keys.update(*map(_collect_unique_keys, new_cards))
@@ -331,7 +334,7 @@ def _draw_cards(
     if plan.faithfulness:
         for kind, kind_cards in faithfulness_cards.items():
             cards += kind_cards
-            if len(kind_cards) < plan.per_label:
+            if plan.num_faithfulness is None and len(kind_cards) < plan.per_label:
                 missing[kind] = plan.per_label - len(kind_cards)
     rng.shuffle(cards)
     facts = sorted(aside.triples)
@@ -378,14 +381,15 @@ def _add_faithfulness_cards(
     triplet: Triplet,
     faithfulness_cards: dict[str, list[Card]],
     plan: CardPlan,
+    rng: Random,
 ) -> None:
     for kind, make_kind_cards in (
         (WITHHELD, make_withheld_card),
         (COUNTERFACTUAL, make_counterfactual_cards),
     ):
-        needed = plan.per_label - len(faithfulness_cards[kind])
+        needed = plan.per_faithfulness_kind - len(faithfulness_cards[kind])
         if needed > 0:
-            new_cards = make_kind_cards(maker.lookup, maker.prover, triplet, plan.seed, maker.rng)
+            new_cards = make_kind_cards(maker.lookup, maker.prover, triplet, plan.seed, rng)
             faithfulness_cards[kind] += new_cards[:needed]
 
 
