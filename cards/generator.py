@@ -14,7 +14,6 @@ import gc
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from random import Random
 from typing import NamedTuple
 
 import msgspec
@@ -22,9 +21,8 @@ import msgspec
 from cards.card import Card
 from cards.generation.card_maker import FACTORS, PredicateCardMaker, Side, find_sides
 from cards.generation.card_plan import CardPlan
-from cards.generation.faithfulness import make_counterfactual_cards, make_withheld_card
+from cards.generation.faithfulness import FaithfulnessCards
 from cards.generation.graph_lookup import GraphLookup
-from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
 from cards.generation.rng import rng_for
 from cards.generation.set_aside import (
     PoolNeed,
@@ -270,10 +268,8 @@ def _draw_cards(
 ) -> CardSet:
     notes: list[str] = []
     rng = rng_for(plan.seed, "cards")
-    # Its own, so that the other cards are the same with and without these.
-    faithfulness_rng = rng_for(plan.drawing_seed, "faithfulness")
     cards: list[Card] = []
-    faithfulness_cards: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
+    faithfulness = FaithfulnessCards(plan)
     used_keys: set[object] = set()
     # No predicate gives triplets of unlike entities while another one has alike ones, except that
     # each gives half of an equal share: some kinds of questions have no others.
@@ -312,8 +308,8 @@ def _draw_cards(
             if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                 new_cards = []
                 maker.n_triplets -= 1
-            elif plan.faithfulness:
-                _add_faithfulness_cards(maker, triplet, faithfulness_cards, plan, faithfulness_rng)
+            else:
+                faithfulness.make_cards(maker.lookup, maker.prover, triplet)
         if not new_cards:
             break
         used_keys.update(*map(_collect_unique_keys, new_cards))
@@ -331,12 +327,9 @@ def _draw_cards(
         if label_counts[label] < plan.per_label
     }
     notes += reasons
-    if plan.faithfulness:
-        for kind, kind_cards in faithfulness_cards.items():
-            cards += kind_cards
-            if plan.num_faithfulness is None and len(kind_cards) < plan.per_label:
-                missing[kind] = plan.per_label - len(kind_cards)
     rng.shuffle(cards)
+    cards += faithfulness.shuffle()
+    missing |= faithfulness.count_missing()
     facts = sorted(aside.triples)
     make_claim = makers[0].lookup.make_claim if makers else None
     return CardSet(
@@ -374,23 +367,6 @@ def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
 def _collect_unique_keys(card: Card) -> set[object]:
     """Returns the question and the claim of a card, which must be unique in a set."""
     return {card.question, card.claim}
-
-
-def _add_faithfulness_cards(
-    maker: PredicateCardMaker,
-    triplet: Triplet,
-    faithfulness_cards: dict[str, list[Card]],
-    plan: CardPlan,
-    rng: Random,
-) -> None:
-    for kind, make_kind_cards in (
-        (WITHHELD, make_withheld_card),
-        (COUNTERFACTUAL, make_counterfactual_cards),
-    ):
-        needed = plan.per_faithfulness_kind - len(faithfulness_cards[kind])
-        if needed > 0:
-            new_cards = make_kind_cards(maker.lookup, maker.prover, triplet, plan.seed, rng)
-            faithfulness_cards[kind] += new_cards[:needed]
 
 
 def _make_two_label_cards(
