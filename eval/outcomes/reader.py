@@ -37,6 +37,9 @@ OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
 """``unusable``: the answer cannot be graded, or the call failed."""
 FIELDS: Final = ("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system")
 
+SQUAD_SCORES: Final = ("exact", "F1")
+"""The official scores of SQuAD 2.0: exact match, and F1 of the words."""
+
 SPELLINGS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("right", "correct", "true", "1", "1.0", "pass", "passed"), "right"),
     **dict.fromkeys(("wrong", "incorrect", "false", "0", "0.0", "fail", "failed"), "wrong"),
@@ -70,6 +73,8 @@ class Answer(NamedTuple):
     repeat: int = 0
     cluster: str = ""
     confidence: float | None = None
+    scores: tuple[float, ...] = ()
+    """Scores of a data set's own, in the order of ``SQUAD_SCORES``; empty for graded answers."""
 
 
 @dataclass
