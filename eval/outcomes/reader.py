@@ -27,8 +27,9 @@ from eval.harness.predictions.reader import (
     read_repeat,
     show_text,
 )
-from eval.harness.predictions.rows import MAX_FILE_BYTES, iter_rows
+from eval.harness.predictions.rows import MAX_FILE_BYTES
 from eval.model.foreign_values import make_storable
+from eval.outcomes.evaluation_logs import iter_log_rows
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
@@ -165,7 +166,7 @@ def _iter_file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the rows of a file, which may be compressed."""
     path = require_file(path, "file of graded answers")
     if path.suffix.lower() != ".gz":
-        yield from iter_rows(path)
+        yield from iter_log_rows(path)
         return
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / path.stem
@@ -177,7 +178,7 @@ def _iter_file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                         raise RecordError(f"larger than {MAX_FILE_BYTES:,} bytes", where=str(path))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
-        for where, row in iter_rows(plain):
+        for where, row in iter_log_rows(plain):
             yield where.replace(str(plain), str(path), 1), row
 
 
