@@ -13,7 +13,7 @@ from kg.base.options import Confidence, Resamples, ResampleSeed
 
 if TYPE_CHECKING:
     from eval.metrics.comparison import Comparison
-    from eval.outcomes.report import OutcomesReport
+    from eval.outcomes.record import OutcomesReport
 
 
 def main(

@@ -24,56 +24,20 @@ from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.measures import ABSTAINED, RIGHT, WRONG, Measure, list_measures
 from eval.outcomes.official_scores import measure_official
 from eval.outcomes.reader import OUTCOMES, GradedAnswers
+from eval.outcomes.record import MAX_RISK_POINTS, OutcomesReport, SystemOutcomes
 from eval.outcomes.table import OutcomeTable
-from eval.stats.bootstrap import ClusterResamples, Distribution, Floats, resample_blocks
+from eval.stats.bootstrap import (
+    ClusterResamples,
+    Distribution,
+    Floats,
+    resample_blocks,
+    round_significant,
+)
 from eval.stats.estimates import Estimate, Interval, add_interval, choose_interval, compute_ratios
+from eval.stats.selective_prediction import compute_risk_coverage
 from kg.base.plain_text import format_count
 from kg.base.proportions import wilson_interval
 from kg.base.provenance import package_version
-
-SCHEMA = "epoche.outcomes/1"
-
-
-class SystemOutcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The measures of one system."""
-
-    counts: dict[str, int]
-    """Number of answers by outcome."""
-    missing: int = 0
-    """Number of answers that it lacks and other systems have; they count as unusable."""
-    repeats: int = 1
-    measures: dict[str, Estimate]
-    n_confidences: int = 0
-    """Number of right and wrong answers with a confidence, which ``confidences`` is about."""
-    confidences: dict[str, Estimate] = {}
-    """ECE, Brier score, AURC and AUGRC of the confidences; empty if there is none."""
-    official: dict[str, Estimate] = {}
-    """Of SQuAD 2.0 the scores of its script as shares, over all questions and over those with
-    (HasAns) and without (NoAns) an answer; empty for graded answers."""
-    majority: dict[str, Estimate] = {}
-    """The same of the outcome that more than half of the answers to a question have; without one,
-    the question counts as abstained. Only for systems that answered several times."""
-
-
-class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the file of ``epoche outcomes --out``."""
-
-    schema: str = SCHEMA
-    version: str
-    n_questions: int
-    n_answerable: int | None = None
-    """Null if it is not known of all questions."""
-    n_clusters: int
-    headline: str
-    systems: dict[str, SystemOutcomes]
-    controls: dict[str, dict[str, float | None]]
-    """The measures of systems that need no answer: always abstaining, and, as an upper bound,
-    always answering right whatever can be answered and wrong otherwise."""
-    comparisons: tuple[Comparison, ...] = ()
-    confidence: float
-    resamples: int
-    seed: int
-    notes: tuple[str, ...] = ()
 
 
 def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesReport:
@@ -106,6 +70,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
             measures=_estimate(table, counts, measures, distribution, plan, table.repeats[system]),
             n_confidences=len(table.questions.get(system, ())),
             confidences=_measure_confidences(table, system, resamples, plan),
+            risk_coverage=_list_risk_points(table, system),
             official=measure_official(table, system, resamples, plan),
             majority=majority,
         )
@@ -221,6 +186,17 @@ def _measure_confidences(
         "AURC": build_bootstrap_value(distribution, "aurc", plan.confidence, n),
         "AUGRC": build_bootstrap_value(distribution, "augrc", plan.confidence, n),
     }
+
+
+def _list_risk_points(table: OutcomeTable, system: str) -> tuple[tuple[float, float, float], ...]:
+    replies = table.replies.get(system)
+    if replies is None:
+        return ()
+    curve = compute_risk_coverage(replies.confidences, replies.right)
+    indexes = curve.select_points(MAX_RISK_POINTS)
+    columns = (curve.thresholds, curve.coverage, curve.risk)
+    points = zip(*(column[indexes].tolist() for column in columns), strict=True)
+    return tuple((t, round_significant(c), round_significant(r)) for t, c, r in points)
 
 
 def _compute_controls(
