@@ -13,12 +13,13 @@ PRED       ?=
 PRED_LABEL ?=
 NUM        ?= 200
 NUM_NEAR   ?= $(NUM)
+NUM_FAITHFUL ?= 50
 SEED       ?= 12345
 # Results of another domain (or graph) never land among those of rivers.
 OUT        ?= results$(if $(KG),/$(basename $(notdir $(firstword $(KG)))),$(if $(filter-out rivers,$(DOMAIN)),/$(notdir $(DOMAIN:/=))))
 # A model (provider/model, docs/how-to/models.md) adds the systems that talk to one; nothing else changes.
 EPOCHE_MODEL ?=
-LLM_SYSTEMS  ?= raw rag_llm graph_rag_llm consistency
+LLM_SYSTEMS  ?= raw raw_closed_book rag_llm graph_rag_llm consistency
 SYSTEMS      ?= kg graph_rag rag controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
 
 # The suffix that keeps a model's runs apart from those of rules.
@@ -43,13 +44,13 @@ checked      = --cards '$(card_set)' --skip-other-cards --results
 scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
 # A misspelt variable would otherwise be ignored, and the domain would be rivers.
-variables := PYTHON DOMAIN KG SHAPES PRED PRED_LABEL NUM NUM_NEAR SEED OUT SYSTEMS LLM_SYSTEMS DOCS QUESTIONS TEXT \
+variables := PYTHON DOMAIN KG SHAPES PRED PRED_LABEL NUM NUM_NEAR NUM_FAITHFUL SEED OUT SYSTEMS LLM_SYSTEMS DOCS QUESTIONS TEXT \
              EMBEDDER EVAL_FLAGS SKN_FLAGS EXTRACT_FLAGS SYNTHLINK_FLAGS PYTEST_FLAGS PYTEST_WORKERS YES
 given     := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 unknown   := $(filter-out $(variables) EPOCHE_% OPENAI_% SHELL MAKE% -%,$(given))
 $(if $(unknown),$(error no such variable: $(unknown). There are: $(variables) EPOCHE_MODEL))
 strip_digits = $(subst 0,,$(subst 1,,$(subst 2,,$(subst 3,,$(subst 4,,$(subst 5,,$(subst 6,,$(subst 7,,$(subst 8,,$(subst 9,,$1))))))))))
-$(foreach name,NUM NUM_NEAR SEED,$(if $(and $($(name)),$(if $(call strip_digits,$($(name):-%=%)),,yes)),,\
+$(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED,$(if $(and $($(name)),$(if $(call strip_digits,$($(name):-%=%)),,yes)),,\
   $(error $(name) must be a whole number, not '$($(name))')))
 
 .NOTPARALLEL:
@@ -104,8 +105,8 @@ setup-dense: $(VENV)/.dense ## Make .venv with dense retrieval, NLI and the defa
 draft: setup
 	@$(if $(drafted),$(EPOCHE) kg init $(if $(filter-out $(wildcard $(KG)),$(KG)),'$(KG)',$(KG)) $(if $(SHAPES),--shapes '$(SHAPES)') --name '$(basename $(notdir $(firstword $(KG))))' --out '$(drafted)')
 
-cards: setup draft ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= SEED= OUT=]
-	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --audit --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
+cards: setup draft ## E/C/U cards, each proved twice, and some whose facts differ from the graph   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= NUM_FAITHFUL= SEED= OUT=]
+	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --num-faithfulness $(NUM_FAITHFUL) --audit --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
 
 near-miss: setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]
 	@$(EPOCHE) near-miss $(source_flags) $(if $(wildcard $(OUT)/context_cards.jsonl),--cards '$(OUT)/context_cards.jsonl') $(pred_flags) --num $(NUM_NEAR) --audit --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
@@ -237,4 +238,4 @@ clean-results: ## Delete all results; needs YES=1
 help: ## This list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls | eval-formats   one system"
-	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= EXTRACT_FLAGS= SYNTHLINK_FLAGS= PYTHON="
+	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= NUM_FAITHFUL= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= EXTRACT_FLAGS= SYNTHLINK_FLAGS= PYTHON="

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cards.card import Card, card_to_json, hash_card_set
+from cards.generation.kinds import FAITHFULNESS_KINDS
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import to_json_bytes, write_files_atomic
 from kg.base.plain_text import join_list
@@ -110,10 +111,18 @@ def describe_missing_labels(cards: Sequence[Card]) -> list[str]:
 
 def describe_derived(cards: Sequence[Card]) -> str:
     """Says how many E and C cards need a derived fact: two or more steps; empty if none does."""
+    cards = [card for card in cards if card.kind not in FAITHFULNESS_KINDS]
     totals = Counter(card.label for card in cards)
     derived = Counter(card.label for card in cards if card.meta.get("derived") is True)
     parts = [f"{n} of {totals[label]} {label} cards" for label, n in sorted(derived.items())]
     return f"{join_list(parts)} need a derived fact, the others one step" if parts else ""
+
+
+def describe_faithfulness(cards: Sequence[Card]) -> str:
+    """Says how many cards there are of each kind of context faithfulness."""
+    counts = Counter(card.kind for card in cards)
+    parts = [f"{counts[kind]} {kind}" for kind in sorted(FAITHFULNESS_KINDS)]
+    return f"context faithfulness, a set of its own: {join_list(parts)} cards"
 
 
 def get_graph_path(cards: Path | str) -> Path:

@@ -21,9 +21,8 @@ import msgspec
 from cards.card import Card
 from cards.generation.card_maker import FACTORS, PredicateCardMaker, Side, find_sides
 from cards.generation.card_plan import CardPlan
-from cards.generation.faithfulness import make_counterfactual_cards, make_withheld_card
+from cards.generation.faithfulness import FaithfulnessCards
 from cards.generation.graph_lookup import GraphLookup
-from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
 from cards.generation.rng import rng_for
 from cards.generation.set_aside import (
     PoolNeed,
@@ -270,7 +269,7 @@ def _draw_cards(
     notes: list[str] = []
     rng = rng_for(plan.seed, "cards")
     cards: list[Card] = []
-    faithfulness_cards: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
+    faithfulness = FaithfulnessCards(plan)
     used_keys: set[object] = set()
     # No predicate gives triplets of unlike entities while another one has alike ones, except that
     # each gives half of an equal share: some kinds of questions have no others.
@@ -309,8 +308,8 @@ def _draw_cards(
             if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                 new_cards = []
                 maker.n_triplets -= 1
-            elif plan.faithfulness:
-                _add_faithfulness_cards(maker, triplet, faithfulness_cards, plan)
+            else:
+                faithfulness.make_cards(maker.lookup, maker.prover, triplet)
         if not new_cards:
             break
         used_keys.update(*map(_collect_unique_keys, new_cards))
@@ -328,12 +327,9 @@ def _draw_cards(
         if label_counts[label] < plan.per_label
     }
     notes += reasons
-    if plan.faithfulness:
-        for kind, kind_cards in faithfulness_cards.items():
-            cards += kind_cards
-            if len(kind_cards) < plan.per_label:
-                missing[kind] = plan.per_label - len(kind_cards)
     rng.shuffle(cards)
+    cards += faithfulness.shuffle()
+    missing |= faithfulness.count_missing()
     facts = sorted(aside.triples)
     make_claim = makers[0].lookup.make_claim if makers else None
     return CardSet(
@@ -371,22 +367,6 @@ def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
 def _collect_unique_keys(card: Card) -> set[object]:
     """Returns the question and the claim of a card, which must be unique in a set."""
     return {card.question, card.claim}
-
-
-def _add_faithfulness_cards(
-    maker: PredicateCardMaker,
-    triplet: Triplet,
-    faithfulness_cards: dict[str, list[Card]],
-    plan: CardPlan,
-) -> None:
-    for kind, make_kind_cards in (
-        (WITHHELD, make_withheld_card),
-        (COUNTERFACTUAL, make_counterfactual_cards),
-    ):
-        needed = plan.per_label - len(faithfulness_cards[kind])
-        if needed > 0:
-            new_cards = make_kind_cards(maker.lookup, maker.prover, triplet, plan.seed, maker.rng)
-            faithfulness_cards[kind] += new_cards[:needed]
 
 
 def _make_two_label_cards(

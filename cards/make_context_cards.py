@@ -55,8 +55,20 @@ def main(
         str | None, typer.Option(help="none, rdfs or owl-rl; default is the domain's.")
     ] = None,
     faithfulness: Annotated[
-        bool, typer.Option("--faithfulness", help="Add withheld and counterfactual cards.")
+        bool,
+        typer.Option(
+            "--faithfulness",
+            help="Add withheld and counterfactual cards, of each as many as per label.",
+        ),
     ] = False,
+    num_faithfulness: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Add at most this many withheld and as many counterfactual cards; fewer are no "
+            "shortage.",
+        ),
+    ] = None,
     audit: AuditCards = False,
     strict: StrictCards = False,
     allow_violations: AllowViolations = False,
@@ -68,6 +80,7 @@ def main(
     from cards.card_manifest import (
         build_card_manifest,
         describe_derived,
+        describe_faithfulness,
         describe_missing_labels,
         describe_source_files,
         get_graph_path,
@@ -100,7 +113,8 @@ def main(
         kinds=tuple(name.strip() for name in kinds.split(",") if name.strip()),
         num_facts=num_facts,
         derived_share=derived_share,
-        faithfulness=faithfulness,
+        faithfulness=faithfulness or bool(num_faithfulness),
+        num_faithfulness=num_faithfulness,
         subj_hint=subj_hint,
     )
     check_kinds(plan.kinds, kb.shapes.list_constraints())
@@ -144,7 +158,8 @@ def main(
         "num_facts": num_facts,
         "derived_share": derived_share,
         "subj_hint": subj_hint,
-        "faithfulness": faithfulness,
+        "faithfulness": plan.faithfulness,
+        "num_faithfulness": plan.per_faithfulness_kind,
         "audit": audit,
         "engine": engine.value,
     }
@@ -172,6 +187,8 @@ def main(
             print_text(f"  {label} {sum(counts_by_kind.values()):5d}   {counts}")
     if derived := describe_derived(card_set.cards):
         print_text(derived)
+    if plan.faithfulness:
+        print_text(describe_faithfulness(card_set.cards))
     if own_graph:
         print_text(
             f"{len(card_set.set_aside)} facts were set aside to ask about as unknown; systems "

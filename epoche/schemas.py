@@ -52,7 +52,7 @@ def _list_record_types() -> tuple[type, ...]:
     from eval.extraction.row import ExtractionRow
     from eval.extraction.samples.sample import Sample as ExtractionSample
     from eval.metrics.runs.report import RunComparison, RunMetrics
-    from eval.outcomes.report import OutcomesReport
+    from eval.outcomes.record import OutcomesReport
     from eval.retrieval_eval.questions import Question
     from eval.retrieval_eval.row import RetrievalRow
     from eval.skn.grammar.document import Document

@@ -55,8 +55,8 @@ def main(
     section: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Run folder, or folder of `epoche degrade`, to add as a section, like RUN; "
-            "repeatable."
+            help="Run folder, folder of `epoche degrade` or record of `epoche outcomes` to add as "
+            "a section, like RUN; repeatable."
         ),
     ] = None,
     formats: Annotated[
@@ -72,7 +72,8 @@ def main(
 ) -> None:
     """Writes one self-contained HTML file, and CSV, Markdown and JSON next to it.
 
-    The report has the results of cards, if there are any, and one section for each run folder.
+    The report has the results of cards, if there are any, and one section for each run folder and
+    for each record of `epoche outcomes`.
     """
     from cards.card_origin import find_common_sources
     from eval.abstention.card_check import filter_results_by_cards
@@ -80,6 +81,8 @@ def main(
     from eval.abstention.history import build_history_section
     from eval.abstention.metrics.console import render_warnings
     from eval.abstention.run_files import find_result_files
+    from eval.outcomes.record import is_outcomes_record
+    from eval.outcomes.section import build_outcome_sections
     from eval.runs.measurement import is_run_folder, refuse_card_options
     from eval.runs.sections import build_sections
     from kg.domain import list_shipped_domains
@@ -95,18 +98,21 @@ def main(
 
     # A shell expands `--results *.jsonl` to one option, followed by arguments.
     paths = [*(results or ()), *(runs or ())]
+    records = [path for path in (*paths, *(section or ())) if is_outcomes_record(path)]
+    paths = [path for path in paths if path not in records]
     folders = [path for path in paths if is_run_folder(path) or has_curves(path)]
     card_results = [path for path in paths if path not in folders]
-    folders += section or ()
+    folders += [path for path in section or () if path not in records]
     curves = [folder for folder in folders if has_curves(folder)]
     requested_formats = parse_formats(formats)
     sections = build_sections([folder for folder in folders if folder not in curves])
     sections += build_degradation_sections(curves)
+    sections += build_outcome_sections(records)
     if not card_results:
         if not sections:
             raise typer.BadParameter("give at least one run folder or result file")
         refuse_card_options(
-            folders[0],
+            [*folders, *records][0],
             metrics=metrics,
             cards=cards,
             skip_other_cards=skip_other_cards or None,

@@ -91,7 +91,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         # What `make all` and `make kg-build` call.
         run(
-            "cards --domain rivers --num-per-type 200 --seed 12345 "
+            "cards --domain rivers --num-per-type 200 --num-faithfulness 50 --seed 12345 "
             "--out results/context_cards.jsonl"
         )
         run(

@@ -23,8 +23,9 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Target number of facts per card. There may be a few more, so that each entity asked about
     occurs in the same number of facts; in a sparse graph there may be fewer."""
     faithfulness: bool = False
-    """Whether to add ``per_label`` cards of each of the kinds ``withheld`` and ``counterfactual``.
-    """
+    """Whether to add cards of the kinds ``withheld`` and ``counterfactual``."""
+    num_faithfulness: int | None = None
+    """Largest number of cards of each of these kinds; ``None`` for exactly ``per_label``."""
     derived_share: float = 0.0
     """Share of the E and of the C cards that should need a derived fact, where the graph has such
     claims. If 0, as many do as happen to be drawn."""
@@ -38,6 +39,13 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Number of the drawing; each draws other cards with the same seed."""
     subj_hint: str = ""
     """Only subjects whose name contains this text are asked about (case-insensitive)."""
+
+    @property
+    def per_faithfulness_kind(self) -> int:
+        """Number of cards of each kind of context faithfulness to be made."""
+        if not self.faithfulness:
+            return 0
+        return self.per_label if self.num_faithfulness is None else self.num_faithfulness
 
     @property
     def drawing_seed(self) -> int | str:

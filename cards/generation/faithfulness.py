@@ -18,13 +18,52 @@ import msgspec
 
 from cards.card import Card
 from cards.facts import Fact
+from cards.generation.card_plan import CardPlan
 from cards.generation.card_writer import write_card, write_sentence
 from cards.generation.context import Role
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
 from cards.generation.prover import Prover
+from cards.generation.rng import rng_for
 from cards.generation.triplets import Triplet
 from kg.claims import Label, Verdict
+
+
+class FaithfulnessCards:
+    """The context-faithfulness cards of a card set.
+
+    They are drawn from a random stream of their own, so that the other cards are the same with and
+    without them.
+    """
+
+    def __init__(self, plan: CardPlan) -> None:
+        self._plan = plan
+        self._rng = rng_for(plan.drawing_seed, "faithfulness")
+        self._cards: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
+
+    def make_cards(self, lookup: GraphLookup, prover: Prover, triplet: Triplet) -> None:
+        """Makes the cards that a triplet gives, as far as more are needed."""
+        for kind, make_kind_cards in (
+            (WITHHELD, make_withheld_card),
+            (COUNTERFACTUAL, make_counterfactual_cards),
+        ):
+            needed = self._plan.per_faithfulness_kind - len(self._cards[kind])
+            if needed > 0:
+                new_cards = make_kind_cards(lookup, prover, triplet, self._plan.seed, self._rng)
+                self._cards[kind] += new_cards[:needed]
+
+    def shuffle(self) -> list[Card]:
+        """Returns all cards, in random order."""
+        cards = [card for kind_cards in self._cards.values() for card in kind_cards]
+        self._rng.shuffle(cards)
+        return cards
+
+    def count_missing(self) -> dict[str, int]:
+        """Counts by kind the cards that could not be made; none if the plan has an upper bound."""
+        if self._plan.num_faithfulness is not None:
+            return {}
+        n = self._plan.per_faithfulness_kind
+        return {kind: n - len(cards) for kind, cards in self._cards.items() if len(cards) < n}
 
 
 def make_withheld_card(

@@ -19,7 +19,7 @@ from eval.abstention.answer_client import read_raw_again
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import OUTCOME_CODES
 from eval.abstention.manifest import RunManifest, read_manifest, require_card_file
-from eval.abstention.result import PREDS, Result, result_from_json
+from eval.abstention.result import PREDS, RAW_CLOSED_BOOK, Result, result_from_json
 from eval.harness.totals import CallMeter
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
 from kg.base.errors import CardSetMismatchError, MissingFileError
@@ -27,7 +27,7 @@ from kg.base.files import require_file, sha256_file
 from kg.base.provenance import manifest_path
 from kg.claims import Regime
 
-SYSTEMS_WITH_RAW_REPLIES: Final = ("raw", "rag_llm")
+SYSTEMS_WITH_RAW_REPLIES: Final = ("raw", RAW_CLOSED_BOOK, "rag_llm")
 """Values of ``--system`` whose ``raw`` alone decides ``pred``."""
 
 _TOTALS: Final = ("prompt_tokens", "completion_tokens", "cost_usd")

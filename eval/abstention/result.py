@@ -18,6 +18,10 @@ Pred = Literal["YES", "NO", "UNKNOWN", "INVALID", "ERROR"]
 
 PREDS: tuple[Pred, ...] = ("YES", "NO", "UNKNOWN", "INVALID", "ERROR")
 
+RAW_CLOSED_BOOK = "raw_closed_book"
+"""Name of the system that asks a model the question without the card, before ``:`` and the model.
+"""
+
 PENALTY_MARK = "@t"
 """What stands in a system's name before the penalty of which its model is told."""
 

@@ -99,6 +99,7 @@ def main(
     from eval.metrics.gate import GateRequest
     from eval.metrics.junit import render_junit
     from eval.metrics.measurement import ResamplingPlan
+    from eval.outcomes.gate import check_outcomes, find_records
     from eval.runs.measurement import list_folder_files, refuse_card_options, select_run_folders
     from kg.base.files import check_output, write_text_atomic
 
@@ -113,16 +114,18 @@ def main(
             resampling=ResamplingPlan(resamples, seed, confidence),
         )
         _check_options(request, policy)
-        folders = select_run_folders([*request.runs, *request.baseline], where="epoche gate")
-        if folders:
+        records = find_records(request.runs)
+        all_paths = [*request.runs, *request.baseline]
+        folders = [] if records else select_run_folders(all_paths, where="epoche gate")
+        if records or folders:
             refuse_card_options(
-                folders[0],
+                [*records, *folders][0],
                 cards=cards,
                 skip_other_cards=skip_other_cards or None,
                 without_mined=without_mined or None,
                 policy=policy,
             )
-            input_files = list_folder_files(folders)
+            input_files = records or list_folder_files(folders)
         else:
             result_files = find_result_files(request.runs)
             if skip_other_cards and cards:
@@ -138,7 +141,8 @@ def main(
             input_files = [*request.runs, *request.baseline, *request.cards]
         if junit is not None:
             check_output(junit, input_files)
-        checks = _sort_by_system(check_runs(request), request.runs)
+        found = check_outcomes(request) if records else check_runs(request)
+        checks = _sort_by_system(found, request.runs)
         if junit is not None:
             write_text_atomic(junit, render_junit(checks))
     except EpocheError as error:

@@ -13,7 +13,7 @@ from kg.base.options import Confidence, Resamples, ResampleSeed
 
 if TYPE_CHECKING:
     from eval.metrics.comparison import Comparison
-    from eval.outcomes.report import OutcomesReport
+    from eval.outcomes.record import OutcomesReport
 
 
 def main(
@@ -42,6 +42,22 @@ def main(
             help="What a grade means: right, wrong, abstained or unusable.",
         ),
     ] = None,
+    squad_gold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DEV.json",
+            help="The files are predictions for this SQuAD 2.0 data set: JSON, id to answer; an "
+            "empty answer is an abstention.",
+        ),
+    ] = None,
+    na_prob: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Of SQuAD 2.0: JSON, id to probability that the question has no answer; the "
+            "confidence of an answer is 1 minus it. Repeatable.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the measures (JSON).")] = None,
     resamples: Resamples = 2000,
     seed: ResampleSeed = 12345,
@@ -52,20 +68,35 @@ def main(
     A row has the id of a question and an outcome: right, wrong, abstained or unusable, or grades
     such as CORRECT, NOT_ATTEMPTED, A/B/C of SimpleQA or C/I/N of Inspect. With a field `answerable`
     in every row there are the skill score and abstention precision and recall, too. Several files
-    are compared on the same questions; answers that one lacks count as unusable.
+    are compared on the same questions; answers that one lacks count as unusable. With --squad-gold
+    predictions for SQuAD 2.0 are graded as by its script.
     """
     from eval.metrics.measurement import ResamplingPlan
     from eval.outcomes.reader import FIELDS, OUTCOMES, parse_pairs, read_graded_answers
     from eval.outcomes.report import measure_outcomes
+    from eval.outcomes.squad import read_squad_answers
+    from kg.base.errors import SettingError
     from kg.base.files import check_output, write_json_atomic
 
     if out is not None:
-        check_output(out, [Path(file.rpartition("=")[2]) for file in files])
-    graded = read_graded_answers(
-        files,
-        parse_pairs(field_map or (), "--map", FIELDS),
-        parse_pairs(values or (), "--value", OUTCOMES),
-    )
+        inputs = [Path(file.rpartition("=")[2]) for file in (*files, *(na_prob or ()))]
+        check_output(out, [*inputs, *([squad_gold] if squad_gold else [])])
+    if squad_gold is not None:
+        if field_map or values:
+            raise SettingError(
+                "predictions for SQuAD have neither other fields nor grades",
+                where="--squad-gold",
+                hint="Leave out --map and --value.",
+            )
+        graded = read_squad_answers(squad_gold, files, na_prob or ())
+    elif na_prob:
+        raise SettingError("only predictions for SQuAD have these", where="--na-prob")
+    else:
+        graded = read_graded_answers(
+            files,
+            parse_pairs(field_map or (), "--map", FIELDS),
+            parse_pairs(values or (), "--value", OUTCOMES),
+        )
     report = measure_outcomes(graded, ResamplingPlan(resamples, seed, confidence))
     for line in render_report(report):
         print_text(line)
@@ -93,7 +124,7 @@ def render_report(report: OutcomesReport) -> Iterator[str]:
             if measure in system.majority:
                 line += f"   by majority {format_with_interval(system.majority[measure])}"
             yield line
-        for measure, estimate in system.confidences.items():
+        for measure, estimate in (system.confidences | system.official).items():
             yield f"  {measure:<22}{format_with_interval(estimate)}"
     for name, control in report.controls.items():
         yield f"control, {name}: {report.headline} {format_value(control[report.headline])}"

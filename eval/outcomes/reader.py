@@ -27,8 +27,9 @@ from eval.harness.predictions.reader import (
     read_repeat,
     show_text,
 )
-from eval.harness.predictions.rows import MAX_FILE_BYTES, iter_rows
+from eval.harness.predictions.rows import MAX_FILE_BYTES
 from eval.model.foreign_values import make_storable
+from eval.outcomes.evaluation_logs import iter_log_rows
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
@@ -36,6 +37,9 @@ from kg.base.plain_text import clean_text, join_list
 OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
 """``unusable``: the answer cannot be graded, or the call failed."""
 FIELDS: Final = ("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system")
+
+SQUAD_SCORES: Final = ("exact", "F1")
+"""The official scores of SQuAD 2.0: exact match, and F1 of the words."""
 
 SPELLINGS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("right", "correct", "true", "1", "1.0", "pass", "passed"), "right"),
@@ -70,6 +74,8 @@ class Answer(NamedTuple):
     repeat: int = 0
     cluster: str = ""
     confidence: float | None = None
+    scores: tuple[float, ...] = ()
+    """Scores of a data set's own, in the order of ``SQUAD_SCORES``; empty for graded answers."""
 
 
 @dataclass
@@ -160,7 +166,7 @@ def _iter_file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the rows of a file, which may be compressed."""
     path = require_file(path, "file of graded answers")
     if path.suffix.lower() != ".gz":
-        yield from iter_rows(path)
+        yield from iter_log_rows(path)
         return
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / path.stem
@@ -172,7 +178,7 @@ def _iter_file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                         raise RecordError(f"larger than {MAX_FILE_BYTES:,} bytes", where=str(path))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
-        for where, row in iter_rows(plain):
+        for where, row in iter_log_rows(plain):
             yield where.replace(str(plain), str(path), 1), row
 
 

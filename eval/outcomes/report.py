@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from eval.metrics.calibration import build_bootstrap_value, build_calibration_report
 from eval.metrics.comparison import (
@@ -23,125 +22,22 @@ from eval.metrics.comparison import (
 )
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.measures import ABSTAINED, RIGHT, WRONG, Measure, list_measures
-from eval.outcomes.reader import OUTCOMES, Answer, GradedAnswers
-from eval.stats.bootstrap import ClusterResamples, Distribution, Floats, resample_blocks
-from eval.stats.confidences import ConfidentReplies
+from eval.outcomes.official_scores import measure_official
+from eval.outcomes.reader import OUTCOMES, GradedAnswers
+from eval.outcomes.record import MAX_RISK_POINTS, OutcomesReport, SystemOutcomes
+from eval.outcomes.table import OutcomeTable
+from eval.stats.bootstrap import (
+    ClusterResamples,
+    Distribution,
+    Floats,
+    resample_blocks,
+    round_significant,
+)
 from eval.stats.estimates import Estimate, Interval, add_interval, choose_interval, compute_ratios
-from kg.base.errors import RecordError
+from eval.stats.selective_prediction import compute_risk_coverage
 from kg.base.plain_text import format_count
 from kg.base.proportions import wilson_interval
 from kg.base.provenance import package_version
-
-SCHEMA = "epoche.outcomes/1"
-
-
-class SystemOutcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The measures of one system."""
-
-    counts: dict[str, int]
-    """Number of answers by outcome."""
-    missing: int = 0
-    """Number of answers that it lacks and other systems have; they count as unusable."""
-    repeats: int = 1
-    measures: dict[str, Estimate]
-    n_confidences: int = 0
-    """Number of right and wrong answers with a confidence, which ``confidences`` is about."""
-    confidences: dict[str, Estimate] = {}
-    """ECE, Brier score, AURC and AUGRC of the confidences; empty if there is none."""
-    majority: dict[str, Estimate] = {}
-    """The same of the outcome that more than half of the answers to a question have; without one,
-    the question counts as abstained. Only for systems that answered several times."""
-
-
-class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the file of ``epoche outcomes --out``."""
-
-    schema: str = SCHEMA
-    version: str
-    n_questions: int
-    n_answerable: int | None = None
-    """Null if it is not known of all questions."""
-    n_clusters: int
-    headline: str
-    systems: dict[str, SystemOutcomes]
-    controls: dict[str, dict[str, float | None]]
-    """The measures of systems that need no answer: always abstaining, and, as an upper bound,
-    always answering right whatever can be answered and wrong otherwise."""
-    comparisons: tuple[Comparison, ...] = ()
-    confidence: float
-    resamples: int
-    seed: int
-    notes: tuple[str, ...] = ()
-
-
-class _Table:
-    """The answers of all systems as counts per question and cell."""
-
-    def __init__(self, graded: GradedAnswers) -> None:
-        self.ids = {id_: n for n, id_ in enumerate(dict.fromkeys(a.id for a in graded.answers))}
-        self.systems = list(dict.fromkeys(a.system for a in graded.answers))
-        answerable: dict[str, bool | None] = {}
-        clusters: dict[str, str] = {}
-        for answer in graded.answers:
-            known = answerable.setdefault(answer.id, answer.answerable)
-            if known is None:
-                answerable[answer.id] = answer.answerable
-            elif answer.answerable not in (None, known):
-                raise RecordError(
-                    f"the question {answer.id[:60]!r} is answerable in one row and not in another"
-                )
-            clusters.setdefault(answer.id, answer.cluster or f"\0{answer.id}")
-        self.is_answerability_known = None not in answerable.values()
-        self.is_answerable = np.array([answerable[i] is not False for i in self.ids])
-        numbers = {name: n for n, name in enumerate(sorted(set(clusters.values())))}
-        self.clusters: NDArray[np.int64] = np.array([numbers[clusters[i]] for i in self.ids])
-        self.n_clusters = len(numbers)
-        self.repeats: dict[str, int] = {}
-        self.missing: dict[str, int] = {}
-        self.counts: dict[str, Floats] = {}
-        self.replies: dict[str, ConfidentReplies] = {}
-        self.questions: dict[str, NDArray[np.int64]] = {}
-        for system in self.systems:
-            self._count(system, [a for a in graded.answers if a.system == system])
-
-    def _count(self, system: str, answers: Sequence[Answer]) -> None:
-        repeats = max(answer.repeat for answer in answers) + 1
-        counts = np.zeros((len(self.ids), len(OUTCOMES)))
-        for answer in answers:
-            counts[self.ids[answer.id], OUTCOMES.index(answer.outcome)] += 1
-        lacking = repeats - counts.sum(axis=1)
-        counts[:, OUTCOMES.index("unusable")] += lacking
-        self.repeats[system], self.missing[system] = repeats, int(lacking.sum())
-        self.counts[system] = counts
-
-        found = [
-            (self.ids[answer.id], answer.confidence, float(answer.outcome == "right"))
-            for answer in answers
-            if answer.confidence is not None and answer.outcome in ("right", "wrong")
-        ]
-        if found:
-            questions, confidences, right = zip(*found, strict=True)
-            self.questions[system] = np.array(questions, dtype=np.int64)
-            self.replies[system] = ConfidentReplies(
-                np.array(confidences), np.array(right), self.clusters[self.questions[system]]
-            )
-
-    def vote(self, system: str) -> Floats:
-        """Returns the outcome of each question by majority, shape (questions, outcomes)."""
-        counts = self.counts[system]
-        voted = np.where(counts > self.repeats[system] / 2, 1.0, 0.0)
-        voted[voted.sum(axis=1) == 0, OUTCOMES.index("abstained")] = 1.0
-        return voted
-
-    def to_cells(self, counts: Floats) -> Floats:
-        """Splits counts into those of answerable and of unanswerable questions."""
-        is_answerable = self.is_answerable[:, None]
-        return np.concatenate([counts * is_answerable, counts * ~is_answerable], axis=1)
-
-    @property
-    def has_single_questions(self) -> bool:
-        """Whether each cluster is one question."""
-        return self.n_clusters == len(self.ids)
 
 
 def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesReport:
@@ -151,7 +47,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
         graded: the answers.
         plan: how questions (or clusters of them) are resampled.
     """
-    table = _Table(graded)
+    table = OutcomeTable(graded)
     measures = list_measures(is_answerability_known=table.is_answerability_known)
     resamples = ClusterResamples(table.n_clusters, plan.resamples, plan.seed)
     distributions = {
@@ -174,6 +70,8 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
             measures=_estimate(table, counts, measures, distribution, plan, table.repeats[system]),
             n_confidences=len(table.questions.get(system, ())),
             confidences=_measure_confidences(table, system, resamples, plan),
+            risk_coverage=_list_risk_points(table, system),
+            official=measure_official(table, system, resamples, plan),
             majority=majority,
         )
     notes = list(graded.notes)
@@ -200,7 +98,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
 
 
 def _resample(
-    table: _Table, counts: Floats, measures: Sequence[Measure], resamples: ClusterResamples
+    table: OutcomeTable, counts: Floats, measures: Sequence[Measure], resamples: ClusterResamples
 ) -> Distribution:
     """Computes the bootstrap distribution of the measures, one column each."""
     cells = table.to_cells(counts)
@@ -230,7 +128,7 @@ def _resample(
 
 
 def _estimate(
-    table: _Table,
+    table: OutcomeTable,
     counts: Floats,
     measures: Sequence[Measure],
     distribution: Distribution,
@@ -268,7 +166,7 @@ def _estimate(
 
 
 def _measure_confidences(
-    table: _Table, system: str, resamples: ClusterResamples, plan: ResamplingPlan
+    table: OutcomeTable, system: str, resamples: ClusterResamples, plan: ResamplingPlan
 ) -> dict[str, Estimate]:
     replies = table.replies.get(system)
     if replies is None:
@@ -290,8 +188,19 @@ def _measure_confidences(
     }
 
 
+def _list_risk_points(table: OutcomeTable, system: str) -> tuple[tuple[float, float, float], ...]:
+    replies = table.replies.get(system)
+    if replies is None:
+        return ()
+    curve = compute_risk_coverage(replies.confidences, replies.right)
+    indexes = curve.select_points(MAX_RISK_POINTS)
+    columns = (curve.thresholds, curve.coverage, curve.risk)
+    points = zip(*(column[indexes].tolist() for column in columns), strict=True)
+    return tuple((t, round_significant(c), round_significant(r)) for t, c, r in points)
+
+
 def _compute_controls(
-    table: _Table, measures: Sequence[Measure]
+    table: OutcomeTable, measures: Sequence[Measure]
 ) -> dict[str, dict[str, float | None]]:
     """Computes the measures of two policies that need no system."""
     n_answerable = float(table.is_answerable.sum())
@@ -318,7 +227,7 @@ def _compute_value(totals: Floats, measure: Measure) -> float | None:
 
 
 def _compare(
-    table: _Table,
+    table: OutcomeTable,
     measures: Sequence[Measure],
     distributions: dict[str, Distribution],
     resamples: ClusterResamples,

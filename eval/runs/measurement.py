@@ -49,7 +49,7 @@ def refuse_card_options(folder: Path, **options: object) -> None:
     """Refuses options that only make sense for results of cards.
 
     Args:
-        folder: a run folder that was given, for the message.
+        folder: a run folder, or record of graded answers, that was given, for the message.
         options: name of a parameter → its value; None if the user did not give it.
 
     Raises:
@@ -58,8 +58,7 @@ def refuse_card_options(folder: Path, **options: object) -> None:
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise SettingError(
-            f"--{given[0].replace('_', '-')} is only for results of cards, and this is the folder "
-            "of a run",
+            f"--{given[0].replace('_', '-')} is only for results of cards, and this is another run",
             where=str(folder),
             hint="Leave the option out.",
         )

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eval.stats.bootstrap import Floats
 
@@ -52,6 +53,12 @@ class RiskCoverageCurve:
         """Share of all replies that are accepted and wrong, shape (k,)."""
         risk: Floats = self.wrong / self.accepted[-1]
         return risk
+
+    def select_points(self, n_points: int) -> NDArray[np.intp]:
+        """Selects points for a picture: the first of each step of coverage, and the last."""
+        # 1e-12 absorbs rounding.
+        steps = np.arange(1, n_points + 1) / n_points - 1e-12
+        return np.unique(np.minimum(np.searchsorted(self.coverage, steps), len(self.coverage) - 1))
 
     def compute_aurc(self) -> float:
         """Computes the area under the risk–coverage curve."""

@@ -17,6 +17,7 @@ from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list
 from reporting.card_report.buyer_answers import BuyerAnswer, BuyerAnswers
 from reporting.card_report.card_data import CardRow
+from reporting.card_report.closed_book_view import CLOSED_BOOK_HEADS, list_closed_book_rows
 from reporting.card_report.confidence_view import ConfidenceView
 from reporting.card_report.group_view import GroupView
 from reporting.card_report.inputs import ReportInputs
@@ -148,6 +149,7 @@ def render_markdown(
                 for line in lines
             ]
             parts += [f"## {heading}", render_markdown_table(head, rows)]
+    parts += _render_closed_book(view)
     parts += _render_comparisons(view)
     parts += _render_confidence(view)
     parts += _render_usage(inputs, view)
@@ -170,6 +172,22 @@ def _write_summary(inputs: ReportInputs, view: ReportView) -> list[str]:
         inputs.metrics, view.systems, proved=not inputs.n_unproved
     ).sentences
     return [*sentences, *list_caveats(inputs.metrics)]
+
+
+def _render_closed_book(view: ReportView) -> list[str]:
+    rows = [
+        [
+            escape_markdown(row.name),
+            *(f"{text} ({interval})" if interval else text for text, interval in row.cells),
+        ]
+        for row in list_closed_book_rows(view)
+    ]
+    if not rows:
+        return []
+    return [
+        "## Closed book: the same models without evidence",
+        render_markdown_table(["system", *CLOSED_BOOK_HEADS], rows),
+    ]
 
 
 def _render_comparisons(view: ReportView) -> list[str]:

@@ -19,6 +19,7 @@ from reporting.card_report.card_data import (
     build_card_data,
     choose_example,
 )
+from reporting.card_report.closed_book_view import CLOSED_BOOK_HEADS, list_closed_book_rows
 from reporting.card_report.confidence_view import ConfidenceView
 from reporting.card_report.failures import count_failures, list_failures
 from reporting.card_report.group_view import GroupView
@@ -130,6 +131,8 @@ def render_report(
         "outcome_bars": view.build_outcome_bars(),
         "coverage_chart": coverage_chart,
         "memories": view.list_memories(),
+        "closed_books": list_closed_book_rows(view),
+        "closed_book_heads": CLOSED_BOOK_HEADS,
         "penalty_charts": view.build_penalty_charts(),
         "silent_systems": view.list_silent_systems(),
         "draw_chart": draw_chart,

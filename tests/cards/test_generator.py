@@ -309,6 +309,18 @@ def test_faithfulness_cards_are_separate(rivers: KnowledgeBase) -> None:
     check_invariants(kb, [c for c in result.cards if c.kind not in FAITHFULNESS_KINDS])
 
 
+def test_faithfulness_cards_leave_the_others_as_they_are(rivers: KnowledgeBase) -> None:
+    plain = make_cards(rivers, CardPlan(per_label=15))
+    both = make_cards(rivers, CardPlan(per_label=15, faithfulness=True, num_faithfulness=4))
+    counts = Counter(card.kind for card in both.cards)
+    assert [counts[kind] for kind in sorted(FAITHFULNESS_KINDS)] == [4, 4]
+    others = [card for card in both.cards if card.kind not in FAITHFULNESS_KINDS]
+    assert others == list(plain.cards)
+    # An upper bound that is not reached is no shortage.
+    many = make_cards(rivers, CardPlan(per_label=15, faithfulness=True, num_faithfulness=10_000))
+    assert not many.missing
+
+
 def test_plain_graph_and_shapes_need_no_domain(tmp_path: Path) -> None:
     graph, shapes = write_graph(tmp_path, 120, 3)
     main(out=tmp_path / "c.jsonl", kg=[graph], shapes=[shapes], pred=["worksFor"], num_per_type=20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import re
 from collections.abc import Callable
@@ -18,8 +19,10 @@ from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
 from stage_calls import check_error_line, run_epoche
 
-from cards.card import CardView
+from cards.card import CardView, read_cards
 from eval.abstention.manifest import read_manifest
+from eval.abstention.metrics.closed_book import find_closed_book
+from eval.abstention.metrics.record import read_metrics
 from eval.abstention.result import Answer, Result, read_results
 from eval.abstention.runner import run
 from eval.abstention.system import SystemOptions
@@ -195,6 +198,94 @@ def test_closed_book_sends_only_the_question(
     assert QUESTION in prompt
     assert not any(text in prompt for text in (*FACTS, *RULES))
     assert system.params()["prompt"]["name"] == "closed_book"
+
+
+def test_the_report_shows_each_model_beside_itself_without_the_card(
+    make_system: Callable[..., System],  # which names the server
+    scripted_server: ScriptedServer,
+    tmp_path: Path,
+) -> None:
+    """A model that reads cards perfectly, and without them says YES to everything."""
+    del make_system
+    path = tmp_path / "cards.jsonl"
+    done = run_epoche(
+        *("cards", "--domain", "rivers", "--num-per-type", 12, "--num-faithfulness", 6),
+        *("--out", path),
+    )
+    assert done.code == 0, done.err
+    cards = read_cards(path)
+    n_faithfulness = len(cards) - 36
+    golds = {(*card.facts, card.question): card.gold for card in cards}
+
+    def reply(request: ChatRequest) -> str:
+        texts = [
+            html.unescape(re.sub(r"^\d+\. ", "", line)) for line in request.prompt.splitlines()
+        ]
+        answer = "YES"
+        if "<facts>" in texts:
+            facts = texts[texts.index("<facts>") + 1 : texts.index("</facts>")]
+            answer = golds[(*facts, texts[texts.index("<question>") + 1])]
+        return json.dumps({"answer": answer, "confidence": 0.5, "reason": "r"})
+
+    scripted_server.behave(behaviours.normal_reply(reply))
+    model = f"custom/{scripted_server.model}"
+    results = [tmp_path / f"{name}.jsonl" for name in ("raw", "raw_closed_book")]
+    for out in results:
+        done = run_epoche(
+            *("eval", "--cards", path, "--system", out.stem, "--model", model, "--out", out)
+        )
+        assert done.code == 0, done.err
+    data, page = tmp_path / "m.json", tmp_path / "r.html"
+    done = run_epoche("metrics", "--results", *results, "--out", data)
+    assert done.code == 0, done.err
+    assert "skill@.5 1.000, closed book -1.000, difference +2.000" in done.out
+    assert "YES to withheld truths 0.000, closed book 1.000" in done.out
+    assert re.search(rf"faithfulness: raw:{model}  1.000 .* counterfactual cards", done.out)
+    metrics = read_metrics(data)
+    assert [
+        (pair.candidate, pair.baseline, pair.metric, pair.policy, pair.difference)
+        for pair in metrics.closed_book
+    ] == [
+        (f"raw:{model}", f"raw_closed_book:{model}", metric, "licensed", difference)
+        for metric, difference in (("skill@.5", 2.0), ("LA", 0.0))
+    ]
+    systems = metrics.policies["licensed"].systems
+    assert metrics.n_faithfulness == n_faithfulness >= 8
+    assert metrics.n_cards == systems[f"raw:{model}"].n_cards == 36
+    done = run_epoche(
+        *("report", "--cards", path, "--results", *results, "--metrics", data, "--out", page)
+    )
+    assert done.code == 0, done.err
+    text = page.read_text("utf-8")
+    assert "<h3>Closed book</h3>" in text
+    assert 'id="faithfulness"' in text
+    row = text[text.index('aria-label="Closed book"') :].partition("</table>")[0]
+    cells = [
+        re.sub(r"<small>.*|<[^>]+>", "", cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)
+    ]
+    assert [*cells[:3], *cells[4:7], *cells[8:]] == [
+        *("1.000", "−1.000", "+2.000"),
+        *("1.000", "1.000", "0.000"),
+        *("0.000", "1.000"),
+    ]
+    assert "## Closed book" in page.with_suffix(".md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("system", "closed_book"),
+    [
+        ("raw:m", "raw_closed_book:m"),
+        ("graph_rag_llm:m", "raw_closed_book:m"),
+        ("raw:m@t.5", None),  # which was told how answers are scored, and the other was not
+        ("raw:other", None),
+        ("raw_closed_book:m", None),
+        ("consistency_closed_book:m", None),
+        ("rag", None),
+        ("m", None),
+    ],
+)
+def test_the_closed_book_answers_of_the_same_model(system: str, closed_book: str | None) -> None:
+    assert find_closed_book(system, ("raw:m", "raw_closed_book:m", "rag")) == closed_book
 
 
 @pytest.mark.parametrize(

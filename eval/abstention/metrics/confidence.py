@@ -162,11 +162,7 @@ def _build_selective_report(
     curve = compute_risk_coverage(replies.confidences, replies.right)
     n = len(replies.right)
     reference = compute_reference_areas(n, int(curve.wrong[-1]))
-    # For every 1/200 of coverage, take the first threshold that reaches it; 1e-12 absorbs rounding.
-    threshold_indexes = np.searchsorted(
-        curve.coverage, np.arange(1, _MAX_POINTS + 1) / _MAX_POINTS - 1e-12
-    )
-    point_indexes = np.unique(np.minimum(threshold_indexes, len(curve.coverage) - 1))
+    point_indexes = curve.select_points(_MAX_POINTS)
     columns = (curve.thresholds, curve.coverage, curve.risk, curve.generalised_risk)
     return SelectiveReport(
         n=n,

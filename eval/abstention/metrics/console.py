@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from eval.abstention.metrics.closed_book import RIGHT_ON_ENTAILED
 from eval.abstention.metrics.definitions import (
     EXPLANATORY_METRICS,
     HEADLINE_METRICS,
     SHOWN_METRICS,
 )
-from eval.abstention.metrics.record import ControlWin, MetricsReport, PolicyReport, SystemReport
+from eval.abstention.metrics.groups import TRUE_IN_GRAPH
+from eval.abstention.metrics.record import (
+    CardComparison,
+    ControlWin,
+    MetricsReport,
+    PolicyReport,
+    SystemReport,
+)
 from eval.abstention.result import PREDS
 from eval.metrics.number_text import format_value, format_with_interval
 from kg.base.plain_text import clean_text
@@ -42,12 +50,15 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
             yield f"confidence: {clean_text(name)}  {confidence}"
         if system.memory is not None:
             yield f"memory: {clean_text(name)}  {_render_memory(system)}"
+        if system.faithfulness:
+            yield f"faithfulness: {clean_text(name)}  {_render_faithfulness(system)}"
         if system.self_consistency is not None:
             consistency = format_with_interval(system.self_consistency)
             yield (
                 f"repeats: {clean_text(name)}  {system.repeats} per card, "
                 f"same answer on {consistency}"
             )
+    yield from _render_closed_book(report)
     if any(policy_report.won_by_controls for policy_report in report.policies.values()):
         yield (
             f"{CONTROL_MARK} a trivial control (constant or random answers) matches or beats this "
@@ -68,6 +79,43 @@ def _render_memory(system: SystemReport) -> str:
     assert system.memory is not None
     difference = format_with_interval(system.memory)
     return f"YES to {' and '.join(parts)}, difference {difference}"
+
+
+def _render_faithfulness(system: SystemReport) -> str:
+    """Returns how often a system follows the card where card and graph differ."""
+    return ", ".join(
+        f"{format_with_interval(group.metrics['accuracy'])} right on {group.n_cards} {kind} cards"
+        for kind, group in system.faithfulness.items()
+    )
+
+
+def _render_closed_book(report: MetricsReport) -> Iterator[str]:
+    """Yields, per system with a model, its values beside those of the model without evidence."""
+    systems = _first_policy_systems(report)
+    by_system: dict[tuple[str, str], list[CardComparison]] = {}
+    for pair in report.closed_book:
+        by_system.setdefault((pair.candidate, pair.baseline), []).append(pair)
+    for (name, closed), pairs in by_system.items():
+        parts = [
+            f"{'right on E' if pair.metric == RIGHT_ON_ENTAILED else pair.metric} "
+            f"{format_value(pair.value_candidate)}, closed book {format_value(pair.value_baseline)}"
+            f", difference {_format_difference(pair)}"
+            for pair in pairs
+        ]
+        rates = [
+            format_value(group.metrics["yes_rate"].value)
+            for system in (name, closed)
+            if (group := systems[system].set_aside.get(TRUE_IN_GRAPH)) is not None
+        ]
+        if len(rates) == 2:
+            parts.append(f"YES to withheld truths {rates[0]}, closed book {rates[1]}")
+        yield f"closed book: {clean_text(name)}  {'; '.join(parts)}"
+
+
+def _format_difference(pair: CardComparison) -> str:
+    if pair.difference is None or pair.low is None or pair.high is None:
+        return format_value(pair.difference)
+    return f"{pair.difference:+.3f} [{pair.low:.3f}, {pair.high:.3f}]"
 
 
 def _render_best_controls(policy_report: PolicyReport) -> str:

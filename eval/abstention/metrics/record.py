@@ -195,6 +195,9 @@ class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 12345
     policies: dict[str, PolicyReport]
     comparisons: tuple[CardComparison, ...] = ()
+    closed_book: tuple[CardComparison, ...] = ()
+    """Systems with a model, each with the same model that saw only the question, on skill@.5 and LA
+    under policy ``licensed``; only where ``raw_closed_book`` was asked."""
     notes: tuple[str, ...] = ()
     """Facts that a reader of the metrics must know, as sentences."""
     sources: tuple[Source, ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 import numpy as np
 
+from eval.abstention.metrics.closed_book import compare_with_closed_book
 from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.confidence import ConfidenceReporter
 from eval.abstention.metrics.definitions import (
@@ -85,6 +86,7 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         seed=plan.seed,
         policies=policies,
         comparisons=comparisons,
+        closed_book=compare_with_closed_book(samples, signature=base),
         notes=tuple(_collect_notes(observations, samples, policies)),
         sources=observations.sources,
     )

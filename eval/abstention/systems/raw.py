@@ -6,7 +6,7 @@ from typing import Any
 
 from cards.card import CardView
 from eval.abstention.answer_client import AnswerClient, Sampling
-from eval.abstention.result import Answer
+from eval.abstention.result import RAW_CLOSED_BOOK, Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
 from eval.harness.systems.settings import Settings
@@ -31,7 +31,7 @@ class Raw:
     """
 
     def __init__(self, answer_client: AnswerClient, *, closed_book: bool = False) -> None:
-        self.name = answer_client.qualify_name("raw_closed_book" if closed_book else "raw")
+        self.name = answer_client.qualify_name(RAW_CLOSED_BOOK if closed_book else "raw")
         self.client = answer_client.client
         self._answer_client = answer_client
         self._closed_book = closed_book
@@ -57,6 +57,16 @@ def create_system(options: SystemOptions) -> Raw:
     """A language model, given the card's facts and rules; --set closed_book=yes withholds them."""
     settings = Settings(options.settings, "raw")
     closed_book = settings.get_flag("closed_book")
+    return _open_system(options, settings, closed_book=closed_book)
+
+
+@register(RAW_CLOSED_BOOK)
+def create_closed_book(options: SystemOptions) -> Raw:
+    """The same model without the card's facts and rules: what it knows, or guesses."""
+    return _open_system(options, Settings(options.settings, RAW_CLOSED_BOOK), closed_book=True)
+
+
+def _open_system(options: SystemOptions, settings: Settings, *, closed_book: bool) -> Raw:
     sampling = Sampling.from_settings(settings)
     settings.refuse_unknown()
     return Raw(AnswerClient.open(options.client, sampling), closed_book=closed_book)

@@ -1,0 +1,99 @@
+"""The record of ``epoche outcomes``, which gates and reports read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from eval.harness.predictions.rows import MAX_ARRAY_BYTES
+from eval.metrics.comparison import Comparison
+from eval.stats.estimates import Estimate
+from kg.base.errors import RecordError
+from kg.base.files import require_file
+
+SCHEMA = "epoche.outcomes/1"
+
+
+class SystemOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The measures of one system."""
+
+    counts: dict[str, int]
+    """Number of answers by outcome."""
+    missing: int = 0
+    """Number of answers that it lacks and other systems have; they count as unusable."""
+    repeats: int = 1
+    measures: dict[str, Estimate]
+    n_confidences: int = 0
+    """Number of right and wrong answers with a confidence, which ``confidences`` is about."""
+    confidences: dict[str, Estimate] = {}
+    """ECE, Brier score, AURC and AUGRC of the confidences; empty if there is none."""
+    risk_coverage: tuple[tuple[float, float, float], ...] = ()
+    """Threshold, coverage and risk, by falling threshold: if only the answers of at least that
+    confidence are given, the share of them that is given, and the share of these that is wrong. Of
+    the answers that ``confidences`` is about, thinned to at most 200 points."""
+    official: dict[str, Estimate] = {}
+    """Of SQuAD 2.0 the scores of its script as shares, over all questions and over those with
+    (HasAns) and without (NoAns) an answer; empty for graded answers."""
+    majority: dict[str, Estimate] = {}
+    """The measures of the outcome that more than half of the answers to a question have; without
+    one, the question counts as abstained. Only for systems that answered several times."""
+
+
+class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of the file of ``epoche outcomes --out``."""
+
+    schema: str = SCHEMA
+    version: str
+    n_questions: int
+    n_answerable: int | None = None
+    """Null if it is not known of all questions."""
+    n_clusters: int
+    headline: str
+    systems: dict[str, SystemOutcomes]
+    controls: dict[str, dict[str, float | None]]
+    """The measures of systems that need no answer: always abstaining, and, as an upper bound,
+    always answering right whatever can be answered and wrong otherwise."""
+    comparisons: tuple[Comparison, ...] = ()
+    confidence: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+
+MAX_RISK_POINTS = 200
+"""Maximum number of points of a risk-coverage curve."""
+
+
+class _SchemaName(msgspec.Struct):
+    schema: str = ""
+
+
+def is_outcomes_record(path: Path) -> bool:
+    """Returns whether a file says of itself that it is a record of ``epoche outcomes``."""
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return False
+    if path.stat().st_size > MAX_ARRAY_BYTES:
+        return False
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_SchemaName).schema == SCHEMA
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def read_outcomes(path: Path) -> OutcomesReport:
+    """Reads a record.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: the file has another structure.
+    """
+    path = require_file(path, "record of graded answers")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=OutcomesReport)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordError(
+            f"not a record of graded answers: {error}",
+            where=str(path),
+            hint="Make it with `epoche outcomes --out`.",
+        ) from error

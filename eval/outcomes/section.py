@@ -1,0 +1,240 @@
+"""Shows measures of graded answers in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from eval.blocks.axis_charts import Curve, CurveChart, CurvePoint, make_share_axis
+from eval.blocks.blocks import (
+    Cell,
+    Column,
+    Figure,
+    Figures,
+    Part,
+    Table,
+    TableRow,
+    make_estimate_cell,
+)
+from eval.blocks.comparison_text import describe_finding
+from eval.blocks.section import Section
+from eval.blocks.text_format import (
+    format_name,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_signed,
+    to_chart_estimate,
+)
+from eval.metrics.comparison import Comparison
+from eval.outcomes.reader import OUTCOMES
+from eval.outcomes.record import OutcomesReport, SystemOutcomes, read_outcomes
+from eval.stats.estimates import Estimate
+from kg.base.csv_text import to_csv
+from kg.base.plain_text import join_list
+
+_SHOWN_POINTS = 20
+_COLUMNS = ("system", "group", "measure", "value", "low", "high", "method", "n")
+_EXPLANATIONS = {
+    "attempted": "Share of all questions that got an answer, right or wrong.",
+    "right-if-attempted": "Share of right ones among the answers given.",
+    "accuracy": "Share of right answers among all questions.",
+    "F-score": "Harmonic mean of accuracy and right-if-attempted.",
+    "abstention-precision": "Share of unanswerable questions among the abstentions.",
+    "abstention-recall": "Share of abstentions among the unanswerable questions.",
+}
+
+
+def build_outcome_sections(paths: Sequence[Path]) -> list[Section]:
+    """Builds the sections of records of ``epoche outcomes``, each with ids of its own.
+
+    Raises:
+        MissingFileError, RecordError: as ``read_outcomes``.
+    """
+    ids = ("outcomes", *(f"outcomes-{n}" for n in range(2, len(paths) + 1)))
+    return [_build_section(path, id_) for path, id_ in zip(paths, ids, strict=False)]
+
+
+def _build_section(path: Path, id_: str) -> Section:
+    report = read_outcomes(path)
+    n_answerable = report.n_answerable
+    return Section(
+        id=id_,
+        name="Graded answers",
+        title="Graded answers",
+        about=", ".join(map(format_name, report.systems)),
+        verdict=tuple(_describe_results(report)),
+        notices=report.notes,
+        stats=(
+            (f"{report.n_questions:,}", "questions"),
+            *([] if n_answerable is None else [(f"{n_answerable:,}", "answerable")]),
+            (f"{len(report.systems)}", "system" if len(report.systems) == 1 else "systems"),
+        ),
+        parts=(
+            _build_outcomes_part(report),
+            _build_measures_part(report),
+            *_build_risk_parts(report),
+            *_build_pairs_parts(report),
+        ),
+        tables={"measures": to_csv(_COLUMNS, _iter_rows(report))},
+        sources=(path,),
+        data={"outcomes": report},
+        version=report.version,
+    )
+
+
+def _describe_results(report: OutcomesReport) -> Iterator[str]:
+    headline = report.headline
+    values = []
+    for name, system in report.systems.items():
+        shown = to_chart_estimate(system.measures[headline])
+        interval = f" ({shown.interval_text})" if shown.interval_text else ""
+        values.append(f"{format_name(name)} {shown.text}{interval}")
+    controls = [
+        f"{format_number(control[headline])} for a system that {name}"
+        for name, control in report.controls.items()
+    ]
+    yield f"{headline} is {join_list(values)}; it would be {join_list(controls)}."
+    tested = [pair for pair in report.comparisons if pair.metric == headline]
+    better = [
+        f"{format_name(pair.better)} better than "
+        f"{format_name(pair.baseline if pair.better == pair.candidate else pair.candidate)}"
+        for pair in tested
+        if pair.better
+    ]
+    if better:
+        yield f"Paired tests on the same questions find {join_list(better)}."
+    elif tested:
+        yield f"Paired tests on the same questions find no difference in {headline}."
+
+
+def _build_outcomes_part(report: OutcomesReport) -> Part:
+    rows = []
+    for name, system in report.systems.items():
+        total = sum(system.counts.values())
+        cells = tuple(
+            Cell(f"{system.counts[outcome]:,}", (format_percent(system.counts[outcome] / total),))
+            for outcome in OUTCOMES
+        )
+        rows.append(TableRow(format_name(name), cells))
+    columns = (Column("System", numeric=False), *map(Column, OUTCOMES))
+    table = Table("Outcomes", "Answers by outcome.", columns, tuple(rows))
+    return Part("outcomes", "Outcomes", "What did the systems do?", (table,))
+
+
+def _build_measures_part(report: OutcomesReport) -> Part:
+    tables = [
+        _build_measure_table(report, "Measures", lambda system: system.measures),
+        _build_measure_table(report, "By majority of repeats", lambda system: system.majority),
+        _build_measure_table(report, "Confidence", lambda system: system.confidences),
+        _build_measure_table(report, "SQuAD 2.0", lambda system: system.official),
+    ]
+    blocks = tuple(table for table in tables if table.rows)
+    return Part("measures", "Measures", "What are the abstentions worth?", blocks)
+
+
+def _build_measure_table(
+    report: OutcomesReport, title: str, select: Callable[[SystemOutcomes], dict[str, Estimate]]
+) -> Table:
+    """Builds a table of measures by systems; without rows if no system has such measures."""
+    estimates = [select(system) for system in report.systems.values()]
+    names = list(dict.fromkeys(name for found in estimates for name in found))
+    rows = tuple(
+        TableRow(
+            name,
+            tuple(make_estimate_cell(to_chart_estimate(found.get(name))) for found in estimates),
+            below=_EXPLANATIONS.get(name, ""),
+        )
+        for name in names
+    )
+    columns = (
+        Column("Measure", numeric=False),
+        *(Column(format_name(system)) for system in report.systems),
+    )
+    about = f"With {format_percent(report.confidence)} intervals."
+    return Table(title, about, columns, rows)
+
+
+def _build_risk_parts(report: OutcomesReport) -> Iterator[Part]:
+    """Yields the part of the risk-coverage curves, if a system has confidences."""
+    curves = tuple(
+        Curve(format_name(name), tuple(_iter_risk_points(system)))
+        for name, system in report.systems.items()
+        if system.risk_coverage
+    )
+    if not curves:
+        return
+    figure = Figure(
+        "Risk by coverage",
+        "If only answers from some confidence on are given: how many are given, and how many of "
+        "them are wrong. A confidence that means something lets the curve rise to the right.",
+        CurveChart(
+            curves, make_share_axis("share of the answers given"), make_share_axis("share wrong")
+        ),
+        "Share of wrong answers by share of answers given, of each system with confidences; the "
+        "data have the points.",
+    )
+    yield Part(
+        "risk", "Confidence", "Does confidence tell right from wrong?", (Figures((figure,)),)
+    )
+
+
+def _iter_risk_points(system: SystemOutcomes) -> Iterator[CurvePoint]:
+    step = max(1, -(-len(system.risk_coverage) // _SHOWN_POINTS))
+    # From the last, so that full coverage is among them.
+    for threshold, coverage, risk in reversed(system.risk_coverage[::-1][::step]):
+        text = (
+            f"Confidence from {format_number(threshold)} on: {format_percent(coverage)} given, "
+            f"{format_percent(risk)} of them wrong"
+        )
+        yield CurvePoint(coverage, risk, None, text)
+
+
+def _build_pairs_parts(report: OutcomesReport) -> Iterator[Part]:
+    """Yields the part of the paired tests, if there are several systems."""
+    if not report.comparisons:
+        return
+    table = Table(
+        "Paired differences",
+        "On the same questions: candidate − baseline. p-values are adjusted by Holm's method over "
+        "the pairs of a measure.",
+        (
+            Column("Candidate and baseline", numeric=False),
+            Column("Difference"),
+            Column("p, adjusted"),
+            Column("Finding", numeric=False),
+        ),
+        tuple(map(_build_pair_row, report.comparisons)),
+        look="pairs",
+    )
+    yield Part("pairs", "Differences", "Which system is better?", (table,))
+
+
+def _build_pair_row(pair: Comparison) -> TableRow:
+    has_interval = pair.low is not None and pair.high is not None
+    interval = f"{format_signed(pair.low)} to {format_signed(pair.high)}" if has_interval else ""
+    return TableRow(
+        f"{format_name(pair.candidate)} − {format_name(pair.baseline)}",
+        (
+            Cell(format_signed(pair.difference), (interval,) if interval else ()),
+            Cell(format_p_value(pair.p_holm)),
+            Cell(describe_finding(pair), (), "best" if pair.better else "muted"),
+        ),
+        group=pair.metric,
+    )
+
+
+def _iter_rows(report: OutcomesReport) -> Iterator[tuple[object, ...]]:
+    """Yields a row of the CSV per measure."""
+    for name, system in report.systems.items():
+        for group, estimates in (
+            ("measures", system.measures),
+            ("majority", system.majority),
+            ("confidence", system.confidences),
+            ("official", system.official),
+        ):
+            for measure, found in estimates.items():
+                yield (
+                    *(name, group, measure, found.value),
+                    *(found.low, found.high, found.method, found.n),
+                )

@@ -1,0 +1,89 @@
+"""The graded answers of all systems as counts per question and outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.outcomes.reader import OUTCOMES, SQUAD_SCORES, Answer, GradedAnswers
+from eval.stats.bootstrap import Floats
+from eval.stats.confidences import ConfidentReplies
+from kg.base.errors import RecordError
+
+
+class OutcomeTable:
+    """The answers of all systems as counts per question and cell."""
+
+    def __init__(self, graded: GradedAnswers) -> None:
+        self.ids = {id_: n for n, id_ in enumerate(dict.fromkeys(a.id for a in graded.answers))}
+        self.systems = list(dict.fromkeys(a.system for a in graded.answers))
+        answerable: dict[str, bool | None] = {}
+        clusters: dict[str, str] = {}
+        for answer in graded.answers:
+            known = answerable.setdefault(answer.id, answer.answerable)
+            if known is None:
+                answerable[answer.id] = answer.answerable
+            elif answer.answerable not in (None, known):
+                raise RecordError(
+                    f"the question {answer.id[:60]!r} is answerable in one row and not in another"
+                )
+            clusters.setdefault(answer.id, answer.cluster or f"\0{answer.id}")
+        self.is_answerability_known = None not in answerable.values()
+        self.is_answerable = np.array([answerable[i] is not False for i in self.ids])
+        numbers = {name: n for n, name in enumerate(sorted(set(clusters.values())))}
+        self.clusters: NDArray[np.int64] = np.array([numbers[clusters[i]] for i in self.ids])
+        self.n_clusters = len(numbers)
+        self.repeats: dict[str, int] = {}
+        self.missing: dict[str, int] = {}
+        self.counts: dict[str, Floats] = {}
+        self.replies: dict[str, ConfidentReplies] = {}
+        self.questions: dict[str, NDArray[np.int64]] = {}
+        self.scores: dict[str, Floats] = {}
+        for system in self.systems:
+            self._count(system, [a for a in graded.answers if a.system == system])
+
+    def _count(self, system: str, answers: Sequence[Answer]) -> None:
+        repeats = max(answer.repeat for answer in answers) + 1
+        counts = np.zeros((len(self.ids), len(OUTCOMES)))
+        for answer in answers:
+            counts[self.ids[answer.id], OUTCOMES.index(answer.outcome)] += 1
+        lacking = repeats - counts.sum(axis=1)
+        counts[:, OUTCOMES.index("unusable")] += lacking
+        self.repeats[system], self.missing[system] = repeats, int(lacking.sum())
+        self.counts[system] = counts
+
+        if all(answer.scores for answer in answers):
+            self.scores[system] = np.zeros((len(self.ids), len(SQUAD_SCORES)))
+            for answer in answers:
+                self.scores[system][self.ids[answer.id]] = answer.scores
+
+        found = [
+            (self.ids[answer.id], answer.confidence, float(answer.outcome == "right"))
+            for answer in answers
+            if answer.confidence is not None and answer.outcome in ("right", "wrong")
+        ]
+        if found:
+            questions, confidences, right = zip(*found, strict=True)
+            self.questions[system] = np.array(questions, dtype=np.int64)
+            self.replies[system] = ConfidentReplies(
+                np.array(confidences), np.array(right), self.clusters[self.questions[system]]
+            )
+
+    def vote(self, system: str) -> Floats:
+        """Returns the outcome of each question by majority, shape (questions, outcomes)."""
+        counts = self.counts[system]
+        voted = np.where(counts > self.repeats[system] / 2, 1.0, 0.0)
+        voted[voted.sum(axis=1) == 0, OUTCOMES.index("abstained")] = 1.0
+        return voted
+
+    def to_cells(self, counts: Floats) -> Floats:
+        """Splits counts into those of answerable and of unanswerable questions."""
+        is_answerable = self.is_answerable[:, None]
+        return np.concatenate([counts * is_answerable, counts * ~is_answerable], axis=1)
+
+    @property
+    def has_single_questions(self) -> bool:
+        """Whether each cluster is one question."""
+        return self.n_clusters == len(self.ids)

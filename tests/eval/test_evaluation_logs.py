@@ -1,0 +1,166 @@
+"""Tests logs of Inspect, lm-evaluation-harness and HELM as graded answers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stage_calls import check_error_line, run_epoche
+
+from eval.outcomes import evaluation_logs
+from eval.outcomes.reader import read_graded_answers
+from kg.base.errors import RecordError
+
+
+def make_sample(id_: Any, epoch: int = 1, metadata: Any = None, **values: Any) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "epoch": epoch,
+        "target": "Yes",
+        "scores": {name: {"value": value, "answer": "x"} for name, value in values.items()},
+        "metadata": metadata or {},
+    }
+
+
+def write_log(path: Path, samples: list[dict[str, Any]]) -> Path:
+    header = {"version": 2, "status": "success", "eval": {"model": "m"}}
+    if path.suffix == ".eval":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("header.json", json.dumps(header))
+            for sample in samples:
+                name = f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
+                archive.writestr(name, json.dumps(sample))
+    else:
+        content = json.dumps({**header, "samples": samples}).encode()
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def read(path: Path, **field_map: str) -> list[tuple[str, int, str]]:
+    answers = read_graded_answers([str(path)], field_map, {}).answers
+    return [(answer.id, answer.repeat, answer.outcome) for answer in answers]
+
+
+@pytest.mark.parametrize("name", ["log.eval", "log.json", "log.json.gz"])
+def test_samples_of_inspect(name: str, tmp_path: Path) -> None:
+    samples = [
+        make_sample(1, 1, match="C"),
+        make_sample(1, 2, match="I"),
+        make_sample(2, 1, match="N"),
+        {**make_sample(2, 2), "error": {"message": "x"}},
+        make_sample("q", 1, match=1.0),
+        make_sample("q", 2, match=False),
+    ]
+    assert sorted(read(write_log(tmp_path / name, samples))) == [
+        ("1", 0, "right"),
+        ("1", 1, "wrong"),
+        ("2", 0, "abstained"),
+        ("2", 1, "unusable"),
+        ("q", 0, "right"),
+        ("q", 1, "wrong"),
+    ]
+
+
+def test_a_log_of_right_answers_only_is_no_simpleqa(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.json", [make_sample(1, match="C"), make_sample(2, match="C")])
+    assert [outcome for _, _, outcome in read(log)] == ["right", "right"]
+
+
+def test_scorers_and_metadata_are_fields(tmp_path: Path) -> None:
+    samples = [
+        make_sample(1, 1, {"sure": 0.75, "nested": {"x": 1}}, a="C", b={"x": 1, "y": 0}),
+        make_sample(2, 1, {"sure": 0.5}, a="I", b={"x": 0, "y": 0}),
+    ]
+    log = write_log(tmp_path / "log.eval", samples)
+    message = check_error_line(run_epoche("outcomes", log), 12)
+    assert "a, b.x, b.y" in message
+    assert "--map outcome=" in message
+    assert [outcome for _, _, outcome in read(log, outcome="b.x")] == ["right", "wrong"]
+    graded = read_graded_answers([str(log)], {"outcome": "a", "confidence": "metadata.sure"}, {})
+    assert [answer.confidence for answer in graded.answers] == [0.75, 0.5]
+
+
+def test_a_log_without_scores_is_refused(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.eval", [make_sample(1), make_sample(2)])
+    assert "inspect score" in check_error_line(run_epoche("outcomes", log), 12)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04", b"{}", b"PK\x05\x06" + bytes(17)], ids=repr
+)
+def test_a_damaged_archive_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    path.write_bytes(content)
+    check_error_line(run_epoche("outcomes", path), 12)
+
+
+def test_a_large_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = write_log(tmp_path / "log.eval", [make_sample(1, 1, {"x": "y" * 5000}, a="C")])
+    monkeypatch.setattr(evaluation_logs, "MAX_ARRAY_BYTES", 4000)
+    with pytest.raises(RecordError, match="larger than 4,000 bytes"):
+        read(log)
+
+
+def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": n, "doc_hash": "h", "metrics": ["acc"], "acc": float(n % 2), "filter": "none"}
+        for n in range(3)
+    ]
+    path = tmp_path / "samples_x.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert read(path) == [("0", 0, "wrong"), ("1", 0, "right"), ("2", 0, "wrong")]
+    # With two filters each question has two answers, and the user says which are meant.
+    path.write_text("\n".join(json.dumps({**row, "filter": "strict"}) for row in [*rows, rows[0]]))
+    assert "--map id=" in check_error_line(run_epoche("outcomes", path), 13)
+
+
+def test_instances_of_helm(tmp_path: Path) -> None:
+    def make_row(id_: str, trial: int, score: float, **more: Any) -> dict[str, Any]:
+        stats = [
+            {"name": {"name": "exact_match", "split": "test"}, "mean": score},
+            {"name": {"name": "prefix_exact_match", "split": "test"}, "mean": 1.0},
+            {"name": {"name": "training_co2_cost"}},
+        ]
+        return {"instance_id": id_, "train_trial_index": trial, "stats": stats, **more}
+
+    rows = [
+        make_row("id1", 0, 1.0),
+        make_row("id1", 1, 0.0),
+        make_row("id1", 0, 0.0, perturbation={"name": "typos"}),
+    ]
+    path = tmp_path / "per_instance_stats.json"
+    path.write_text(json.dumps(rows))
+    assert read(path) == [
+        ("id1", 0, "right"),
+        ("id1", 1, "wrong"),
+        ("id1 + typos", 0, "wrong"),
+    ]
+    assert {outcome for _, _, outcome in read(path, outcome="prefix_exact_match")} == {"right"}
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("inspect-popularity/2025-02-11T15-18-04-05-00_popularity_mj7khqpMM4GBCfVQozKgzB.eval", 8),
+        ("inspect-popularity/2025-05-12T20-28-13-04-00_popularity.json", 2),
+        ("inspect-pubmedqa-gpt4o-mini/data_pubmedqa_gpt4o_mini.json", 2),
+        ("lm-eval-math-perturbed/samples_math_perturbed_full_2026-01-21T03-44-18.458309.jsonl", 0),
+        ("helm-mmlu-philosophy-gpt2/per_instance_stats.json", 1),
+    ],
+)
+def test_public_logs(public_data: Path, file: str, expected: int) -> None:
+    path = public_data / "foreign/evallogs" / file
+    if not path.is_file():
+        pytest.skip("needs foreign/ in the folder that EPOCHE_PUBLIC_DATA names")
+    assert sum(outcome == "right" for _, _, outcome in read(path)) == expected
+
+
+def test_a_compression_that_python_cannot_read(public_data: Path) -> None:
+    path = public_data / "foreign/evallogs/proofbundle-fixtures/safety_refusal_demo.eval"
+    if not path.is_file():
+        pytest.skip("needs foreign/ in the folder that EPOCHE_PUBLIC_DATA names")
+    assert "inspect log convert" in check_error_line(run_epoche("outcomes", path), 12)
