@@ -24,7 +24,8 @@ def main(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN...", help="Run folders, or results of cards: files (JSONL) or folders."
+            metavar="RUN...",
+            help="Run folders, results of cards (files or folders), or card files.",
         ),
     ],
     cards: Annotated[
@@ -107,10 +108,13 @@ def _find_results(run: Path) -> list[Path]:
 
 
 def _verify(path: Path, cards: Path | None, prover: LabelProver | None) -> Verification:
-    from eval.abstention.card_verifier import verify_results
+    from eval.abstention.card_verifier import verify_cards, verify_results
+    from eval.abstention.run_files import is_card_file
     from eval.harness.benchmarks import find_benchmark
     from eval.harness.verification.folder_verifier import verify_folder
 
+    if is_card_file(path):
+        return verify_cards(path, prover)
     if path.is_dir():
         return verify_folder(path, find_benchmark(path))
     return verify_results(path, cards, prover)

@@ -154,14 +154,17 @@ def _check_and_merge(
                 where=str(rows),
                 hint=OUT_HINT,
             )
+    hashes: dict[str, Any] = {}
+    if old.status != "running":
+        # The journals are compared with them when they have been read.
+        hashes = {name: getattr(old, name) for name in _HASH_FIELDS if hasattr(old, name)}
     return msgspec.structs.replace(
         new,
         started=old.started,
         resumed=old.resumed + 1,
         calls=old.calls,
         observed=old.observed,
-        # The journals are compared with them when they have been read.
-        **{name: getattr(old, name) for name in _HASH_FIELDS if name in new.__struct_fields__},
+        **hashes,
     )
 
 

@@ -156,9 +156,7 @@ def render_markdown(
 
 def _write_summary(inputs: ReportInputs, view: ReportView) -> list[str]:
     """Returns the sentences of the opening paragraph and the caveats."""
-    sentences = summarise_results(
-        inputs.metrics, view.systems, proved=not inputs.n_unproved
-    ).sentences
+    sentences = summarise_results(inputs.metrics, view.systems).sentences
     return [*sentences, *list_caveats(inputs.metrics)]
 
 
