@@ -110,10 +110,10 @@ def _check_proofs(cards: CardFile) -> ProofCheck:
         card = cards[item]
         own = prover.find_label(card)
         verdicts = {} if own is None else {"the card": own}
-        check.n_on_card += own is not None
         if card.kind not in FAITHFULNESS_KINDS:
-            check.n_on_graph += 1
             verdicts = {"the graph": kb.oracle.license(card.claim).label, **verdicts}
+        check.n_on_graph += verdicts.get("the graph") == card.label
+        check.n_on_card += own == card.label
         for place, verdict in verdicts.items():
             if verdict != card.label:
                 check.disagreements.append((item, card.label, verdict, place))

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from eval.harness.benchmark import Benchmark
-from eval.harness.benchmarks import find_measured_benchmark
+from eval.harness.benchmarks import SHARED_MANIFEST, find_measured_benchmark, read_kind
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.resume import read_run_manifest
 from eval.harness.verification.changed_files import (
@@ -26,6 +26,17 @@ from eval.harness.verification.folder_verifier import verify_folder
 from eval.harness.verification.record import Verification
 from kg.base.errors import ChangedRunError, EpocheError
 from kg.base.files import iter_decoded_lines
+
+SCORES_HINT: Final = (
+    "Score the run again, or restore them; --allow-changed accepts them, and every signature then "
+    "says so."
+)
+
+
+class _ScoresManifest(msgspec.Struct):
+    """The part of a manifest of scores that is checked here; measuring has checked the rest."""
+
+    files_sha256: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,12 @@ def check_folders(folders: Sequence[Path], *, allow_changed: bool = False) -> Fo
     warnings: list[str] = []
     for folder in folders:
         benchmark = find_measured_benchmark(folder)
+        if changed := _find_changed_scores(folder, benchmark):
+            problem = make_changed_error(changed, hint=SCORES_HINT)
+            if not allow_changed:
+                raise problem
+            detail = CHANGED_ROWS
+            warnings.append(_describe_accepted(problem))
         if not (folder / benchmark.manifest_file).is_file():
             detail = detail or UNVERIFIED_ROWS  # scores of predictions that no run of ours wrote
             continue
@@ -65,14 +82,27 @@ def check_folders(folders: Sequence[Path], *, allow_changed: bool = False) -> Fo
         if not manifest.files_sha256 or manifest.status == "running":
             detail = detail or UNVERIFIED_ROWS
             continue
-        problem = _find_problem(folder, benchmark, manifest)
-        if problem is None:
+        row_problem = _find_problem(folder, benchmark, manifest)
+        if row_problem is None:
             continue
         if not allow_changed:
-            raise problem
+            raise row_problem
         detail = CHANGED_ROWS
-        warnings.append(f"Accepted with --allow-changed: {problem.what} ({problem.where}).")
+        warnings.append(_describe_accepted(row_problem))
     return FolderIntegrity(detail, tuple(warnings))
+
+
+def _describe_accepted(problem: ChangedRunError) -> str:
+    return f"Accepted with --allow-changed: {problem.what} ({problem.where})."
+
+
+def _find_changed_scores(folder: Path, benchmark: Benchmark[Any, Any, Any]) -> list[Path]:
+    """Returns the files of scores that are not those that their manifest hashes."""
+    path = folder / SHARED_MANIFEST
+    if not benchmark.scores_files or read_kind(path) != benchmark.scores_kind:
+        return []
+    recorded = msgspec.json.decode(path.read_bytes(), type=_ScoresManifest).files_sha256
+    return find_changed_files(folder, recorded, benchmark.scores_files)
 
 
 def _find_problem(

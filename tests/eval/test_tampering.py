@@ -528,6 +528,18 @@ def test_a_changed_run_folder_is_accepted_with_a_mark(run: Path) -> None:
     assert "Accepted with --allow-changed: counts." in page.read_text("utf-8")
 
 
+@pytest.mark.parametrize("whole_run", ["synthlink"], indirect=True)
+@pytest.mark.parametrize("name", ["synthlink_scores.json", "synthlink_answers.jsonl"])
+def test_edited_scores_are_refused(run: Path, name: str) -> None:
+    path = run / name
+    path.write_bytes(path.read_bytes() + b"\n")
+    for command, done in run_all_on_folder(run).items():
+        if command != "compare":  # of one system
+            assert name in check_error_line(done, 1 if command == "gate" else CHANGED)
+    accepted = run_all_on_folder(run, "--allow-changed")["metrics"]
+    assert "|rows:changed|" in accepted.out
+
+
 def test_a_run_without_hashes_is_signed_unverified(run: Path) -> None:
     edit_run_manifest(run, lambda manifest: manifest.pop("files_sha256"))
     done = run_epoche("metrics", run, *FEW)
