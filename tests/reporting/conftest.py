@@ -75,8 +75,12 @@ def make_cards(n: int, seed: int = 7) -> list[Card]:
         cards.append(
             Card(
                 id=f"{number:04x}{rng.getrandbits(32):08x}",
-                facts=tuple(
-                    f"The {rng.choice(RIVERS)} flows into the {rng.choice(SEAS)}." for _ in range(3)
+                facts=(
+                    *(
+                        f"The {rng.choice(RIVERS)} flows into the {rng.choice(SEAS)}."
+                        for _ in range(3)
+                    ),
+                    f"Gauge {number} is on the {name}.",  # no card is a copy of another
                 ),
                 rules=("A river has at most one mouth.",),
                 question=f"Does the {name} flow into the {sea}?",
