@@ -257,3 +257,14 @@ def test_copies_of_a_card_are_found(results: Path) -> None:
     found = list_differences(results, "cards.jsonl")
     assert [item.line for item in found] == list(range(len(lines) + 1, len(lines) + 6))
     assert {item.found for item in found} == {f"a copy of card {lines[0]['id']!r} in line 1"}
+
+
+def test_a_card_whose_own_facts_do_not_prove_its_label_is_found(results: Path) -> None:
+    cards = results.with_name("cards.jsonl")
+    lines = [json.loads(line) for line in cards.read_bytes().splitlines()]
+    number = next(n for n, card in enumerate(lines, start=1) if card["label"] == "E")
+    change_line(cards, number, lambda card: card["meta"].update(triples=[]))
+    (found,) = list_differences(results, "cards.jsonl")
+    assert (found.field, found.found, found.line) == ("label", "E", number)
+    assert found.expected == "U, proved over the card"
+    assert verify(results).checked["labels proved over the card alone"] == len(lines) - 1
