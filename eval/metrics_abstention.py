@@ -11,6 +11,7 @@ import typer
 
 from kg.base.console import print_text, run_script
 from kg.base.options import (
+    AllowChanged,
     CheckedCards,
     Confidence,
     MoreRunPaths,
@@ -51,6 +52,7 @@ def main(
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
     without_mined: WithoutMined = False,
+    allow_changed: AllowChanged = False,
     policy: Annotated[
         PolicyChoice | None,
         typer.Option(help="What counts as an answer and as an abstention.", show_default="both"),
@@ -104,7 +106,8 @@ def main(
             common=common or None,
             strict=strict or None,
         )
-        _measure_runs(folders, out, ResamplingPlan(resamples, seed, confidence), verbose=verbose)
+        plan_for_runs = ResamplingPlan(resamples, seed, confidence)
+        _measure_runs(folders, out, plan_for_runs, verbose=verbose, allow_changed=allow_changed)
         return
     out = out or Path("results/metrics.json")
     files = find_result_files(paths)
@@ -115,6 +118,7 @@ def main(
         skip_other_cards=skip_other_cards,
         common=common,
         without_mined=without_mined,
+        allow_changed=allow_changed,
     )
     if strict and observations.warnings:
         raise AuditFailedError(
@@ -145,7 +149,12 @@ def main(
 
 
 def _measure_runs(
-    folders: Sequence[Path], out: Path | None, plan: ResamplingPlan, *, verbose: bool
+    folders: Sequence[Path],
+    out: Path | None,
+    plan: ResamplingPlan,
+    *,
+    verbose: bool,
+    allow_changed: bool,
 ) -> None:
     """Prints the metrics of run folders, and writes them if there is an output file."""
     from eval.metrics.runs.report import build_metrics
@@ -155,7 +164,7 @@ def _measure_runs(
 
     if out is not None:
         check_output(out, list_folder_files(folders))
-    measurement = measure_folders(folders, plan)
+    measurement = measure_folders(folders, plan, allow_changed=allow_changed)
     report = build_metrics(measurement)
     if out is not None:
         write_json_atomic(out, report)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kg.base.console import print_text, print_warning, run_script
-from kg.base.options import MoreRunPaths, SkipOtherCards, WithoutMined
+from kg.base.options import AllowChanged, MoreRunPaths, SkipOtherCards, WithoutMined
 
 
 def main(
@@ -36,6 +36,7 @@ def main(
     ] = None,
     skip_other_cards: SkipOtherCards = False,
     without_mined: WithoutMined = False,
+    allow_changed: AllowChanged = False,
     kg: Annotated[
         list[Path] | None,
         typer.Option(
@@ -105,7 +106,8 @@ def main(
     folders += [path for path in section or () if path not in records]
     curves = [folder for folder in folders if has_curves(folder)]
     requested_formats = parse_formats(formats)
-    sections = build_sections([folder for folder in folders if folder not in curves])
+    run_folders = [folder for folder in folders if folder not in curves]
+    sections = build_sections(run_folders, allow_changed=allow_changed)
     sections += build_degradation_sections(curves)
     sections += build_outcome_sections(records)
     if not card_results:
@@ -138,7 +140,9 @@ def main(
     section_inputs = [path for part in sections for path in part.sources]
     input_files = [*card_results, metrics, *(cards or ()), *section_inputs]
     refuse_overwriting(out, requested_formats, input_files, sections)
-    inputs = read_inputs(card_results, metrics, cards, without_mined=without_mined)
+    inputs = read_inputs(
+        card_results, metrics, cards, without_mined=without_mined, allow_changed=allow_changed
+    )
     card_set = inputs.metrics.cards[:12]
     others = [part for part in sections if part.card_set and part.card_set[:12] != card_set]
     for part in others:

@@ -183,6 +183,20 @@ def test_results_of_another_card_set_are_refused(workspace: Path) -> None:
     assert run_epoche(*eval_kg, "cards.jsonl").code == 0, "a run with the same cards can be resumed"
 
 
+def test_changed_rows_are_refused(workspace: Path) -> None:
+    rows = (workspace / "kg.jsonl").read_text("utf-8").splitlines(keepends=True)
+    manifest = (workspace / "kg.manifest.json").read_bytes()
+    (workspace / "bad.manifest.json").write_bytes(manifest)
+    # A whole row less, which no other check notices.
+    (workspace / "bad.jsonl").write_text("".join(rows[:-1]), "utf-8")
+    message = r"bad\.jsonl changed after the run.*--allow-changed"
+    for stage in ("metrics", "compare"):
+        command = list_commands_reading_results("bad.jsonl")[stage]
+        check_failure(workspace, 40, *command, message=message)
+    eval_kg = ("eval", "--system", "kg", "--domain", "mayors", "--cards", "cards.jsonl", "--out")
+    check_failure(workspace, 40, *eval_kg, "bad.jsonl", message="after the last session")
+
+
 def test_foreign_result_file_is_not_overwritten(workspace: Path) -> None:
     eval_command = ("eval", "--cards", "cards.jsonl", "--system", "always-NO", "--out", "x.jsonl")
     (workspace / "x.jsonl").write_text("my diary\n")

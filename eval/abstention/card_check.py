@@ -17,6 +17,7 @@ from eval.abstention.metrics.mined_cards import leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import LABEL_CODE
 from eval.abstention.result import read_results
+from eval.abstention.run_integrity import check_card_files
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError
 from kg.claims import LABELS
@@ -42,6 +43,7 @@ def read_checked_results(
     common: bool = False,
     distinguish_equal_names: bool = False,
     without_mined: bool = False,
+    allow_changed: bool = False,
 ) -> Observations:
     """Reads result files and checks them against the card files, if any are given.
 
@@ -52,19 +54,24 @@ def read_checked_results(
         common: keep only the cards that every system answered, instead of raising.
         distinguish_equal_names: make the names different where two files have the same system name.
         without_mined: leave out the C cards whose proof rests only on rules found in the data.
+        allow_changed: accept rows and cards that are not as their run left them.
 
     Raises:
-        MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as in
-            ``read_observations`` and ``check_cards``.
+        MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError, ChangedRunError: as
+            in ``read_observations`` and ``check_cards``.
         SettingError: without the cards that rest on rules found in the data, none remains.
     """
     if skip_other_cards and cards:
         results = filter_results_by_cards(results, cards)
     observations = read_observations(
-        results, common=common, distinguish_equal_names=distinguish_equal_names, cards=cards
+        results,
+        common=common,
+        distinguish_equal_names=distinguish_equal_names,
+        cards=cards,
+        allow_changed=allow_changed,
     )
     if cards:
-        observations = check_cards(observations, cards)
+        observations = check_cards(observations, cards, allow_changed=allow_changed)
     return leave_out_mined_cards(observations) if without_mined else observations
 
 
@@ -98,7 +105,9 @@ def filter_results_by_cards(results: Sequence[Path], cards: Sequence[Path]) -> l
     return matching_files
 
 
-def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Observations:
+def check_cards(
+    observations: Observations, paths: Sequence[Path | str], *, allow_changed: bool = False
+) -> Observations:
     """Raises an error for results of other cards, or of cards with another label.
 
     If the results name no card set, the hash of these cards is added, and the kind, difficulty and
@@ -110,10 +119,12 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
     Args:
         observations: the contents of the result files.
         paths: the card files, in the order in which they were asked.
+        allow_changed: accept copies of cards, and labels that their proofs contradict.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError: as in ``iter_joined_cards``.
         CardSetMismatchError: the results are of other cards.
+        ChangedRunError: as in ``check_card_files``.
     """
     cards_by_id: dict[str, _CheckedCard] = {}
     card_set_hash = hash_card_set(_iter_indexed_cards(paths, cards_by_id))[:12]
@@ -142,13 +153,15 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
             *notes,
             f"{n_unanswered} of {len(cards_by_id)} cards have no result; they do not count.",
         )
-    warnings = dict.fromkeys(observations.warnings)
+    integrity = check_card_files([Path(path) for path in paths], allow_changed=allow_changed)
+    warnings = dict.fromkeys([*integrity.warnings, *observations.warnings])
     for path in paths:
         warnings |= dict.fromkeys(read_card_origin(path).warnings)
     checked_observations = replace(
         observations,
         notes=notes,
         warnings=tuple(warnings),
+        signature_details=(*observations.signature_details, *integrity.signature_details),
         mined=frozenset(id_ for id_ in observations.ids if cards_by_id[id_].rests_on_mined_rules),
     )
     return (

@@ -72,6 +72,11 @@ class CardFile(Closable):
         """Returns the index of the card with this id, or None."""
         return self._index.find_item(card_id)
 
+    def find_line(self, index: int) -> int:
+        """Returns the number of the line of a card, from 1."""
+        with self.path.open("rb") as handle:
+            return 1 + handle.read(self._offsets[index]).count(b"\n")
+
     def close(self) -> None:
         """Closes the file."""
         self._handle.close()

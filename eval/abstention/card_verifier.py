@@ -7,7 +7,6 @@ The copies, ``pass`` and the manifest's counts are computed again here; ``pred``
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Final, cast
 
@@ -15,6 +14,8 @@ import msgspec
 
 from cards.card import Card
 from cards.card_origin import CardOrigin, find_card_sources, read_card_origin
+from cards.consistency import find_card_problems
+from cards.generation.kinds import FAITHFULNESS_KINDS
 from eval.abstention.answer_client import read_raw_again
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import OUTCOME_CODES
@@ -24,7 +25,7 @@ from eval.harness.totals import CallMeter
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import require_file, sha256_file
-from kg.base.provenance import manifest_path
+from kg.base.provenance import manifest_path, read_card_manifest
 from kg.claims import Regime
 
 SYSTEMS_WITH_RAW_REPLIES: Final = ("raw", RAW_CLOSED_BOOK, "rag_llm")
@@ -34,11 +35,27 @@ _TOTALS: Final = ("prompt_tokens", "completion_tokens", "cost_usd")
 """Totals in the manifest that are sums over the rows."""
 
 
+class ProofCheck(msgspec.Struct):
+    """What proving the labels of a card file again gave.
+
+    Attributes:
+        problem: why they cannot be proved; empty if they were.
+        n_on_graph: number of labels proved over the graph.
+        n_on_card: number of labels proved over the card's own facts and rules.
+        disagreements: index of a card, its label, the label proved, and over what.
+    """
+
+    problem: str = ""
+    n_on_graph: int = 0
+    n_on_card: int = 0
+    disagreements: list[tuple[int, str, str, str]] = []
+
+
 class LabelProver:
     """Proves the labels of card files again; each file once, however many runs asked its cards."""
 
     def __init__(self) -> None:
-        self._found: dict[Path, tuple[str, int, list[tuple[str, str, str]]]] = {}
+        self._found: dict[Path, ProofCheck] = {}
 
     def prove_labels(self, cards: CardFile, log: DifferenceLog) -> None:
         """Adds a difference for every label that the oracle does not prove.
@@ -48,42 +65,106 @@ class LabelProver:
         """
         key = cards.path.resolve()
         if key not in self._found:
-            self._found[key] = _check_labels(cards)
-        problem, n_checked, disagreements = self._found[key]
-        if problem:
-            log.skipped.append(f"labels: {problem}")
+            self._found[key] = _check_proofs(cards)
+        found = self._found[key]
+        if found.problem:
+            log.skipped.append(f"labels: {found.problem}")
             return
-        log.checked["labels"] = n_checked
-        for card_id, label, verdict in disagreements:
-            row = f"card {card_id!r}"
-            log.add(cards.path, "label", expected=verdict, found=label, row=row)
+        log.checked["labels proved over the graph"] = found.n_on_graph
+        log.checked["labels proved over the card alone"] = found.n_on_card
+        for item, label, verdict, place in found.disagreements:
+            log.add(
+                cards.path,
+                "label",
+                expected=f"{verdict}, proved over {place}",
+                found=label,
+                line=cards.find_line(item),
+                row=f"card {cards[item].id!r}",
+            )
 
 
-def _check_labels(cards: CardFile) -> tuple[str, int, list[tuple[str, str, str]]]:
-    """Returns why the labels cannot be proved, else their number and the (id, label, verdict)."""
-    from cards.label_check import check_labels
+def _check_proofs(cards: CardFile) -> ProofCheck:
+    """Proves the label of each card over the graph, and over its own facts and rules.
+
+    Faithfulness cards contradict the graph on purpose and are proved over the card only.
+    """
+    from cards.own_proof import CardProver
     from kg.knowledge import KnowledgeBase
 
     origin: CardOrigin = read_card_origin(cards.path)
     domain, graph, shapes = find_card_sources(origin, cards.path)
     if not (domain or graph):
-        return "no manifest of the cards names a graph that is there", 0, []
+        return ProofCheck("no manifest of the cards names a graph that is there")
     try:
         kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", origin.regime))
     except MissingFileError as error:  # for example, a shipped domain whose graph is not built
-        return error.what, 0, []
+        return ProofCheck(error.what)
     for what, expected, actual in (
         ("graph", origin.graph_sha256, kb.graph.sha256),
         ("shapes", origin.shapes_sha256, kb.shapes.sha256),
     ):
         if expected is not None and expected != actual:
-            return f"the {what} changed after the cards were made", 0, []
-    check = check_labels((cards[number] for number in range(len(cards))), kb.oracle)
-    return (
-        "",
-        check.checked,
-        [(card.id, card.label, card.verdict) for card in check.disagreements],
-    )
+            return ProofCheck(f"the {what} changed after the cards were made")
+    check, prover = ProofCheck(), CardProver(kb)
+    for item in range(len(cards)):
+        card = cards[item]
+        own = prover.find_label(card)
+        verdicts = {} if own is None else {"the card": own}
+        if card.kind not in FAITHFULNESS_KINDS:
+            verdicts = {"the graph": kb.oracle.license(card.claim).label, **verdicts}
+        check.n_on_graph += verdicts.get("the graph") == card.label
+        check.n_on_card += own == card.label
+        for place, verdict in verdicts.items():
+            if verdict != card.label:
+                check.disagreements.append((item, card.label, verdict, place))
+                break
+    return check
+
+
+def verify_cards(path: Path, prover: LabelProver | None = None) -> Verification:
+    """Verifies a card file: hash, labels, proofs and copies.
+
+    Args:
+        path: the card file; its manifest is in the same folder.
+        prover: proves the labels again; None to leave that out.
+
+    Raises:
+        MissingFileError: there is no such file.
+        RecordError, DuplicateIdError: the cards or their manifest are damaged.
+    """
+    log = DifferenceLog()
+    with CardFile(require_file(path, "card file")) as cards:
+        recorded = read_card_manifest(path, _CardManifest)
+        if recorded is None or recorded.cards_sha256 is None:
+            log.skipped.append("the hash of the cards: they have no manifest that records it")
+        elif recorded.cards_sha256 != cards.sha256:
+            manifest_file = manifest_path(path)
+            found = recorded.cards_sha256
+            log.add(manifest_file, "cards_sha256", expected=cards.sha256, found=found)
+        _check_cards(cards, log, prover)
+    return log.to_verification(path, "cards")
+
+
+class _CardManifest(msgspec.Struct):
+    cards_sha256: str | None = None
+
+
+def _check_cards(cards: CardFile, log: DifferenceLog, prover: LabelProver | None) -> None:
+    """Checks each card against itself, all others, and what the oracle proves."""
+    log.checked["cards"] = len(cards)
+    for problem in find_card_problems(cards.path):
+        log.add(
+            cards.path,
+            problem.field,
+            expected=problem.expected,
+            found=problem.found,
+            line=problem.line,
+            row=f"card {problem.id!r}",
+        )
+    if prover is None:
+        log.skipped.append("labels: not asked for")
+    else:
+        prover.prove_labels(cards, log)
 
 
 def verify_results(
@@ -113,33 +194,9 @@ def verify_results(
             if getattr(manifest, field) != value:
                 recorded = getattr(manifest, field)
                 log.add(manifest_file, field, expected=value, found=recorded)
-        for first, copies in find_copies(cards).items():
-            log.add(
-                cards.path,
-                "facts and question",
-                expected="a card of its own",
-                found=(f"{len(copies)} copies of card {first!r}, the first is {copies[0]!r}"),
-            )
         _RowVerifier(path, manifest, cards, log).verify()
-        if prover is None:
-            log.skipped.append("labels: not asked for")
-        else:
-            prover.prove_labels(cards, log)
+        _check_cards(cards, log, prover)
     return log.to_verification(path, "cards")
-
-
-def find_copies(cards: CardFile) -> dict[str, list[str]]:
-    """Finds cards with the same facts, rules and question: id of the first → ids of the others."""
-    first_ids: dict[bytes, str] = {}
-    copies: dict[str, list[str]] = {}
-    for number in range(len(cards)):
-        card = cards[number]
-        content = (sorted(card.facts), sorted(card.rules), card.question)
-        key = hashlib.sha256(msgspec.json.encode(content)).digest()
-        first = first_ids.setdefault(key, card.id)
-        if first != card.id:
-            copies.setdefault(first, []).append(card.id)
-    return copies
 
 
 class _RowVerifier:

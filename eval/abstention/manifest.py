@@ -8,6 +8,7 @@ their signature from it. It never contains an absolute path or a secret.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,11 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     def dataset_name(self) -> str:
         """The card file, relative to the manifest's folder."""
         return self.cards_file
+
+    @property
+    def file_hashes(self) -> Mapping[str, str]:
+        """The result file → its SHA-256 at the end of the last session."""
+        return {} if self.rows_sha256 is None else {self.results: self.rows_sha256}
 
     @property
     def dataset_hashes(self) -> tuple[str, ...]:

@@ -100,6 +100,7 @@ def measure_cards(
     cards: Sequence[Path] = (),
     common: bool = True,
     without_mined: bool = False,
+    allow_changed: bool = False,
 ) -> CardMeasurement:
     """Measures result files of one card set.
 
@@ -113,9 +114,10 @@ def measure_cards(
         cards: card files that the results must belong to; empty: not checked.
         common: measure the cards that all systems answered, instead of raising if one has fewer.
         without_mined: leave out the C cards whose proof rests only on rules found in the data.
+        allow_changed: accept rows and cards that are not as their run left them.
 
     Raises:
-        MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as
+        MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError, ChangedRunError: as
             ``read_observations`` and ``check_cards``.
         SettingError: without the cards that rest on rules found in the data, none remains.
     """
@@ -125,9 +127,10 @@ def measure_cards(
         distinguish_equal_names=True,
         suffixes=dict.fromkeys(baseline, _BASELINE_SUFFIX),
         cards=cards,
+        allow_changed=allow_changed,
     )
     if cards:
-        observations = check_cards(observations, cards)
+        observations = check_cards(observations, cards, allow_changed=allow_changed)
     if without_mined:
         observations = leave_out_mined_cards(observations)
     systems, controls = _list_systems(observations)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from kg.base.errors import MissingFileError
+from kg.base.files import MAX_LINE_BYTES
 from kg.base.provenance import manifest_path
 
 _SUFFIX = ".jsonl"
@@ -20,6 +22,12 @@ class _ManifestProbe(msgspec.Struct):
     """The field that manifests of runs have, but those of cards and graphs do not."""
 
     results: str
+
+
+class _CardProbe(msgspec.Struct):
+    """The field that cards have, but results do not."""
+
+    claim: dict[str, Any]
 
 
 def find_result_files(runs: Sequence[Path]) -> list[Path]:
@@ -39,6 +47,19 @@ def find_result_files(runs: Sequence[Path]) -> list[Path]:
     for run in runs:
         result_files.update(dict.fromkeys(_find_in_folder(run) if run.is_dir() else [run]))
     return list(result_files)
+
+
+def is_card_file(path: Path) -> bool:
+    """Returns whether a file has cards, in contrast to results: its first line has a claim."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as handle:
+        line = handle.readline(MAX_LINE_BYTES)
+    try:
+        msgspec.json.decode(line, type=_CardProbe)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def _find_in_folder(folder: Path) -> list[Path]:

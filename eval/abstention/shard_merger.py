@@ -21,6 +21,7 @@ from eval.harness.journals.journal import Journal
 from eval.harness.merging.journal_merger import read_shards, write_shards
 from eval.harness.merging.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
+from eval.harness.verification.changed_files import MERGE_HINT, make_changed_error
 from kg.base.errors import CardSetMismatchError, WriteError
 from kg.base.files import check_output, require_file, sha256_file
 from kg.base.provenance import make_relative_name, manifest_path
@@ -44,6 +45,7 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
         CardSetMismatchError: the files are not shards of one run, or two are the same shard.
         DuplicateIdError: a question is answered twice.
         IncompleteRunError: a shard or an answer is missing.
+        ChangedRunError: a shard was changed after its run.
         WriteError: ``out`` contains a run, another process is writing it, or it cannot be written.
     """
     manifests = {path: read_manifest(manifest_path(require_file(path, "shard"))) for path in shards}
@@ -67,6 +69,9 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
             for path in ordered
         ]
         rows = read_shards(ordered, plans)
+    for path in ordered:
+        if manifests[path].rows_sha256 not in (None, sha256_file(path)):
+            raise make_changed_error([path], hint=MERGE_HINT.format(path))
     # The journal is open as a lock: no other process writes the file in the meantime.
     with Journal(out, 0) as existing:
         if existing.path.stat().st_size:

@@ -14,6 +14,7 @@ from eval.metrics_abstention import PolicyChoice
 from kg.base.console import print_text, run_script
 from kg.base.errors import EpocheError, GateFailedError
 from kg.base.options import (
+    AllowChanged,
     CheckedCards,
     Confidence,
     Resamples,
@@ -76,6 +77,7 @@ def main(
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
     without_mined: WithoutMined = False,
+    allow_changed: AllowChanged = False,
     policy: Annotated[
         PolicyChoice | None,
         typer.Option(
@@ -112,6 +114,7 @@ def main(
             only_significant=only_significant,
             max_failures=max_failures,
             resampling=ResamplingPlan(resamples, seed, confidence),
+            allow_changed=allow_changed,
         )
         _check_options(request, policy)
         records = find_records(request.runs)

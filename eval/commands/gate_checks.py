@@ -44,6 +44,7 @@ def check_runs(request: GateRequest) -> list[Check]:
         policy=request.policy,
         cards=request.cards,
         without_mined=request.without_mined,
+        allow_changed=request.allow_changed,
         common=False,
     )
     shares = {name: info.is_share for name, info in measurement.runs.metrics.items()}
@@ -61,10 +62,6 @@ def check_runs(request: GateRequest) -> list[Check]:
     for note in runs.notes if measurement.has_gate_notes else runs.gate_notes:
         print_text(f"note: {to_one_line(note)}")
     checks = check_with_limits(conditions, limits, values, names)
-    if measurement.runs.details.get("rows") == "changed":
-        checks += [
-            Check(name, "rows as the run wrote them", False, "see the warning") for name in names
-        ]
     if request.baseline:
         checks += _compare_with_baseline(request, conditions, measurement)
     return checks
@@ -81,6 +78,7 @@ def _compare_with_baseline(
         policy=request.policy,
         cards=request.cards,
         without_mined=request.without_mined,
+        allow_changed=request.allow_changed,
     )
     runs = measurement.runs
     pairs = pair_with_earlier_runs(

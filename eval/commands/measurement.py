@@ -18,6 +18,7 @@ def measure_paths(
     cards: Sequence[Path] = (),
     common: bool = True,
     without_mined: bool = False,
+    allow_changed: bool = False,
 ) -> Measurement:
     """Measures run folders of one benchmark, or result files of cards.
 
@@ -29,12 +30,13 @@ def measure_paths(
         cards: as in ``measure_cards``.
         common: as in ``measure_cards``. Folders are always measured on the items of all runs.
         without_mined: as in ``measure_cards``.
+        allow_changed: of folders and files, as in ``measure_folders`` and ``measure_cards``.
 
     Raises:
         SettingError, EpocheError: as in ``measure_folders`` and ``measure_cards``.
     """
     if any(path.is_dir() for path in paths):
-        return measure_folders([*paths, *baseline], plan)
+        return measure_folders([*paths, *baseline], plan, allow_changed=allow_changed)
     from eval.abstention.measurement import measure_cards
 
     return measure_cards(
@@ -45,4 +47,5 @@ def measure_paths(
         cards=cards,
         common=common,
         without_mined=without_mined,
+        allow_changed=allow_changed,
     )

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from kg.base.console import print_text, run_script
-from kg.base.options import Confidence
+from kg.base.options import AllowChanged, Confidence
 from kg.base.plain_text import to_one_line
 
 _DISCORDANT_SHARES = (0.05, 0.1, 0.2, 0.3, 0.5)
@@ -85,6 +85,7 @@ def main(
         float, typer.Option(min=0.0, max=1.0, help="Intra-cluster correlation of outcomes, 0 to 1.")
     ] = 0.0,
     confidence: Confidence = 0.95,
+    allow_changed: AllowChanged = False,
 ) -> None:
     """Computes how many cards or items a comparison needs, or what difference given ones detect.
 
@@ -100,7 +101,17 @@ def main(
             if value != defaults[name]:
                 option = f"--{name.replace('_', '-')}"
                 raise typer.BadParameter(f"{option} is only for plans without runs")
-        _plan_for_runs(runs, metric, effect, n, half_width, alpha / comparisons, power, confidence)
+        _plan_for_runs(
+            runs,
+            metric,
+            effect,
+            n,
+            half_width,
+            alpha / comparisons,
+            power,
+            confidence,
+            allow_changed=allow_changed,
+        )
         return
     if effect is None and n is None and half_width is None:
         raise typer.BadParameter("give --effect, --n or --half-width")
@@ -138,6 +149,8 @@ def _plan_for_runs(
     alpha: float,
     power: float,
     confidence: float,
+    *,
+    allow_changed: bool,
 ) -> None:
     """Prints the plan that follows from the dispersion in run folders or results of cards.
 
@@ -152,8 +165,12 @@ def _plan_for_runs(
 
     folders = select_run_folders(paths, where="epoche power")
     measurement = measure_paths(
-        folders or find_result_files(paths), ResamplingPlan(confidence=confidence)
+        folders or find_result_files(paths),
+        ResamplingPlan(confidence=confidence),
+        allow_changed=allow_changed,
     )
+    for warning in measurement.runs.warnings:
+        print_text(to_one_line(f"WARNING: {warning}"))
     for note in measurement.runs.notes:
         print_text(to_one_line(f"note: {note}"))
     plan = DispersionPlan(

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 SCHEMA = "epoche.verification/1"
 MAX_PRINTED = 20
 """Maximum number of differences of a run that are printed; ``--json`` and ``--out`` list more."""
-MAX_VALUE_CHARS = 80
 
 
 def main(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN...", help="Run folders, or results of cards: files (JSONL) or folders."
+            metavar="RUN...",
+            help="Run folders, results of cards (files or folders), or card files.",
         ),
     ],
     cards: Annotated[
@@ -108,10 +108,13 @@ def _find_results(run: Path) -> list[Path]:
 
 
 def _verify(path: Path, cards: Path | None, prover: LabelProver | None) -> Verification:
-    from eval.abstention.card_verifier import verify_results
+    from eval.abstention.card_verifier import verify_cards, verify_results
+    from eval.abstention.run_files import is_card_file
     from eval.harness.benchmarks import find_benchmark
     from eval.harness.verification.folder_verifier import verify_folder
 
+    if is_card_file(path):
+        return verify_cards(path, prover)
     if path.is_dir():
         return verify_folder(path, find_benchmark(path))
     return verify_results(path, cards, prover)
@@ -160,18 +163,10 @@ def _count(number: int, noun: str) -> str:
 
 
 def _describe_difference(difference: Difference) -> str:
+    from eval.harness.verification.changed_files import describe_difference
+
     line = "" if difference.line is None else f":{difference.line}"
-    row = f"{difference.row}: " if difference.row else ""
-    expected, found = _shorten(difference.expected), _shorten(difference.found)
-    text = f"{difference.file}{line}: {row}{difference.field} is {found}, should be {expected}"
-    return to_one_line(text)
-
-
-def _shorten(value: Any) -> str:
-    from kg.base.files import to_json_bytes
-
-    text = value if isinstance(value, str) else to_json_bytes(value).decode()
-    return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
+    return f"{to_one_line(difference.file)}{line}: {describe_difference(difference)}"
 
 
 if __name__ == "__main__":

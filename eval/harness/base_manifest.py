@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -57,6 +58,14 @@ class BaseManifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def dataset_hashes(self) -> tuple[str, ...]:
         """Hashes of the data set, the one that identifies it first."""
+        raise NotImplementedError
+
+    @property
+    def file_hashes(self) -> Mapping[str, str]:
+        """Names of files in the manifest's own folder → SHA-256 at the end of the last session.
+
+        Empty while a session runs, and in manifests of versions that recorded none.
+        """
         raise NotImplementedError
 
     @property

@@ -10,12 +10,13 @@ from typing import Any, Generic
 import msgspec
 
 from eval.harness.journals.journal import Journal, RowReader
-from eval.harness.resume import AnyManifest, make_no_resume_error
+from eval.harness.resume import OUT_HINT, AnyManifest, make_no_resume_error
 from eval.harness.session import RunLimits, RunStatus, Session
 from eval.harness.systems.description import merge_observed
 from eval.harness.totals import CallMeter
 from eval.harness.workers import Question
-from kg.base.files import write_json_atomic
+from kg.base.errors import ChangedRunError
+from kg.base.files import sha256_file, write_json_atomic
 from kg.base.provenance import utc_now
 
 _DEFAULT_LIMITS = RunLimits()
@@ -95,6 +96,7 @@ class BaseRun(Generic[AnyManifest]):
 
         Raises:
             WriteError: the journal contains rows, and the run may not be resumed.
+            ChangedRunError: the rows are not those that the last session left.
             EpocheError: as ``resume_run`` and ``Journal.load_rows``.
         """
         if not journal.path.stat().st_size:
@@ -103,6 +105,24 @@ class BaseRun(Generic[AnyManifest]):
             raise make_no_resume_error(self._flags.out)
         self._manifest = resume_run(self._manifest)
         journal.load_rows(rows)
+        self.refuse_changed_journal(journal)
+
+    def refuse_changed_journal(self, journal: Journal) -> None:
+        """Refuses a loaded journal that is not as the last session left it.
+
+        A session that was killed recorded no hash, so that its rows are resumed.
+
+        Raises:
+            ChangedRunError: its rows were changed afterwards.
+        """
+        recorded = self._manifest.file_hashes.get(journal.path.name)
+        if recorded is not None and recorded != sha256_file(journal.path):
+            raise ChangedRunError(
+                f"{journal.path.name} changed after the last session of the run",
+                where=str(journal.path),
+                hint=f"`epoche verify {self._flags.out}` says where. Restore it to resume the "
+                f"run, or start over. {OUT_HINT}",
+            )
 
     def start_totals(self, error_outcomes: Sequence[tuple[Journal, int]]) -> None:
         """Adds the calls of earlier sessions, and removes failed rows that are asked again.
@@ -112,6 +132,8 @@ class BaseRun(Generic[AnyManifest]):
         """
         self._meter.add_earlier_sessions(self._manifest.calls)
         if self._flags.retry_errors:
+            # First, so that a crash does not leave the hash of rows that are no longer there.
+            self.save_manifest("running")
             for journal, outcome in error_outcomes:
                 journal.remove_outcome(outcome)
                 self._meter.remove_outcome(outcome)

@@ -59,6 +59,7 @@ class Benchmark(Generic[Item, Row, Manifest]):
             hash cannot be computed again.
         scores_kind: kind of the manifest of scores that lie in a folder without a run; such
             folders are measured and reported like runs. Empty if there are none.
+        scores_files: names of the files of scores that such a manifest hashes in ``files_sha256``.
         build_section: builds the section of a run in reports, given its folder and the start of
             all ids in it; without it, or if it returns None, the section has tables of metrics.
         measure: measures runs, given their folders and how items are resampled; None if the
@@ -83,5 +84,6 @@ class Benchmark(Generic[Item, Row, Manifest]):
     write_outputs: Callable[[Path], object]
     hash_dataset: Callable[[Path, Manifest], str | None] | None = None
     scores_kind: str = ""
+    scores_files: Sequence[str] = ()
     build_section: Callable[[Path, str], Section | None] | None = None
     measure: Callable[[Sequence[Path], ResamplingPlan], Measurement] | None = None

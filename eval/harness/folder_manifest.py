@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -47,6 +48,9 @@ class FolderManifest(BaseManifest, frozen=True, kw_only=True):
     status: RunStatus
     counts: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of rows by outcome."""
+    files_sha256: dict[str, str] = msgspec.field(default_factory=dict)
+    """SHA-256 of the rows, and of the files that they are computed from, at the end of the last
+    session, so that changes made afterwards are noticed; empty while a session runs."""
     calls: CallTotals | None = None
     """The model calls behind the rows; null without a model."""
     observed: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -66,6 +70,11 @@ class FolderManifest(BaseManifest, frozen=True, kw_only=True):
     def dataset_name(self) -> str:
         """The data set, as a message names it."""
         return self.dataset
+
+    @property
+    def file_hashes(self) -> Mapping[str, str]:
+        """Names of files in the folder → SHA-256 at the end of the last session."""
+        return self.files_sha256
 
     @property
     def dataset_hashes(self) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from eval.harness.row_writer import write_rows
 from eval.harness.session import RunStatus
 from eval.harness.systems.system import System, close_once, is_async
 from eval.harness.systems.system_call import call_system, call_system_async
+from eval.harness.verification.changed_files import hash_run_files
 from eval.harness.workers import AnsweredRow, Question
 from eval.model.foreign_values import describe_failure
 from eval.model.warm_up import WarmUp
@@ -208,6 +209,7 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
         if votes is not None and self._vote_plan:
             if votes.path.stat().st_size:
                 votes.load_rows(self._vote_plan)
+                self.refuse_changed_journal(votes)
             loaded.append((votes, VOTE_FAILED))
         self.start_totals(loaded)
         self._n_existing = replies.row_count
@@ -338,3 +340,9 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
         if status == "running":
             return {}
         return write_rows(self._flags.out, self._benchmark, self._manifest, self._description.items)
+
+    def describe_rows(self, status: RunStatus) -> dict[str, Any]:
+        """Returns the hashes of the rows, and of what they were computed from."""
+        is_running = status == "running"
+        hashes = {} if is_running else hash_run_files(self._flags.out, self._benchmark)
+        return {"files_sha256": hashes}

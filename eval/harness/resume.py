@@ -18,6 +18,9 @@ MAX_REPEATS: Final = 10_000
 MAX_ROWS: Final = 100_000_000
 """Maximum number of items × repeats × systems that a manifest may describe."""
 
+_HASH_FIELDS: Final = ("rows_sha256", "files_sha256")
+"""Fields of manifests that have the hashes of files; each type of manifest has one of them."""
+
 OUT_HINT = "Choose another --out, or use --overwrite to replace it."
 
 AnyManifest = TypeVar("AnyManifest", bound=BaseManifest)
@@ -100,7 +103,7 @@ def resume_manifest(
     *,
     noun: str = "sample",
 ) -> AnyManifest:
-    """Returns the manifest of a resumed run: ``new`` with the start and totals of the old one.
+    """Returns the manifest of a resumed run: ``new`` with start, totals and hashes of the old one.
 
     Args:
         new: the manifest that a new run would have.
@@ -151,12 +154,17 @@ def _check_and_merge(
                 where=str(rows),
                 hint=OUT_HINT,
             )
+    hashes: dict[str, Any] = {}
+    if old.status != "running":
+        # The journals are compared with them when they have been read.
+        hashes = {name: getattr(old, name) for name in _HASH_FIELDS if hasattr(old, name)}
     return msgspec.structs.replace(
         new,
         started=old.started,
         resumed=old.resumed + 1,
         calls=old.calls,
         observed=old.observed,
+        **hashes,
     )
 
 

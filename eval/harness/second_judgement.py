@@ -14,8 +14,9 @@ from eval.harness.folder_run import RunDescription, refuse_leftovers, run_in_fol
 from eval.harness.journals.journal import Journal
 from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, VOTES, read_replies
-from eval.harness.resume import OUT_HINT, make_no_resume_error
+from eval.harness.resume import OUT_HINT, make_no_resume_error, read_run_manifest
 from eval.harness.totals import CallMeter, CallTotals
+from eval.harness.verification.changed_files import find_changed_files, make_changed_error
 from kg.base.errors import CardSetMismatchError, IncompleteRunError, WriteError
 from kg.base.files import atomic_writer, require_file, sha256_file, write_json_atomic
 
@@ -34,6 +35,7 @@ def judge_again(
 
     Raises:
         MissingFileError, RecordError: a file of the run is missing or damaged.
+        ChangedRunError: replies or items were changed after the run.
         IncompleteRunError: the run has no replies to some of its items.
         CardSetMismatchError: the new folder contains a run of other replies or other judges.
         WriteError: the new folder is that of the run, contains a run that may not be resumed, has
@@ -56,6 +58,7 @@ def judge_again(
             where=str(run / REPLIES),
             hint=f"Finish it first: give its `{description.benchmark.command}` command again.",
         )
+    _refuse_changed_replies(run, description)
     require_owned_folder(
         flags.out, (description.benchmark.rows_file, description.benchmark.manifest_file)
     )
@@ -66,6 +69,25 @@ def judge_again(
         description.manifest.sample_count,
         lambda: description,
     )
+
+
+def _refuse_changed_replies(run: Path, description: RunDescription[Item, Row, Manifest]) -> None:
+    """Refuses replies or items that were changed after the run that is judged again.
+
+    Raises:
+        ChangedRunError: there are some.
+    """
+    benchmark = description.benchmark
+    manifest = read_run_manifest(
+        run / benchmark.manifest_file, benchmark.manifest_type, benchmark.command
+    )
+    names = (REPLIES, *benchmark.item_files)
+    if changed := find_changed_files(run, manifest.files_sha256, names):
+        raise make_changed_error(
+            changed,
+            hint=f"`epoche verify {run}` says where. Restore them, or give the command of the run "
+            "again with --overwrite.",
+        )
 
 
 def _copy_run(run: Path, flags: RunFlags, description: RunDescription[Item, Row, Manifest]) -> None:

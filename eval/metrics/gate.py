@@ -86,6 +86,7 @@ class GateRequest:
         cards: card files that result files must belong to; empty: they are not checked.
         policy: what counts as an answer to a card and as an abstention.
         without_mined: leave out the C cards whose proof rests only on rules found in the data.
+        allow_changed: accept rows and cards that are not as their run left them.
     """
 
     conditions: tuple[str, ...]
@@ -98,6 +99,7 @@ class GateRequest:
     cards: tuple[Path, ...] = ()
     policy: PolicyName = "licensed"
     without_mined: bool = False
+    allow_changed: bool = False
 
 
 @dataclass(frozen=True)

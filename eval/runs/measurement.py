@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eval.harness.benchmark import Benchmark
 from eval.harness.benchmarks import find_measured_benchmark, list_benchmarks
 from eval.metrics.measurement import Measurement, ResamplingPlan
+from eval.runs.integrity import check_folders
 from kg.base.errors import RecordError, SettingError
 from kg.base.plain_text import join_list
 
@@ -64,10 +66,19 @@ def refuse_card_options(folder: Path, **options: object) -> None:
         )
 
 
-def measure_folders(folders: Sequence[Path], plan: ResamplingPlan) -> Measurement:
+def measure_folders(
+    folders: Sequence[Path], plan: ResamplingPlan, *, allow_changed: bool = False
+) -> Measurement:
     """Measures run folders of one benchmark.
 
+    Args:
+        folders: the folders.
+        plan: how items are resampled.
+        allow_changed: accept rows that are not as their run left them, with a warning and a mark
+            in the signature, instead of raising.
+
     Raises:
+        ChangedRunError: rows are not as their run left them.
         SettingError: the folders are of several benchmarks, or one is given twice.
         EpocheError: a folder is damaged, or the runs are of different items.
     """
@@ -81,7 +92,17 @@ def measure_folders(folders: Sequence[Path], plan: ResamplingPlan) -> Measuremen
             )
     measure = benchmarks[0].measure
     assert measure is not None
-    return measure(folders, plan)
+    measurement = measure(folders, plan)
+    # After measuring, which says of damaged or doubled lines what is wrong with them.
+    integrity = check_folders(folders, allow_changed=allow_changed)
+    runs = measurement.runs
+    key, _, state = integrity.signature_detail.partition(":")
+    measurement.runs = replace(
+        runs,
+        details={**runs.details, **({key: state} if key else {})},
+        warnings=(*integrity.warnings, *runs.warnings),
+    )
+    return measurement
 
 
 def list_folder_files(folders: Sequence[Path]) -> list[Path]:

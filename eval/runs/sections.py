@@ -3,39 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from eval.blocks.metric_sections import build_metrics_section
 from eval.blocks.page import PAGE_FORMATS, PAGE_STEM, PageFormat, write_section
 from eval.blocks.section import Section
 from eval.harness.benchmarks import SHARED_MANIFEST, find_measured_benchmark, list_benchmarks
+from eval.harness.verification.changed_files import UNVERIFIED_ROWS
 from eval.metrics.measurement import ResamplingPlan
 from eval.metrics.runs.report import build_metrics
 from eval.metrics.runs.run_set import require_distinct_folders
+from eval.runs.integrity import check_folders
 from eval.runs.measurement import list_folder_files, measure_folders
 from kg.base.errors import MissingFileError, RecordError
 from kg.base.files import require_file
 from kg.base.plain_text import join_list
 
+UNVERIFIED_CAVEAT = (
+    "The rows have no recorded hash (rows:unverified), so nothing shows whether they are those "
+    "that a run wrote."
+)
 
-def build_section(folder: Path | str, id_: str = "") -> Section:
+
+def build_section(folder: Path | str, id_: str = "", *, allow_changed: bool = False) -> Section:
     """Builds the section of a finished run.
 
     Args:
         folder: folder of the run.
         id_: begins all ids in the section; by default the name of the benchmark.
+        allow_changed: accept rows that are not as their run left them, with a notice.
 
     Raises:
         MissingFileError: the folder or a file that the section needs does not exist.
         RecordError: the folder is no run of a known benchmark, or one of its files is damaged.
+        ChangedRunError: rows are not as their run left them.
     """
     folder = Path(folder)
     id_ = id_ or find_section_name(folder)
     build = find_measured_benchmark(folder).build_section
     section = build(folder, id_) if build is not None else None
     if section is not None:
-        return section
-    measurement = measure_folders([folder], ResamplingPlan())
+        integrity = check_folders([folder], allow_changed=allow_changed)
+        is_unverified = integrity.signature_detail == UNVERIFIED_ROWS
+        return replace(
+            section,
+            notices=(*integrity.warnings, *section.notices),
+            caveats=(*section.caveats, *((UNVERIFIED_CAVEAT,) if is_unverified else ())),
+        )
+    measurement = measure_folders([folder], ResamplingPlan(), allow_changed=allow_changed)
     report = build_metrics(measurement)
     return build_metrics_section(measurement, report, list_folder_files([folder]), id_)
 
@@ -84,12 +100,12 @@ def write_page(
     return write_section(build_section(folder), out or folder / f"{PAGE_STEM}.html", formats)
 
 
-def build_sections(folders: Sequence[Path]) -> list[Section]:
+def build_sections(folders: Sequence[Path], *, allow_changed: bool = False) -> list[Section]:
     """Builds the sections of several run folders, each with ids of its own.
 
     Raises:
         SettingError: one folder is given twice.
-        MissingFileError, RecordError: as in ``build_section``.
+        MissingFileError, RecordError, ChangedRunError: as in ``build_section``.
     """
     require_distinct_folders(folders)
     names: list[str] = []
@@ -97,5 +113,6 @@ def build_sections(folders: Sequence[Path]) -> list[Section]:
     for folder in folders:
         names.append(find_section_name(folder))
         again = names.count(names[-1])
-        sections.append(build_section(folder, names[-1] if again == 1 else f"{names[-1]}-{again}"))
+        id_ = names[-1] if again == 1 else f"{names[-1]}-{again}"
+        sections.append(build_section(folder, id_, allow_changed=allow_changed))
     return sections

@@ -20,7 +20,8 @@ from eval.synthlink.run_manifest import (
     hash_questions,
 )
 from eval.synthlink.scoring.manifest import MANIFEST_KIND
-from eval.synthlink.scoring.outputs import MANIFEST_FILE
+from eval.synthlink.scoring.outputs import ANSWERS_FILE, MANIFEST_FILE
+from eval.synthlink.scoring.tables import SCORES_JSON
 from eval.synthlink.systems.trail_reader import read_trail, score_reply
 
 
@@ -71,6 +72,7 @@ SYNTHLINK: Final = Benchmark(
     write_outputs=_write_outputs,
     hash_dataset=_hash_dataset,
     scores_kind=MANIFEST_KIND,
+    scores_files=(SCORES_JSON, ANSWERS_FILE),
     build_section=_build_section,
     measure=_measure,
 )

@@ -43,7 +43,7 @@ from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, JudgeReport
 from kg.base.console import StageCallback, print_text, show_stages
 from kg.base.csv_text import to_csv
 from kg.base.errors import WriteError
-from kg.base.files import check_output, to_json_bytes, write_files_atomic
+from kg.base.files import check_output, sha256_bytes, to_json_bytes, write_files_atomic
 
 # No metric is 0 or 1 per question, so there is no 2×2 table.
 _DIFFERENCE_FIELDS: Final = tuple(
@@ -157,15 +157,22 @@ def _read_kind(path: Path) -> str | None:
 def _build_contents(result: ScoringResult) -> dict[str, bytes]:
     """Returns the content of every file, by name."""
     scored, report = result.scored, result.scored.report
+    scores = {
+        SCORES_JSON: to_json_bytes(scored, indent=2) + b"\n",
+        ANSWERS_FILE: b"".join(to_json_bytes(view) + b"\n" for view in result.answers),
+    }
+    manifest = msgspec.structs.replace(
+        result.manifest,
+        files_sha256={name: sha256_bytes(content) for name, content in scores.items()},
+    )
     contents = {
         SCORES_CSV: _render_table(build_question_rows(report)),
         CATEGORY_SCORES_CSV: _render_table(build_category_rows(report)),
         OVERALL_TEXT: (
             f"{render_overall_text(report)}signature: {result.manifest.signature}\n".encode()
         ),
-        SCORES_JSON: to_json_bytes(scored, indent=2) + b"\n",
-        ANSWERS_FILE: b"".join(to_json_bytes(view) + b"\n" for view in result.answers),
-        MANIFEST_FILE: to_json_bytes(result.manifest, indent=2) + b"\n",
+        **scores,
+        MANIFEST_FILE: to_json_bytes(manifest, indent=2) + b"\n",
     }
     if scored.comparisons:
         contents[COMPARISON_CSV] = to_csv(_DIFFERENCE_FIELDS, _iter_differences(scored)).encode()

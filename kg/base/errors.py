@@ -280,6 +280,12 @@ class VerificationError(EpocheError):
     exit_code = 39
 
 
+class ChangedRunError(EpocheError):
+    """The files of a run, or its cards, are not as the run left them, or contradict themselves."""
+
+    exit_code = 40
+
+
 class GateFailedError(EpocheError):
     """``epoche gate`` found a regression, or a condition that is not satisfied."""
 

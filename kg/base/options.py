@@ -118,6 +118,13 @@ WithoutMined: TypeAlias = Annotated[
         help="Leave out the C cards whose proof rests only on rules found in the data.",
     ),
 ]
+AllowChanged: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--allow-changed",
+        help="Accept rows and cards that are not as their run left them; signatures say so.",
+    ),
+]
 Resamples: TypeAlias = Annotated[
     int, typer.Option("--resamples", min=100, help="Number of bootstrap resamples.")
 ]

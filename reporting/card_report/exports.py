@@ -168,9 +168,7 @@ def _list_answers(inputs: ReportInputs, view: ReportView) -> list[BuyerAnswer]:
 
 def _write_summary(inputs: ReportInputs, view: ReportView) -> list[str]:
     """Returns the sentences of the summary and the caveats."""
-    sentences = summarise_results(
-        inputs.metrics, view.systems, proved=not inputs.n_unproved
-    ).sentences
+    sentences = summarise_results(inputs.metrics, view.systems).sentences
     return [*sentences, *list_caveats(inputs.metrics)]
 
 

@@ -27,6 +27,7 @@ from eval.abstention.metrics.outcomes import parse_pred
 from eval.abstention.metrics.record import MetricsReport, Source, read_metrics
 from eval.abstention.metrics.report import measure
 from eval.abstention.result import PREDS, Pred
+from eval.abstention.run_integrity import ReadFile, check_card_files, check_integrity
 from eval.model.usage import Usage
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines
@@ -38,7 +39,7 @@ METRICS_FILE = "metrics.json"
 _HASH_LENGTH = 12
 _IDENTITY = (
     *(*FIXED_FIELDS, "model", "cards_sha256", "cards_file_sha256"),
-    *("limit", "repeats", "shard", "counts"),
+    *("limit", "repeats", "shard", "counts", "rows_sha256"),
 )
 """Fields of a run manifest that two sessions of the same finished run have in common."""
 
@@ -139,6 +140,7 @@ def read_inputs(
     cards: Sequence[Path] | None = None,
     *,
     without_mined: bool = False,
+    allow_changed: bool = False,
 ) -> ReportInputs:
     """Reads and cross-checks the files of a report.
 
@@ -148,12 +150,14 @@ def read_inputs(
         cards: the card files; by default those that the manifests name.
         without_mined: leave out the C cards whose proof rests only on rules found in the data. If
             the metrics count them, they are computed again with the same settings.
+        allow_changed: accept rows and cards that are not as their run left them, with a warning.
 
     Raises:
         MissingFileError, RecordError: a file is missing or invalid.
         SettingError: without the cards that rest on rules found in the data, none remains.
         DuplicateIdError: a system answered a card twice in one repeat, or two cards share an id.
         CardSetMismatchError: the files do not belong together.
+        ChangedRunError: rows or cards are not as their run left them.
     """
     if not metrics.is_file():
         raise MissingFileError(
@@ -178,6 +182,14 @@ def read_inputs(
             hint="Run a system first, for instance with `epoche eval --system kg`.",
         )
     _check_card_set(card_set, report)
+    found = [
+        check_integrity(
+            [ReadFile(path=path) for path in results],
+            with_cards=not cards,
+            allow_changed=allow_changed,
+        ),
+        check_card_files(cards or (), allow_changed=allow_changed),
+    ]
     measured_systems = {name for policy in report.policies.values() for name in policy.systems}
     # The metrics always include the controls; a control that was also run has rows.
     control_names = {name.casefold() for p in report.policies.values() for name in p.controls}
@@ -201,11 +213,13 @@ def read_inputs(
         if (manifest := manifest_path(path)).is_file()
     )
     warnings = [
+        *report.warnings,
+        *(warning for integrity in found for warning in integrity.warnings),
         *(warning for path in card_files for warning in read_card_origin(path).warnings),
         *(warning for run in runs for warning in run.manifest.card_warnings),
     ]
     if without_mined and report.n_mined_left_out is None:
-        report = _measure_without_mined(results, card_files, report)
+        report = _measure_without_mined(results, card_files, report, allow_changed=allow_changed)
     if report.n_mined_left_out is not None:
         card_set = [card for card in card_set if not card.rests_on_mined_rules]
         kept = {card.id for card in card_set}
@@ -222,12 +236,16 @@ def read_inputs(
         runs,
         usage,
         tuple(card_files),
-        tuple(dict.fromkeys([*warnings, *report.warnings])),
+        tuple(dict.fromkeys(warnings)),
     )
 
 
 def _measure_without_mined(
-    results: Sequence[Path], card_files: Sequence[Path], report: MetricsReport
+    results: Sequence[Path],
+    card_files: Sequence[Path],
+    report: MetricsReport,
+    *,
+    allow_changed: bool,
 ) -> MetricsReport:
     """Computes metrics again, without the cards that rest only on rules found in the data."""
     observations = read_checked_results(
@@ -235,6 +253,7 @@ def _measure_without_mined(
         card_files,
         common=any(note.startswith(SHARED_CARDS_NOTE) for note in report.notes),
         without_mined=True,
+        allow_changed=allow_changed,
     )
     policies = tuple(name for name in POLICIES if name in report.policies)
     plan = Plan(policies, report.resamples, report.seed, report.confidence)

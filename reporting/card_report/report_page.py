@@ -104,7 +104,7 @@ def render_report(
     total = sum(counts.values())
     answerable = (counts.get("E", 0) + counts.get("C", 0)) / total if total else None
     answers = BuyerAnswers(view, inputs.usage, [run.manifest for run in inputs.runs])
-    summary = summarise_results(inputs.metrics, view.systems, proved=not inputs.n_unproved)
+    summary = summarise_results(inputs.metrics, view.systems)
     context: dict[str, Any] = {
         "report": inputs.metrics,
         "version": inputs.metrics.version,
@@ -179,7 +179,7 @@ def render_report(
 def _build_stats(inputs: ReportInputs, view: ReportView) -> list[tuple[str, str]]:
     report = inputs.metrics
     stats = [
-        (f"{report.n_cards:,}", "cards" if inputs.n_unproved else "proved cards"),
+        (f"{report.n_cards:,}", "cards"),
         (str(len(view.systems)), "system" if len(view.systems) == 1 else "systems"),
         (str(len(view.controls)), "controls"),
     ]

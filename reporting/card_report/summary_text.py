@@ -41,19 +41,16 @@ class Summary(NamedTuple):
         return [*self.verdict, *self.details]
 
 
-def summarise_results(
-    report: MetricsReport, systems: Sequence[str], *, proved: bool = True
-) -> Summary:
+def summarise_results(report: MetricsReport, systems: Sequence[str]) -> Summary:
     """Summarises a report in sentences.
 
     Args:
         report: the metrics.
         systems: names of the systems that are not controls, in the order of the tables.
-        proved: whether every card has a proof of its label.
     """
     policy = report.policies[choose_main_policy(report)]
     entries = [(name, policy.systems[name]) for name in systems if name in policy.systems]
-    cards = [_describe_cards(report, len(entries), proved), *_describe_mined_cards(report)]
+    cards = [_describe_cards(report, len(entries)), *_describe_mined_cards(report)]
     if not entries:
         return Summary(cards, [])
     licensed = [c for c in report.comparisons if c.policy == "licensed"]
@@ -61,7 +58,7 @@ def summarise_results(
     differences = compare_neighbours(
         [c for c in licensed if c.metric == ranking], [name for name, _ in entries]
     )
-    accuracy = _describe_accuracy(entries, proved)
+    accuracy = _describe_accuracy(entries)
     false_answers = _describe_false_answers(entries)
     if skills := _describe_skill(entries):
         return Summary([*skills, *differences], [*cards, *accuracy, *false_answers])
@@ -73,7 +70,7 @@ def list_caveats(report: MetricsReport) -> list[str]:
     return _describe_control_wins(report.policies[choose_main_policy(report)])
 
 
-def _describe_cards(report: MetricsReport, count: int, proved: bool) -> str:
+def _describe_cards(report: MetricsReport, count: int) -> str:
     labels = join_list(
         [
             f"{report.label_counts[label]:,} {name}"
@@ -81,8 +78,7 @@ def _describe_cards(report: MetricsReport, count: int, proved: bool) -> str:
             if report.label_counts.get(label)
         ]
     )
-    cards = "cards with a proved answer" if proved else "cards"
-    return f"{spell_system_count(count)} answered {report.n_cards:,} {cards}: {labels}."
+    return f"{spell_system_count(count)} answered {report.n_cards:,} cards: {labels}."
 
 
 def _describe_mined_cards(report: MetricsReport) -> list[str]:
@@ -125,7 +121,7 @@ def _describe_skill(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
     ]
 
 
-def _describe_accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list[str]:
+def _describe_accuracy(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
     accuracies = [
         (name, value.value, system.oracle)
         for name, system in systems
@@ -138,7 +134,7 @@ def _describe_accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool
         + (" (it is shown the claim itself)" if oracle else "")
         for name, value, oracle in accuracies[:_MAX_NAMED_SYSTEMS]
     ]
-    text = f"The {'proved' if proved else 'gold'} answer was given by {join_list(parts)}"
+    text = f"The gold answer was given by {join_list(parts)}"
     n_others = len(accuracies) - len(parts)
     if n_others:
         text += "; the other system is" if n_others == 1 else f"; the other {n_others} systems are"

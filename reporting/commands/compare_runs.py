@@ -12,6 +12,7 @@ from eval.metrics_abstention import PolicyChoice
 from kg.base.console import print_text, run_script
 from kg.base.errors import CardSetMismatchError, SystemNotFoundError
 from kg.base.options import (
+    AllowChanged,
     CheckedCards,
     Confidence,
     MoreRunPaths,
@@ -38,6 +39,7 @@ def main(
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
     without_mined: WithoutMined = False,
+    allow_changed: AllowChanged = False,
     baseline: Annotated[
         str | None,
         typer.Option(help="Compare every system with this one, instead of all pairs."),
@@ -95,7 +97,9 @@ def main(
             common=common,
         )
         run_plan = ResamplingPlan(resamples, seed, confidence)
-        _compare_folders(folders, out, run_plan, baseline=baseline, html=html)
+        _compare_folders(
+            folders, out, run_plan, baseline=baseline, html=html, allow_changed=allow_changed
+        )
         return
     files = find_result_files(paths)
     inputs = [*files, *(cards or ())]
@@ -110,6 +114,7 @@ def main(
         common=common is not False,
         distinguish_equal_names=True,
         without_mined=without_mined,
+        allow_changed=allow_changed,
     )
     if len(observations.preds) < 2:
         raise CardSetMismatchError(
@@ -149,7 +154,13 @@ def main(
 
 
 def _compare_folders(
-    folders: Sequence[Path], out: Path, plan: ResamplingPlan, *, baseline: str | None, html: bool
+    folders: Sequence[Path],
+    out: Path,
+    plan: ResamplingPlan,
+    *,
+    baseline: str | None,
+    html: bool,
+    allow_changed: bool,
 ) -> None:
     """Compares the systems of run folders, writes the comparison and prints the headline."""
     from eval.blocks.metric_sections import build_comparison_section
@@ -166,7 +177,7 @@ def _compare_folders(
     check_output(out, made_from)
     for page in pages.values():
         check_output(page, [out, *made_from])
-    measurement = measure_folders(folders, plan)
+    measurement = measure_folders(folders, plan, allow_changed=allow_changed)
     report = build_comparison(measurement, choose_pairs(measurement.runs, baseline))
     section = build_comparison_section(measurement, report, made_from)
     contents = {

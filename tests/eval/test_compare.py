@@ -499,7 +499,7 @@ def test_near_misses_are_counted_separately(tmp_path: Path) -> None:
 def write_run_manifest(results: Path, **changes: Any) -> None:
     fields = {
         "results": results.name,
-        "cards_file": "cards.jsonl",
+        "cards_file": "asked.jsonl",
         "cards_sha256": "0" * 64,
         "cards_file_sha256": "0" * 64,
         "card_count": 300,

@@ -127,7 +127,9 @@ def test_report_is_complete_for_every_system(report: MetricsReport) -> None:
                 assert value.low is not None
                 assert value.high is not None
                 assert value.low <= value.value <= value.high, name
-                assert value.signature.startswith(f"{name}|cards:0123456789ab|policy:{policy}|")
+                assert value.signature.startswith(
+                    f"{name}|cards:0123456789ab|rows:unverified|policy:{policy}|"
+                )
 
 
 def test_interval_methods_depend_on_the_denominator(report: MetricsReport) -> None:
@@ -409,7 +411,7 @@ def test_verbose_tables_escape_names(tmp_path: Path, capsys: pytest.CaptureFixtu
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "policy licensed" in printed
-    assert "AP|cards:0123456789ab|policy:licensed|boot:100|seed:12345|v:" in printed
+    assert "AP|cards:0123456789ab|rows:unverified|policy:licensed|boot:100|seed:12345|v:" in printed
 
 
 def test_tables_cover_every_system(report: MetricsReport) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from cards.card import CardView, hash_card_set, read_cards
-from eval.abstention.manifest import read_manifest
+from eval.abstention.manifest import read_manifest, write_manifest
 from eval.abstention.result import Answer, read_results
 from eval.abstention.runner import Run, run
 from eval.abstention.system import AnySystem
@@ -116,6 +117,8 @@ def test_file_cut_at_any_byte_resumes_to_identical_bytes(
     full_bytes = out.read_bytes()
     for cut in [0, 1, len(full_bytes) - 1, *random.Random(5).sample(range(len(full_bytes)), 40)]:
         out.write_bytes(full_bytes[:cut])
+        manifest = read_manifest(manifest_path(out))
+        write_manifest(manifest_path(out), msgspec.structs.replace(manifest, status="running"))
         first, second = EchoSystem(), EchoSystem("second")
         resumed_run = run_cards(cards, out, first, second)
         assert out.read_bytes() == full_bytes, cut

@@ -23,7 +23,7 @@ from eval.abstention.metrics.observations import read_observations
 from eval.abstention.metrics.report import measure
 from eval.abstention.result import Pred, Result, result_to_json
 from eval.harness.totals import CallTotals
-from kg.base.files import write_json_atomic, write_jsonl_atomic
+from kg.base.files import sha256_file, write_json_atomic, write_jsonl_atomic
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Claim, Label, Proof, Violation
 
@@ -75,8 +75,12 @@ def make_cards(n: int, seed: int = 7) -> list[Card]:
         cards.append(
             Card(
                 id=f"{number:04x}{rng.getrandbits(32):08x}",
-                facts=tuple(
-                    f"The {rng.choice(RIVERS)} flows into the {rng.choice(SEAS)}." for _ in range(3)
+                facts=(
+                    *(
+                        f"The {rng.choice(RIVERS)} flows into the {rng.choice(SEAS)}."
+                        for _ in range(3)
+                    ),
+                    f"Gauge {number} is on the {name}.",  # no card is a copy of another
                 ),
                 rules=("A river has at most one mouth.",),
                 question=f"Does the {name} flow into the {sea}?",
@@ -201,7 +205,7 @@ def make_manifest(path: Path, system: str, digest: str, finished_run: FinishedRu
         results=path.name,
         cards_file="cards.jsonl",
         cards_sha256=digest,
-        cards_file_sha256="0" * 64,
+        cards_file_sha256=sha256_file(finished_run.cards_file),
         card_count=len(finished_run.cards),
         system=system,
         systems=(system,),

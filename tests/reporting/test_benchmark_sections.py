@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -236,6 +237,10 @@ class ToyManifest(FolderManifest, kw_only=True):
 
     kind: str = "toy"
 
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        return ("boat",)
+
 
 @pytest.fixture
 def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -250,7 +255,17 @@ def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("eval.harness.benchmarks.list_benchmarks", lambda: [toy])
     folder = tmp_path / "lakes"
     folder.mkdir()
-    (folder / "manifest.json").write_text('{"kind": "toy", "model": "x"}')
+    manifest = ToyManifest(
+        rows="rows.jsonl",
+        dataset="lakes",
+        dataset_sha256="0" * 64,
+        sample_count=1,
+        offline=True,
+        seed=1,
+        started="2026-01-01T00:00:00+00:00",
+        status="complete",
+    )
+    (folder / "manifest.json").write_bytes(msgspec.json.encode(manifest))
     return folder
 
 

@@ -73,7 +73,7 @@ def test_tokens_and_seconds_use_rows_that_have_them(tmp_path: Path) -> None:
         row["usage"] = {"prompt_tokens": tokens, "completion_tokens": 7}
         row["latency_s"] = 1.25
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    table = find_grid(build_section(folder), "run", "What it took")
+    table = find_grid(build_section(folder, allow_changed=True), "run", "What it took")
     work = grid_cells(table)
     assert work["Tokens read by the model"] == ["400", "200.0"]
     assert work["Tokens written by it"] == ["14", "7.0"]
@@ -165,7 +165,7 @@ def write_judge_report(folder: Path) -> JudgeReport:
 def test_judge_verdicts_and_reliability_are_shown(tmp_path: Path) -> None:
     folder = score_honest_answers(tmp_path)
     report = write_judge_report(folder)
-    section = build_section(folder)
+    section = build_section(folder, allow_changed=True)
     trust = grid_cells(find_grid(section, "claims", "How far the judge can be trusted"))
     assert trust["Every vote is the same"][0] == "100 %"
     # The verdict on the fact about another question should be "not told", but is "supported".

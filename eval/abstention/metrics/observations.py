@@ -23,14 +23,14 @@ from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
+from eval.abstention.result import PREDS
+from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity
 from kg.base.errors import CardSetMismatchError
-from kg.base.files import iter_decoded_lines, require_file, sha256_bytes, sha256_file
+from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, LABELS
 
-CHANGED_ROWS = "rows:changed"
-"""What signatures say if rows are not those that a run wrote."""
 SHARED_CARDS_NOTE = "Only the "
 """Beginning of the note on cards that were left out because a system did not answer them."""
 
@@ -130,6 +130,7 @@ def read_observations(
     distinguish_equal_names: bool = False,
     suffixes: Mapping[Path, str] | None = None,
     cards: Sequence[Path] = (),
+    allow_changed: bool = False,
 ) -> Observations:
     """Reads result files of one card set.
 
@@ -145,6 +146,8 @@ def read_observations(
         suffixes: by file, the suffix of its system names; replaces ``distinguish_equal_names``.
         cards: the card files that were asked, for cards without a row; by default the files that
             the manifests name.
+        allow_changed: accept rows and cards that are not as their run left them, with a warning
+            and a mark in the signature, instead of raising.
 
     Raises:
         MissingFileError: no such file, or no card file of a run that lacks rows.
@@ -152,6 +155,7 @@ def read_observations(
         DuplicateIdError: a system answers a card twice in one repeat.
         CardSetMismatchError: the files, the systems within one, or the repeats of one system do
             not cover the same cards.
+        ChangedRunError: as ``check_integrity``.
     """
     files = [require_file(path, "result file") for path in paths]
     reader = ResultReader()
@@ -159,10 +163,25 @@ def read_observations(
         dict(suffixes) if suffixes else _choose_suffixes(files) if distinguish_equal_names else {}
     )
     applied_suffixes = tuple(renames.get(path, "") for path in files)
-    sources = [
-        reader.read_file(path, suffix=suffix)
-        for path, suffix in zip(files, applied_suffixes, strict=True)
-    ]
+    sources: list[Source] = []
+    read_files: list[ReadFile] = []
+    for path, suffix in zip(files, applied_suffixes, strict=True):
+        before = reader.count_answers()
+        sources.append(reader.read_file(path, suffix=suffix))
+        counts = zip(PREDS, reader.count_answers(), before, strict=True)
+        read_files.append(
+            ReadFile(
+                path=path,
+                card_set=reader.card_set,
+                counts={pred: now - earlier for pred, now, earlier in counts},
+            )
+        )
+    integrity = check_integrity(
+        read_files,
+        rows=ReadCards(reader.index, reader.labels),
+        with_cards=not cards,
+        allow_changed=allow_changed,
+    )
     missing_notes = [
         note
         for source, suffix in zip(sources, applied_suffixes, strict=True)
@@ -178,11 +197,6 @@ def read_observations(
     }
     is_shared, notes = _select_shared_cards(list(reader.index), preds, reader, common=common)
     sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
-    changed = [
-        f"The rows of {path.name} were changed after the run; `epoche verify` says how."
-        for source, path in zip(sources, files, strict=True)
-        if _was_changed(source, path)
-    ]
     observations = _build_observations(
         reader, is_shared, preds, sources, oracles, [*notes, *missing_notes, *manifest_notes]
     )
@@ -198,17 +212,11 @@ def read_observations(
         n_left_out=int((~is_shared).sum()),
         suffixes=applied_suffixes,
         warnings=(
-            *changed,
+            *integrity.warnings,
             *dict.fromkeys(w for manifest in manifests for w in manifest["card_warnings"]),
         ),
-        signature_details=(CHANGED_ROWS,) if changed else (),
+        signature_details=integrity.signature_details,
     )
-
-
-def _was_changed(source: Source, path: Path) -> bool:
-    """Returns whether a file is not as its run left it; not known while the run goes on."""
-    recorded = None if source.manifest is None else source.manifest["rows_sha256"]
-    return recorded is not None and recorded != sha256_file(path)
 
 
 def _select_shared_cards(

@@ -116,6 +116,13 @@ class ResultReader:
         if answers[card] == _MISSING:
             answers[card] = PRED_CODE[row.pred]
 
+    def count_answers(self) -> list[int]:
+        """Counts the answers of all systems and repeats, by prediction code."""
+        return [
+            sum(answers.count(code) for answers in self._preds.values())
+            for code in range(len(PRED_CODE))
+        ]
+
     def list_systems(self) -> list[str]:
         """Lists the systems in the order of their first answer."""
         return list(dict.fromkeys(name for name, _ in self._preds))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
+
 from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.grid import Grid, make_reply_grid, number_items
 from eval.harness.journals.journal import Journal
@@ -17,6 +19,13 @@ from eval.harness.reply import REPLIES, VOTES, Reply, Vote, read_votes
 from eval.harness.resume import read_run_manifest
 from eval.harness.row_writer import write_rows
 from eval.harness.totals import CallMeter
+from eval.harness.verification.changed_files import (
+    MERGE_HINT,
+    find_changed_files,
+    hash_run_files,
+    list_hashed_files,
+    make_changed_error,
+)
 from kg.base.errors import IncompleteRunError, RecordError, WriteError
 from kg.base.files import atomic_writer, require_file, write_json_atomic, write_jsonl_atomic
 
@@ -42,6 +51,7 @@ def merge_folders(
         RecordError: a row is damaged or in the wrong place.
         CardSetMismatchError: the folders are not shards of one run, or two are the same shard.
         IncompleteRunError: a shard or an answer is missing.
+        ChangedRunError: a shard was changed after its run.
         WriteError: ``out`` is one of the shards, contains another run, or cannot be written.
     """
     pairs = [(folder, _read_manifest(folder, benchmark)) for folder in folders]
@@ -71,6 +81,9 @@ def merge_folders(
                 where=str(folder),
                 hint=f"Give its `{benchmark.command}` command again; it resumes where it stopped.",
             )
+        changed = find_changed_files(folder, manifest.files_sha256, list_hashed_files(benchmark))
+        if changed:
+            raise make_changed_error(changed, hint=MERGE_HINT.format(folder))
     # The journal is open as a lock: no other process writes the folder in the meantime.
     with Journal(out / REPLIES, 0) as existing:
         if existing.path.stat().st_size:
@@ -82,7 +95,10 @@ def merge_folders(
         if votes:
             write_jsonl_atomic(out / VOTES, votes)
         counts = write_rows(out, benchmark, manifests[0], items.values())
-        merged: Manifest = combine_manifests(manifests, counts, meter)
+        merged: Manifest = msgspec.structs.replace(
+            combine_manifests(manifests, counts, meter),
+            files_sha256=hash_run_files(out, benchmark),
+        )
         write_json_atomic(out / benchmark.manifest_file, merged)
         benchmark.write_outputs(out)
     return merged

@@ -14,6 +14,7 @@ from eval.harness.journals.journal import Journal
 from eval.harness.outputs import delete_outputs, delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
 from eval.harness.row_writer import make_reply_key, write_rows
+from eval.harness.verification.changed_files import hash_run_files
 from kg.base.errors import WriteError
 from kg.base.files import to_json_bytes, write_json_atomic
 from kg.base.provenance import utc_now
@@ -98,7 +99,11 @@ def write_scored_run(
             journal.append(position, outcome, to_json_bytes(reply) + b"\n")
         counts = write_rows(out, benchmark, manifest, items)
         finished = msgspec.structs.replace(
-            manifest, status="complete", ended=utc_now(), counts=counts
+            manifest,
+            status="complete",
+            ended=utc_now(),
+            counts=counts,
+            files_sha256=hash_run_files(out, benchmark),
         )
         write_json_atomic(out / benchmark.manifest_file, finished)
     return finished

@@ -17,11 +17,12 @@ from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.reply import REPLIES, VOTES, Reply, Vote
 from eval.harness.resume import read_run_manifest
 from eval.harness.row_writer import compute_rows, make_reply_key
+from eval.harness.verification.changed_files import find_changed_files, list_hashed_files
 from eval.harness.verification.output_verifier import verify_outputs
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
 from eval.model.foreign_values import describe_error
 from kg.base.errors import EpocheError
-from kg.base.files import iter_decoded_lines, require_file, to_json_bytes
+from kg.base.files import iter_decoded_lines, require_file, sha256_file, to_json_bytes
 
 _Key = tuple[str, str, int]
 
@@ -57,7 +58,20 @@ class _FolderVerifier(Generic[Item, Row, Manifest]):
             self._check_rows()
         else:
             self._log.skipped.append("rows: there are replies to items that are not in the data")
+        self._check_hashes()
         return self._log.to_verification(self._folder, self._benchmark.name)
+
+    def _check_hashes(self) -> None:
+        """Compares the hashes of files; a hash is named only where no other difference is."""
+        recorded = self._manifest.files_sha256
+        if not recorded:
+            self._log.skipped.append("the hashes of the files: the manifest records none")
+        elif not self._log.n_differences:
+            names = list_hashed_files(self._benchmark)
+            for path in find_changed_files(self._folder, recorded, names):
+                expected = sha256_file(path) if path.is_file() else ABSENT
+                found = recorded.get(path.name, ABSENT)
+                self._add_to_manifest(f"files_sha256.{path.name}", expected, found)
 
     def _check_dataset(self) -> None:
         benchmark, manifest, log = self._benchmark, self._manifest, self._log

@@ -79,5 +79,5 @@ def _describe(measurement: Measurement, metrics: Sequence[str]) -> dict[str, Any
         "confidence": plan.confidence,
         "resamples": plan.resamples,
         "seed": plan.seed,
-        "notes": runs.notes,
+        "notes": (*runs.warnings, *runs.notes),
     }

@@ -68,6 +68,8 @@ class SynthLinkManifest(msgspec.Struct, frozen=True, kw_only=True):
     signature: str
     """Settings and shortened hashes in one line, to be quoted with a score."""
     versions: dict[str, str] = {}
+    files_sha256: dict[str, str] = {}
+    """SHA-256 of the files of scores and answers, so that later changes are noticed."""
 
 
 def read_manifest(folder: Path | str) -> SynthLinkManifest:

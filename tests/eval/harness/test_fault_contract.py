@@ -64,6 +64,7 @@ FAULTS: dict[str, tuple[Callable[[ReplyWriter], Behaviour], str]] = {
 all meet it. A command with fewer items meets the first faults."""
 CHANGING_KEYS = {
     "rows_sha256",  # of rows with latencies
+    "files_sha256",
     "started",
     "ended",
     "resumed",

@@ -100,7 +100,8 @@ def test_calibration_uses_only_valid_replies(tmp_path: Path) -> None:
         assert estimate.low <= estimate.value <= estimate.high
     assert calibration.ece.method == "bootstrap-union"
     assert calibration.ece.signature.startswith(
-        f"ECE|cards:0123456789ab|bins:10-equal-width|replies:{len(valid_rows)}|policy:licensed|boot:"
+        "ECE|cards:0123456789ab|rows:unverified|bins:10-equal-width|"
+        f"replies:{len(valid_rows)}|policy:licensed|boot:"
     )
     assert selective.points[-1].coverage == 1
     assert selective.points[-1].risk == pytest.approx(1 - correctness.mean())

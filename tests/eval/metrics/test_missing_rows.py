@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from stage_calls import check_error_line, run_epoche
 
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import PRED_CODE
-from kg.base.errors import CardSetMismatchError, MissingFileError
+from kg.base.errors import CardSetMismatchError, ChangedRunError, MissingFileError
+from kg.base.files import sha256_file
 
 N_CARDS = 30
 LIMIT = 20
@@ -36,14 +38,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cut(runs: Path, folder: Path, name: str, n_rows: int) -> Path:
-    """Copies a run and its cards, with its first rows only; returns the result file."""
+    """Copies a run and its cards as if it was interrupted after its first rows.
+
+    Returns the result file.
+    """
     for file in ("cards.jsonl", f"{name}.jsonl"):
         shutil.copy(runs / file, folder)
-    manifest = json.loads((runs / f"{name}.manifest.json").read_bytes())
-    manifest["status"] = "interrupted"
-    (folder / f"{name}.manifest.json").write_text(json.dumps(manifest))
     path = folder / f"{name}.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:n_rows]))
+    manifest = json.loads((runs / f"{name}.manifest.json").read_bytes())
+    manifest["status"] = "interrupted"
+    manifest["counts"] = Counter(
+        json.loads(line)["pred"] for line in path.read_bytes().splitlines()
+    )
+    manifest["rows_sha256"] = sha256_file(path)
+    (folder / f"{name}.manifest.json").write_text(json.dumps(manifest))
     return path
 
 
@@ -110,9 +119,11 @@ def test_other_cards_are_refused(runs: Path, tmp_path: Path) -> None:
     path = cut(runs, tmp_path, "whole", 12)
     cards = tmp_path / "cards.jsonl"
     cards.write_bytes(b"".join(cards.read_bytes().splitlines(keepends=True)[1:]))
-    with pytest.raises(CardSetMismatchError, match="18 rows are missing"):
+    with pytest.raises(ChangedRunError, match=r"cards\.jsonl is not the card file"):
         read_observations([path])
-    check_error_line(run_epoche("metrics", path, "--out", tmp_path / "m.json"), 14)
+    with pytest.raises(CardSetMismatchError, match="18 rows are missing"):
+        read_observations([path], allow_changed=True)
+    check_error_line(run_epoche("metrics", path, "--out", tmp_path / "m.json"), 40)
 
 
 def test_results_of_other_programs_lack_nothing(runs: Path, tmp_path: Path) -> None:

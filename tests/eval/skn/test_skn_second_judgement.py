@@ -213,9 +213,12 @@ def test_a_run_that_cannot_be_judged_is_refused(offline_workspace: Path) -> None
     changed = lines[0].replace(b'"reasoning":"', b'"reasoning":"Also: ', 1)
     assert changed != lines[0]
     (run / REPLIES).write_bytes(b"".join([changed, *lines[1:]]))
+    edited = check_error_line(run_epoche(*judge_offline(offline_workspace, out="other")), 40)
+    assert "replies.jsonl changed after the run" in edited
+    manifest = {**read_manifest(run), "files_sha256": {}}
+    (run / "manifest.json").write_text(json.dumps(manifest))
     other = check_error_line(run_epoche(*judge_offline(offline_workspace, out="other")), 14)
     assert "other replies" in other
-    manifest = read_manifest(run)
     (run / "manifest.json").write_text(json.dumps({**manifest, "shard": "1/2"}))
     shard = check_error_line(run_epoche(*judge_offline(offline_workspace, out="new")), 19)
     assert "epoche merge" in shard

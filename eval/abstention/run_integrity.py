@@ -1,0 +1,309 @@
+"""Checks that results, and the cards they answer, are as the run left them.
+
+Compared are the rows with the hash and the counts in their manifest, the card file with the hashes
+in the manifests of run and cards, and each card with its own proof and with all other cards. Who
+forges all of these together is found only by proving the labels again: ``epoche verify``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from cards.consistency import CheckedCard, find_card_problems
+from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
+from eval.harness.verification.changed_files import (
+    ACCEPT_HINT,
+    CHANGED_ROWS,
+    UNVERIFIED_ROWS,
+    make_changed_error,
+)
+from eval.harness.verification.record import Verification
+from kg.base.errors import ChangedRunError, EpocheError
+from kg.base.files import iter_decoded_lines, sha256_file
+from kg.base.provenance import manifest_path, read_card_manifest
+from kg.claims import LABELS
+
+CHANGED_CARDS: Final = "cards:changed"
+"""What signatures say if cards contradict themselves or their run, and were accepted."""
+UNCHECKED_CARDS: Final = "cards:unchecked"
+"""What signatures say of runs whose card file is not there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadFile:
+    """A result file that was read.
+
+    Attributes:
+        path: the file.
+        card_set: the card set that its rows name; empty if they name none.
+        counts: its number of rows by prediction; None if they were not counted.
+    """
+
+    path: Path
+    card_set: str = ""
+    counts: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class ReadCards:
+    """The cards that rows are about.
+
+    Attributes:
+        index: card id → its number.
+        labels: label code by number.
+    """
+
+    index: Mapping[str, int]
+    labels: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """What is known of the rows that were read.
+
+    Attributes:
+        signature_details: what signatures must say.
+        warnings: what must be said wherever scores are shown.
+    """
+
+    signature_details: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class _CardManifest(msgspec.Struct):
+    """The part of a card file's manifest that is compared; other programs write none."""
+
+    cards_sha256: str | None = None
+
+
+class _Findings:
+    """Raises the first problem, or collects all if they are accepted."""
+
+    def __init__(self, *, allow_changed: bool) -> None:
+        self._allow_changed = allow_changed
+        self.details: dict[str, str] = {}
+        self.warnings: list[str] = []
+
+    def add(self, detail: str, problems: Iterable[ChangedRunError]) -> None:
+        """Adds problems of one file; of several of the same kind, the first is described."""
+        problems = iter(problems)
+        first = next(problems, None)
+        if first is None:
+            return
+        if not self._allow_changed:
+            raise first
+        self.details[detail.partition(":")[0]] = detail
+        n_others = sum(1 for _ in problems)
+        others = f", and {n_others:,} more" if n_others else ""
+        self.warnings.append(
+            f"Accepted with --allow-changed: {first.what} ({first.where}){others}."
+        )
+
+    def to_integrity(self) -> Integrity:
+        """Returns what was found."""
+        return Integrity(tuple(self.details.values()), tuple(self.warnings))
+
+
+def check_integrity(
+    files: Sequence[ReadFile],
+    *,
+    rows: ReadCards | None = None,
+    with_cards: bool = True,
+    allow_changed: bool = False,
+) -> Integrity:
+    """Refuses rows, and the cards that their manifests name, that are not as the run left them.
+
+    Args:
+        files: the result files.
+        rows: the cards in the rows; None if they are compared with cards elsewhere.
+        with_cards: whether the card files that the manifests name are checked; false where the
+            user names others, which are checked by ``check_card_files``.
+        allow_changed: accept them with a warning and a mark in the signature.
+
+    Raises:
+        ChangedRunError: rows or cards were changed, and ``allow_changed`` is false.
+        RecordError: a manifest, or the card file of a run, is damaged.
+    """
+    findings = _Findings(allow_changed=allow_changed)
+    manifests: dict[Path, RunManifest] = {}
+    for file in files:
+        manifest_file = manifest_path(file.path)
+        manifest = read_manifest(manifest_file) if manifest_file.is_file() else None
+        if manifest is not None:
+            manifests[file.path] = manifest
+        if manifest is None or manifest.rows_sha256 is None or manifest.status == "running":
+            findings.details.setdefault("rows", UNVERIFIED_ROWS)
+        else:
+            findings.add(CHANGED_ROWS, _find_row_problems(file, manifest))
+    if with_cards and manifests:
+        is_complete = len(manifests) == len(files)
+        _check_named_cards(manifests, rows if is_complete else None, findings)
+    return findings.to_integrity()
+
+
+def check_card_files(paths: Sequence[Path], *, allow_changed: bool = False) -> Integrity:
+    """Refuses cards that are copies of others, or have a label that their own proof contradicts.
+
+    Raises:
+        ChangedRunError: there are some, and ``allow_changed`` is false.
+        MissingFileError, RecordError: a file does not exist or is damaged.
+    """
+    findings = _Findings(allow_changed=allow_changed)
+    checker = _CardChecker(None)
+    for path in paths:
+        findings.add(CHANGED_CARDS, checker.find_problems(path))
+    return findings.to_integrity()
+
+
+def _check_named_cards(
+    manifests: Mapping[Path, RunManifest], rows: ReadCards | None, findings: _Findings
+) -> None:
+    """Checks the card files that manifests name, and that all rows are about these cards."""
+    unchanged: dict[str, Path] = {}
+    for path, manifest in manifests.items():
+        card_file = find_card_file(manifest_path(path))
+        if card_file is None:
+            findings.details.setdefault("cards", UNCHECKED_CARDS)
+            rows = None
+            continue
+        problem = _find_other_cards(path, manifest, card_file)
+        if problem is None:
+            unchanged.setdefault(manifest.cards_file_sha256, card_file)
+        else:
+            findings.add(CHANGED_CARDS, [problem])
+            rows = None
+    checker = _CardChecker(rows)
+    for card_file in unchanged.values():
+        findings.add(CHANGED_CARDS, checker.find_problems(card_file))
+    if unchanged:
+        findings.add(CHANGED_ROWS, checker.find_foreign_cards(list(manifests)))
+
+
+def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[ChangedRunError]:
+    where = str(manifest_path(file.path))
+    if sha256_file(file.path) != manifest.rows_sha256:
+        yield make_changed_error([file.path], _verify(file.path))
+        return
+    for pred, count in (file.counts or {}).items():
+        if (recorded := manifest.counts.get(pred, 0)) != count:
+            yield ChangedRunError(
+                f"counts.{pred} in the manifest is {recorded}, and {file.path.name} has "
+                f"{count} such rows",
+                where=where,
+                hint=ACCEPT_HINT,
+            )
+    n_rows = sum((file.counts or {}).values())
+    if n_rows > manifest.rows_expected:
+        yield ChangedRunError(
+            f"{file.path.name} has {n_rows} rows, and its run has {manifest.rows_expected}",
+            where=where,
+            hint=ACCEPT_HINT,
+        )
+    if file.card_set and file.card_set != manifest.cards_sha256[:12]:
+        yield ChangedRunError(
+            f"the rows are of card set {file.card_set}, and their manifest is of "
+            f"{manifest.cards_sha256[:12]}",
+            where=where,
+            hint=ACCEPT_HINT,
+        )
+
+
+def _verify(path: Path) -> Verification | None:
+    """Returns what ``epoche verify`` finds without proofs; None if it cannot tell."""
+    from eval.abstention.card_verifier import verify_results
+
+    try:
+        return verify_results(path)
+    except (EpocheError, OSError):
+        return None
+
+
+def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> ChangedRunError | None:
+    """Finds out that a card file is not the one that a run asked, by the hashes of manifests."""
+    if sha256_file(card_file) != manifest.cards_file_sha256:
+        return ChangedRunError(
+            f"{card_file.name} is not the card file that {path.name} answers: it changed after "
+            "the run",
+            where=str(card_file),
+            hint="Name the cards of the run with --cards, or run again; --allow-changed accepts "
+            "them, and every signature then says so.",
+        )
+    card_manifest = read_card_manifest(card_file, _CardManifest)
+    recorded = card_manifest.cards_sha256 if card_manifest else None
+    if recorded not in (None, manifest.cards_sha256):
+        return ChangedRunError(
+            f"{card_file.name} changed after it was made: its manifest is of card set "
+            f"{str(recorded)[:12]}, and the run is of {manifest.cards_sha256[:12]}",
+            where=str(manifest_path(card_file)),
+            hint="Make the cards again, and run again; --allow-changed accepts them, and every "
+            "signature then says so.",
+        )
+    return None
+
+
+class _CardChecker:
+    """Checks cards against themselves, and the labels in rows against cards.
+
+    Args:
+        rows: the cards that rows are about; None to leave the rows out.
+    """
+
+    def __init__(self, rows: ReadCards | None) -> None:
+        self._rows = rows
+        self._is_found = bytearray(len(rows.index) if rows is not None else 0)
+
+    def find_problems(self, card_file: Path) -> Iterator[ChangedRunError]:
+        """Yields what is wrong with the cards, and labels in rows that are not those of cards."""
+        relabelled: list[tuple[int, CheckedCard, str]] = []
+
+        def compare(line: int, card: CheckedCard) -> None:
+            number = self._rows.index.get(card.id) if self._rows is not None else None
+            if self._rows is None or number is None:
+                return
+            self._is_found[number] = 1
+            label = LABELS[self._rows.labels[number]]
+            if label != card.label:
+                relabelled.append((line, card, label))
+
+        for problem in find_card_problems(card_file, compare):
+            yield ChangedRunError(
+                f"card {problem.id!r}: {problem.field} is {problem.found}, should be "
+                f"{problem.expected}",
+                where=f"{card_file}:{problem.line}",
+                hint="Make the cards again, and run again (`epoche verify` lists all such cards); "
+                "--allow-changed accepts them, and every signature then says so.",
+            )
+        for line, card, label in relabelled:
+            yield ChangedRunError(
+                f"card {card.id!r} is {card.label}, and {label} in the rows",
+                where=f"{card_file}:{line}",
+                hint=ACCEPT_HINT,
+            )
+
+    def find_foreign_cards(self, files: Sequence[Path]) -> Iterator[ChangedRunError]:
+        """Yields the first row of a card that is in none of the card files."""
+        if self._rows is None or all(self._is_found):
+            return
+        number = self._is_found.index(0)
+        foreign = next(card for card, position in self._rows.index.items() if position == number)
+        decode = msgspec.json.Decoder(_RowId).decode
+        lines = (
+            f"{path}:{line}"
+            for path in files
+            for line, row in iter_decoded_lines(path, "result", decode)
+            if row.id == foreign
+        )
+        yield ChangedRunError(
+            f"a row of card {foreign!r}, which is not in the card file of the run",
+            where=next(lines, ", ".join(map(str, files))),
+            hint=ACCEPT_HINT,
+        )
+
+
+class _RowId(msgspec.Struct):
+    id: str

@@ -1,0 +1,113 @@
+"""Finds files of a run that are not as its last session left them, by the hashes in its manifest.
+
+A hash shows accidents, and changes by people who do not know of it. Who changes the hash too is
+found by computing the rows again (``epoche verify``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from eval.harness.benchmark import Benchmark
+from eval.harness.reply import REPLIES, VOTES
+from eval.harness.verification.record import Difference, Verification
+from kg.base.errors import ChangedRunError
+from kg.base.files import sha256_file
+from kg.base.plain_text import join_list, to_one_line
+
+CHANGED_ROWS: Final = "rows:changed"
+"""What signatures say if rows are not those that a run wrote, and were accepted all the same."""
+UNVERIFIED_ROWS: Final = "rows:unverified"
+"""What signatures say of rows without a recorded hash: logs of others, or of a run that goes on."""
+ACCEPT_HINT: Final = (
+    "Restore them or run again; --allow-changed accepts them, and every signature then says so."
+)
+MERGE_HINT: Final = (
+    "`epoche verify {}` says where. Restore the files, or run the shard again with --overwrite."
+)
+_MAX_VALUE_CHARS: Final = 80
+
+
+def list_hashed_files(benchmark: Benchmark[Any, Any, Any]) -> tuple[str, ...]:
+    """Lists the rows, and the files that they are computed from; not all runs have all of them."""
+    return benchmark.rows_file, REPLIES, VOTES, *benchmark.item_files
+
+
+def hash_run_files(folder: Path, benchmark: Benchmark[Any, Any, Any]) -> dict[str, str]:
+    """Returns the SHA-256 of the rows, and of the files that they are computed from, by name."""
+    return {
+        name: sha256_file(folder / name)
+        for name in list_hashed_files(benchmark)
+        if (folder / name).is_file()
+    }
+
+
+def find_changed_files(
+    folder: Path,
+    recorded: Mapping[str, str],
+    names: Sequence[str],
+) -> list[Path]:
+    """Returns the files whose bytes are not those that a manifest recorded.
+
+    Files that appeared or vanished are among them.
+
+    Args:
+        folder: the folder of the run.
+        recorded: the hashes in its manifest. If it has none, nothing is known to be changed.
+        names: names of the files that are looked at; a manifest may name anything.
+    """
+    if not recorded:
+        return []
+    return [
+        folder / name
+        for name in names
+        if recorded.get(name) != (sha256_file(folder / name) if (folder / name).is_file() else None)
+    ]
+
+
+def make_changed_error(
+    files: Sequence[Path], verification: Verification | None = None, *, hint: str = ACCEPT_HINT
+) -> ChangedRunError:
+    """Builds the error for changed files, naming the first difference where it is known.
+
+    Args:
+        files: the changed files.
+        verification: what computing the rows again found; None if this is not possible.
+        hint: what to do.
+    """
+    what = f"{join_list([path.name for path in files])} changed after the run"
+    where = ", ".join(map(str, files))
+    difference = _choose_difference(files, verification)
+    if difference is not None:
+        line = "" if difference.line is None else f":{difference.line}"
+        where = f"{difference.file}{line}"
+        what += f"; the first difference: {describe_difference(difference)}"
+    return ChangedRunError(what, where=where, hint=hint)
+
+
+def describe_difference(difference: Difference) -> str:
+    """Describes a difference in one line: row, field, value found and value expected."""
+    row = f"{difference.row}: " if difference.row else ""
+    expected, found = _shorten(difference.expected), _shorten(difference.found)
+    return to_one_line(f"{row}{difference.field} is {found}, should be {expected}")
+
+
+def _choose_difference(
+    files: Sequence[Path], verification: Verification | None
+) -> Difference | None:
+    """Chooses the first difference with a line in one of the files, else the first of all."""
+    if verification is None or not verification.differences:
+        return None
+    names = set(map(str, files))
+    found = verification.differences
+    with_line = [item for item in found if item.line is not None and item.file in names]
+    return (with_line or list(found))[0]
+
+
+def _shorten(value: Any) -> str:
+    from kg.base.files import to_json_bytes
+
+    text = value if isinstance(value, str) else to_json_bytes(value).decode()
+    return text if len(text) <= _MAX_VALUE_CHARS else f"{text[: _MAX_VALUE_CHARS - 1]}…"

@@ -1,0 +1,554 @@
+"""Tests that changed results are refused or flagged, with the files changed in many ways.
+
+Each way of changing a run is tried on ``metrics``, ``compare``, ``gate``, ``report`` and
+``verify``. Nothing may pass all of them, and what only ``verify`` finds is listed.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmark_runs import FOLDER_COMMANDS
+from stage_calls import CommandResult, check_error_line, run_epoche
+
+from cards.card import hash_card_set, read_cards
+from kg.base.files import sha256_file
+
+CHANGED = 40
+"""Exit code of commands that refuse changed rows or cards."""
+OTHER_ANSWERS = {"YES": "NO", "NO": "YES", "UNKNOWN": "YES"}
+SWAPPED = {"E": "C", "C": "E", "U": "U", "YES": "NO", "NO": "YES", "UNKNOWN": "UNKNOWN"}
+FEW = ("--resamples", 100)
+Row = dict[str, Any]
+Change = Callable[[Path], None]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with cards, the results of a system asked twice, of another one, and metrics."""
+    folder = tmp_path_factory.mktemp("cards")
+    cards = folder / "cards.jsonl"
+    eval_cards = ("eval", "--cards", cards, "--system")
+    for arguments in (
+        ("cards", "--domain", "rivers", "--num-per-type", 4, "--out", cards),
+        (*eval_cards, "kg", "--repeat", 2, "--out", folder / "kg.jsonl"),
+        (*eval_cards, "rag", "--out", folder / "rag.jsonl"),
+        ("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "metrics.json"),
+    ):
+        done = run_epoche(*arguments)
+        assert done.code == 0, done.err
+    return folder
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the folder that a test may change."""
+    return shutil.copytree(finished, tmp_path / "copy")
+
+
+def run_all(folder: Path, *flags: object) -> dict[str, CommandResult]:
+    """Gives the results to all commands that read them."""
+    kg, rag = folder / "kg.jsonl", folder / "rag.jsonl"
+    new_metrics = folder / "new" / "metrics.json"
+    commands: dict[str, tuple[object, ...]] = {
+        "metrics": ("metrics", kg, *FEW, "--out", new_metrics),
+        "compare": ("compare", kg, rag, *FEW, "--out", folder / "new" / "c.json"),
+        "gate": ("gate", kg, "--metric", "LA>=0", *FEW),
+        "report": ("report", kg, "--metrics", folder / "metrics.json", "--formats", "md"),
+    }
+    return {
+        name: run_epoche(
+            *arguments, *flags, *(("--out", folder / "r.html") if name == "report" else ())
+        )
+        for name, arguments in commands.items()
+    }
+
+
+# Changes of result files.
+
+
+def read_lines(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def write_lines(path: Path, rows: list[Row]) -> None:
+    text = "".join(
+        json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows
+    )
+    path.write_text(text, "utf-8")
+
+
+def change_rows(folder: Path, change: Callable[[list[Row]], list[Row]]) -> None:
+    write_lines(folder / "kg.jsonl", change(read_lines(folder / "kg.jsonl")))
+
+
+def set_fields(numbers: slice, **fields: object) -> Change:
+    """Returns a change that sets fields of some rows; a function computes one from the row."""
+
+    def change(rows: list[Row]) -> list[Row]:
+        for row in rows[numbers]:
+            row.update({k: v(row) if callable(v) else v for k, v in fields.items()})
+        return rows
+
+    return partial(change_rows, change=change)
+
+
+def edit_manifest(folder: Path, name: str = "kg", **fields: object) -> None:
+    path = folder / f"{name}.manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), **fields}), "utf-8")
+
+
+def forge_hashes(folder: Path, *, with_cards: bool = False) -> None:
+    """Enters the hashes and counts of the changed files, as a careful forger would."""
+    cards, rows = folder / "cards.jsonl", folder / "kg.jsonl"
+    card_set = hash_card_set(read_cards(cards))
+    set_fields(slice(None), cards=card_set[:12])(folder)
+    edit_manifest(
+        folder,
+        cards_sha256=card_set,
+        cards_file_sha256=sha256_file(cards),
+        card_count=len(read_cards(cards)),
+        counts=Counter(row["pred"] for row in read_lines(rows)),
+        rows_sha256=sha256_file(rows),
+    )
+    if with_cards:
+        edit_manifest(folder, "cards", cards_sha256=card_set)
+
+
+# Changes of cards.
+
+
+def swap_labels(folder: Path, numbers: slice = slice(None)) -> None:
+    """Swaps E and C on some cards, and in the rows about them."""
+    cards = read_lines(folder / "cards.jsonl")
+    ids = {card["id"] for card in cards[numbers]}
+    for card in cards[numbers]:
+        card.update(label=SWAPPED[card["label"]], gold=SWAPPED[card["gold"]])
+    write_lines(folder / "cards.jsonl", cards)
+    swap_rows(folder, ids)
+
+
+def swap_rows(folder: Path, ids: set[str]) -> None:
+    def swap(rows: list[Row]) -> list[Row]:
+        for row in rows:
+            if row["id"] in ids:
+                row.update({key: SWAPPED[row[key]] for key in ("label", "gold", "pred")})
+        return rows
+
+    change_rows(folder, swap)
+
+
+def exchange_proofs(folder: Path) -> None:
+    """Gives each E card the proofs of a C card and the reverse, as no honest accident does."""
+    cards = read_lines(folder / "cards.jsonl")
+    by_label = {label: [card for card in cards if card["label"] == label] for label in "EC"}
+    for first, second in zip(by_label["E"], by_label["C"], strict=True):
+        first["proof"], second["proof"] = second["proof"], first["proof"]
+        proofs = [card["meta"]["card_proof"] for card in (first, second)]
+        second["meta"]["card_proof"], first["meta"]["card_proof"] = proofs
+    write_lines(folder / "cards.jsonl", cards)
+
+
+def copy_cards(folder: Path, n_cards: int = 200) -> None:
+    """Copies cards and rows to many further ids."""
+    cards, rows = read_lines(folder / "cards.jsonl"), read_lines(folder / "kg.jsonl")
+    rows_by_id: dict[str, list[Row]] = {}
+    for row in rows:
+        rows_by_id.setdefault(row["id"], []).append(row)
+    new_cards, new_rows = list(cards), list(rows)
+    for number in range(n_cards - len(cards)):
+        card, name = cards[number % len(cards)], f"copy{number}"
+        new_cards.append({**card, "id": name})
+        new_rows += [{**row, "id": name} for row in rows_by_id[card["id"]]]
+    write_lines(folder / "cards.jsonl", new_cards)
+    write_lines(folder / "kg.jsonl", new_rows)
+
+
+def shuffle_facts(folder: Path) -> None:
+    """Copies a card with its facts in another order."""
+    cards = read_lines(folder / "cards.jsonl")
+    write_lines(
+        folder / "cards.jsonl",
+        [*cards, {**cards[0], "id": "other", "facts": cards[0]["facts"][::-1]}],
+    )
+    rows = read_lines(folder / "kg.jsonl")
+    first = [row for row in rows if row["id"] == cards[0]["id"]]
+    write_lines(folder / "kg.jsonl", [*rows, *({**row, "id": "other"} for row in first)])
+
+
+def edit_card(folder: Path, **fields: object) -> None:
+    cards = read_lines(folder / "cards.jsonl")
+    cards[1].update(fields)
+    write_lines(folder / "cards.jsonl", cards)
+
+
+def chain(*changes: Change) -> Change:
+    def change(folder: Path) -> None:
+        for part in changes:
+            part(folder)
+
+    return change
+
+
+def use_foreign_rows(folder: Path) -> None:
+    """Replaces the rows by those of another system under the name of this one."""
+    rows = [{**row, "system": "kg"} for row in read_lines(folder / "rag.jsonl")]
+    write_lines(folder / "kg.jsonl", [{**r, "repeat": n} for r in rows for n in (0, 1)])
+
+
+forge_all = partial(forge_hashes, with_cards=True)
+
+TAMPERINGS: dict[str, Change] = {
+    # Rows removed.
+    "first row removed": partial(change_rows, change=lambda rows: rows[1:]),
+    "last row removed": partial(change_rows, change=lambda rows: rows[:-1]),
+    "half removed": partial(change_rows, change=lambda rows: rows[::2]),
+    "second repeat removed": partial(
+        change_rows, change=lambda rows: [row for row in rows if not row.get("repeat")]
+    ),
+    "unknown cards removed": partial(
+        change_rows, change=lambda rows: [row for row in rows if row["label"] != "U"]
+    ),
+    "wrong answers removed": chain(
+        use_foreign_rows,
+        partial(change_rows, change=lambda rows: [row for row in rows if row["pass"]]),
+    ),
+    # Rows doubled, or in another order.
+    "a row doubled": partial(change_rows, change=lambda rows: [*rows, rows[0]]),
+    "all rows doubled": partial(change_rows, change=lambda rows: rows * 2),
+    "a row replaced by another": partial(change_rows, change=lambda rows: [*rows[:-1], rows[0]]),
+    "rows reversed": partial(change_rows, change=lambda rows: rows[::-1]),
+    # Rows edited.
+    "one answer flipped": set_fields(slice(1), pred=lambda r: OTHER_ANSWERS[r["pred"]]),
+    "flipped with pass": set_fields(
+        slice(1),
+        **{"pred": lambda r: OTHER_ANSWERS[r["pred"]], "pass": lambda r: not r["pass"]},
+    ),
+    "two answers exchanged": set_fields(slice(2), pred=lambda r: SWAPPED[r["pred"]]),
+    "all answers right": set_fields(slice(None), pred=lambda r: r["gold"], confidence=1.0),
+    "all UNKNOWN": set_fields(slice(None), pred="UNKNOWN"),
+    "an error written": set_fields(slice(3), pred="ERROR"),
+    "gold edited": set_fields(slice(1), gold=lambda r: OTHER_ANSWERS[r["gold"]]),
+    "label edited": set_fields(slice(1), label="U"),
+    "kind edited": set_fields(slice(1), kind="near-miss/sibling"),
+    "all near-misses": set_fields(slice(6), kind="near-miss/sibling"),
+    "cluster edited": set_fields(slice(None), cluster="one"),
+    "triplet removed": set_fields(slice(None), triplet=""),
+    "full label edited": set_fields(slice(None), full_label="E"),
+    "confidence added": set_fields(slice(None), confidence=0.5),
+    "raw edited": set_fields(slice(1), raw="x"),
+    "latency edited": set_fields(slice(1), latency_s=0.001),
+    # Foreign rows.
+    "rows of another system": use_foreign_rows,
+    "another system": set_fields(slice(None), system="better"),
+    "another system on one row": set_fields(slice(1), system="better"),
+    "a foreign card": set_fields(slice(1), id="nobody"),
+    "a foreign card set": set_fields(slice(None), cards="0123456789ab"),
+    "another repeat": set_fields(slice(1), repeat=7),
+    "a foreign card, hashes forged": chain(set_fields(slice(2), id="nobody"), forge_hashes),
+    "labels in rows edited, hashes forged": chain(
+        set_fields(slice(2), label="U", gold="UNKNOWN"), forge_hashes
+    ),
+    # Stale or edited manifests.
+    "stale counts": partial(edit_manifest, counts={"YES": 24}),
+    "another hash of the rows": partial(edit_manifest, rows_sha256="0" * 64),
+    "no hash of the rows": partial(edit_manifest, rows_sha256=None),
+    "another hash of the cards": partial(edit_manifest, cards_sha256="0" * 64),
+    "another hash of the card file": partial(edit_manifest, cards_file_sha256="0" * 64),
+    "more repeats promised": partial(edit_manifest, repeats=3),
+    "fewer repeats promised": partial(edit_manifest, repeats=1),
+    "a limit that was none": partial(edit_manifest, limit=4),
+    "another card file": partial(edit_manifest, cards_file="none.jsonl"),
+    "manifest of another run": lambda folder: (
+        shutil.copy(folder / "rag.manifest.json", folder / "kg.manifest.json"),
+        None,
+    )[1],
+    "manifest removed": lambda folder: (folder / "kg.manifest.json").unlink(),
+    # Cards.
+    "question of a card edited": partial(edit_card, question="Does it rain?"),
+    "facts of a card removed": partial(edit_card, facts=[]),
+    "kind of a card edited": partial(edit_card, kind="changed"),
+    "E and C swapped": swap_labels,
+    "E and C swapped, hashes of the run forged": chain(swap_labels, forge_hashes),
+    "E and C swapped, all hashes forged": chain(swap_labels, forge_all),
+    "two thirds swapped, all hashes forged": chain(
+        partial(swap_labels, numbers=slice(8)), forge_all
+    ),
+    "cards copied": copy_cards,
+    "cards copied, hashes of the run forged": chain(copy_cards, forge_hashes),
+    "cards copied, all hashes forged": chain(copy_cards, forge_all),
+    "facts in another order, all hashes forged": chain(shuffle_facts, forge_all),
+    "E and C swapped with their proofs, all hashes forged": chain(
+        swap_labels, exchange_proofs, forge_all
+    ),
+}
+ONLY_VERIFY = {"E and C swapped with their proofs, all hashes forged"}
+"""What ``epoche verify`` finds, because it proves the labels again, and nothing else does."""
+FLAGGED: dict[str, str] = {
+    "no hash of the rows": "rows:unverified",
+    "manifest removed": "rows:unverified",
+    "another card file": "cards:unchecked",
+    # The rows that are promised and missing count as ERROR, and a note says so.
+    "more repeats promised": "missing from kg",
+}
+"""What is not refused → how the metrics show it."""
+
+
+def test_there_are_enough_ways() -> None:
+    assert len(TAMPERINGS) >= 40
+
+
+@pytest.mark.parametrize("tampering", TAMPERINGS)
+def test_tampering_is_refused_or_flagged(folder: Path, tampering: str) -> None:
+    TAMPERINGS[tampering](folder)
+    results = run_all(folder)
+    if tampering in ONLY_VERIFY:
+        assert results["metrics"].code == 0, results["metrics"].err
+        assert run_epoche("verify", folder / "kg.jsonl").code == 39
+        check_verified_cards(folder, "label is")
+        return
+    if tampering in FLAGGED:
+        assert results["metrics"].code == 0, results["metrics"].err
+        written = (folder / "new" / "metrics.json").read_text("utf-8")
+        assert FLAGGED[tampering] in written
+        return
+    for name in ("metrics", "compare", "gate", "report"):
+        line = check_error_line(results[name], results[name].code)
+        assert results[name].code not in (0, 2, 100), (name, results[name].out)
+        assert str(folder) in line or "--cards" in line, line
+
+
+def check_verified_cards(folder: Path, message: str) -> None:
+    done = run_epoche("verify", folder / "cards.jsonl")
+    assert done.code == 39, done.out
+    assert message in done.out
+
+
+@pytest.mark.parametrize(
+    "tampering",
+    [
+        "last row removed",
+        "flipped with pass",
+        "raw edited",
+        "rows reversed",
+        "kind edited",
+        "stale counts",
+        "kind of a card edited",
+        "cards copied, all hashes forged",
+        "E and C swapped, all hashes forged",
+    ],
+)
+def test_accepted_changes_show_in_the_signature(folder: Path, tampering: str) -> None:
+    TAMPERINGS[tampering](folder)
+    out = folder / "metrics.json"
+    done = run_epoche("metrics", folder / "kg.jsonl", *FEW, "--out", out, "--allow-changed")
+    assert done.code == 0, done.err
+    assert "WARNING: Accepted with --allow-changed: " in done.out
+    report = json.loads(out.read_bytes())
+    signature = report["policies"]["licensed"]["systems"]["kg"]["metrics"]["skill@.5"]["signature"]
+    assert "|rows:changed|" in signature or "|cards:changed|" in signature
+    gate = ("gate", folder / "kg.jsonl", "--metric", "skill@.5>=-9", *FEW)
+    gated = run_epoche(*gate, "--allow-changed")
+    assert "WARNING: Accepted with --allow-changed: " in gated.out
+    assert run_epoche(*gate).code == 1
+    page = folder / "r.html"
+    reported = run_epoche(
+        "report", folder / "kg.jsonl", "--formats", "md", "--out", page, "--allow-changed"
+    )
+    assert reported.code == 0, reported.err
+    text = page.with_suffix(".md").read_text("utf-8")
+    assert "Warning:** Accepted with" in text
+    assert "proved" not in text.partition("## ")[0]
+
+
+def test_the_line_is_named(folder: Path) -> None:
+    original = (folder / "kg.jsonl").read_bytes()
+    for tampering, line in {
+        "a row doubled": "kg.jsonl:25",
+        "kind edited": "kg.jsonl:1",
+        "one answer flipped": "kg.jsonl:1",
+        "another repeat": "kg.jsonl:1",
+        "a foreign card": "kg.jsonl:1",
+    }.items():
+        (folder / "kg.jsonl").write_bytes(original)
+        TAMPERINGS[tampering](folder)
+        message = run_epoche("metrics", folder / "kg.jsonl", "--out", folder / "m.json").err
+        assert line in message, (tampering, message)
+
+
+def test_copies_and_swapped_labels_are_named_with_their_lines(folder: Path) -> None:
+    chain(copy_cards, forge_all)(folder)
+    message = check_error_line(run_all(folder)["metrics"], CHANGED)
+    assert "'copy0'" in message
+    assert "a copy of card" in message
+    assert "cards.jsonl:13" in message
+    check_verified_cards(folder, "cards.jsonl:13: card 'copy0': facts and question is a copy of")
+
+
+def test_a_swap_in_a_few_cards_is_found_whatever_the_order(folder: Path) -> None:
+    cards = read_lines(folder / "cards.jsonl")
+    random.Random(3).shuffle(cards)
+    write_lines(folder / "cards.jsonl", cards)
+    number = next(n for n, card in enumerate(cards) if card["label"] == "C")
+    swap_labels(folder, slice(number, number + 1))
+    forge_all(folder)
+    message = check_error_line(run_all(folder)["metrics"], CHANGED)
+    assert f"cards.jsonl:{number + 1}" in message
+    assert "label is E, should be C" in message
+
+
+@pytest.mark.parametrize("tampering", ["last row removed", "raw edited", "flipped with pass"])
+def test_changed_rows_are_not_resumed(folder: Path, tampering: str) -> None:
+    TAMPERINGS[tampering](folder)
+    before = (folder / "kg.jsonl").read_bytes()
+    cards = ("--cards", folder / "cards.jsonl")
+    done = run_epoche("eval", *cards, "--system", "kg", "--repeat", 2, "--out", folder / "kg.jsonl")
+    assert "after the last session" in check_error_line(done, CHANGED)
+    assert (folder / "kg.jsonl").read_bytes() == before
+
+
+def test_changed_shards_are_not_merged(folder: Path) -> None:
+    shards = [folder / f"s{n}.jsonl" for n in (1, 2)]
+    for number, shard in enumerate(shards, start=1):
+        flags = ("--system", "kg", "--shard", f"{number}/2", "--out", shard)
+        assert run_epoche("eval", "--cards", folder / "cards.jsonl", *flags).code == 0
+    rows = read_lines(shards[1])
+    rows[0]["raw"] = "changed"
+    write_lines(shards[1], rows)
+    merged = run_epoche("merge", *shards, "--out", folder / "merged.jsonl")
+    assert "s2.jsonl" in check_error_line(merged, CHANGED)
+    assert not (folder / "merged.jsonl").exists()
+
+
+# Run folders of the other benchmarks.
+
+
+@pytest.fixture(scope="module", params=["retrieval", "skn", "extraction", "synthlink"])
+def whole_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp(request.param) / "run"
+    done = run_epoche(
+        *(a for a in FOLDER_COMMANDS[request.param] if a != "--no-score"), "--out", run
+    )
+    assert done.code == 0, done.err
+    (run.parent / "name.json").write_text(json.dumps(request.param))
+    return run
+
+
+def change_file(run: Path, name: str, change: Callable[[list[Row]], list[Row]]) -> None:
+    write_lines(run / name, change(read_lines(run / name)))
+
+
+def edit_run_manifest(run: Path, change: Callable[[Row], object]) -> None:
+    path = next(p for p in (run / "run_manifest.json", run / "manifest.json") if p.exists())
+    manifest = json.loads(path.read_bytes())
+    change(manifest)
+    path.write_text(json.dumps(manifest), "utf-8")
+
+
+def increase_count(manifest: Row) -> None:
+    name = next(iter(manifest["counts"]))
+    manifest["counts"][name] += 1
+
+
+FOLDER_TAMPERINGS: dict[str, Change] = {
+    "first row removed": partial(change_file, name="rows.jsonl", change=lambda rows: rows[1:]),
+    "last row removed": partial(change_file, name="rows.jsonl", change=lambda rows: rows[:-1]),
+    "a row doubled": partial(change_file, name="rows.jsonl", change=lambda rows: [*rows, rows[0]]),
+    "rows reversed": partial(change_file, name="rows.jsonl", change=lambda rows: rows[::-1]),
+    "a foreign row": partial(
+        change_file,
+        name="rows.jsonl",
+        change=lambda rows: [{**rows[0], "id": "nobody"}, *rows[1:]],
+    ),
+    "a reply removed": partial(change_file, name="replies.jsonl", change=lambda rows: rows[:-1]),
+    "a reply edited": partial(
+        change_file,
+        name="replies.jsonl",
+        change=lambda rows: [{**rows[0], "raw": "edited"}, *rows[1:]],
+    ),
+    "votes added": lambda run: (run / "votes.jsonl").write_text("", "utf-8") and None,
+    "replies removed": lambda run: (run / "replies.jsonl").unlink(),
+    "stale counts": partial(edit_run_manifest, change=increase_count),
+    "stale hash": partial(
+        edit_run_manifest, change=lambda m: m["files_sha256"].update({"rows.jsonl": "0" * 64})
+    ),
+    "no hash of the rows": partial(
+        edit_run_manifest, change=lambda m: m["files_sha256"].pop("rows.jsonl")
+    ),
+}
+
+
+@pytest.fixture
+def run(whole_run: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(whole_run, whole_run.with_name(tmp_path.name))
+
+
+def run_all_on_folder(run: Path, *flags: object) -> dict[str, CommandResult]:
+    new = run.with_name(f"{run.name}-new")
+    return {
+        "metrics": run_epoche("metrics", run, *FEW, *flags),
+        "compare": run_epoche("compare", run, *FEW, "--out", new / "c.json", *flags),
+        "gate": run_epoche("gate", run, "--metric", "error_rate<=1", *FEW, *flags),
+        "report": run_epoche("report", run, "--out", new / "r.html", "--formats", "md", *flags),
+        "power": run_epoche("power", run, "--effect", 0.1, *flags),
+    }
+
+
+def test_an_unchanged_run_is_read(run: Path) -> None:
+    results = run_all_on_folder(run)
+    assert {name for name, done in results.items() if done.code == CHANGED} == set()
+    assert (results["metrics"].code, results["report"].code) == (0, 0), results["metrics"].err
+    assert "rows:" not in results["metrics"].out
+
+
+@pytest.mark.parametrize("tampering", FOLDER_TAMPERINGS)
+def test_a_changed_run_folder_is_refused(run: Path, tampering: str) -> None:
+    FOLDER_TAMPERINGS[tampering](run)
+    for name, done in run_all_on_folder(run).items():
+        assert done.code not in (0, 2, 100), (name, done.out)
+        check_error_line(done, done.code)
+    assert run_epoche("verify", run).code != 0
+
+
+def test_a_changed_run_folder_is_accepted_with_a_mark(run: Path) -> None:
+    edit_run_manifest(run, increase_count)
+    results = run_all_on_folder(run, "--allow-changed")
+    assert "|rows:changed|" in results["metrics"].out
+    assert "note: Accepted with --allow-changed: counts." in results["metrics"].out
+    assert "Accepted with --allow-changed: counts." in results["gate"].out
+    page = run.with_name(f"{run.name}-new") / "r.md"
+    assert "Accepted with --allow-changed: counts." in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("whole_run", ["synthlink"], indirect=True)
+@pytest.mark.parametrize("name", ["synthlink_scores.json", "synthlink_answers.jsonl"])
+def test_edited_scores_are_refused(run: Path, name: str) -> None:
+    path = run / name
+    path.write_bytes(path.read_bytes() + b"\n")
+    for command, done in run_all_on_folder(run).items():
+        if command != "compare":  # of one system
+            assert name in check_error_line(done, 1 if command == "gate" else CHANGED)
+    accepted = run_all_on_folder(run, "--allow-changed")["metrics"]
+    assert "|rows:changed|" in accepted.out
+
+
+def test_a_run_without_hashes_is_signed_unverified(run: Path) -> None:
+    edit_run_manifest(run, lambda manifest: manifest.pop("files_sha256"))
+    done = run_epoche("metrics", run, *FEW)
+    assert done.code == 0, done.err
+    assert "|rows:unverified|" in done.out
+
+
+def test_a_changed_run_folder_is_not_resumed(run: Path) -> None:
+    change_file(run, "replies.jsonl", lambda rows: [{**rows[0], "raw": "edited"}, *rows[1:]])
+    command = FOLDER_COMMANDS[json.loads((run.parent / "name.json").read_bytes())]
+    done = run_epoche(*command, "--out", run)
+    assert "after the last session" in check_error_line(done, CHANGED)
