@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class ConfidentReplies:
 
     confidences: Floats
     right: Floats
-    clusters: NDArray[np.int64]
+    clusters: NDArray[np.integer[Any]]
 
     @cached_property
     def equal_width(self) -> Bins:

@@ -69,11 +69,11 @@ def read_both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, An
 def list_observation_values(observations: Observations) -> list[Any]:
     return [
         observations.card_set,
-        observations.ids,
+        list(observations.ids),
         observations.labels.tolist(),
         observations.golds.tolist(),
-        observations.kinds,
-        observations.difficulties,
+        list(observations.kinds),
+        list(observations.difficulties),
         observations.clusters.tolist(),
         {name: codes.tolist() for name, codes in observations.preds.items()},
         {name: repr(values.tolist()) for name, values in observations.confidences.items()},
