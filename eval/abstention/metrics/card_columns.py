@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,7 +21,7 @@ def make_column(strings: Sequence[str], numbers: NDArray[np.int32]) -> StringCol
     return StringColumn(distinct.names, distinct.codes[numbers])
 
 
-def rank_clusters(clusters: NDArray[np.int32], names: PackedStrings) -> NDArray[np.int32]:
+def rank_clusters(clusters: NDArray[np.int32], names: PackedStrings) -> NDArray[np.integer[Any]]:
     """Numbers the clusters that occur in the order of their names.
 
     A card without a cluster, -1, is a cluster of its own; these come first, in the order of the
@@ -36,7 +37,7 @@ def rank_clusters(clusters: NDArray[np.int32], names: PackedStrings) -> NDArray[
     ranks[order] = n_single + np.arange(len(order), dtype=np.int32)
     numbers: NDArray[np.int32] = ranks[clusters]
     numbers[is_single] = np.arange(n_single, dtype=np.int32)
-    return numbers
+    return numbers.astype(np.min_scalar_type(n_single + len(order)))
 
 
 def compute_fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str:

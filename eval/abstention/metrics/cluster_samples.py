@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +76,7 @@ class Samples:
     triplets: NDArray[np.int32] = field(init=False, repr=False)
     resamples: ClusterResamples = field(init=False, repr=False)
     _headline: NDArray[np.bool_] | slice = field(init=False, repr=False)
-    _clusters: NDArray[np.int32] = field(init=False, repr=False)
+    _clusters: NDArray[np.integer[Any]] = field(init=False, repr=False)
     _difficulty: StringColumn = field(init=False, repr=False)
     _blocks: dict[tuple[PolicyName, str, str], ResampledCounts] = field(init=False, repr=False)
 
@@ -103,7 +104,7 @@ class Samples:
         self._blocks = self._resample_counts()
 
     @property
-    def clusters(self) -> NDArray[np.int32]:
+    def clusters(self) -> NDArray[np.integer[Any]]:
         """Cluster numbers of the headline cards; shape (n_cards,)."""
         return self._clusters
 

@@ -80,7 +80,7 @@ class Observations:
     kinds: StringColumn
     difficulties: StringColumn
     full_labels: StringColumn
-    clusters: NDArray[np.int32]
+    clusters: NDArray[np.integer[Any]]
     triplets: NDArray[np.int32]
     mined: NDArray[np.bool_]
     preds: dict[str, Codes]
@@ -303,7 +303,10 @@ def _build_observations(
         difficulties=make_column([t.difficulty for t in reader.distinct_traits], traits),
         full_labels=make_column([t.full_label for t in reader.distinct_traits], traits),
         clusters=rank_clusters(clusters, reader.cluster_names.strings),
-        triplets=np.array(reader.triplets, dtype=np.int32)[kept],
+        # Without triplets, one number stands for all cards.
+        triplets=np.array(reader.triplets, dtype=np.int32)[kept]
+        if len(reader.triplet_names)
+        else np.broadcast_to(np.int32(-1), len(ids)),
         mined=np.array([t.is_mined for t in reader.distinct_traits], dtype=np.bool_)[traits],
         preds={name: _drop_repeat_axis(codes[kept]) for name, codes in preds.items()},
         oracles=frozenset(oracles),

@@ -85,7 +85,7 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         seed=plan.seed,
         policies=policies,
         comparisons=comparisons,
-        notes=tuple(_collect_notes(observations, samples, policies)),
+        notes=(*_collect_notes(observations, samples, policies), *confidences.describe_bins()),
         sources=observations.sources,
     )
 
