@@ -109,11 +109,11 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
         MissingFileError, RecordError, DuplicateIdError: as in ``iter_joined_cards``.
         CardSetMismatchError: the results are of other cards.
     """
-    found = _FoundCards(observations)
-    card_set_hash = hash_card_set(found.iter_cards([Path(path) for path in paths]))[:12]
-    where = ", ".join(str(path) for path in paths)
     # Observations without a card set have a hash of their ids instead, with this prefix.
     has_card_set = not observations.card_set.startswith("ids-")
+    found = _FoundCards(observations.ids, copies_fields=not has_card_set)
+    card_set_hash = hash_card_set(found.iter_cards([Path(path) for path in paths]))[:12]
+    where = ", ".join(str(path) for path in paths)
     if has_card_set and observations.card_set != card_set_hash:
         raise CardSetMismatchError(
             f"the results are of card set {observations.card_set}, these cards are {card_set_hash}",
@@ -168,19 +168,20 @@ class _FoundCards:
         n_cards: number of cards in the files.
         labels: label codes; -1 for a card that is not in the files.
         mined: mask of the cards that rest on rules found in the data.
-        kinds, difficulties, full_labels, triplets, clusters: numbers in ``strings``; the cluster of
-            a card without one is the claim's subject.
+        kinds, difficulties, full_labels, triplets, clusters: numbers in ``strings``, if fields are
+            copied; the cluster of a card without one is the claim's subject.
         strings: the strings by number.
     """
 
-    def __init__(self, observations: Observations) -> None:
-        n = len(observations.ids)
-        self._index = StringNumbers(observations.ids)
+    def __init__(self, ids: PackedStrings, *, copies_fields: bool) -> None:
+        n = len(ids)
+        self._index = StringNumbers(ids)
+        self._copies_fields = copies_fields
         self.n_cards = 0
         self.labels = np.full(n, -1, dtype=np.int8)
         self.mined = np.zeros(n, dtype=np.bool_)
         self.strings = StringNumbers()
-        columns = (array("i", bytes(4 * n)) for _ in range(5))
+        columns = (array("i", bytes(4 * n if copies_fields else 0)) for _ in range(5))
         self.kinds, self.difficulties, self.full_labels, self.triplets, self.clusters = columns
 
     def iter_cards(self, paths: Sequence[Path]) -> Iterator[Card]:
@@ -194,6 +195,8 @@ class _FoundCards:
     def _store(self, number: int, card: Card) -> None:
         self.labels[number] = LABEL_CODE[card.label]
         self.mined[number] = card.rests_on_mined_rules
+        if not self._copies_fields:
+            return
         self.kinds[number] = self.strings.add(card.kind)
         self.difficulties[number] = self.strings.add(card.difficulty or "")
         self.full_labels[number] = self.strings.add(card.full_label)

@@ -38,6 +38,12 @@ class PackedStrings(Sequence[str]):
             self._ends = array("Q", self._ends)
         self._ends.append(len(self._bytes))
 
+    def equals(self, index: int, text: str) -> bool:
+        """Whether the string with this index, which is not negative, is ``text``."""
+        start = self._ends[index - 1] if index else 0
+        encoded = text.encode("utf-8", "surrogatepass")
+        return self._bytes[start : self._ends[index]] == encoded
+
     def __len__(self) -> int:
         return len(self._ends)
 
@@ -141,11 +147,11 @@ class StringNumbers:
 
     def _find_place(self, text: str) -> tuple[int, int]:
         """Returns the string's number, -1 if it is not there, and its place or a free one."""
-        places, mask = self._places, self._mask
+        places, mask, equals = self._places, self._mask, self.strings.equals
         tag = hash(text) & 0x7FFFFFFF
         place = tag & mask
         while (entry := places[place]) != _EMPTY:
-            if entry >> 32 == tag and self.strings[entry & _MAX_UINT32] == text:
+            if entry >> 32 == tag and equals(entry & _MAX_UINT32, text):
                 return entry & _MAX_UINT32, place
             place = (place + 1) & mask
         return _EMPTY, place
