@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, overload
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _CHUNK = 10_000
 """Number of strings that are unpacked at once."""
@@ -59,11 +61,13 @@ class PackedStrings(Sequence[str]):
         return self._bytes[start : self._ends[number]].decode("utf-8", "surrogatepass")
 
     def __iter__(self) -> Iterator[str]:
-        for encoded in self._iter_encoded(np.arange(len(self))):
+        for encoded in self._iter_encoded(range(len(self))):
             yield encoded.decode("utf-8", "surrogatepass")
 
     def sort_indices(self) -> NDArray[np.int64]:
         """Returns the indices of the strings in the order of the strings, equal ones in order."""
+        import numpy as np  # here, because cards are read without it
+
         # The order of UTF-8 is that of the characters, so the bytes are compared.
         n, n_bytes = len(self), len(self._bytes)
         if not n_bytes:
@@ -72,32 +76,33 @@ class PackedStrings(Sequence[str]):
         width = max(int(np.diff(ends).max(initial=0)), int(ends[0]))
         # numpy compares padded strings, which is fast, but takes a NUL at the end for padding.
         if b"\0" in self._bytes or width * n > _MAX_PADDING * n_bytes:
-            encoded = list(self._iter_encoded(np.arange(n)))
+            encoded = list(self._iter_encoded(range(n)))
             return np.array(sorted(range(n), key=encoded.__getitem__), dtype=np.int64)
         if width * n == n_bytes:  # all strings have the same length
             padded = np.frombuffer(self._bytes, dtype=f"S{width}")
         else:
             padded = np.empty(n, dtype=f"S{width}")
             for start in range(0, n, _CHUNK):
-                numbers = np.arange(start, min(start + _CHUNK, n))
-                padded[numbers] = list(self._iter_encoded(numbers))
+                numbers = range(start, min(start + _CHUNK, n))
+                padded[start : numbers.stop] = list(self._iter_encoded(numbers))
         return np.argsort(padded, kind="stable").astype(np.int64, copy=False)
 
     def take(self, indices: NDArray[np.integer[Any]]) -> PackedStrings:
         """Returns the strings with these indices, in their order."""
         taken = PackedStrings()
         for start in range(0, len(indices), _CHUNK):
-            encoded = list(self._iter_encoded(indices[start : start + _CHUNK]))
-            ends = np.cumsum([len(text) for text in encoded]) + len(taken._bytes)
+            encoded = list(self._iter_encoded(indices[start : start + _CHUNK].tolist()))
+            ends = accumulate(map(len, encoded), initial=len(taken._bytes))
+            next(ends)  # where the first string begins
             taken._bytes += b"".join(encoded)
             if len(taken._bytes) > _MAX_UINT32 and taken._ends.typecode == "I":
                 taken._ends = array("Q", taken._ends)
-            taken._ends.extend(ends.tolist())
+            taken._ends.extend(ends)
         return taken
 
-    def _iter_encoded(self, indices: NDArray[np.integer[Any]]) -> Iterator[bytes]:
+    def _iter_encoded(self, indices: Iterable[int]) -> Iterator[bytes]:
         content, ends = self._bytes, self._ends
-        for number in indices.tolist():
+        for number in indices:
             yield bytes(content[ends[number - 1] if number else 0 : ends[number]])
 
 
@@ -178,12 +183,16 @@ class StringColumn(Sequence[str]):
     """
 
     def __init__(self, names: Sequence[str], codes: NDArray[np.integer[Any]]) -> None:
+        import numpy as np
+
         self.names = tuple(names)
         self.codes = codes.astype(np.min_scalar_type(max(len(self.names) - 1, 0)), copy=False)
 
     @classmethod
     def from_strings(cls, strings: Iterable[str]) -> StringColumn:
         """Makes a column of these strings."""
+        import numpy as np
+
         numbers: dict[str, int] = {}
         codes = [numbers.setdefault(text, len(numbers)) for text in strings]
         return cls(tuple(numbers), np.array(codes, dtype=np.int64))
@@ -206,5 +215,7 @@ class StringColumn(Sequence[str]):
 
     def select(self, condition: Callable[[str], bool]) -> NDArray[np.bool_]:
         """Returns a mask of the strings that fulfil a condition, shape (n,)."""
+        import numpy as np
+
         mask: NDArray[np.bool_] = np.array([condition(n) for n in self.names], np.bool_)[self.codes]
         return mask
