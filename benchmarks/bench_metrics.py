@@ -8,7 +8,8 @@ The whole process of ``epoche metrics`` is measured: reading, all metrics, writi
 compute one metric of one system at a time from counts in memory, in the usual simple code; they run
 on a few statistics, and their time per statistic is compared with that of ``epoche metrics``. All
 use the same stream of resamples, so their intervals must agree. ``--rows`` instead measures one
-system of that many rows, and its memory as a multiple of that of 10,000 rows.
+system of that many rows, without and with a confidence on each and a card file of as many cards,
+and the memory as a multiple of that of 10,000 rows.
 """
 
 from __future__ import annotations
@@ -21,22 +22,53 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import numpy as np
 from scipy import stats
 
+from cards.card import Card, hash_card_set, write_cards
 from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.definitions import SYSTEM_METRICS, get_metrics
 from eval.abstention.metrics.observations import read_observations
 from eval.abstention.metrics.record import MetricsReport, read_metrics
-from kg.claims import GOLD_OF_LABEL
+from kg.claims import GOLD_OF_LABEL, Claim
 
 RESAMPLES, SEED = 2000, 12345
+NO_CARD_SET = "0123456789ab"
+"""The card set that rows name where no card file is written."""
 
 
-def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> list[Path]:
+def write_card_file(path: Path, n_cards: int) -> str:
+    """Writes cards of six facts, three to a triplet, and returns the name of the card set."""
+
+    def make_cards() -> Iterator[Card]:
+        for number in range(n_cards):
+            label = "ECU"[number % 3]
+            subject = f"https://epoche.example/rivers/{number // 2 % 5000}"
+            yield Card(
+                id=f"{number:016x}",
+                facts=tuple(f"The River {number} flows into the Lake {n}." for n in range(6)),
+                rules=("A river has at most one mouth.",),
+                question=f"Does the River {number} flow into the Lake 3?",
+                gold=GOLD_OF_LABEL[label],
+                label=label,
+                claim=Claim(subject, "https://epoche.example/flowsInto", "Lake 3"),
+                kind=("asserted", "functional", "absent")[number % 3],
+                cluster=subject,
+                difficulty=("easy", "medium", "hard")[number % 7 % 3],
+                meta={"context": f"context {number // 3}"},
+            )
+
+    write_cards(path, make_cards())
+    return hash_card_set(make_cards())[:12]
+
+
+def write_results(
+    folder: Path, systems: int, cards: int, confidences: bool, card_set: str = NO_CARD_SET
+) -> list[Path]:
     """Writes one file per system, with 5,000 subjects at most; accuracy rises between systems."""
     rng = random.Random(1)
     paths = []
@@ -66,15 +98,20 @@ def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> 
                     "kind": ("asserted", "functional", "absent")[card % 3],
                     "cluster": f"https://epoche.example/rivers/{card // 2 % 5000}",
                     "difficulty": ("easy", "medium", "hard")[card % 7 % 3],
-                    "cards": "0123456789ab",
+                    "cards": card_set,
+                    "triplet": f"context {card // 3}" if card_set != NO_CARD_SET else "",
                 }
                 handle.write(msgspec.json.encode(row) + b"\n")
     return paths
 
 
-def run_epoche_metrics(paths: list[Path], out: Path) -> tuple[float, float, float]:
+def run_epoche_metrics(
+    paths: list[Path], out: Path, cards: Path | None = None
+) -> tuple[float, float, float]:
     """Returns wall seconds, CPU seconds and peak MB of a whole ``epoche metrics`` process."""
     flags = [flag for path in paths for flag in ("--results", str(path))]
+    if cards is not None:
+        flags += ["--cards", str(cards)]
     command = [sys.executable, "-m", "epoche", "metrics", *flags, "--out", str(out)]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=dict(os.environ))
@@ -132,7 +169,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="measure one system of this many rows instead")
     args = parser.parse_args()
     if args.rows:
-        measure_scaling(args.rows, args.confidences)
+        measure_scaling(args.rows)
         return
     with tempfile.TemporaryDirectory() as folder:
         paths = write_results(Path(folder), args.systems, args.cards, args.confidences)
@@ -149,16 +186,26 @@ def main() -> None:
         time_rivals(report, paths[0], args.rival_statistics, cpu / count)
 
 
-def measure_scaling(rows: int, confidences: bool) -> None:
+def measure_scaling(rows: int) -> None:
     """Prints rows per CPU second, and the peak memory as a multiple of that of 10,000 rows."""
-    peaks = []
-    for n_rows in (10_000, rows):
-        with tempfile.TemporaryDirectory() as folder:
-            paths = write_results(Path(folder), 1, n_rows, confidences)
-            _, cpu, memory = run_epoche_metrics(paths, Path(folder) / "metrics.json")
-        peaks.append(memory)
-        print(f"{n_rows} rows: {n_rows / cpu:.0f} rows per CPU second, {memory:.0f} MB")
-    print(f"memory ratio: {peaks[1] / peaks[0]:.2f}")
+    for title, has_confidences, has_cards in (
+        ("rows", False, False),
+        ("rows with confidences", True, False),
+        ("rows with cards and triplets", False, True),
+    ):
+        peaks = []
+        for n_rows in (10_000, rows):
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                card_file = folder / "cards.jsonl" if has_cards else None
+                card_set = write_card_file(card_file, n_rows) if card_file else NO_CARD_SET
+                paths = write_results(folder, 1, n_rows, has_confidences, card_set)
+                _, cpu, memory = run_epoche_metrics(paths, folder / "metrics.json", card_file)
+            peaks.append(memory)
+            print(
+                f"{n_rows:,} {title}: {n_rows / cpu:,.0f} rows per CPU second, peak {memory:.0f} MB"
+            )
+        print(f"  peak memory: {peaks[1] / peaks[0]:.2f} x that of 10,000 rows")
 
 
 def count_statistics(report: MetricsReport) -> int:

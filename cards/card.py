@@ -11,6 +11,7 @@ import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import iter_records, to_json_bytes, write_jsonl_atomic
+from kg.base.packed_strings import StringNumbers
 from kg.claims import GOLD_OF_LABEL, LABELS, Claim, Gold, Label, Proof
 
 Difficulty = Literal["easy", "medium", "hard"]
@@ -120,17 +121,17 @@ def iter_cards(path: Path | str) -> Iterator[Card]:
         RecordError: a line is not a valid card, or the file has none.
         DuplicateIdError: two cards have the same id.
     """
-    ids: set[str] = set()
+    ids = StringNumbers()
     for card in iter_records(path, "card", card_from_json):
-        if card.id in ids:
+        n_before = len(ids)
+        if ids.add(card.id) < n_before:
             raise DuplicateIdError(
                 f"card id {card.id!r} occurs twice",
                 where=str(path),
                 hint="Ids must be unique; make the cards again or rename one of the two.",
             )
-        ids.add(card.id)
         yield card
-    if not ids:
+    if not len(ids):
         raise RecordError("no cards", where=str(path), hint="Make some with `epoche cards`.")
 
 

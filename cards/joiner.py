@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cards.card import Card, iter_cards
 from kg.base.errors import DuplicateIdError
+from kg.base.packed_strings import StringNumbers
 
 
 def join_cards(files: Sequence[Path]) -> list[Card]:
@@ -21,14 +23,19 @@ def iter_joined_cards(files: Sequence[Path]) -> Iterator[Card]:
         MissingFileError, RecordError: as for ``iter_cards``.
         DuplicateIdError: the same card id occurs twice, in one file or in two.
     """
-    file_by_id: dict[str, Path] = {}
+    if len(files) == 1:  # which ``iter_cards`` checks alone
+        yield from iter_cards(files[0])
+        return
+    ids = StringNumbers()
+    ends: list[int] = []
     for path in files:
         for card in iter_cards(path):
-            if card.id in file_by_id:
+            n_before = len(ids)
+            if (number := ids.add(card.id)) < n_before:
                 raise DuplicateIdError(
                     f"card id {card.id!r} occurs twice",
-                    where=f"{file_by_id[card.id]} and {path}",
+                    where=f"{files[bisect_right(ends, number)]} and {path}",
                     hint="Give each card file once.",
                 )
-            file_by_id[card.id] = path
             yield card
+        ends.append(len(ids))

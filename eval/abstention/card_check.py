@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from sys import intern
 
-import msgspec
 import numpy as np
 
 from cards.card import Card, hash_card_set
@@ -20,19 +19,9 @@ from eval.abstention.result import read_results
 from eval.abstention.run_integrity import check_card_files
 from kg.base.console import print_warning
 from kg.base.errors import CardSetMismatchError
+from kg.base.large_arrays import return_large_arrays
+from kg.base.packed_strings import PackedStrings, StringColumn, StringNumbers
 from kg.claims import LABELS
-
-
-class _CheckedCard(msgspec.Struct, gc=False, frozen=True):
-    """The fields of a card that are checked against results, or copied to them."""
-
-    label: str
-    kind: str
-    difficulty: str
-    cluster: str
-    triplet: str
-    full_label: str
-    rests_on_mined_rules: bool
 
 
 def read_checked_results(
@@ -46,6 +35,8 @@ def read_checked_results(
     allow_changed: bool = False,
 ) -> Observations:
     """Reads result files and checks them against the card files, if any are given.
+
+    The observations have no ids, which take more memory than the rest and which no metric needs.
 
     Args:
         results: the result files.
@@ -61,6 +52,7 @@ def read_checked_results(
             in ``read_observations`` and ``check_cards``.
         SettingError: without the cards that rest on rules found in the data, none remains.
     """
+    return_large_arrays()
     if skip_other_cards and cards:
         results = filter_results_by_cards(results, cards)
     observations = read_observations(
@@ -72,7 +64,9 @@ def read_checked_results(
     )
     if cards:
         observations = check_cards(observations, cards, allow_changed=allow_changed)
-    return leave_out_mined_cards(observations) if without_mined else observations
+    if without_mined:
+        observations = leave_out_mined_cards(observations)
+    return replace(observations, ids=PackedStrings())
 
 
 def filter_results_by_cards(results: Sequence[Path], cards: Sequence[Path]) -> list[Path]:
@@ -126,32 +120,34 @@ def check_cards(
         CardSetMismatchError: the results are of other cards.
         ChangedRunError: as in ``check_card_files``.
     """
-    cards_by_id: dict[str, _CheckedCard] = {}
-    card_set_hash = hash_card_set(_iter_indexed_cards(paths, cards_by_id))[:12]
-    where = ", ".join(str(path) for path in paths)
     # Observations without a card set have a hash of their ids instead, with this prefix.
     has_card_set = not observations.card_set.startswith("ids-")
+    found = _FoundCards(observations.ids, copies_fields=not has_card_set)
+    card_set_hash = hash_card_set(found.iter_cards([Path(path) for path in paths]))[:12]
+    where = ", ".join(str(path) for path in paths)
     if has_card_set and observations.card_set != card_set_hash:
         raise CardSetMismatchError(
             f"the results are of card set {observations.card_set}, these cards are {card_set_hash}",
             where=where,
             hint="Give the card files of the run, in the same order, or run again.",
         )
-    for card_id, label in zip(observations.ids, observations.labels.tolist(), strict=True):
-        card = cards_by_id.get(card_id)
-        if card is None or LABEL_CODE[card.label] != label:
-            raise CardSetMismatchError(
-                f"the results contain card {card_id!r} as {LABELS[label]}, the card files "
-                + ("do not contain it" if card is None else f"as {card.label}"),
-                where=where,
-                hint="These results belong to other cards; give the card files of the run.",
-            )
-    n_unanswered = len(cards_by_id) - len(observations.ids)
+    wrong_cards = np.flatnonzero(found.labels != observations.labels)
+    if wrong_cards.size:
+        card = int(wrong_cards[0])
+        found_label = int(found.labels[card])
+        raise CardSetMismatchError(
+            f"the results contain card {observations.ids[card]!r} as "
+            f"{LABELS[observations.labels[card]]}, the card files "
+            + ("do not contain it" if found_label < 0 else f"as {LABELS[found_label]}"),
+            where=where,
+            hint="These results belong to other cards; give the card files of the run.",
+        )
+    n_unanswered = found.n_cards - len(observations.ids)
     notes = observations.notes
     if n_unanswered:
         notes = (
             *notes,
-            f"{n_unanswered} of {len(cards_by_id)} cards have no result; they do not count.",
+            f"{n_unanswered} of {found.n_cards} cards have no result; they do not count.",
         )
     integrity = check_card_files([Path(path) for path in paths], allow_changed=allow_changed)
     warnings = dict.fromkeys([*integrity.warnings, *observations.warnings])
@@ -162,46 +158,68 @@ def check_cards(
         notes=notes,
         warnings=tuple(warnings),
         signature_details=(*observations.signature_details, *integrity.signature_details),
-        mined=frozenset(id_ for id_ in observations.ids if cards_by_id[id_].rests_on_mined_rules),
+        mined=found.mined,
     )
-    return (
-        checked_observations
-        if has_card_set
-        else _copy_card_fields(checked_observations, cards_by_id, card_set_hash)
-    )
-
-
-def _iter_indexed_cards(
-    paths: Sequence[Path | str], cards_by_id: dict[str, _CheckedCard]
-) -> Iterator[Card]:
-    """Yields the cards of the files, and stores of each what is checked or copied."""
-    for card in iter_joined_cards([Path(path) for path in paths]):
-        cards_by_id[card.id] = _CheckedCard(
-            label=intern(card.label),
-            kind=intern(card.kind),
-            difficulty=intern(card.difficulty or ""),
-            cluster=intern(card.cluster or card.claim.subj),
-            triplet=intern(card.triplet),
-            full_label=intern(card.full_label),
-            rests_on_mined_rules=card.rests_on_mined_rules,
-        )
-        yield card
-
-
-def _copy_card_fields(
-    observations: Observations, cards_by_id: dict[str, _CheckedCard], card_set_hash: str
-) -> Observations:
-    """Adds the cards' kinds, difficulties and clusters to results of other programs."""
-    cards = [cards_by_id[card_id] for card_id in observations.ids]
-    clusters = [card.cluster for card in cards]
-    number_by_cluster = {cluster: number for number, cluster in enumerate(sorted(set(clusters)))}
+    if has_card_set:
+        return checked_observations
+    names, clusters = np.unique(found.clusters, return_inverse=True)
+    triplets = np.array(found.triplets, dtype=np.int32)
+    order = np.argsort(found.strings.strings.take(names).sort_indices())
     return replace(
-        observations,
+        checked_observations,
         card_set=card_set_hash,
-        kinds=tuple(card.kind for card in cards),
-        difficulties=tuple(card.difficulty for card in cards),
-        triplets=tuple(card.triplet for card in cards),
-        full_labels=tuple(card.full_label for card in cards),
-        clusters=np.array([number_by_cluster[cluster] for cluster in clusters], dtype=np.int64),
-        notes=tuple(note for note in observations.notes if "name no clusters" not in note),
+        kinds=found.make_column(found.kinds),
+        difficulties=found.make_column(found.difficulties),
+        full_labels=found.make_column(found.full_labels),
+        triplets=np.where(triplets == found.strings.find(""), np.int32(-1), triplets),
+        clusters=order[clusters].astype(np.int32),
+        notes=tuple(note for note in notes if "name no clusters" not in note),
     )
+
+
+class _FoundCards:
+    """What card files say of the cards of some observations, in the order of the observations.
+
+    Attributes:
+        n_cards: number of cards in the files.
+        labels: label codes; -1 for a card that is not in the files.
+        mined: mask of the cards that rest on rules found in the data.
+        kinds, difficulties, full_labels, triplets, clusters: numbers in ``strings``, if fields are
+            copied; the cluster of a card without one is the claim's subject.
+        strings: the strings by number.
+    """
+
+    def __init__(self, ids: PackedStrings, *, copies_fields: bool) -> None:
+        n = len(ids)
+        self._index = StringNumbers(ids)
+        self._copies_fields = copies_fields
+        self.n_cards = 0
+        self.labels = np.full(n, -1, dtype=np.int8)
+        self.mined = np.zeros(n, dtype=np.bool_)
+        self.strings = StringNumbers()
+        columns = (array("i", bytes(4 * n if copies_fields else 0)) for _ in range(5))
+        self.kinds, self.difficulties, self.full_labels, self.triplets, self.clusters = columns
+
+    def iter_cards(self, paths: Sequence[Path]) -> Iterator[Card]:
+        """Yields the cards of the files, and stores what each says."""
+        for card in iter_joined_cards(paths):
+            self.n_cards += 1
+            if (number := self._index.find(card.id)) >= 0:
+                self._store(number, card)
+            yield card
+
+    def _store(self, number: int, card: Card) -> None:
+        self.labels[number] = LABEL_CODE[card.label]
+        self.mined[number] = card.rests_on_mined_rules
+        if not self._copies_fields:
+            return
+        self.kinds[number] = self.strings.add(card.kind)
+        self.difficulties[number] = self.strings.add(card.difficulty or "")
+        self.full_labels[number] = self.strings.add(card.full_label)
+        self.triplets[number] = self.strings.add(card.triplet)
+        self.clusters[number] = self.strings.add(card.cluster or card.claim.subj)
+
+    def make_column(self, numbers: array[int]) -> StringColumn:
+        """Makes a column of the strings with these numbers."""
+        used, codes = np.unique(numbers, return_inverse=True)
+        return StringColumn([self.strings.strings[number] for number in used.tolist()], codes)

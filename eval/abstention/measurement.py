@@ -76,7 +76,7 @@ class CardMeasurement(Measurement):
 
     def describe_shared_items(self) -> str:
         """Returns which cards all systems answered, for messages; not only headline cards."""
-        return f"{len(self._observations.ids):,} cards that both answered"
+        return f"{self._observations.labels.size:,} cards that both answered"
 
     def estimates(self, system: str) -> Mapping[str, Estimate]:
         """Returns the estimates of a system or control by metric."""
@@ -169,7 +169,7 @@ def _list_headline(observations: Observations, policy: PolicyName) -> tuple[str,
     others = (*EXPLANATORY_METRICS, "accuracy")
     if policy == "published":
         return others
-    return (SKILL, ALL_THREE if any(observations.triplets) else GEOMEAN_RECALL, *others)
+    return (SKILL, ALL_THREE if (observations.triplets >= 0).any() else GEOMEAN_RECALL, *others)
 
 
 def _list_systems(

@@ -25,6 +25,7 @@ from eval.harness.verification.changed_files import (
 from eval.harness.verification.record import Verification
 from kg.base.errors import ChangedRunError, EpocheError
 from kg.base.files import iter_decoded_lines, sha256_file
+from kg.base.packed_strings import StringNumbers
 from kg.base.provenance import manifest_path, read_card_manifest
 from kg.claims import LABELS
 
@@ -58,7 +59,7 @@ class ReadCards:
         labels: label code by number.
     """
 
-    index: Mapping[str, int]
+    index: StringNumbers
     labels: Sequence[int]
 
 
@@ -262,8 +263,8 @@ class _CardChecker:
         relabelled: list[tuple[int, CheckedCard, str]] = []
 
         def compare(line: int, card: CheckedCard) -> None:
-            number = self._rows.index.get(card.id) if self._rows is not None else None
-            if self._rows is None or number is None:
+            number = self._rows.index.find(card.id) if self._rows is not None else -1
+            if self._rows is None or number < 0:
                 return
             self._is_found[number] = 1
             label = LABELS[self._rows.labels[number]]
@@ -290,7 +291,7 @@ class _CardChecker:
         if self._rows is None or all(self._is_found):
             return
         number = self._is_found.index(0)
-        foreign = next(card for card, position in self._rows.index.items() if position == number)
+        foreign = self._rows.index.strings[number]
         decode = msgspec.json.Decoder(_RowId).decode
         lines = (
             f"{path}:{line}"

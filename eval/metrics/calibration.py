@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,16 +14,17 @@ from eval.metrics.metric_value import (
     MetricValue,
     ReliabilityBin,
 )
+from eval.stats.binned_confidences import BinnedReplies
 from eval.stats.bootstrap import Distribution, Floats, round_significant
-from eval.stats.calibration import N_BINS, brier_partition, simulate_chance_error
-from eval.stats.confidences import STATISTICS, ConfidentReplies
+from eval.stats.calibration import N_BINS
+from eval.stats.confidences import STATISTICS, BinContents, ConfidentReplies
 from eval.stats.estimates import IntervalMethod
 from kg.base.proportions import wilson_interval
 
 
 def build_calibration_report(
-    replies: ConfidentReplies,
-    cards: NDArray[np.int64],
+    replies: ConfidentReplies | BinnedReplies,
+    cards: NDArray[np.integer[Any]],
     distribution: Distribution,
     *,
     confidence: float,
@@ -36,37 +39,27 @@ def build_calibration_report(
         confidence: nominal coverage of the intervals.
         seed: seed of the simulation of calibrated systems.
     """
-    confidences, right = replies.confidences, replies.right
-    binnings = {"ece": replies.equal_width, "ece_equal_mass": replies.equal_mass}
-    # With repeats, replies to one card are dependent, so only one reply per card is simulated.
-    _, first_reply_index = np.unique(cards, return_index=True)
+    n = replies.n
     values: dict[str, MetricValue] = {}
     expected: dict[str, ExpectedError] = {}
-    for name, bins in binnings.items():
+    for name in ("ece", "ece_equal_mass"):
         observed = float(distribution.values[STATISTICS.index(name)])
-        chance_error = simulate_chance_error(
-            confidences[first_reply_index],
-            bins[first_reply_index],
-            observed,
-            level=confidence,
-            seed=seed,
-        )
+        # With repeats, replies to one card are dependent, so only one reply per card is simulated.
+        chance_error = replies.simulate_chance_error(name, cards, observed, confidence, seed)
         expected[name] = ExpectedError(
             mean=round_significant(chance_error.mean),
             high=round_significant(chance_error.high),
             p=round_significant(chance_error.p_value),
         )
-        values[name] = _build_error_value(
-            distribution, name, chance_error.p_value, confidence, len(confidences)
-        )
-    parts = brier_partition(confidences, right, binnings["ece"])
+        values[name] = _build_error_value(distribution, name, chance_error.p_value, confidence, n)
+    parts = replies.partition_brier()
     return CalibrationReport(
-        n=len(confidences),
-        accuracy=round_significant(float(right.mean())),
-        confidence=round_significant(float(confidences.mean())),
+        n=n,
+        accuracy=round_significant(replies.accuracy),
+        confidence=round_significant(replies.mean_confidence),
         ece=values["ece"],
         ece_equal_mass=values["ece_equal_mass"],
-        brier=build_bootstrap_value(distribution, "brier", confidence, len(confidences)),
+        brier=build_bootstrap_value(distribution, "brier", confidence, n),
         ece_expected=expected["ece"],
         ece_equal_mass_expected=expected["ece_equal_mass"],
         brier_parts=BrierParts(
@@ -76,34 +69,27 @@ def build_calibration_report(
             within=round_significant(parts.within),
         ),
         bins=tuple(
-            _build_bin(replies, cards, binnings["ece"] == number, confidence, _bin_edges(number))
-            for number in np.unique(binnings["ece"]).tolist()
+            _build_bin(contents, confidence, _bin_edges(contents.number))
+            for contents in replies.list_bins("ece", cards)
         ),
         bins_equal_mass=tuple(
-            _build_bin(replies, cards, binnings["ece_equal_mass"] == number, confidence)
-            for number in np.unique(binnings["ece_equal_mass"]).tolist()
+            _build_bin(contents, confidence, (contents.lowest, contents.highest))
+            for contents in replies.list_bins("ece_equal_mass", cards)
         ),
     )
 
 
 def _build_bin(
-    replies: ConfidentReplies,
-    cards: NDArray[np.int64],
-    is_in_bin: NDArray[np.bool_],
-    confidence: float,
-    edges: tuple[float, float] | None = None,
+    contents: BinContents, confidence: float, edges: tuple[float, float]
 ) -> ReliabilityBin:
-    confidences, right = replies.confidences[is_in_bin], replies.right[is_in_bin]
-    accuracy, n_bin_cards = float(right.mean()), len(set(cards[is_in_bin].tolist()))
-    low, high = wilson_interval(accuracy * n_bin_cards, n_bin_cards, confidence)
-    lower_edge, upper_edge = edges or (float(confidences.min()), float(confidences.max()))
+    low, high = wilson_interval(contents.accuracy * contents.n_cards, contents.n_cards, confidence)
     return ReliabilityBin(
-        low=lower_edge,
-        high=upper_edge,
-        n=confidences.size,
-        n_right=int(right.sum()),
-        confidence=round_significant(float(confidences.mean())),
-        accuracy=round_significant(accuracy),
+        low=edges[0],
+        high=edges[1],
+        n=contents.n,
+        n_right=contents.n_right,
+        confidence=round_significant(contents.confidence),
+        accuracy=round_significant(contents.accuracy),
         accuracy_low=round_significant(low),
         accuracy_high=round_significant(high),
     )

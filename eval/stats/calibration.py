@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,16 +113,40 @@ def brier_partition(confidences: Floats, right: Floats, bins: Bins) -> BrierPart
         right: 0/1, shape (n,).
         bins: shape (n,).
     """
-    count = np.bincount(bins)
+    return partition_brier_score(
+        np.bincount(bins),
+        np.bincount(bins, weights=confidences),
+        np.bincount(bins, weights=right),
+        base_rate=float(right.mean()),
+        score=brier_score(confidences, right),
+    )
+
+
+def partition_brier_score(
+    count: NDArray[np.int64],
+    confidence_sums: NDArray[Any],
+    n_right: NDArray[Any],
+    *,
+    base_rate: float,
+    score: float,
+) -> BrierPartition:
+    """Computes Murphy's partition from the sums over the replies of each bin.
+
+    Args:
+        count: number of replies, shape (bins,).
+        confidence_sums: sum of their confidences, shape (bins,).
+        n_right: number of right ones, shape (bins,).
+        base_rate: share of right replies.
+        score: the Brier score.
+    """
     is_used = count > 0
-    share = count[is_used] / len(bins)
-    mean_confidence = np.bincount(bins, weights=confidences)[is_used] / count[is_used]
-    accuracy = np.bincount(bins, weights=right)[is_used] / count[is_used]
-    base_rate = float(right.mean())
+    share = count[is_used] / count.sum()
+    mean_confidence = confidence_sums[is_used] / count[is_used]
+    accuracy = n_right[is_used] / count[is_used]
     reliability = float((share * (mean_confidence - accuracy) ** 2).sum())
     resolution = float((share * (accuracy - base_rate) ** 2).sum())
     uncertainty = base_rate * (1 - base_rate)
-    within = brier_score(confidences, right) - (reliability - resolution + uncertainty)
+    within = score - (reliability - resolution + uncertainty)
     return BrierPartition(reliability, resolution, uncertainty, within)
 
 
@@ -149,6 +174,7 @@ def simulate_chance_error(
     level: float = 0.95,
     simulations: int = N_SIMULATIONS,
     seed: int = SEED,
+    counts: NDArray[np.int64] | None = None,
 ) -> ChanceError:
     """Simulates the calibration error that chance alone gives at these confidences.
 
@@ -163,13 +189,15 @@ def simulate_chance_error(
         level: the level of the quantile ``high``.
         simulations: number of simulated systems.
         seed: seed of the simulation.
+        counts: how many replies have each of the confidences; by default one.
     """
     rng = np.random.default_rng(seed)
     total = np.zeros(simulations)
     for bin_number in range(int(bins.max()) + 1):
-        bin_confidences = confidences[bins == bin_number]
-        total += np.abs(_simulate_gaps(bin_confidences, simulations, rng))
-    errors = total / len(confidences)
+        is_in_bin = bins == bin_number
+        bin_counts = None if counts is None else counts[is_in_bin]
+        total += np.abs(_simulate_gaps(confidences[is_in_bin], bin_counts, simulations, rng))
+    errors = total / (len(confidences) if counts is None else int(counts.sum()))
     n_reached = int((errors >= observed - 1e-12).sum())
     return ChanceError(
         mean=float(errors.mean()),
@@ -178,18 +206,25 @@ def simulate_chance_error(
     )
 
 
-def _simulate_gaps(confidences: Floats, simulations: int, rng: np.random.Generator) -> Floats:
+def _simulate_gaps(
+    confidences: Floats,
+    counts: NDArray[np.int64] | None,
+    simulations: int,
+    rng: np.random.Generator,
+) -> Floats:
     """Simulates (right replies - sum of confidences) of one bin, shape (simulations,)."""
-    variance = float((confidences * (1 - confidences)).sum())
+    variances = confidences * (1 - confidences)
+    variance = float(variances.sum() if counts is None else counts @ variances)
     if variance == 0:
         return np.zeros(simulations)
     if variance >= _MIN_NORMAL_VARIANCE:
-        expected = float(confidences.sum())
+        n = confidences.size if counts is None else int(counts.sum())
+        expected = float(confidences.sum() if counts is None else counts @ confidences)
         # The number of right replies is whole: without rounding, p would be too small by half a
         # step.
         hits = np.rint(rng.normal(expected, math.sqrt(variance), simulations))
-        return np.clip(hits, 0, confidences.size) - expected
-    ordered = np.sort(confidences)
+        return np.clip(hits, 0, n) - expected
+    ordered = np.sort(confidences if counts is None else np.repeat(confidences, counts))
     # A bin with very many replies but little variance has nearly equal confidences, so groups of
     # neighbours are sampled with their mean.
     groups = np.array_split(ordered, min(_MAX_GROUPS, ordered.size))

@@ -4,13 +4,15 @@ The sufficient statistics are the numbers of right and of wrong replies by clust
 level. Up to 256 distinct confidences are one level each, and replicates are exact. More distinct
 confidences are grouped into levels of equally many replies, none of which crosses the edge of a
 bin; the replicates are then shifted by the change of the value that the grouping causes. Values
-are always exact.
+are exact here; ``binned_confidences`` has those of very many replies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +20,25 @@ from numpy.typing import NDArray
 from eval.stats.bootstrap import ClusterResamples, Distribution, Floats
 from eval.stats.calibration import (
     Bins,
+    BrierPartition,
+    ChanceError,
+    brier_partition,
     brier_score,
     calibration_error,
     equal_mass_bins,
     equal_width_bins,
+    simulate_chance_error,
 )
-from eval.stats.selective_prediction import compute_area_influences, compute_risk_coverage
+from eval.stats.selective_prediction import (
+    RiskCoverageCurve,
+    compute_area_influences,
+    compute_risk_coverage,
+)
 
 STATISTICS = ("ece", "ece_equal_mass", "brier", "aurc", "augrc")
 """The columns of the distribution. Lower is better in all of them."""
 
-_MAX_LEVELS = 256
+MAX_LEVELS = 256
 """Maximum number of distinct confidences for which replicates are exact."""
 _LESS_THAN_ONE_REPLY = 0.5
 """A number between 0 and 1: smaller counts are 0, and as a divisor it avoids 0 / 0."""
@@ -46,7 +56,7 @@ class ConfidentReplies:
 
     confidences: Floats
     right: Floats
-    clusters: NDArray[np.int64]
+    clusters: NDArray[np.integer[Any]]
 
     @cached_property
     def equal_width(self) -> Bins:
@@ -79,18 +89,74 @@ class ConfidentReplies:
         of the calibration errors is nan, because BCa is not valid for them: they are not smooth at
         zero, the value of calibrated systems.
         """
-        levels = _ConfidenceLevels(self)
-        replicates = np.full((resamples.n_resamples, len(STATISTICS)), np.nan)
-        for batch, weights in resamples.iter_transposed_weights():
-            replicates[batch] = levels.compute_statistics(weights)
         values = self.compute_values()
-        unit_weights = np.ones((resamples.n_clusters, 1), dtype=np.float32)
-        return Distribution(
-            values=values,
-            replicates=replicates + (values - levels.compute_statistics(unit_weights)[0]),
-            jackknife=self._compute_jackknife(resamples.n_clusters, values),
-            support=np.full(len(STATISTICS), float(np.unique(self.clusters).size)),
+        return tabulate_levels(self, resamples.n_clusters).compute_distribution(
+            values,
+            self._compute_jackknife(resamples.n_clusters, values),
+            resamples,
+            n_used_clusters=int(np.unique(self.clusters).size),
         )
+
+    @property
+    def n(self) -> int:
+        """Number of replies."""
+        return len(self.confidences)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right replies."""
+        return float(self.right.mean())
+
+    @property
+    def mean_confidence(self) -> float:
+        """Mean confidence."""
+        return float(self.confidences.mean())
+
+    @property
+    def curve(self) -> RiskCoverageCurve:
+        """The risk–coverage curve."""
+        return compute_risk_coverage(self.confidences, self.right)
+
+    def partition_brier(self) -> BrierPartition:
+        """Computes the partition of the Brier score over the equal-width bins."""
+        return brier_partition(self.confidences, self.right, self.equal_width)
+
+    def simulate_chance_error(
+        self, name: str, cards: NDArray[np.integer[Any]], observed: float, level: float, seed: int
+    ) -> ChanceError:
+        """Simulates the calibration error ``name`` that chance gives, with one reply per card."""
+        _, first_reply_index = np.unique(cards, return_index=True)
+        return simulate_chance_error(
+            self.confidences[first_reply_index],
+            self._get_bins(name)[first_reply_index],
+            observed,
+            level=level,
+            seed=seed,
+        )
+
+    def list_bins(self, name: str, cards: NDArray[np.integer[Any]]) -> list[BinContents]:
+        """Lists the bins of the calibration error ``name`` that are not empty."""
+        bins = self._get_bins(name)
+        contents = []
+        for number in np.unique(bins).tolist():
+            is_in_bin = bins == number
+            confidences, right = self.confidences[is_in_bin], self.right[is_in_bin]
+            contents.append(
+                BinContents(
+                    number=number,
+                    n=confidences.size,
+                    n_right=int(right.sum()),
+                    n_cards=len(set(cards[is_in_bin].tolist())),
+                    accuracy=float(right.mean()),
+                    confidence=float(confidences.mean()),
+                    lowest=float(confidences.min()),
+                    highest=float(confidences.max()),
+                )
+            )
+        return contents
+
+    def _get_bins(self, name: str) -> Bins:
+        return self.equal_width if name == "ece" else self.equal_mass
 
     def _compute_jackknife(self, n_clusters: int, values: Floats) -> Floats:
         """Computes the values minus the influence of each cluster, shape (clusters, 5).
@@ -108,28 +174,65 @@ class ConfidentReplies:
         return jackknife
 
 
-class _ConfidenceLevels:
-    """Replies grouped by confidence level, so that resamples only need to count them."""
+@dataclass(frozen=True)
+class BinContents:
+    """The replies of one bin, at least one.
 
-    def __init__(self, replies: ConfidentReplies) -> None:
-        confidences, right = replies.confidences, replies.right
-        width, mass = replies.equal_width, replies.equal_mass
-        level = _assign_levels(confidences, width, mass)
-        self.n_levels = int(level.max()) + 1
-        self.level = level
-        self.clusters = replies.clusters
-        self.wrong = np.flatnonzero(right == 0)
-        size = np.bincount(level).astype(np.float64)
-        self.mean_confidence = np.bincount(level, weights=confidences) / size
-        # Mean squared error of a right and of a wrong reply at each level, for the Brier score.
-        self.error_if_right = np.bincount(level, weights=(1 - confidences) ** 2) / size
-        self.error_if_wrong = np.bincount(level, weights=confidences**2) / size
-        # Any reply of a level tells the bin of the level, because no level crosses an edge.
-        example_index = np.zeros(self.n_levels, dtype=np.int64)
-        example_index[level] = np.arange(len(level))
-        self.bin_starts = [
-            np.unique(bins[example_index], return_index=True)[1] for bins in (width, mass)
-        ]
+    Attributes:
+        number: the number of the bin.
+        n: number of replies.
+        n_right: number of right ones.
+        n_cards: number of different cards that they answer.
+        accuracy: share of right ones.
+        confidence: mean confidence.
+        lowest, highest: the lowest and the highest confidence.
+    """
+
+    number: int
+    n: int
+    n_right: int
+    n_cards: int
+    accuracy: float
+    confidence: float
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True)
+class LevelTable:
+    """Replies grouped by confidence level, so that resamples only need to count them.
+
+    Attributes:
+        mean_confidence: by level, ascending, shape (levels,).
+        error_if_right: mean squared error of the level's replies if they were right, shape
+            (levels,).
+        error_if_wrong: the same if they were wrong.
+        bin_starts: the first level of each equal-width and of each equal-mass bin.
+        replies: sparse matrix of the number of replies, shape (levels, clusters).
+        wrong: the same of the wrong replies.
+    """
+
+    mean_confidence: Floats
+    error_if_right: Floats
+    error_if_wrong: Floats
+    bin_starts: Sequence[NDArray[np.int64]]
+    replies: Any
+    wrong: Any
+
+    def compute_distribution(
+        self, values: Floats, jackknife: Floats, resamples: ClusterResamples, n_used_clusters: int
+    ) -> Distribution:
+        """Computes the bootstrap distribution of the ``STATISTICS``, whose values are given."""
+        replicates = np.full((resamples.n_resamples, len(STATISTICS)), np.nan)
+        for batch, weights in resamples.iter_transposed_weights():
+            replicates[batch] = self.compute_statistics(weights)
+        unit_weights = np.ones((resamples.n_clusters, 1), dtype=np.float32)
+        return Distribution(
+            values=values,
+            replicates=replicates + (values - self.compute_statistics(unit_weights)[0]),
+            jackknife=jackknife,
+            support=np.full(len(STATISTICS), float(n_used_clusters)),
+        )
 
     def compute_statistics(self, weights: NDArray[np.float32]) -> Floats:
         """Computes the ``STATISTICS`` of some resamples.
@@ -140,8 +243,8 @@ class _ConfidenceLevels:
         Returns:
             Shape (resamples, 5); nan where a resample has no reply.
         """
-        replies = self._sum_by_level(np.arange(len(self.level)), weights)
-        wrong = self._sum_by_level(self.wrong, weights)
+        replies = (self.replies @ weights).astype(np.float64)
+        wrong = (self.wrong @ weights).astype(np.float64)
         total = replies.sum(axis=0, dtype=np.float64)
         n = np.where(total < _LESS_THAN_ONE_REPLY, np.nan, total)
         gaps = replies * (self.mean_confidence - 1)[:, None]
@@ -161,25 +264,45 @@ class _ConfidenceLevels:
         aurc = np.einsum("lr,lr->r", new_replies, cumulated_wrong) / n
         return np.stack([*errors, brier / n, aurc, augrc], axis=1)
 
-    def _sum_by_level(
-        self, reply_indexes: NDArray[np.int64], weights: NDArray[np.float32]
-    ) -> Floats:
-        """Counts the replies with these indexes by level, shape (levels, resamples)."""
-        from scipy.sparse import csr_array
 
-        ones = np.ones(reply_indexes.size, dtype=np.float32)
-        cells = (self.level[reply_indexes], self.clusters[reply_indexes])
-        sums: Floats = csr_array((ones, cells), shape=(self.n_levels, len(weights))) @ weights
-        return sums.astype(np.float64)
+def tabulate_levels(replies: ConfidentReplies, n_clusters: int) -> LevelTable:
+    """Groups replies by confidence level."""
+    confidences = replies.confidences
+    width, mass = replies.equal_width, replies.equal_mass
+    level = _assign_levels(confidences, width, mass)
+    n_levels = int(level.max()) + 1
+    size = np.bincount(level).astype(np.float64)
+    # Any reply of a level tells the bin of the level, because no level crosses an edge.
+    example_index = np.zeros(n_levels, dtype=np.int64)
+    example_index[level] = np.arange(len(level))
+    is_wrong = replies.right == 0
+    shape = n_levels, n_clusters
+    return LevelTable(
+        mean_confidence=np.bincount(level, weights=confidences) / size,
+        error_if_right=np.bincount(level, weights=(1 - confidences) ** 2) / size,
+        error_if_wrong=np.bincount(level, weights=confidences**2) / size,
+        bin_starts=[np.unique(bins[example_index], return_index=True)[1] for bins in (width, mass)],
+        replies=count_by_level(level, replies.clusters, shape),
+        wrong=count_by_level(level[is_wrong], replies.clusters[is_wrong], shape),
+    )
+
+
+def count_by_level(
+    levels: NDArray[np.integer[Any]], clusters: NDArray[np.integer[Any]], shape: tuple[int, int]
+) -> Any:
+    """Counts replies, as a sparse matrix of shape (levels, clusters)."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(levels.size, dtype=np.float32), (levels, clusters)), shape=shape)
 
 
 def _assign_levels(confidences: Floats, width: Bins, mass: Bins) -> NDArray[np.int64]:
     """Assigns a level to each reply: ascending with confidence, numbered without gaps."""
     distinct, rank = np.unique(confidences, return_inverse=True)
-    if distinct.size > _MAX_LEVELS:
+    if distinct.size > MAX_LEVELS:
         # All three ascend with confidence, so their sum changes exactly where one of them does.
         rank = np.unique(
-            equal_mass_bins(confidences, _MAX_LEVELS) + width + mass, return_inverse=True
+            equal_mass_bins(confidences, MAX_LEVELS) + width + mass, return_inverse=True
         )[1]
     levels: NDArray[np.int64] = rank.astype(np.int64)
     return levels

@@ -15,6 +15,7 @@ t, and E(t) the wrong ones among these:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,22 +132,47 @@ def compute_area_influences(confidences: Floats, right: Floats) -> Floats:
         Shape (n, 2); each column sums to 0.
     """
     curve = compute_risk_coverage(confidences, right)
-    n, accepted, wrong = curve.accepted[-1], curve.accepted, curve.wrong
-    group = len(accepted) - 1 - np.unique(confidences, return_inverse=True)[1]
-    n_new = np.diff(accepted, prepend=0)
+    group = len(curve.accepted) - 1 - np.unique(confidences, return_inverse=True)[1]
     error = 1 - right
+    return np.stack(
+        [
+            (part.intercepts[group] + error * part.slopes[group]) / part.divisor - part.area
+            for part in compute_influence_parts(curve)
+        ],
+        axis=1,
+    )
+
+
+class InfluenceParts(NamedTuple):
+    """The influence of a reply: (its point's intercept + slope, if it is wrong) / divisor - area.
+
+    Attributes:
+        intercepts, slopes: by point of the curve, shape (k,).
+        divisor, area: the same for all replies.
+    """
+
+    intercepts: Floats
+    slopes: Floats
+    divisor: float
+    area: float
+
+
+def compute_influence_parts(curve: RiskCoverageCurve) -> tuple[InfluenceParts, InfluenceParts]:
+    """Computes what the influences on AURC and on AUGRC depend on."""
+    n, accepted, wrong = curve.accepted[-1], curve.accepted, curve.wrong
+    n_new = np.diff(accepted, prepend=0)
 
     def cumulate_from_end(values: Floats) -> Floats:
         return np.cumsum(values[::-1])[::-1]
 
-    aurc = (
-        (curve.risk - cumulate_from_end(n_new * wrong / accepted**2))[group]
-        + error * cumulate_from_end(n_new / accepted)[group]
-        - curve.compute_aurc()
-    )
     wrong_before = wrong - np.diff(wrong, prepend=0)
     weight = 2 * cumulate_from_end(n_new) - n_new
-    augrc = ((wrong_before + wrong)[group] + error * weight[group]) / (
-        2 * n
-    ) - 2 * curve.compute_augrc()
-    return np.stack([aurc, augrc], axis=1)
+    return (
+        InfluenceParts(
+            curve.risk - cumulate_from_end(n_new * wrong / accepted**2),
+            cumulate_from_end(n_new / accepted),
+            1.0,
+            curve.compute_aurc(),
+        ),
+        InfluenceParts(wrong_before + wrong, weight, 2 * float(n), 2 * curve.compute_augrc()),
+    )

@@ -37,6 +37,7 @@ from eval.abstention.metrics.report import measure
 from eval.metrics.number_text import format_with_interval
 from eval.metrics_abstention import PolicyChoice, main
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
+from kg.base.packed_strings import PackedStrings, StringColumn
 from kg.claims import GOLD_OF_LABEL
 
 ROOT = Path(__file__).parents[2]
@@ -310,12 +311,15 @@ def make_observations(answers: list[tuple[str, str, str]]) -> Observations:
     labels = np.array([LABEL_CODE[answer[0]] for answer in answers], dtype=np.int8)
     return Observations(
         card_set="c",
-        ids=tuple(f"{n:03d}" for n in range(len(answers))),
+        ids=PackedStrings(f"{n:03d}" for n in range(len(answers))),
         labels=labels,
         golds=labels,
-        kinds=("",) * len(answers),
-        difficulties=("",) * len(answers),
-        clusters=np.array([clusters.index(answer[2]) for answer in answers], dtype=np.int64),
+        kinds=StringColumn.from_strings([""] * len(answers)),
+        difficulties=StringColumn.from_strings([""] * len(answers)),
+        full_labels=StringColumn.from_strings([""] * len(answers)),
+        clusters=np.array([clusters.index(answer[2]) for answer in answers], dtype=np.int32),
+        triplets=np.full(len(answers), -1, dtype=np.int32),
+        mined=np.zeros(len(answers), dtype=np.bool_),
         preds={"s": np.array([preds.index(answer[1]) for answer in answers], dtype=np.int8)},
     )
 

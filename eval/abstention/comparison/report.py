@@ -112,7 +112,7 @@ def _describe_shared_cards(observations: Observations) -> SharedCards:
         "context-faithfulness": int(excluded.sum()) - n_near_misses,
     }
     return SharedCards(
-        n=len(observations.ids),
+        n=observations.labels.size,
         left_out=observations.n_left_out,
         lacking=tuple(
             MissingAnswers(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from eval.stats.bootstrap import (
     merge_resampled,
     resample_blocks,
 )
+from kg.base.packed_strings import StringColumn
 from kg.base.provenance import package_version
 
 _NO_DIFFICULTY = "none"
@@ -71,39 +73,38 @@ class Samples:
     difficulties: tuple[str, ...] = ()
     n_cards: int = 0
     n_clusters: int = 0
-    triplets: NDArray[np.int64] = field(init=False, repr=False)
+    triplets: NDArray[np.int32] = field(init=False, repr=False)
     resamples: ClusterResamples = field(init=False, repr=False)
-    _headline_indices: NDArray[np.int64] = field(init=False, repr=False)
-    _clusters: NDArray[np.int64] = field(init=False, repr=False)
-    _difficulty: NDArray[np.str_] = field(init=False, repr=False)
+    _headline: NDArray[np.bool_] | slice = field(init=False, repr=False)
+    _clusters: NDArray[np.integer[Any]] = field(init=False, repr=False)
+    _difficulty: StringColumn = field(init=False, repr=False)
     _blocks: dict[tuple[PolicyName, str, str], ResampledCounts] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         observations = self.observations
-        self._headline_indices = np.flatnonzero(observations.headline_mask)
-        self.n_cards = int(self._headline_indices.size)
+        mask = observations.headline_mask
+        self.n_cards = int(mask.sum())
+        # A slice selects all cards without copying them.
+        self._headline = slice(None) if mask.all() else mask
         # Clusters keep the order of their names; clusters without headline cards are dropped.
-        clusters, self._clusters = np.unique(
-            observations.clusters[self._headline_indices], return_inverse=True
-        )
-        self.n_clusters = int(clusters.size)
-        names = observations.triplets or ("",) * len(observations.ids)
+        clusters = observations.clusters[self._headline]
+        occurs = np.zeros(observations.n_clusters, dtype=np.bool_)
+        occurs[clusters] = True
+        self.n_clusters = int(occurs.sum())
+        ranks = np.cumsum(occurs, dtype=np.int32) - 1
+        self._clusters = clusters if occurs.all() else ranks[clusters]
         self.triplets = find_triplets(
-            tuple(names[card] for card in self._headline_indices.tolist()),
-            self.get_labels("licensed"),
+            observations.triplets[self._headline], self.get_labels("licensed")
         )
-        self._difficulty = np.array(observations.difficulties, dtype=np.str_)[
-            self._headline_indices
-        ]
-        headline_difficulties = set(np.unique(self._difficulty).tolist())
+        self._difficulty = observations.difficulties.take(self._headline)
         self.difficulties = tuple(
-            name for name in ("easy", "medium", "hard") if name in headline_difficulties
+            name for name in ("easy", "medium", "hard") if self.difficulty_mask(name).any()
         )
         self.resamples = ClusterResamples(self.n_clusters, self.plan.resamples, self.plan.seed)
         self._blocks = self._resample_counts()
 
     @property
-    def clusters(self) -> NDArray[np.int64]:
+    def clusters(self) -> NDArray[np.integer[Any]]:
         """Cluster numbers of the headline cards; shape (n_cards,)."""
         return self._clusters
 
@@ -125,7 +126,7 @@ class Samples:
         """Returns the label codes of the headline cards under the policy; shape (n_cards,)."""
         observations = self.observations
         return (observations.golds if policy == "published" else observations.labels)[
-            self._headline_indices
+            self._headline
         ]
 
     def get_preds(self, system: str) -> Codes:
@@ -133,7 +134,7 @@ class Samples:
 
         Shape (n_cards,), or (n_cards, repeats) where it answered each card several times.
         """
-        return self.observations.preds[system][self._headline_indices]
+        return self.observations.preds[system][self._headline]
 
     def get_confidences(self, system: str) -> Floats | None:
         """Returns a system's stated confidences on the headline cards, nan where there is none.
@@ -141,12 +142,11 @@ class Samples:
         The shape is that of ``get_preds``; ``None`` if the system states no confidences.
         """
         confidences = self.observations.confidences.get(system)
-        return None if confidences is None else confidences[self._headline_indices]
+        return None if confidences is None else confidences[self._headline]
 
     def difficulty_mask(self, difficulty: str) -> NDArray[np.bool_]:
         """Returns which headline cards have this difficulty; shape (n_cards,)."""
-        mask: NDArray[np.bool_] = self._difficulty == difficulty
-        return mask
+        return self._difficulty.select(lambda name: name == difficulty)
 
     def get_resampled(
         self, policy: PolicyName, system: str, difficulty: str = ""

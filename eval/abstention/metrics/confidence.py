@@ -7,6 +7,8 @@ confidence states the probability that exactly this answer is right.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -26,12 +28,13 @@ from eval.metrics.metric_value import (
     MetricValue,
 )
 from eval.metrics.signature import Signature
+from eval.stats.binned_confidences import MAX_EXACT_REPLIES, N_FINE_BINS, BinnedReplies
 from eval.stats.bootstrap import Distribution, round_significant
 from eval.stats.calibration import (
     N_BINS,
 )
 from eval.stats.confidences import ConfidentReplies
-from eval.stats.selective_prediction import compute_reference_areas, compute_risk_coverage
+from eval.stats.selective_prediction import compute_reference_areas
 
 _MAX_POINTS = 200
 """Maximum number of points of a risk–coverage curve that are stored."""
@@ -46,11 +49,13 @@ _SIGNATURE_NAMES = {
 
 @dataclass(frozen=True)
 class ConfidenceReport:
-    """The three parts of a system's report that concern its confidences."""
+    """The parts of a system's report that concern its confidences."""
 
     counts: ConfidenceCounts
     calibration: CalibrationReport | None = None
     selective: SelectiveReport | None = None
+    max_errors: Mapping[str, float] = field(default_factory=dict)
+    """By how much each statistic can differ from its exact value, if confidences were binned."""
 
 
 @dataclass
@@ -78,6 +83,8 @@ class ConfidenceReporter:
         def sign_value(value: MetricValue, statistic: str) -> MetricValue:
             name, detail = _SIGNATURE_NAMES[statistic]
             details = (*base.details, *((detail,) if detail else ()), replies)
+            if report.max_errors:
+                details = (*details, f"max-error:{_round_up(report.max_errors[statistic])}")
             signature = msgspec.structs.replace(base, metric=name, details=details)
             return msgspec.structs.replace(value, signature=str(signature))
 
@@ -96,6 +103,20 @@ class ConfidenceReporter:
             ),
         )
 
+    def describe_bins(self) -> Iterator[str]:
+        """Says of each system whose confidences were binned how exact its values are."""
+        described = set()
+        for (system, _), report in self._reports.items():
+            if report.max_errors and report.calibration and system not in described:
+                described.add(system)
+                errors = {name: _round_up(error) for name, error in report.max_errors.items()}
+                yield (
+                    f"Confidences of {system}: {report.calibration.n:,} replies are more than "
+                    f"{MAX_EXACT_REPLIES:,}, so they are counted in {N_FINE_BINS:,} bins (error of "
+                    f"AURC at most {errors['aurc']}, of AUGRC {errors['augrc']}, of ECE over bins "
+                    f"of equal mass {errors['ece_equal_mass']}; ECE and Brier score are exact)."
+                )
+
     def _compute_report(self, policy: PolicyName, system: str) -> ConfidenceReport:
         samples = self.samples
         preds = samples.get_preds(system)
@@ -110,15 +131,22 @@ class ConfidenceReporter:
         if confidences is None or not has_confidence.any():
             return ConfidenceReport(counts)
         accuracy_weights = get_metric("accuracy", policy).numerator.reshape(-1, len(PREDS))
-        labels, cards = samples.get_labels(policy), np.arange(samples.n_cards)
+        labels = samples.get_labels(policy)
+        cards = np.arange(samples.n_cards, dtype=np.int32)
         if preds.ndim == 2:
             labels, cards = labels[:, None], np.broadcast_to(cards[:, None], preds.shape)
         card_of_reply = cards[has_confidence]
-        replies = ConfidentReplies(
-            confidences=confidences[has_confidence],
-            right=accuracy_weights[labels, preds][has_confidence],
-            clusters=samples.clusters[card_of_reply],
+        columns = (
+            confidences[has_confidence],
+            accuracy_weights[labels, preds][has_confidence],
+            samples.clusters[card_of_reply],
         )
+        replies: ConfidentReplies | BinnedReplies = (
+            BinnedReplies(*columns, card_of_reply)
+            if counts.given > MAX_EXACT_REPLIES
+            else ConfidentReplies(*columns)
+        )
+        del columns, labels, cards, is_readable, has_confidence  # each a byte or more per reply
         distribution = replies.compute_distribution(samples.resamples)
         return ConfidenceReport(
             counts,
@@ -130,7 +158,16 @@ class ConfidenceReporter:
                 seed=samples.plan.seed,
             ),
             _build_selective_report(replies, distribution, samples.plan.confidence),
+            replies.max_errors if isinstance(replies, BinnedReplies) else {},
         )
+
+
+def _round_up(error: float) -> str:
+    """Returns an error bound with two digits, rounded up."""
+    if not error:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(error)) - 1)
+    return f"{math.ceil(error / unit) * unit:.1e}"
 
 
 def _count_replies(
@@ -157,10 +194,9 @@ def _count_replies(
 
 
 def _build_selective_report(
-    replies: ConfidentReplies, distribution: Distribution, confidence: float
+    replies: ConfidentReplies | BinnedReplies, distribution: Distribution, confidence: float
 ) -> SelectiveReport:
-    curve = compute_risk_coverage(replies.confidences, replies.right)
-    n = len(replies.right)
+    curve, n = replies.curve, replies.n
     reference = compute_reference_areas(n, int(curve.wrong[-1]))
     point_indexes = curve.select_points(_MAX_POINTS)
     columns = (curve.thresholds, curve.coverage, curve.risk, curve.generalised_risk)

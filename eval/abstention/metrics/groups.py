@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,16 +48,24 @@ class _CardGroup:
     Attributes:
         name: the label or kind, or the name of the set.
         signature_part: the group as named in signatures, such as ``label:E``.
-        indices: indices of its cards among all cards that were read.
-        labels: label codes of its cards.
+        codes: a code for each card that was read.
+        code: the code of the group's cards.
+        n_cards: number of its cards.
         n_clusters: number of clusters that its cards belong to.
     """
 
     name: str
     signature_part: str
-    indices: NDArray[np.int64]
-    labels: Codes
+    codes: NDArray[Any]
+    code: int
+    n_cards: int
     n_clusters: int
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Mask of the group's cards among all cards that were read."""
+        mask: NDArray[np.bool_] = self.codes == self.code
+        return mask
 
 
 class CardGroups:
@@ -68,44 +77,37 @@ class CardGroups:
         self.labels = observations.golds if policy == "published" else observations.labels
         self.clusters = observations.clusters
         headline = observations.headline_mask
-        kinds = np.array(observations.kinds, dtype=object)
-        kind_indices = [
-            (kind, np.flatnonzero(kinds == kind)) for kind in sorted({*observations.kinds} - {""})
+        headline_labels = np.where(headline, self.labels, np.int8(-1))
+        kinds = [
+            self._build_group(name, "kind", observations.kinds.codes, code)
+            for code, name in enumerate(observations.kinds.names)
+            if name
         ]
+        kinds = [kind for kind in kinds if kind.n_cards]
         # In the order of their labels: kinds of E first, then C, then U.
-        kind_indices.sort(key=lambda group: (int(self.labels[group[1]].min()), group[0]))
+        kinds.sort(key=lambda kind: (int(self.labels[kind.mask].min()), kind.name))
         self.sections = {
             "label": [
-                self._build_group(label, "label", np.flatnonzero(headline & (self.labels == code)))
+                self._build_group(label, "label", headline_labels, code)
                 for code, label in enumerate(LABELS)
             ],
-            "kind": [
-                self._build_group(kind_name, "kind", indices)
-                for kind_name, indices in kind_indices
-                if kind_name not in FAITHFULNESS_KINDS
-            ],
+            "kind": [kind for kind in kinds if kind.name not in FAITHFULNESS_KINDS],
             "near-misses": [
-                self._build_group(
-                    "all near-misses", "set", np.flatnonzero(observations.near_miss_mask)
-                )
+                self._build_group("all near-misses", "set", observations.near_miss_mask, True)
             ],
-            "faithfulness": [
-                self._build_group(kind_name, "kind", indices)
-                for kind_name, indices in kind_indices
-                if kind_name in FAITHFULNESS_KINDS
-            ],
+            "faithfulness": [kind for kind in kinds if kind.name in FAITHFULNESS_KINDS],
             "set-aside": self._build_set_aside_groups(observations, headline),
         }
 
     def _build_set_aside_groups(
         self, observations: Observations, headline: NDArray[np.bool_]
     ) -> list[_CardGroup]:
-        full_labels = np.array(observations.full_labels or ("",) * len(self.labels), dtype=object)
-        is_known = headline & (self.labels == LABEL_CODE["U"]) & (full_labels != "")
-        is_true = full_labels == "E"
+        full_labels = observations.full_labels
+        is_known = headline & (self.labels == LABEL_CODE["U"]) & full_labels.select(bool)
+        is_true = full_labels.select(lambda label: label == "E")
         return [
-            self._build_group(TRUE_IN_GRAPH, "set-aside", np.flatnonzero(is_known & is_true)),
-            self._build_group(OTHERS, "set-aside", np.flatnonzero(is_known & ~is_true)),
+            self._build_group(TRUE_IN_GRAPH, "set-aside", is_known & is_true, True),
+            self._build_group(OTHERS, "set-aside", is_known & ~is_true, True),
         ]
 
     def report_section(
@@ -115,22 +117,26 @@ class CardGroups:
         return {
             group.name: self._report_group(group, answers, base)
             for group in self.sections[section]
-            if group.indices.size
+            if group.n_cards
         }
 
-    def _build_group(self, name: str, group_type: str, indices: NDArray[np.int64]) -> _CardGroup:
-        n_clusters = int(np.unique(self.clusters[indices]).size)
-        return _CardGroup(name, f"{group_type}:{name}", indices, self.labels[indices], n_clusters)
+    def _build_group(
+        self, name: str, group_type: str, codes: NDArray[Any], code: int
+    ) -> _CardGroup:
+        mask = codes == code
+        n_clusters = int(np.count_nonzero(np.bincount(self.clusters[mask])))
+        return _CardGroup(name, f"{group_type}:{name}", codes, code, int(mask.sum()), n_clusters)
 
     def _report_group(self, group: _CardGroup, answers: Codes, base: Signature) -> GroupReport:
         """Reports the group's outcome table and the metrics that are defined on its labels."""
-        counts = count_cells(group.labels, answers[group.indices])
+        mask = group.mask
+        counts = count_cells(self.labels[mask], answers[mask])
         cards_per_label = count_cards_per_label(counts)
         labels: tuple[Label, ...] = tuple(label for label in LABELS if cards_per_label[label])
         signature = base.with_metric("", group=group.signature_part)
         n_clusters_if_repeated = group.n_clusters if answers.ndim == 2 else 0
         return GroupReport(
-            n_cards=int(group.indices.size),
+            n_cards=group.n_cards,
             n_clusters=group.n_clusters,
             table=counts_to_table(counts, labels=labels),
             metrics={

@@ -21,10 +21,7 @@ _SIGNATURE_DETAIL = "mined:left-out"
 
 def count_mined_cards(observations: Observations) -> int:
     """Counts the headline cards that rest on nothing but rules found in the data."""
-    if not observations.mined:
-        return 0
-    headline = zip(observations.ids, observations.headline_mask.tolist(), strict=True)
-    return sum(is_headline and card in observations.mined for card, is_headline in headline)
+    return int((observations.mined & observations.headline_mask).sum())
 
 
 def describe_mined_cards(observations: Observations) -> list[str]:
@@ -54,31 +51,29 @@ def leave_out_mined_cards(observations: Observations) -> Observations:
     Raises:
         SettingError: no card remains.
     """
-    is_kept = np.array([card not in observations.mined for card in observations.ids], np.bool_)
+    is_kept = ~observations.mined
     if not is_kept.any():
         raise SettingError(
             "every card rests on rules found in the data, so none remains",
             where="--without-mined",
             hint="Leave the option out, or have the rules confirmed: `epoche kg init` says how.",
         )
-    kept = np.flatnonzero(is_kept).tolist()
+    kept = np.flatnonzero(is_kept)
     _, clusters = np.unique(observations.clusters[is_kept], return_inverse=True)
     remaining = replace(
         observations,
-        ids=tuple(observations.ids[card] for card in kept),
+        ids=observations.ids.take(kept),
         labels=observations.labels[is_kept],
         golds=observations.golds[is_kept],
-        kinds=tuple(observations.kinds[card] for card in kept),
-        difficulties=tuple(observations.difficulties[card] for card in kept),
-        triplets=tuple(observations.triplets[card] for card in kept if observations.triplets),
-        full_labels=tuple(
-            observations.full_labels[card] for card in kept if observations.full_labels
-        ),
-        clusters=clusters.astype(np.int64),
+        kinds=observations.kinds.take(is_kept),
+        difficulties=observations.difficulties.take(is_kept),
+        full_labels=observations.full_labels.take(is_kept),
+        clusters=clusters.astype(np.int32),
+        triplets=observations.triplets[is_kept],
         preds={name: codes[is_kept] for name, codes in observations.preds.items()},
         confidences={name: values[is_kept] for name, values in observations.confidences.items()},
-        mined=frozenset(),
-        n_mined_left_out=len(observations.ids) - len(kept),
+        mined=observations.mined[is_kept],
+        n_mined_left_out=int(observations.mined.sum()),
         signature_details=(*observations.signature_details, _SIGNATURE_DETAIL),
     )
     if _has_contradictions(observations) and not _has_contradictions(remaining):

@@ -18,6 +18,11 @@ from numpy.typing import NDArray
 
 from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.abstention.manifest import RunManifest, read_manifest
+from eval.abstention.metrics.card_columns import (
+    compute_fingerprint,
+    make_column,
+    rank_clusters,
+)
 from eval.abstention.metrics.missing_rows import add_missing_rows
 from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.abstention.metrics.reader import ResultReader
@@ -26,10 +31,10 @@ from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
 from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity
 from kg.base.errors import CardSetMismatchError
-from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
+from kg.base.files import iter_decoded_lines, require_file
+from kg.base.packed_strings import PackedStrings, StringColumn
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
-from kg.claims import GOLD_OF_LABEL, LABELS
 
 SHARED_CARDS_NOTE = "Only the "
 """Beginning of the note on cards that were left out because a system did not answer them."""
@@ -41,12 +46,17 @@ class Observations:
 
     Attributes:
         card_set: identity of the card set (see ``MetricsReport.cards``).
-        ids: card ids, length n.
+        ids: card ids, length n; none after ``read_checked_results``.
         labels: label codes, shape (n,), used by policy ``licensed``.
         golds: label codes of the gold answers, shape (n,), used by policy ``published``.
         kinds: length n; empty where unknown.
         difficulties: length n; empty where unknown.
+        full_labels: labels of the U cards before facts were set aside, length n; empty where
+            unknown.
         clusters: cluster numbers 0 … n_clusters-1 in the order of their names, shape (n,).
+        triplets: the number of each card's triplet, whose cards share their facts, shape (n,); -1
+            where unknown.
+        mined: mask of the cards that are contradictory only by rules found in the data, shape (n,).
         preds: prediction codes by system, shape (n,) each; (n, repeats) for a system that answered
             each card several times.
         oracles: systems whose manifests declare them as oracles, which see more than the card.
@@ -58,22 +68,21 @@ class Observations:
         n_left_out: number of cards left out for that reason.
         confidences: by system, the stated probabilities that the predictions are right, in the
             shapes of ``preds``; nan where none is given. Systems that state none are absent.
-        triplets: names of the triplets that share their facts, length n; empty where unknown.
-        full_labels: labels of the U cards before facts were set aside, length n; empty where
-            unknown.
-        mined: ids of the cards that are contradictory only by rules found in the data.
-        n_mined_left_out: number of such cards that were left out; None if they are counted.
+        n_mined_left_out: number of mined cards that were left out; None if they are counted.
         warnings: what must be said wherever scores are shown, by the cards' manifest.
         signature_details: what signatures say in addition.
     """
 
     card_set: str
-    ids: tuple[str, ...]
+    ids: PackedStrings
     labels: Codes
     golds: Codes
-    kinds: tuple[str, ...]
-    difficulties: tuple[str, ...]
-    clusters: NDArray[np.int64]
+    kinds: StringColumn
+    difficulties: StringColumn
+    full_labels: StringColumn
+    clusters: NDArray[np.integer[Any]]
+    triplets: NDArray[np.int32]
+    mined: NDArray[np.bool_]
     preds: dict[str, Codes]
     oracles: frozenset[str] = frozenset()
     sources: tuple[Source, ...] = ()
@@ -82,9 +91,6 @@ class Observations:
     n_left_out: int = 0
     confidences: Mapping[str, Floats] = field(default_factory=dict)
     suffixes: tuple[str, ...] = ()
-    triplets: tuple[str, ...] = ()
-    full_labels: tuple[str, ...] = ()
-    mined: frozenset[str] = frozenset()
     n_mined_left_out: int | None = None
     warnings: tuple[str, ...] = ()
     signature_details: tuple[str, ...] = ()
@@ -111,16 +117,14 @@ class Observations:
         All except faithfulness cards and near-misses. If there are no other cards, the near-misses
         are the headline.
         """
-        is_not_faithfulness = np.array(
-            [kind not in FAITHFULNESS_KINDS for kind in self.kinds], dtype=np.bool_
-        )
+        is_not_faithfulness = self.kinds.select(lambda kind: kind not in FAITHFULNESS_KINDS)
         is_ordinary = is_not_faithfulness & ~self.near_miss_mask
         return is_ordinary if is_ordinary.any() else is_not_faithfulness
 
     @cached_property
     def near_miss_mask(self) -> NDArray[np.bool_]:
         """Mask of the cards that are near-misses, shape (n,)."""
-        return np.array([kind.startswith(NEAR_MISS_PREFIX) for kind in self.kinds], dtype=np.bool_)
+        return self.kinds.select(lambda kind: kind.startswith(NEAR_MISS_PREFIX))
 
 
 def read_observations(
@@ -195,10 +199,17 @@ def read_observations(
             *reader.list_systems(),  # which have rows, or should have some
         )
     }
-    is_shared, notes = _select_shared_cards(list(reader.index), preds, reader, common=common)
+    card_ids = reader.release_ids()
+    is_shared, notes = _select_shared_cards(card_ids, preds, reader, common=common)
     sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
     observations = _build_observations(
-        reader, is_shared, preds, sources, oracles, [*notes, *missing_notes, *manifest_notes]
+        reader,
+        card_ids,
+        is_shared,
+        preds,
+        sources,
+        oracles,
+        [*notes, *missing_notes, *manifest_notes],
     )
     manifests = [source.manifest for source in sources if source.manifest is not None]
     unanswered = {
@@ -254,6 +265,7 @@ def _select_shared_cards(
 
 def _build_observations(
     reader: ResultReader,
+    card_ids: PackedStrings,
     keep_mask: NDArray[np.bool_],
     preds: dict[str, Codes],
     sources: Sequence[Source],
@@ -264,21 +276,21 @@ def _build_observations(
 
     The sorting makes the metrics, resamples included, independent of the order of the rows.
     """
-    card_ids = list(reader.index)
-    kept_cards = sorted(np.flatnonzero(keep_mask).tolist(), key=card_ids.__getitem__)
-    kept_indices = np.array(kept_cards, dtype=np.int64)
-    ids = tuple(card_ids[card] for card in kept_cards)
-    cluster_names = [reader.clusters[card] for card in kept_cards]
-    cluster_numbers = {name: number for number, name in enumerate(sorted(set(cluster_names)))}
-    labels = np.frombuffer(bytes(reader.labels), dtype=np.int8)[kept_indices]
-    golds = np.frombuffer(bytes(reader.golds), dtype=np.int8)[kept_indices]
+    kept = card_ids.sort_indices().astype(np.int32)
+    if not keep_mask.all():
+        kept = kept[keep_mask[kept]]
+    ids = card_ids.take(kept)
+    clusters = np.array(reader.clusters, dtype=np.int32)[kept]
+    traits = np.array(reader.traits, dtype=np.int32)[kept]
+    labels = np.frombuffer(bytes(reader.labels), dtype=np.int8)[kept]
+    golds = np.frombuffer(bytes(reader.golds), dtype=np.int8)[kept]
     disagreements = np.flatnonzero(labels != golds)
     if disagreements.size:
         notes.append(
             f"Label and gold disagree on {disagreements.size} cards (the first is "
             f"{ids[disagreements[0]]!r}): policy licensed uses the label, published the gold."
         )
-    if all(name.startswith("\0") for name in cluster_names):
+    if (clusters < 0).all():
         notes.append("The results name no clusters: each card is resampled independently.")
     if reader.card_set and reader.n_unnamed_rows:
         notes.append(
@@ -291,42 +303,36 @@ def _build_observations(
             "ignored."
         )
     return Observations(
-        card_set=reader.card_set or _compute_fingerprint(ids, labels, golds),
+        card_set=reader.card_set or compute_fingerprint(ids, labels, golds),
         ids=ids,
         labels=labels,
         golds=golds,
-        kinds=tuple(reader.kinds[card] for card in kept_cards),
-        difficulties=tuple(reader.difficulties[card] for card in kept_cards),
-        triplets=tuple(reader.triplets[card] for card in kept_cards),
-        full_labels=tuple(reader.full_labels[card] for card in kept_cards),
-        clusters=np.array([cluster_numbers[name] for name in cluster_names], dtype=np.int64),
-        preds={name: _drop_repeat_axis(codes[kept_indices]) for name, codes in preds.items()},
+        kinds=make_column([t.kind for t in reader.distinct_traits], traits),
+        difficulties=make_column([t.difficulty for t in reader.distinct_traits], traits),
+        full_labels=make_column([t.full_label for t in reader.distinct_traits], traits),
+        clusters=rank_clusters(clusters, reader.cluster_names.strings),
+        # Without triplets, one number stands for all cards.
+        triplets=np.array(reader.triplets, dtype=np.int32)[kept]
+        if len(reader.triplet_names)
+        else np.broadcast_to(np.int32(-1), len(ids)),
+        mined=np.array([t.is_mined for t in reader.distinct_traits], dtype=np.bool_)[traits],
+        preds={name: _drop_repeat_axis(codes[kept]) for name, codes in preds.items()},
         oracles=frozenset(oracles),
         sources=tuple(sources),
         notes=tuple(notes),
         confidences={
             name: _drop_repeat_axis(
-                np.stack([reader.get_confidences(name, r)[kept_indices] for r in repeats], axis=1)
+                np.stack([reader.get_confidences(name, r)[kept] for r in repeats], axis=1)
             )
             for name in preds
             if reader.has_confidence(name, repeats := reader.list_repeats(name))
         },
-        mined=frozenset(reader.mined.intersection(ids)),
     )
 
 
 def _drop_repeat_axis(columns: NDArray[Any]) -> NDArray[Any]:
     """Drops the repeat axis if there is only one repeat."""
     return columns[:, 0] if columns.shape[1] == 1 else columns
-
-
-def _compute_fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str:
-    """Computes an identity for a card set without a hash, from ids, labels and gold answers."""
-    rows = [
-        [card, LABELS[label], GOLD_OF_LABEL[LABELS[gold]]]
-        for card, label, gold in zip(ids, labels.tolist(), golds.tolist(), strict=True)
-    ]
-    return f"ids-{sha256_bytes(msgspec.json.encode(rows))[:12]}"
 
 
 def _choose_suffixes(files: Sequence[Path]) -> dict[Path, str]:

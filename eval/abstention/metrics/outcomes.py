@@ -7,7 +7,8 @@ resampling and bounding only add up counts again and need no access to the cards
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ Codes = NDArray[np.int8]
 
 CELLS = len(LABELS) * len(PREDS)
 """Number of cells: fifteen."""
+
+_CHUNK = 100_000
+"""Number of cards that are counted at once."""
 
 LABEL_CODE: dict[str, int] = {label: code for code, label in enumerate(LABELS)}
 PRED_CODE: dict[str, int] = {pred: code for code, pred in enumerate(PREDS)}
@@ -56,11 +60,16 @@ def count_cells(labels: Codes, preds: Codes) -> Floats:
     Returns:
         Counts, shape (``CELLS``,).
     """
-    cells = _number_cells(labels, preds)
-    return np.bincount(cells.ravel(), minlength=CELLS).astype(np.float64)
+    counts = np.zeros(CELLS)
+    for part in _iter_parts(len(labels)):
+        cells = _number_cells(labels[part], preds[part])
+        counts += np.bincount(cells.ravel(), minlength=CELLS)
+    return counts
 
 
-def count_cluster_cells(labels: Codes, preds: Codes, clusters: NDArray[np.int64], n: int) -> Floats:
+def count_cluster_cells(
+    labels: Codes, preds: Codes, clusters: NDArray[np.integer[Any]], n: int
+) -> Floats:
     """Counts replies per cluster and cell: the sufficient statistics of every metric.
 
     Args:
@@ -72,10 +81,18 @@ def count_cluster_cells(labels: Codes, preds: Codes, clusters: NDArray[np.int64]
     Returns:
         Counts, shape (n, ``CELLS``).
     """
-    cells = _number_cells(labels, preds)
-    reply_clusters = clusters if preds.ndim == 1 else clusters[:, None]
-    numbers = (reply_clusters * CELLS + cells).ravel()
-    return np.bincount(numbers, minlength=n * CELLS).reshape(n, CELLS).astype(np.float64)
+    counts = np.zeros(n * CELLS)
+    for part in _iter_parts(len(labels)):
+        cells = _number_cells(labels[part], preds[part])
+        starts = clusters[part].astype(np.int64) * CELLS
+        np.add.at(counts, starts + cells if preds.ndim == 1 else starts[:, None] + cells, 1)
+    return counts.reshape(n, CELLS)
+
+
+def _iter_parts(n_cards: int) -> Iterator[slice]:
+    """Yields slices of the cards, since eight bytes for each of a million cards are too many."""
+    for start in range(0, n_cards, _CHUNK):
+        yield slice(start, start + _CHUNK)
 
 
 def _number_cells(labels: Codes, preds: Codes) -> NDArray[np.int64]:

@@ -13,8 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -31,6 +30,7 @@ from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import ResultRow, build_row_decoder, parse_codes
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import MAX_LINE_BYTES, iter_decoded_lines, require_file
+from kg.base.packed_strings import PackedStrings, StringNumbers
 from kg.claims import LABELS
 
 _MISSING = 255
@@ -43,6 +43,21 @@ SystemRepeat = tuple[str, int]
 """A system's name and the number of one of its repeats."""
 
 
+class Traits(NamedTuple):
+    """What many cards have in common; strings are empty where unknown.
+
+    Attributes:
+        kind, difficulty: as in the card.
+        full_label: the label of a U card before facts were set aside.
+        is_mined: whether the card is contradictory only by rules found in the data.
+    """
+
+    kind: str = ""
+    difficulty: str = ""
+    full_label: str = ""
+    is_mined: bool = False
+
+
 @dataclass
 class ResultReader:
     """Collects cards and answers from result files, in the order of the files.
@@ -51,31 +66,32 @@ class ResultReader:
         index: number of each card, by id.
         labels: label codes, by card number.
         golds: label codes of the gold answers.
-        kinds: empty where unknown.
-        difficulties: empty where unknown.
-        mined: ids of the cards that are contradictory only by rules found in the data.
-        triplets: names; empty where unknown.
-        full_labels: labels of U cards before facts were set aside; empty where unknown.
-        clusters: names; for a card without a cluster, NUL followed by its id.
+        traits: numbers of the cards' traits in ``distinct_traits``.
+        distinct_traits: the different traits by number.
+        triplets: numbers in ``triplet_names``; -1 where unknown.
+        triplet_names: the names of the triplets.
+        clusters: numbers in ``cluster_names``; -1 for a card without a cluster.
+        cluster_names: the names of the clusters.
         first_path: the first file that contains each system.
         card_set: the card set that rows name; empty if none does.
         n_unnamed_rows: number of rows that name no card set.
         n_invalid_confidences: number of rows whose confidence is not a number in [0, 1].
     """
 
-    index: dict[str, int] = field(default_factory=dict)
+    index: StringNumbers = field(default_factory=StringNumbers)
     labels: bytearray = field(default_factory=bytearray)
     golds: bytearray = field(default_factory=bytearray)
-    kinds: list[str] = field(default_factory=list)
-    difficulties: list[str] = field(default_factory=list)
-    mined: set[str] = field(default_factory=set)
-    triplets: list[str] = field(default_factory=list)
-    full_labels: list[str] = field(default_factory=list)
-    clusters: list[str] = field(default_factory=list)
+    traits: array[int] = field(default_factory=lambda: array("i"))
+    distinct_traits: list[Traits] = field(default_factory=list)
+    triplets: array[int] = field(default_factory=lambda: array("i"))
+    triplet_names: StringNumbers = field(default_factory=StringNumbers)
+    clusters: array[int] = field(default_factory=lambda: array("i"))
+    cluster_names: StringNumbers = field(default_factory=StringNumbers)
     first_path: dict[str, Path] = field(default_factory=dict)
     card_set: str = ""
     n_unnamed_rows: int = 0
     n_invalid_confidences: int = 0
+    _traits_numbers: dict[Traits, int] = field(default_factory=dict)
     _preds: dict[SystemRepeat, bytearray] = field(default_factory=dict)
     _confidences: dict[SystemRepeat, array[float]] = field(default_factory=dict)
     _card_set_path: Path | None = None
@@ -108,9 +124,9 @@ class ResultReader:
 
     def add_missing_answer(self, key: SystemRepeat, row: ResultRow) -> None:
         """Stores the answer of a row, which is a valid one, unless the card has an answer."""
-        card = self.index.get(row.id)
-        if card is None:
-            card = self._add_card(row, LABEL_CODE[row.label or ""], GOLD_CODE[row.gold or ""])
+        card = self.index.add(row.id)
+        if card == len(self.labels):
+            self._add_card(row, LABEL_CODE[row.label or ""], GOLD_CODE[row.gold or ""])
         answers = self._preds.setdefault(key, bytearray())
         answers.extend(bytes([_MISSING]) * (card + 1 - len(answers)))
         if answers[card] == _MISSING:
@@ -123,6 +139,12 @@ class ResultReader:
             for code in range(len(PRED_CODE))
         ]
 
+    def release_ids(self) -> PackedStrings:
+        """Returns the ids of the cards by number and frees the table that finds their numbers."""
+        ids = self.index.strings
+        self.index = StringNumbers()
+        return ids
+
     def list_systems(self) -> list[str]:
         """Lists the systems in the order of their first answer."""
         return list(dict.fromkeys(name for name, _ in self._preds))
@@ -134,7 +156,7 @@ class ResultReader:
     def get_preds(self, system: str, repeat: int) -> Codes:
         """Returns prediction codes by card number; negative where there is no answer."""
         codes_bytes = self._preds[system, repeat]
-        codes_bytes.extend(bytes([_MISSING]) * (len(self.index) - len(codes_bytes)))
+        codes_bytes.extend(bytes([_MISSING]) * (len(self.labels) - len(codes_bytes)))
         codes = np.frombuffer(bytes(codes_bytes), dtype=np.uint8)
         return np.where(codes == _MISSING, -1, codes).astype(np.int8)
 
@@ -144,7 +166,7 @@ class ResultReader:
 
     def get_confidences(self, system: str, repeat: int) -> Floats:
         """Returns confidences by card number; nan where none is given."""
-        confidences = np.full(len(self.index), np.nan)
+        confidences = np.full(len(self.labels), np.nan)
         stored = self._confidences.get((system, repeat))
         if stored is not None:
             confidences[: len(stored)] = stored
@@ -178,13 +200,14 @@ class ResultReader:
         confidences = _confidence_column(rows)
         if confidences is None:
             return None
-        for row in rows:
-            if row.id not in self.index:
-                self._add_card(row, LABEL_CODE[row.label or ""], GOLD_CODE[row.gold or ""])
+        numbers = []
+        for row, label, gold in zip(rows, labels, golds, strict=True):
+            numbers.append(card := self.index.add(row.id))
+            if card == len(self.labels):
+                self._add_card(row, label, gold)
             elif self._has_incomplete_cards or row.mined_rules:
-                self._fill_missing_fields(self.index[row.id], row)
-        index = self.index
-        cards = np.array([index[row.id] for row in rows], dtype=np.int64)
+                self._fill_missing_fields(card, row)
+        cards = np.array(numbers, dtype=np.int64)
         if not (
             _equals_stored_codes(self.labels, cards, labels)
             and _equals_stored_codes(self.golds, cards, golds)
@@ -246,9 +269,9 @@ class ResultReader:
             systems.setdefault(name)
             self._check_card_set(row, path, where)
             label, gold = parse_codes(row, where)
-            card = self.index.get(row.id)
-            if card is None:
-                card = self._add_card(row, label, gold)
+            card = self.index.add(row.id)
+            if card == len(self.labels):
+                self._add_card(row, label, gold)
             else:
                 self._check_card(card, row, (label, gold), where)
             self._store_answer((name, row.repeat or 0), card, row, where)
@@ -268,23 +291,22 @@ class ResultReader:
             )
         self.card_set, self._card_set_path = row.cards, path
 
-    def _add_card(self, row: ResultRow, label: int, gold: int) -> int:
-        card = self.index[row.id] = len(self.index)
+    def _add_card(self, row: ResultRow, label: int, gold: int) -> None:
+        """Stores the fields of a card whose id was added last."""
         self.labels.append(label)
         self.golds.append(gold)
-        # Each decoded row has its own copy of these strings; equal ones are stored only once.
-        self.kinds.append(intern(row.kind or ""))
-        self.difficulties.append(intern(row.difficulty or ""))
-        self.triplets.append(intern(row.triplet or ""))
-        self.full_labels.append(intern(row.full_label or ""))
-        if row.mined_rules:
-            self.mined.add(row.id)
-        # A card without a cluster is a separate cluster. NUL prevents its name from being equal to
-        # a real cluster's.
-        self.clusters.append(intern(row.cluster or f"\0{row.id}"))
+        traits = row.kind or "", row.difficulty or "", row.full_label or "", bool(row.mined_rules)
+        self.traits.append(self._number_traits(Traits(*traits)))
+        self.triplets.append(self.triplet_names.add(row.triplet) if row.triplet else -1)
+        self.clusters.append(self.cluster_names.add(row.cluster) if row.cluster else -1)
         if not (row.kind and row.difficulty and row.cluster):
             self._has_incomplete_cards = True
-        return card
+
+    def _number_traits(self, traits: Traits) -> int:
+        number = self._traits_numbers.setdefault(traits, len(self.distinct_traits))
+        if number == len(self.distinct_traits):
+            self.distinct_traits.append(traits)
+        return number
 
     def _check_card(self, card: int, row: ResultRow, codes: tuple[int, int], where: str) -> None:
         if codes != (self.labels[card], self.golds[card]):
@@ -299,18 +321,19 @@ class ResultReader:
 
     def _fill_missing_fields(self, card: int, row: ResultRow) -> None:
         """Adds fields that earlier rows of a card lack; only Epoché's files always have them."""
-        if row.kind and not self.kinds[card]:
-            self.kinds[card] = row.kind
-        if row.difficulty and not self.difficulties[card]:
-            self.difficulties[card] = row.difficulty
-        if row.triplet and not self.triplets[card]:
-            self.triplets[card] = row.triplet
-        if row.full_label and not self.full_labels[card]:
-            self.full_labels[card] = row.full_label
-        if row.mined_rules:
-            self.mined.add(row.id)
-        if row.cluster and self.clusters[card].startswith("\0"):
-            self.clusters[card] = row.cluster
+        if row.triplet and self.triplets[card] < 0:
+            self.triplets[card] = self.triplet_names.add(row.triplet)
+        if row.cluster and self.clusters[card] < 0:
+            self.clusters[card] = self.cluster_names.add(row.cluster)
+        traits = self.distinct_traits[self.traits[card]]
+        self.traits[card] = self._number_traits(
+            Traits(
+                traits.kind or row.kind or "",
+                traits.difficulty or row.difficulty or "",
+                traits.full_label or row.full_label or "",
+                traits.is_mined or bool(row.mined_rules),
+            )
+        )
 
     def _store_answer(self, key: SystemRepeat, card: int, row: ResultRow, where: str) -> None:
         if row.cards and not (isinstance(row.pred, str) and row.pred in PRED_CODE):

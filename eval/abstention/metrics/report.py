@@ -87,7 +87,7 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         policies=policies,
         comparisons=comparisons,
         closed_book=compare_with_closed_book(samples, signature=base),
-        notes=tuple(_collect_notes(observations, samples, policies)),
+        notes=(*_collect_notes(observations, samples, policies), *confidences.describe_bins()),
         sources=observations.sources,
     )
 

@@ -20,30 +20,32 @@ from kg.base.proportions import wilson_interval
 from kg.claims import LABELS
 
 _N_USABLE = len(PREDS) - len(UNUSABLE)
+_CHUNK = 50_000
+"""Number of triplets that are scored at once, to need little memory."""
 
 
-def find_triplets(names: tuple[str, ...], labels: Codes) -> NDArray[np.int64]:
+def find_triplets(numbers: NDArray[np.int32], labels: Codes) -> NDArray[np.int32]:
     """Finds the triplets that have exactly one card of each label.
 
     Args:
-        names: the triplet of each card; empty where there is none.
+        numbers: the number of each card's triplet; -1 where there is none.
         labels: label codes of the cards.
 
     Returns:
-        Indices of the cards, shape (triplets, 3).
+        Indices of the cards, shape (triplets, 3), in the order of the first card of each triplet.
     """
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)))}
-    triplet_of_card = np.array([numbers.get(name, -1) for name in names], dtype=np.int64)
-    cards = np.flatnonzero(triplet_of_card >= 0)
-    counts = np.zeros((len(numbers), len(LABELS)), dtype=np.int64)
-    np.add.at(counts, (triplet_of_card[cards], labels[cards]), 1)
-    cards = cards[(counts == 1).all(axis=1)[triplet_of_card[cards]]]
-    order = np.argsort(triplet_of_card[cards], kind="stable")
-    triplets: NDArray[np.int64] = cards[order].reshape(-1, len(LABELS))
-    return triplets
+    cards = np.flatnonzero(numbers >= 0).astype(np.int32)
+    if not cards.size:
+        return np.empty((0, len(LABELS)), dtype=np.int32)
+    counts = np.zeros((int(numbers.max()) + 1, len(LABELS)), dtype=np.int32)
+    np.add.at(counts, (numbers[cards], labels[cards]), 1)
+    cards = cards[(counts == 1).all(axis=1)[numbers[cards]]]
+    order = np.argsort(numbers[cards], kind="stable")
+    triplets: NDArray[np.int32] = cards[order].reshape(-1, len(LABELS))
+    return triplets[np.argsort(triplets[:, 0])]
 
 
-def score_triplets(triplets: NDArray[np.int64], labels: Codes, preds: Codes) -> Floats:
+def score_triplets(triplets: NDArray[np.int32], labels: Codes, preds: Codes) -> Floats:
     """Scores each triplet: 1 if all three answers are right, else 0.
 
     With repeats it is the mean over the repeats.
@@ -52,19 +54,23 @@ def score_triplets(triplets: NDArray[np.int64], labels: Codes, preds: Codes) -> 
 
 
 def _score_triplets(
-    triplets: NDArray[np.int64], labels: Codes, preds: Codes, *, unusable_is_right: bool
+    triplets: NDArray[np.int32], labels: Codes, preds: Codes, *, unusable_is_right: bool
 ) -> Floats:
     is_right_cell = get_metric("accuracy", "licensed").numerator.reshape(len(LABELS), len(PREDS))
     columns = preds if preds.ndim == 2 else preds[:, None]
-    is_right = is_right_cell[labels[:, None], columns] > 0
-    if unusable_is_right:
-        is_right |= columns >= _N_USABLE
-    scores: Floats = is_right[triplets].all(axis=1).mean(axis=1)
+    scores = np.empty(len(triplets))
+    for start in range(0, len(triplets), _CHUNK):
+        cards = triplets[start : start + _CHUNK]
+        answers = columns[cards]
+        is_right = is_right_cell[labels[cards][..., None], answers] > 0
+        if unusable_is_right:
+            is_right |= answers >= _N_USABLE
+        scores[start : start + _CHUNK] = is_right.all(axis=1).mean(axis=1)
     return scores
 
 
 def compute_all_three(
-    triplets: NDArray[np.int64], labels: Codes, preds: Codes, signature: Signature
+    triplets: NDArray[np.int32], labels: Codes, preds: Codes, signature: Signature
 ) -> MetricValue:
     """Computes the share of triplets answered right, with Wilson's interval over the triplets."""
     n = len(triplets)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from eval.abstention.metrics import confidence
 from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.console import render_summary, render_tables
 from eval.abstention.metrics.observations import read_observations
@@ -18,6 +19,7 @@ from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import MetricsReport, SystemReport
 from eval.abstention.metrics.report import measure
 from eval.metrics.signature import Signature
+from eval.stats import binned_confidences
 from eval.stats.calibration import calibration_error, equal_width_bins
 from eval.stats.effects import wilcoxon_test
 from eval.stats.selective_prediction import compute_risk_coverage
@@ -230,3 +232,51 @@ def test_repeated_systems_are_compared_by_signed_ranks(tmp_path: Path) -> None:
     assert accuracy.cohens_d == pytest.approx(differences.mean() / differences.std(ddof=1))
     assert accuracy.better == "good"
     assert comparisons["AP"].test == "cluster-bootstrap"
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_many_confidences_are_binned_and_the_report_says_so(
+    repeats: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(4)
+    rows = [
+        {
+            **{"id": f"{card:03}", "label": "ECU"[card % 3], "cluster": f"c{card % 40}"},
+            **{"pred": ("YES", "NO", "UNKNOWN")[rng.integers(3)], "system": "s", "cards": "ab"},
+            **{"confidence": float(rng.random()), "repeat": repeat},
+        }
+        for card in range(300)
+        for repeat in range(repeats)
+    ]
+    path = tmp_path / "many.jsonl"
+    path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    exact = measure(read_observations([path]), QUICK_PLAN)
+    monkeypatch.setattr(confidence, "MAX_EXACT_REPLIES", 300 * repeats)
+    assert measure(read_observations([path]), QUICK_PLAN) == exact
+    monkeypatch.setattr(confidence, "MAX_EXACT_REPLIES", 300 * repeats - 1)
+    monkeypatch.setattr(binned_confidences, "N_FINE_BINS", 50)
+    binned = measure(read_observations([path]), QUICK_PLAN)
+    (note,) = set(binned.notes) - set(exact.notes)
+    assert note.startswith(f"Confidences of s: {300 * repeats} replies are more than")
+    for policy, policy_report in exact.policies.items():
+        expected, found = policy_report.systems["s"], binned.policies[policy].systems["s"]
+        assert found.metrics == expected.metrics
+        assert found.calibration
+        assert expected.calibration
+        assert found.selective
+        assert expected.selective
+        for value, expected_value, name in (
+            (found.calibration.ece, expected.calibration.ece, ""),
+            (found.calibration.brier, expected.calibration.brier, ""),
+            (found.calibration.ece_equal_mass, expected.calibration.ece_equal_mass, "equal mass"),
+            (found.selective.aurc, expected.selective.aurc, "AURC at most"),
+            (found.selective.augrc, expected.selective.augrc, "of AUGRC"),
+        ):
+            bound = float(value.signature.split("max-error:")[1].split("|")[0])
+            assert (bound == 0) == (name == "")
+            assert f"{name} {bound:.1e}" in note or not name
+            assert value.value == pytest.approx(expected_value.value, abs=bound + 1e-11)
+            assert value.low == pytest.approx(expected_value.low, abs=0.03)
+        for bins in ("bins", "bins_equal_mass"):
+            assert sum(b.n for b in getattr(found.calibration, bins)) == 300 * repeats
+        assert found.calibration.accuracy == expected.calibration.accuracy

@@ -19,6 +19,7 @@ from eval.abstention.metrics.pairs import compare_pairs
 from eval.abstention.metrics.report import measure
 from eval.abstention.metrics.triplets import find_triplets, score_triplets
 from eval.abstention.result import PREDS
+from kg.base.packed_strings import PackedStrings, StringColumn
 from kg.base.proportions import wilson_interval
 from kg.claims import GOLD_OF_LABEL, LABELS
 
@@ -42,14 +43,16 @@ def make_observations(
 
     return Observations(
         card_set="0123456789ab",
-        ids=tuple(f"{card:05}" for card in range(n)),
+        ids=PackedStrings(f"{card:05}" for card in range(n)),
         labels=labels,
         golds=labels,
-        kinds=("",) * n,
-        difficulties=("",) * n,
-        clusters=np.arange(n) // 2,
+        kinds=StringColumn.from_strings([""] * n),
+        difficulties=StringColumn.from_strings([""] * n),
+        full_labels=StringColumn.from_strings([""] * n),
+        clusters=(np.arange(n) // 2).astype(np.int32),
+        triplets=(np.arange(n) // 3 if triplets else np.full(n, -1)).astype(np.int32),
+        mined=np.zeros(n, dtype=np.bool_),
         preds={"a": answer(0.8), "b": answer(0.5)},
-        triplets=tuple(f"t{card // 3}" for card in range(n)) if triplets else ("",) * n,
     )
 
 
@@ -79,9 +82,15 @@ def test_all_three_is_the_share_of_triplets_answered_right(repeats: int) -> None
 
 def test_incomplete_triplets_do_not_count() -> None:
     labels = np.array([0, 1, 2, 0, 1, 0, 1, 2, 2, 0, 1, 2], dtype=np.int8)
-    names = (*"aaabb", "", "", "", *"c", *"ccc")
-    assert find_triplets(names, labels).tolist() == [[0, 1, 2]]
-    assert find_triplets(("",) * 12, labels).shape == (0, 3)
+    numbers = np.array([4, 4, 4, 0, 0, -1, -1, -1, 2, 2, 2, 2], dtype=np.int32)
+    assert find_triplets(numbers, labels).tolist() == [[0, 1, 2]]
+    assert find_triplets(np.full(12, -1, dtype=np.int32), labels).shape == (0, 3)
+
+
+def test_triplets_are_in_the_order_of_their_first_cards() -> None:
+    numbers = np.array([5, 1, 5, 1, 5, 1], dtype=np.int32)
+    labels = np.array([0, 0, 1, 1, 2, 2], dtype=np.int8)
+    assert find_triplets(numbers, labels).tolist() == [[0, 2, 4], [1, 3, 5]]
 
 
 def test_constant_and_two_label_systems_have_no_triplet_right() -> None:
@@ -198,7 +207,9 @@ def test_memory_is_the_difference_of_yes_between_claims_set_aside_and_others() -
     is_unknown = observations.labels == 2
     full_labels = np.where(is_unknown & (np.arange(180) % 2 == 0), "E", "C")
     full_labels[~is_unknown] = ""
-    observations = replace(observations, full_labels=tuple(full_labels.tolist()))
+    observations = replace(
+        observations, full_labels=StringColumn.from_strings(full_labels.tolist())
+    )
     for system, report in measure(observations, PLAN).policies["licensed"].systems.items():
         says_yes = observations.preds[system] == PREDS.index("YES")
         counts = [

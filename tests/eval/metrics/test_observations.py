@@ -61,7 +61,7 @@ def test_published_row_format_is_read(write_rows: RowWriter) -> None:
     observations = read_observations(
         [write_rows([make_row(0), make_row(1, "maybe"), make_row(2, None)])]
     )
-    assert observations.ids == ("c000", "c001", "c002")
+    assert list(observations.ids) == ["c000", "c001", "c002"]
     assert observations.preds["one"].tolist() == [PRED_CODE[p] for p in ("YES", "INVALID", "ERROR")]
     assert observations.card_set.startswith("ids-")
     assert observations.n_clusters == 3
@@ -96,7 +96,7 @@ def test_row_order_does_not_matter(write_rows: RowWriter) -> None:
     observations = read_observations([write_rows(rows, "x")])
     random.Random(1).shuffle(rows)
     shuffled_observations = read_observations([write_rows(rows, "x")])
-    assert observations.ids == shuffled_observations.ids
+    assert list(observations.ids) == list(shuffled_observations.ids)
     assert observations.clusters.tolist() == shuffled_observations.clusters.tolist()
     assert {name: codes.tolist() for name, codes in observations.preds.items()} == {
         name: codes.tolist() for name, codes in shuffled_observations.preds.items()
@@ -132,7 +132,7 @@ def test_epoche_rows_supply_what_rows_of_other_tools_lack(write_rows: RowWriter)
     )
     for files in ([foreign_file, epoche_file], [epoche_file, foreign_file]):
         observations = read_observations(files)
-        assert observations.kinds == ("k", "k")
+        assert list(observations.kinds) == ["k", "k"]
         assert observations.n_clusters == 1
         assert any("2 rows name no card set" in note for note in observations.notes)
 
@@ -204,7 +204,7 @@ def test_common_keeps_cards_that_all_systems_answered(write_rows: RowWriter) -> 
     first_file = write_rows([make_row(n) for n in range(6)], "a")
     second_file = write_rows([make_row(n, system="two") for n in range(2, 9)], "b")
     observations = read_observations([first_file, second_file], common=True)
-    assert observations.ids == ("c002", "c003", "c004", "c005")
+    assert list(observations.ids) == ["c002", "c003", "c004", "c005"]
     assert any(
         "Only the 4 cards" in note and "5 are left out" in note for note in observations.notes
     )

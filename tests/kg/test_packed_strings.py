@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg.base import packed_strings
+from kg.base.packed_strings import PackedStrings, StringColumn, StringNumbers
+
+TEXTS = st.lists(st.text(max_size=6) | st.sampled_from(["", "a", "a\0", "\0a", "ä", "\U0001f600"]))
+
+
+@given(TEXTS)
+def test_strings_are_kept_and_sorted_as_python_sorts_them(texts: list[str]) -> None:
+    packed = PackedStrings(texts)
+    assert list(packed) == texts
+    assert [packed[number] for number in range(len(texts))] == texts
+    assert packed[-2:] == texts[-2:]
+    order = packed.sort_indices()
+    # ``sorted`` is stable too, so equal strings keep their order.
+    assert order.tolist() == sorted(range(len(texts)), key=texts.__getitem__)
+    assert list(packed.take(order)) == sorted(texts)
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_many_strings_are_sorted(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_strings, "_CHUNK", 7)
+    rng = np.random.default_rng(1)
+    texts = [f"{n:x}".ljust(width if n % 2 else 3, "-") for n in rng.integers(0, 999, 500).tolist()]
+    packed = PackedStrings(texts)
+    assert list(packed.take(packed.sort_indices())) == sorted(texts)
+
+
+def test_an_index_out_of_range_raises() -> None:
+    with pytest.raises(IndexError):
+        PackedStrings(["a"])[1]
+
+
+@given(TEXTS, TEXTS)
+def test_strings_are_numbered_in_the_order_of_their_first_use(
+    texts: list[str], others: list[str]
+) -> None:
+    expected = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    numbers = StringNumbers()
+    assert [numbers.add(text) for text in texts] == [expected[text] for text in texts]
+    assert list(numbers.strings) == list(expected)
+    for found in (numbers, StringNumbers(numbers.strings)):
+        assert [found.find(text) for text in others] == [expected.get(text, -1) for text in others]
+        assert [text in found for text in others] == [text in expected for text in others]
+
+
+def test_equal_hashes_are_told_apart_and_the_table_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_strings, "hash", lambda text: len(text), raising=False)
+    texts = [f"{n:0{1 + n % 30}}" for n in range(3000)]
+    expected = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    numbers = StringNumbers()
+    assert [numbers.add(text) for text in texts] == [expected[text] for text in texts]
+    assert [numbers.find(text) for text in texts] == [expected[text] for text in texts]
+
+
+@given(TEXTS)
+def test_a_column_has_its_strings(texts: list[str]) -> None:
+    column = StringColumn.from_strings(texts)
+    assert list(column) == texts
+    assert list(column[1:]) == texts[1:]
+    assert column.select(lambda text: text == "a").tolist() == [text == "a" for text in texts]
+    is_kept = column.select(bool)
+    assert list(column.take(is_kept)) == [text for text in texts if text]
