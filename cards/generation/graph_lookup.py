@@ -64,6 +64,18 @@ class GraphLookup:
         self._appearance_cache: dict[tuple[int, int], Appearance] = {}
         self._level_cache: dict[int, tuple[int, int]] = {}
 
+    def for_part(self, kb: KnowledgeBase) -> GraphLookup:
+        """Returns look-ups in a part of the graph in which all terms have the same names.
+
+        Args:
+            kb: the knowledge base of the part (see ``KnowledgeBase.with_graph``).
+        """
+        part = GraphLookup(kb)
+        part._label_cache, part._words_cache = self._label_cache, self._words_cache
+        part._nameable_cache, part._readable_cache = self._nameable_cache, self._readable_cache
+        part._namesakes_cache = self._namesakes_cache
+        return part
+
     def list_subjects(self, p: int, *, asserted_only: bool) -> list[int]:
         """Lists the subjects of a predicate in the graph or its closure, for random indexing.
 
