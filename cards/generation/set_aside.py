@@ -62,9 +62,10 @@ class Unknowns(NamedTuple):
 
 
 class SetAside(NamedTuple):
-    """G without the facts that were set aside."""
+    """What was set aside, and the rest."""
 
     lookup: GraphLookup
+    """G without the facts that were set aside."""
     triples: frozenset[Triple]
     """The facts set aside."""
     unknowns: tuple[Unknowns, ...]
