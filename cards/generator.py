@@ -242,7 +242,7 @@ def _make_makers(
 ) -> tuple[list[PredicateCardMaker], SetAside]:
     """Sets aside what is needed; returns makers for the rest."""
     aside = set_aside_facts(lookup, needs, plan.drawing_seed)
-    reduced, unknowns = GraphLookup(aside.kb), iter(aside.unknowns)
+    reduced, unknowns = aside.lookup, iter(aside.unknowns)
     oracle = lookup.kb.oracle
     quota = DerivedQuota(round(plan.derived_share * plan.per_label))
     makers = [
@@ -336,7 +336,7 @@ def _draw_cards(
         tuple(cards),
         missing,
         tuple(notes),
-        aside.kb,
+        aside.lookup.kb,
         tuple(sorted(make_claim(*fact) for fact in facts)) if make_claim else (),
     )
 

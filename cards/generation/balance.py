@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from cards.generation.graph_lookup import GraphLookup
+from cards.generation.graph_lookup import Appearance, GraphLookup
 
 MIN_FREQUENT_SHARE = 0.015
 """A word is frequent if at least this share of the names contains it: with a few hundred cards, a
@@ -40,11 +40,15 @@ def compute_dissimilarity(lookup: GraphLookup, predicate: int, x: int, other: in
     Adds up differences in: number of words and letters of the name, its last letter, whether it is
     ASCII, classes, and how often the entity is an object of the predicate.
     """
-    # Heuristic weights: six letters count as much as a word, a difference in classes counts most.
-    words, letters, last_letter, is_ascii, types, popularity = lookup.get_appearance(x, predicate)
-    words_2, letters_2, last_letter_2, is_ascii_2, types_2, popularity_2 = lookup.get_appearance(
-        other, predicate
+    return _compare_appearances(
+        lookup.get_appearance(x, predicate), lookup.get_appearance(other, predicate)
     )
+
+
+def _compare_appearances(appearance: Appearance, other: Appearance) -> float:
+    words, letters, last_letter, is_ascii, types, popularity = appearance
+    words_2, letters_2, last_letter_2, is_ascii_2, types_2, popularity_2 = other
+    # Heuristic weights: six letters count as much as a word, a difference in classes counts most.
     distance = abs(words - words_2) + abs(letters - letters_2) / 6
     distance += 0.5 * (last_letter != last_letter_2) + 0.5 * (is_ascii != is_ascii_2)
     distance += 5.0 * (types != types_2)
@@ -62,4 +66,10 @@ def sort_by_similarity(
         candidates: term ids.
         other: the term that they are compared with.
     """
-    return sorted(candidates, key=lambda x: compute_dissimilarity(lookup, predicate, x, other))
+    candidates = list(candidates)
+    if len(candidates) < 2:
+        return candidates
+    appearance, get_appearance = lookup.get_appearance(other, predicate), lookup.get_appearance
+    return sorted(
+        candidates, key=lambda x: _compare_appearances(get_appearance(x, predicate), appearance)
+    )

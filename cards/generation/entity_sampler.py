@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from random import Random
 
@@ -15,7 +15,7 @@ from cards.generation.balance import (
     find_frequent_words,
     sort_by_similarity,
 )
-from cards.generation.graph_lookup import GraphLookup
+from cards.generation.graph_lookup import GraphLookup, to_degree_levels
 from cards.generation.pools import Pool
 from cards.generation.prover import Prover
 from cards.generation.set_aside import Unknowns
@@ -40,7 +40,7 @@ class EntitySampler:
         is_single: whether an ``x`` can have only one anchor, see ``Pool.is_single_valued``.
         e_kinds: kinds of triples to make E cards from: ``asserted``, ``inferred`` or both.
         matches_words: see ``CardPlan``.
-        compares_rest: see ``is_similar``.
+        compares_rest: see ``make_similarity_test``.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class EntitySampler:
         first_anchors = (a for x in entities for a in itertools.islice(get_anchors(x), 1))
         self.has_chains = any(map(get_anchors, first_anchors))
         """Whether some anchors have anchors themselves (chains), judged by a sample."""
-        self._degree_cache: dict[int, tuple[int, ...]] = {}
+        self._rest_level_cache: dict[int, tuple[int, int]] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
 
     @cached_property
@@ -135,8 +135,14 @@ class EntitySampler:
 
         return self.sample_similar(sample, reference, anchor)
 
-    def sample_unknown_and_entailed(self) -> tuple[int, int, int] | None:
-        """Samples the entities of a U and an E card and their common anchor, in this order."""
+    def sample_unknown_and_entailed(
+        self, *, starts_chain: bool = False
+    ) -> tuple[int, int, int] | None:
+        """Samples the entities of a U and an E card and their common anchor, in this order.
+
+        Args:
+            starts_chain: whether the anchor must have an anchor itself if ``wants_true``.
+        """
         u = self.sample_unknown()
         if u is None:
             return None
@@ -147,7 +153,11 @@ class EntitySampler:
             return u, *pair
         anchors = [a for a in self.unknowns.anchors[u] if self.pool.get_holders(a)]
         anchor = anchors[int(self.rng.random() * len(anchors))]
-        e = self.find_true_match(u, anchor)
+        candidates = self._sample_true_matches(anchor)
+        # Checked before a candidate is chosen, because most anchors have no anchor themselves.
+        if starts_chain and anchor not in self.pool.anchor_rows:
+            return None
+        e = self._choose_true_match(u, anchor, candidates)
         return None if e is None else (u, e, anchor)
 
     def sample_other_anchor_holder(self, reference: int, anchor: int) -> int | None:
@@ -162,6 +172,7 @@ class EntitySampler:
         if reference is None:
             pair = self.pool.sample_pair(self.rng, kind)
             return pair if pair and self.is_unused(*pair) else None
+        is_similar = self.make_similarity_test(reference)
         tried_entities: set[int] = set()
         anchors_by_entity: dict[int, int] = {}
         for pair in self.pool.sample_pairs(self.rng, kind, MAX_CANDIDATES):
@@ -169,7 +180,7 @@ class EntitySampler:
                 continue
             x, a = pair
             tried_entities.add(x)
-            if self.is_similar(x, reference) and self.shares_as_many_words(reference, x, a):
+            if is_similar(x) and self.shares_as_many_words(reference, x, a):
                 anchors_by_entity[x] = a
                 if len(anchors_by_entity) == MAX_RANKED:
                     break
@@ -184,23 +195,32 @@ class EntitySampler:
             return "inferred"
         return self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
 
-    def is_similar(self, x: int, other: int) -> bool:
-        """Returns whether two entities have equal degree levels and the same frequent words.
+    def make_similarity_test(self, other: int, anchor: int | None = None) -> Callable[[int], bool]:
+        """Returns a test whether an entity has the degree levels and frequent words of another.
 
-        Degree levels are 0, 1, 2 to 3, and 4 or more facts with the entity as object, and 0, 1, 2
-        to 3, 4 to 7, and 8 or more with it as subject, in the graph before facts were set aside.
-        Of an entity with many facts, more cards can be made without its value than of others.
-        With ``compares_rest`` the levels of the facts that the graph still has beside those with
-        the predicate must be equal, too: a reader of that graph can count them.
+        The levels (``GraphLookup.get_degree_levels``) are those in the graph before facts were set
+        aside. Of an entity with many facts, more cards can be made without its value than of
+        others. With ``compares_rest`` the levels of the facts that the graph still has beside those
+        with the predicate must be equal, too: a reader of that graph can count them.
+
+        Args:
+            other: the entity that others are compared with.
+            anchor: if given, both must also share the same number of words with this term.
         """
-        # Degrees are compared first: it rejects more candidates and is cheaper than names.
-        if self.strict and self._get_degree_levels(x) != self._get_degree_levels(other):
-            return False
-        has_same_words = not self.matches_words or (
-            self._get_frequent_words(x) == self._get_frequent_words(other)
-        )
-        self.rejections[Obstacle.NAMES] += not has_same_words
-        return has_same_words
+        levels = self._get_degree_levels(other) if self.strict else None
+        words = self._get_frequent_words(other) if self.matches_words else None
+        n_shared = 0 if anchor is None else count_shared_words(self.lookup, other, anchor)
+
+        def is_similar(x: int) -> bool:
+            # Degrees are compared first: they reject more candidates and are cheaper than names.
+            if levels is not None and self._get_degree_levels(x) != levels:
+                return False
+            if words is not None and self._get_frequent_words(x) != words:
+                self.rejections[Obstacle.NAMES] += 1
+                return False
+            return anchor is None or count_shared_words(self.lookup, x, anchor) == n_shared
+
+        return is_similar
 
     def _get_frequent_words(self, x: int) -> frozenset[str]:
         words = self._frequent_words_cache.get(x)
@@ -210,15 +230,13 @@ class EntitySampler:
         return words
 
     def _get_degree_levels(self, x: int) -> tuple[int, ...]:
-        levels: tuple[int, ...] | None = self._degree_cache.get(x)
-        if levels is None:
-            n_incoming = self.full_lookup.count_incoming_facts(x)
-            n_outgoing = self.full_lookup.count_outgoing_facts(x)
-            levels = min(3, n_incoming.bit_length()), min(4, n_outgoing.bit_length())
-            if self.compares_rest:
-                levels = (*levels, *self._count_rest_levels(x))
-            self._degree_cache[x] = levels
-        return levels
+        levels = self.full_lookup.get_degree_levels(x)
+        if not self.compares_rest:
+            return levels
+        rest_levels = self._rest_level_cache.get(x)
+        if rest_levels is None:
+            rest_levels = self._rest_level_cache[x] = self._count_rest_levels(x)
+        return (*levels, *rest_levels)
 
     def _count_rest_levels(self, x: int) -> tuple[int, int]:
         n_incoming = self.lookup.count_incoming_facts(x)
@@ -228,7 +246,7 @@ class EntitySampler:
             n_outgoing -= n_anchors
         else:
             n_incoming -= n_anchors
-        return min(3, n_incoming.bit_length()), min(4, n_outgoing.bit_length())
+        return to_degree_levels(n_incoming, n_outgoing)
 
     def find_proof_facts(self, x: int, a: int) -> tuple[Fact, ...] | None:
         """Returns the facts from which ``(x, a)`` follows; None if one cannot be stated."""
@@ -262,23 +280,10 @@ class EntitySampler:
         self, sample: Callable[[], int | None], reference: int | None, anchor: int | None
     ) -> int | None:
         """Samples an unused entity that is similar to ``reference`` and without ``anchor``."""
-        excluded = {reference, anchor}
-        similar: list[int] = []
-        for _ in range(MAX_CANDIDATES):
-            x = sample()
-            if x is None or x in excluded or x in self.used:
-                continue
-            excluded.add(x)
-            if anchor is not None and self.pool.is_entailed(x, anchor):
-                continue
-            if reference is not None and (
-                not self.is_similar(x, reference)
-                or (anchor is not None and not self.shares_as_many_words(reference, x, anchor))
-            ):
-                continue
-            similar.append(x)
-            if len(similar) == MAX_RANKED:
-                break
+        candidates = self._iter_candidates(sample, {reference, anchor}, anchor)
+        if reference is not None:
+            candidates = filter(self.make_similarity_test(reference, anchor), candidates)
+        similar = list(itertools.islice(candidates, MAX_RANKED))
         if reference is not None:
             similar = sort_by_similarity(self.lookup, self.pool.p, similar, reference)
         varies_subject = self.pool.varying == "subj"
@@ -287,10 +292,28 @@ class EntitySampler:
             (x for x in nameable if not varies_subject or self.pool.matches_hint(x, x)), None
         )
 
+    def _iter_candidates(
+        self, sample: Callable[[], int | None], excluded: set[int | None], anchor: int | None
+    ) -> Iterator[int]:
+        """Yields different unused entities without the anchor, from ``MAX_CANDIDATES`` samples."""
+        for _ in range(MAX_CANDIDATES):
+            x = sample()
+            if x is None or x in excluded or x in self.used:
+                continue
+            excluded.add(x)
+            if anchor is None or not self.pool.is_entailed(x, anchor):
+                yield x
+
     def find_true_match(
         self, x: int, anchor: int, allowed: Collection[int] | None = None
     ) -> int | None:
         """Finds an unused entity that has the anchor and is similar to ``x``."""
+        return self._choose_true_match(x, anchor, self._sample_true_matches(anchor, allowed))
+
+    def _sample_true_matches(
+        self, anchor: int, allowed: Collection[int] | None = None
+    ) -> Sequence[int]:
+        """Samples entities that have the anchor, of the kind that the next E card needs."""
         candidates = self.pool.get_holders(anchor)
         if allowed is not None:
             candidates = [e for e in candidates if e in allowed]
@@ -298,10 +321,12 @@ class EntitySampler:
             candidates = [e for e in candidates if not self.pool.is_asserted(e, anchor)]
         if len(candidates) > 2 * MAX_CANDIDATES:
             candidates = self.rng.sample(candidates, 2 * MAX_CANDIDATES)
+        return candidates
+
+    def _choose_true_match(self, x: int, anchor: int, candidates: Sequence[int]) -> int | None:
+        """Chooses the unused candidate that is most similar to ``x``, if any is."""
         unused = (e for e in candidates if e != x and e not in self.used)
-        similar = (
-            e for e in unused if self.is_similar(e, x) and self.shares_as_many_words(x, e, anchor)
-        )
+        similar = filter(self.make_similarity_test(x, anchor), unused)
         holders = itertools.islice(similar, MAX_CANDIDATES)
         by_similarity = sort_by_similarity(self.lookup, self.pool.p, holders, x)
         return next((e for e in by_similarity if self.is_unused(e, anchor)), None)

@@ -62,6 +62,19 @@ class GraphLookup:
         self._types_cache: dict[int, tuple[int, ...]] = {}
         self._namesakes_cache: dict[int, frozenset[int]] = {}
         self._appearance_cache: dict[tuple[int, int], Appearance] = {}
+        self._level_cache: dict[int, tuple[int, int]] = {}
+
+    def for_part(self, kb: KnowledgeBase) -> GraphLookup:
+        """Returns look-ups in a part of the graph in which all terms have the same names.
+
+        Args:
+            kb: the knowledge base of the part (see ``KnowledgeBase.with_graph``).
+        """
+        part = GraphLookup(kb)
+        part._label_cache, part._words_cache = self._label_cache, self._words_cache
+        part._nameable_cache, part._readable_cache = self._nameable_cache, self._readable_cache
+        part._namesakes_cache = self._namesakes_cache
+        return part
 
     def list_subjects(self, p: int, *, asserted_only: bool) -> list[int]:
         """Lists the subjects of a predicate in the graph or its closure, for random indexing.
@@ -271,6 +284,15 @@ class GraphLookup:
                 facts.append(Fact(s, p, term))
         return facts
 
+    def get_degree_levels(self, term: int) -> tuple[int, int]:
+        """Returns the levels of a term's numbers of incoming and of outgoing facts."""
+        levels = self._level_cache.get(term)
+        if levels is None:
+            levels = self._level_cache[term] = to_degree_levels(
+                self.count_incoming_facts(term), self.count_outgoing_facts(term)
+            )
+        return levels
+
     def count_outgoing_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as subject."""
         cells = [cell for row in self._fact_rows if (cell := row.get(term)) is not None]
@@ -346,3 +368,12 @@ class GraphLookup:
                 )
             self._namesakes_cache[term] = namesakes
         return namesakes
+
+
+def to_degree_levels(n_incoming: int, n_outgoing: int) -> tuple[int, int]:
+    """Returns the levels of numbers of facts with an entity as object, and as subject.
+
+    The levels are 0, 1, 2 to 3, and 4 or more facts with it as object; 0, 1, 2 to 3, 4 to 7, and 8
+    or more with it as subject.
+    """
+    return min(3, n_incoming.bit_length()), min(4, n_outgoing.bit_length())

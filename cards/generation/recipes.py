@@ -118,9 +118,7 @@ class Recipes(EntitySampler):
             if e in path or x in self.used or self.lookup.get_types(x) != self.lookup.get_types(e):
                 continue
             others = [e] if u is None else [e, u]
-            is_similar = all(
-                self.is_similar(x, y) and self.shares_as_many_words(x, y, anchor) for y in others
-            )
+            is_similar = all(self.make_similarity_test(y, anchor)(x) for y in others)
             if is_similar and self.is_unused(e, anchor) and self.is_unused(x, anchor):
                 break
         else:
@@ -139,7 +137,7 @@ class Recipes(EntitySampler):
         kind = self.choose_e_kind()
         if self.wants_true:
             for _ in range(MAX_CANDIDATES):
-                sample = self.sample_unknown_and_entailed()
+                sample = self.sample_unknown_and_entailed(starts_chain=True)
                 if sample is not None:
                     yield sample
         elif kind:
@@ -159,14 +157,14 @@ class Recipes(EntitySampler):
         if value is None:
             return None
         q, below = bounds[self.rng.randrange(len(bounds))]
-        subjects = self._list_bounded_subjects(q)
+        subjects, is_similar = self._list_bounded_subjects(q), self.make_similarity_test(u)
         for _ in range(MAX_BOUND_CANDIDATES):
             x = subjects[int(self.rng.random() * len(subjects))]
             bound_term = next(iter(self.lookup.graph_index.find_objects(x, q)))
             bound = parse_number(self.lookup.terms.get_text(bound_term))
             if bound is None or (value < bound if below else value > bound) or x in (e, u):
                 continue
-            if self.is_similar(x, u) and self.is_unused(x, anchor):
+            if is_similar(x) and self.is_unused(x, anchor):
                 role = Role("C", x, (Fact(x, q, bound_term),), forbids_other_value=True)
                 return self._build_proposal(anchor, e, role, u)
         return None

@@ -33,7 +33,7 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         lookup: the graph before facts were set aside.
         p: the predicate that cards ask about.
     """
-    pairs = list(lookup.graph_index.iter_pairs(p))
+    pairs = lookup.graph_index.list_pairs(p)
     rng = rng_for("restated", lookup.terms.get_text(p))
     sampled = rng.sample(pairs, N_SAMPLED) if len(pairs) > N_SAMPLED else pairs
     others = rng.sample([o for _, o in sampled], len(sampled))

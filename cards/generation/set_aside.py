@@ -20,7 +20,6 @@ from cards.generation.prover import is_about_vocabulary
 from cards.generation.rng import rng_for
 from kg.claims import Claim
 from kg.entailment import Closure
-from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
@@ -63,9 +62,10 @@ class Unknowns(NamedTuple):
 
 
 class SetAside(NamedTuple):
-    """G without the facts that were set aside."""
+    """What was set aside, and the rest."""
 
-    kb: KnowledgeBase
+    lookup: GraphLookup
+    """G without the facts that were set aside."""
     triples: frozenset[Triple]
     """The facts set aside."""
     unknowns: tuple[Unknowns, ...]
@@ -130,7 +130,8 @@ def count_candidates(pool: Pool, limit: int) -> int:
     n_found = sum(not _find_obstacle(pool, x) for x in itertools.islice(terms, N_COUNTED))
     if n_found * n_terms > 2 * N_COUNTED * limit:
         return limit
-    return min(limit, n_found + sum(1 for x in terms if not _find_obstacle(pool, x)))
+    found = (x for x in terms if not _find_obstacle(pool, x))
+    return min(limit, n_found + sum(1 for _ in itertools.islice(found, limit)))
 
 
 def count_obstacles(pool: Pool) -> dict[str, int]:
@@ -173,7 +174,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
             chosen = complete
     kb = lookup.kb.with_graph(graph, closure) if triples else lookup.kb
     unknowns = [Unknowns({}) for _ in needs]
-    reduced = GraphLookup(kb)
+    reduced = lookup.for_part(kb)
     for candidate in chosen:
         need = needs[candidate.pool_number]
         derivable = any(_iter_entailed(closure, need.pool, candidate))
@@ -181,7 +182,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
             _has_kind(reduced, candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
         ):
             unknowns[candidate.pool_number].anchors[candidate.x] = candidate.anchors
-    return SetAside(kb, triples, tuple(unknowns))
+    return SetAside(reduced, triples, tuple(unknowns))
 
 
 def _draw_candidates(

@@ -36,10 +36,18 @@ class InferenceLog:
             of dictionaries.
     """
 
-    __slots__ = ("_max_dictionary_entries", "_positions", "_sorted_arrays", "append", "entries")
+    __slots__ = (
+        "_max_dictionary_entries",
+        "_origin",
+        "_positions",
+        "_sorted_arrays",
+        "append",
+        "entries",
+    )
 
     def __init__(self, max_dictionary_entries: int = MAX_DICTIONARY_ENTRIES) -> None:
         self._max_dictionary_entries = max_dictionary_entries
+        self._origin: InferenceLog | None = None
         self.entries = array("i")
         self.append = self.entries.extend
         """Appends an entry: ``append((s, p, o, rule, witness))``."""
@@ -48,6 +56,16 @@ class InferenceLog:
 
     def __len__(self) -> int:
         return len(self.entries) // ENTRY_WIDTH
+
+    def fork(self) -> InferenceLog:
+        """Returns a copy for more entries; the original must not get any while it is in use.
+
+        The triples so far are searched in the original, so that its search structure serves both.
+        """
+        copy = InferenceLog(self._max_dictionary_entries)
+        copy.entries.extend(self.entries)
+        copy._origin = self
+        return copy
 
     def resume(self) -> None:
         """Prepares for more entries after a search."""
@@ -98,19 +116,26 @@ class InferenceLog:
         The search structure is built on first use and not updated, so call this only after the
         run has ended, and ``resume`` before it goes on.
         """
-        if len(self) > self._max_dictionary_entries:
-            return self._search_sorted_arrays(triple)
+        origin = self._origin
+        start = 0 if origin is None else len(origin)
+        is_large = len(self) - start > self._max_dictionary_entries
+        search = self._search_sorted_arrays if is_large else self._search_dictionaries
+        position = search(triple, start)
+        return origin.find_position(triple) if position is None and origin is not None else position
+
+    def _search_dictionaries(self, triple: Triple, start: int) -> int | None:
+        """Finds the last position from ``start`` on, with one dictionary for each predicate."""
         s, p, o = triple
         positions = self._positions.get(p)
         if positions is None:
-            entries = self.entries
+            entries = self.entries[start * ENTRY_WIDTH :] if start else self.entries
             starts = entries[::ENTRY_WIDTH]
             ends = entries[2::ENTRY_WIDTH]
             has_predicate = list(map(p.__eq__, entries[1::ENTRY_WIDTH]))
             predicate_entries = zip(
                 itertools.compress(starts, has_predicate),
                 itertools.compress(ends, has_predicate),
-                itertools.compress(itertools.count(), has_predicate),
+                itertools.compress(itertools.count(start), has_predicate),
                 strict=True,
             )
             # Subject and object are 32-bit ids, so together they fit into one integer key.
@@ -119,14 +144,14 @@ class InferenceLog:
             }
         return positions.get((s << 32) | o)
 
-    def _search_sorted_arrays(self, triple: Triple) -> int | None:
-        """Does the same as ``find_position``, by binary search over (subject, object) keys."""
+    def _search_sorted_arrays(self, triple: Triple, start: int) -> int | None:
+        """Does the same as ``_search_dictionaries``, by binary search over (subject, object)."""
         import numpy as np
 
         s, p, o = triple
         if p not in self._sorted_arrays:
             table = np.array(self.entries, dtype=np.int64).reshape(-1, ENTRY_WIDTH)
-            log_positions = np.flatnonzero(table[:, 1] == p)
+            log_positions = np.flatnonzero(table[start:, 1] == p) + start
             keys = (table[log_positions, 0] << 32) | table[log_positions, 2]
             order = np.argsort(keys, kind="stable")
             self._sorted_arrays[p] = keys[order], log_positions[order]

@@ -56,11 +56,15 @@ def remove_from_run(
     rest = run if in_place else run.copy_for(base)
     rest.base = base
     rest.log.resume()
+    for p in axioms.by_predicate:
+        # Needed below. Before the row changes, its reverse is shared and need not be built.
+        rest.index.get_reverse_row(p)
     for triple in deleted:
         rest.index.discard_triple(*triple)
+    rederivation = cast("Run", _Rederivation(rest, deleted))
     for node in _choose_nodes(rest.index, axioms, deleted):
         for triple in _list_premises(rest.index, axioms, node):
-            apply_rules(rest, axioms, triple)
+            apply_rules(rederivation, axioms, triple)
     rest.resume(axioms)
     return rest
 
@@ -129,3 +133,23 @@ class _Consequences:
 
     def emit_with_premises(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:  # noqa: ARG002
         self.found[triple] = None
+
+
+class _Rederivation:
+    """Adds to a run what rules conclude, if it was deleted; all else is in the run already.
+
+    It takes the place of the run for rules that are applied to single triples.
+    """
+
+    def __init__(self, run: InferenceRun, deleted: Collection[Triple]) -> None:
+        self.base, self.index = run.base, run.index
+        self.same_as, self.is_literal = run.same_as, run.is_literal
+        self._run, self._deleted = run, deleted
+
+    def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
+        if (s, p, o) in self._deleted:
+            self._run.emit(s, p, o, rule, witness)
+
+    def emit_with_premises(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:
+        if triple in self._deleted:
+            self._run.emit_with_premises(triple, name, premises)

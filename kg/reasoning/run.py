@@ -104,7 +104,8 @@ class InferenceRun:
         copy = InferenceRun(base, self._vocabulary)
         copy.index = self.index.fork()
         copy._add_triple = copy.index.add_triple
-        copy.log.entries.extend(self.log.entries)
+        copy.log = self.log.fork()
+        copy._append_entry = copy.log.append
         copy._explicit_proofs = list(self._explicit_proofs)
         copy._rules = list(self._rules)
         copy._watched_predicates = self._watched_predicates

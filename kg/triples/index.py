@@ -131,6 +131,12 @@ class Index:
                 for o in cell:
                     yield s, o
 
+    def list_pairs(self, p: int) -> list[tuple[int, int]]:
+        """Lists all (subject, object) of a predicate."""
+        row = self._forward.get(p, {})
+        # At C speed, if every subject has one object.
+        return list(row.items()) if set(map(type, row.values())) == {int} else [*self.iter_pairs(p)]  # type: ignore[arg-type]
+
     def list_predicates(self) -> list[int]:
         """Returns the predicates that occur, in order of first use."""
         return list(self._forward)

@@ -2,6 +2,8 @@
 
 A cell with one value is an ``int``. A cell with up to ``MAX_LIST_SIZE`` values is a list, and a
 larger one a dictionary (used as an ordered set). Most cells have one value and need no container.
+
+Once a row is complete, its lists are not changed but replaced, so that copies can share them.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def add_to_row(row: Row, key: int, value: int) -> bool:
     if isinstance(cell, dict):
         cell[value] = None
     elif len(cell) < MAX_LIST_SIZE:
-        cell.append(value)
+        row[key] = [*cell, value]
     else:
         members = dict.fromkeys(cell)
         members[value] = None
@@ -65,17 +67,15 @@ def discard_from_row(row: Row, key: int, value: int) -> None:
         if len(cell) <= MAX_LIST_SIZE:
             row[key] = list(cell)
     else:
-        cell.remove(value)
+        row[key] = [other for other in cell if other != value]
 
 
 def copy_row(row: Row) -> Row:
-    """Copies a row together with its cells."""
+    """Copies a row together with the cells that can change."""
     copy = row.copy()
-    # Counting types runs at C speed, and most rows contain ints only.
-    if list(map(type, row.values())).count(int) != len(row):
-        for key, cell in row.items():
-            if not isinstance(cell, int):
-                copy[key] = cell.copy()
+    # This test runs at C speed, and most rows contain no dictionaries.
+    if dict in set(map(type, row.values())):
+        copy.update((key, cell.copy()) for key, cell in row.items() if isinstance(cell, dict))
     return copy
 
 

@@ -40,6 +40,7 @@ def check_content(index: Index, model: dict[tuple[int, int, int], None]) -> None
     for p in range(3):
         assert index.count_triples(p) == sum(q == p for _, q, _ in model)
         assert sorted(index.iter_pairs(p)) == sorted((s, o) for s, q, o in model if q == p)
+        assert index.list_pairs(p) == list(index.iter_pairs(p))
         assert set(index.get_subjects(p)) == {s for s, q, _ in model if q == p}
         for s in range(4):
             assert sorted(index.find_objects(s, p)) == sorted(

@@ -28,6 +28,32 @@ def test_arrays_and_dictionaries_find_the_same_positions(inferred, other_triples
         assert small_log.find_position(triple) == large_log.find_position(triple) == expected
 
 
+@given(
+    st.lists(TRIPLE, max_size=30),
+    st.lists(TRIPLE, max_size=30),
+    st.booleans(),
+    st.integers(0, 1_000),
+)
+@settings(deadline=None)
+def test_a_fork_finds_the_last_position_in_all_entries(inferred, later, searches_first, limit):
+    # Triples may repeat: what was removed may be inferred again.
+    log = InferenceLog(max_dictionary_entries=limit)
+    for triple in inferred:
+        log.append((*triple, 1, 0))
+    if searches_first:
+        log.find_position((0, 0, 0))
+    fork = log.fork()
+    for triple in later:
+        fork.find_position(triple)
+        fork.resume()
+        fork.append((*triple, 1, 0))
+    last_positions = {triple: n for n, triple in enumerate([*inferred, *later])}
+    for triple in [*inferred, *later, (0, 1, 0)]:
+        assert fork.find_position(triple) == last_positions.get(triple)
+    assert len(log) == len(inferred)
+    assert len(fork) == len(inferred) + len(later)
+
+
 def test_log_size_selects_the_search():
     for entries, uses_arrays in ((2, False), (3, True)):
         log = InferenceLog(max_dictionary_entries=2)
