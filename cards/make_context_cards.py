@@ -76,6 +76,7 @@ def main(
     from cards.generation.card_plan import CardPlan
     from cards.generation.kinds import check_kinds
     from cards.generator import CardSet, make_cards
+    from cards.leakage.redraw import FIRST_STRICT_DRAWING
     from cards.knowledge_base import open_knowledge_base
     from kg.base.errors import AuditFailedError, QuotaError
     from kg.base.files import check_output
@@ -110,7 +111,7 @@ def main(
 
     def draw_cards(number: int) -> CardSet:
         """Makes the cards; those of later drawings more strictly."""
-        drawing = {"is_strict": True, "redraw": number - 1} if number else {}
+        drawing = {"redraw": number, "is_strict": number >= FIRST_STRICT_DRAWING}
         return make_cards(kb, msgspec.structs.replace(plan, **drawing), progress=track_cards)
 
     leaks: list[str] = []

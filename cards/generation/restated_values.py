@@ -1,7 +1,8 @@
 """Finds predicates that restate the values of another one, such as "dates" that of "end date".
 
 A fact of such a predicate would answer the question in other words, also where the value is set
-aside, so no card that asks about the restated predicate states it.
+aside, so no card that asks about the restated predicate states it. Nor does it state facts of a
+predicate with the same label: a reader would take its values for those asked about.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _DATE = re.compile(r"(-?\d{4,})-\d\d(-\d\d)?(T.*|Z|[-+]\d\d:\d\d)?")
 def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     """Finds the predicates whose literals often contain the subject's value of ``p``.
 
-    Also those whose literals are often contained in it: "1982-12-31" says part of "1975-1982". Of
-    a date the year counts.
+    Also those whose literals are often contained in it: "1982-12-31" says part of "1975-1982"; of
+    a date the year counts. And those with the label of ``p``.
 
     Args:
         lookup: the graph before facts were set aside.
@@ -47,7 +48,17 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
             if q != p and objects:
                 n_facts[q] += 1
                 n_more[q] += _restates(lookup, objects, value) - _restates(lookup, objects, other)
-    return frozenset(q for q, n in n_facts.items() if n_more[q] >= MIN_RESTATED * n)
+    restating = {q for q, n in n_facts.items() if n_more[q] >= MIN_RESTATED * n}
+    return frozenset(restating | _find_synonyms(lookup, p))
+
+
+def _find_synonyms(lookup: GraphLookup, p: int) -> set[int]:
+    """Finds the predicates that are called as ``p`` is: a reader cannot tell them apart."""
+    get_label, get_text = lookup.kb.verbaliser.get_label, lookup.terms.get_text
+    label = get_label(get_text(p)).casefold()
+    return {
+        q for q in lookup.fact_predicates if q != p and get_label(get_text(q)).casefold() == label
+    }
 
 
 def _restates(lookup: GraphLookup, literals: Sequence[int], value: int) -> bool:

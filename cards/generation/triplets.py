@@ -17,6 +17,7 @@ from cards.generation.context import (
     has_balanced_mentions,
     has_balanced_starts,
 )
+from cards.generation.difficulty import compute_shared_difficulty
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import (
     ASYMMETRIC,
@@ -365,6 +366,11 @@ def write_triplet_cards(
     wording_choice = rng.random()
     claims = [str(triplet.card_verdicts[role.label].claim) for role in triplet.roles]
     context_id = make_opaque_id(seed, *sorted(sentences.values()), *sorted(claims))
+    difficulty = compute_shared_difficulty(
+        lookup.fact_graph,
+        lookup.terms,
+        (triplet.card_verdicts[role.label].claim for role in triplet.roles),
+    )
     cards: list[Card] = []
     for role in triplet.roles:
         facts = list(triplet.facts)
@@ -381,6 +387,7 @@ def write_triplet_cards(
                 question=lookup.kb.verbaliser.render_question(verdict.claim, wording_choice),
                 proof=triplet.graph_verdicts[role.label].proof,
                 salt=[seed],
+                difficulty=difficulty,
                 meta={
                     "context": context_id,
                     **({"derived": True} if role.label in triplet.derived else {}),

@@ -10,6 +10,7 @@ from kg.shapes import Constraint
 from kg.terms import RDF, XSD, is_literal
 from kg.words.label_grammar import parse_label
 from kg.words.phrasebook import Phrasebook
+from kg.words.subject_nouns import find_subject_nouns
 
 MAX_LISTED = 10
 """Maximum values of ``sh:in`` and similar lists that are rendered before "or n more"."""
@@ -98,7 +99,7 @@ def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) ->
         return SubjectWording(name, name, "")
     if kind == "subjects-of":
         if path == term:
-            return SubjectWording("everything", "", "nothing")
+            return _describe_subjects(phrasebook, term)
         noun = _find_noun(phrasebook, term)
         condition = (
             f"with {add_article(noun)}"
@@ -115,6 +116,14 @@ def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) ->
         else f"that is a value of {_render_path(phrasebook, term)}"
     )
     return SubjectWording(f"everything {role}", f"something {role}", f"nothing {role}")
+
+
+def _describe_subjects(phrasebook: Phrasebook, pred: str) -> SubjectWording:
+    """Describes the subjects of a predicate by their class: "every river", else "everything"."""
+    nouns = find_subject_nouns(phrasebook, pred)
+    if not nouns:
+        return SubjectWording("everything", "", "nothing")
+    return SubjectWording(f"every {' or '.join(nouns)}", "", f"no {' or '.join(nouns)}")
 
 
 def _render_clause(phrasebook: Phrasebook, constraint: Constraint, subject: SubjectWording) -> str:
