@@ -49,7 +49,7 @@ def main(
             help="Prefer claims that need a derived fact (two or more steps), up to this share of "
             "the E and of the C cards.",
         ),
-    ] = 0.0,
+    ] = 0.5,
     num_facts: FactsPerCard = 6,
     regime: Annotated[
         str | None, typer.Option(help="none, rdfs or owl-rl; default is the domain's.")
@@ -76,8 +76,8 @@ def main(
     from cards.generation.card_plan import CardPlan
     from cards.generation.kinds import check_kinds
     from cards.generator import CardSet, make_cards
-    from cards.leakage.redraw import FIRST_STRICT_DRAWING
     from cards.knowledge_base import open_knowledge_base
+    from cards.leakage.redraw import FIRST_STRICT_DRAWING
     from kg.base.errors import AuditFailedError, QuotaError
     from kg.base.files import check_output
 

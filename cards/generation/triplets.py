@@ -13,6 +13,7 @@ from cards.generation.card_writer import make_opaque_id, write_card, write_sente
 from cards.generation.context import (
     Proposal,
     Role,
+    add_unrelated_facts,
     build_context,
     has_balanced_mentions,
     has_balanced_starts,
@@ -267,6 +268,9 @@ class TripletSource:
                 return None
             if self.strict and not has_balanced_starts(self.lookup, facts, roles):
                 return None
+        facts = add_unrelated_facts(
+            self.lookup, self.pool, proposal, facts, self.num_facts, self.rng
+        )
         card_oracle = self.prover.make_card_oracle(facts)
         card_verdicts: dict[str, Verdict] = {}
         kinds: dict[str, str] = {}
