@@ -31,6 +31,8 @@ MIN_PAIRS = 10
 MIN_SETTLED = 0.9
 """Minimum share, of the pairs of subjects with the same value of one predicate, that have the same
 value of the settled predicate, too."""
+MAX_TOLD = 0.5
+"""Maximum share of subjects of which nothing else is known."""
 MAX_EQUAL = 0.5
 """Maximum share of pairs of any two subjects that have the same value."""
 
@@ -120,7 +122,8 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     """Finds the predicates whose value settles, for a sensible reader, which value is true.
 
     Two subjects with the same value of such a predicate have the same value of ``p``, too, which
-    two subjects chosen at random do not.
+    two subjects chosen at random do not. None if few subjects have other facts: no card could be
+    made without these.
 
     Args:
         lookup: the graph before facts were set aside.
@@ -149,7 +152,9 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         n_different = len({frozenset(pair) for pair in pairs})
         if n_different >= MIN_PAIRS and _share_values(values, pairs) >= MIN_SETTLED:
             settling.add(q)
-    return frozenset(settling)
+    telling = {p, *settling}
+    n_told = sum(all(fact.p in telling for fact in lookup.list_facts_about(s)) for s in subjects)
+    return frozenset(settling if n_told <= MAX_TOLD * len(subjects) else ())
 
 
 def _share_values(values: Mapping[int, set[int]], pairs: Sequence[Sequence[int]]) -> float:
