@@ -117,6 +117,12 @@ def build_context(
     )
 
 
+def settles_unknown(pool: Pool, anchor: int, roles: list[Role], facts: list[Fact]) -> bool:
+    """Returns whether a fact settles, for a sensible reader, the question of a U card."""
+    subjects = {pool.make_triple(role.x, anchor)[0] for role in roles if role.label == "U"}
+    return any(fact.s in subjects and fact.p in pool.telling.settling for fact in facts)
+
+
 def add_unrelated_facts(
     lookup: GraphLookup,
     pool: Pool,
@@ -127,9 +133,9 @@ def add_unrelated_facts(
 ) -> list[Fact]:
     """Adds facts about other entities until there are ``size`` facts, or no more are found.
 
-    A reader must find the facts that matter among them. They mention no entity that is
-    asked about or that the given facts mention, so that the balance between the roles stays as it is. Every second one has the
-    predicate asked about.
+    A reader must find the facts that matter among them. They mention no entity that is asked about
+    or that the given facts mention, so that the balance between the roles stays as it is. Every
+    second one has the predicate asked about.
     """
     chosen = list(facts)
     mentioned = {term for fact in facts for term in (fact.s, fact.o)}

@@ -16,7 +16,7 @@ MIN_MEASURE = 20
 YEARS = range(1000, 2200)
 """Whole numbers that may be years, which are never nearly equal either."""
 
-_DATE = re.compile(r"-?\d{4,}-\d\d(-\d\d)?.*")
+_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d.*|-?\d{4,}-\d\d")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
 

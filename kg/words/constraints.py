@@ -68,6 +68,7 @@ class SubjectWording(NamedTuple):
 
 
 IT = SubjectWording("it", "it", "")
+EVERYTHING = SubjectWording("everything", "", "nothing")
 
 
 def render_constraint(phrasebook: Phrasebook, constraint: Constraint) -> str:
@@ -99,7 +100,8 @@ def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) ->
         return SubjectWording(name, name, "")
     if kind == "subjects-of":
         if path == term:
-            return _describe_subjects(phrasebook, term)
+            nouns = " or ".join(find_subject_nouns(phrasebook, term))
+            return SubjectWording(f"every {nouns}", "", f"no {nouns}") if nouns else EVERYTHING
         noun = _find_noun(phrasebook, term)
         condition = (
             f"with {add_article(noun)}"
@@ -116,14 +118,6 @@ def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) ->
         else f"that is a value of {_render_path(phrasebook, term)}"
     )
     return SubjectWording(f"everything {role}", f"something {role}", f"nothing {role}")
-
-
-def _describe_subjects(phrasebook: Phrasebook, pred: str) -> SubjectWording:
-    """Describes the subjects of a predicate by their class: "every river", else "everything"."""
-    nouns = find_subject_nouns(phrasebook, pred)
-    if not nouns:
-        return SubjectWording("everything", "", "nothing")
-    return SubjectWording(f"every {' or '.join(nouns)}", "", f"no {' or '.join(nouns)}")
 
 
 def _render_clause(phrasebook: Phrasebook, constraint: Constraint, subject: SubjectWording) -> str:
