@@ -20,10 +20,13 @@ from adversarial.strategies import STRATEGIES, Candidate, TruePairs
 from cards.card import Card
 from cards.facts import Fact
 from cards.generation.context import (
+    Proposal,
     Role,
+    add_unrelated_facts,
     build_context,
     has_balanced_mentions,
     has_balanced_starts,
+    settles_unknown,
 )
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import CYCLE, NEAR_MISS_PREFIX, list_supported_kinds
@@ -76,7 +79,7 @@ class NearMissMaker:
         self.true_pairs = TruePairs(lookup, self.p, self.rng)
         pools = {
             "subj": self.true_pairs.pool,
-            "obj": Pool(lookup, self.p, "obj", restating=self.true_pairs.pool.restating),
+            "obj": Pool(lookup, self.p, "obj", telling=self.true_pairs.pool.telling),
         }
         self.partners = {side: Partners(pools[side], self.rng) for side in SIDES}
         self.obstacles: Counter[Obstacle] = Counter()
@@ -287,7 +290,8 @@ class NearMissMaker:
                 about = [
                     fact
                     for fact in self.lookup.list_facts_about(s)
-                    if fact.p not in partners.pool.restating and self.lookup.is_readable(fact.o)
+                    if fact.p not in partners.pool.telling.restating
+                    and self.lookup.is_readable(fact.o)
                 ]
                 facts = list(dict.fromkeys([*core, *about[:3]]))
             if not facts:
@@ -340,6 +344,11 @@ class NearMissMaker:
         asked = [Fact(*pool.make_triple(role.x, anchor)) for role in roles]
         if not all(map(self.lookup.is_usable, [*asked, *facts])):
             return None
+        if settles_unknown(pool, anchor, roles, facts):
+            return None
+        facts = add_unrelated_facts(
+            self.lookup, pool, Proposal(anchor, roles), facts, self.num_facts, self.rng
+        )
         card_oracle = self.prover.make_card_oracle(facts)
         graph_verdicts: dict[str, Verdict] = {}
         card_verdicts: dict[str, Verdict] = {}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number
 from cards.generation.pools import Pool
-from cards.generation.restated_values import find_restating_predicates
+from cards.generation.restated_values import find_telling_predicates
 
 MAX_SAMPLED_NAMES = 1500
 """Maximum number of objects whose names are compared; from more objects a sample is taken."""
@@ -34,8 +34,8 @@ class TruePairs:
 
     def __init__(self, lookup: GraphLookup, p: int, rng: Random) -> None:
         self.lookup, self.p, self.rng = lookup, p, rng
-        restating = find_restating_predicates(lookup, p)
-        self.pool = Pool(lookup, p, "subj", restating=restating)
+        telling = find_telling_predicates(lookup, p)
+        self.pool = Pool(lookup, p, "subj", telling=telling)
 
     def get_objects(self, s: int) -> list[int]:
         """Returns the objects of a subject in the closure."""

@@ -49,7 +49,7 @@ def main(
             help="Prefer claims that need a derived fact (two or more steps), up to this share of "
             "the E and of the C cards.",
         ),
-    ] = 0.0,
+    ] = 0.5,
     num_facts: FactsPerCard = 6,
     regime: Annotated[
         str | None, typer.Option(help="none, rdfs or owl-rl; default is the domain's.")
@@ -90,6 +90,7 @@ def main(
     from cards.generation.kinds import check_kinds
     from cards.generator import CardSet, make_cards
     from cards.knowledge_base import open_knowledge_base
+    from cards.leakage.redraw import FIRST_STRICT_DRAWING
     from kg.base.errors import AuditFailedError, QuotaError
     from kg.base.files import check_output
 
@@ -124,7 +125,7 @@ def main(
 
     def draw_cards(number: int) -> CardSet:
         """Makes the cards; those of later drawings more strictly."""
-        drawing = {"is_strict": True, "redraw": number - 1} if number else {}
+        drawing = {"redraw": number, "is_strict": number >= FIRST_STRICT_DRAWING}
         return make_cards(kb, msgspec.structs.replace(plan, **drawing), progress=track_cards)
 
     leaks: list[str] = []

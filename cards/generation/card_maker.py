@@ -16,7 +16,7 @@ from cards.generation.kinds import FUNCTIONAL
 from cards.generation.pools import Pool, VaryingSide
 from cards.generation.prover import Prover
 from cards.generation.recipes import Recipes
-from cards.generation.restated_values import find_restating_predicates
+from cards.generation.restated_values import find_telling_predicates
 from cards.generation.rng import rng_for
 from cards.generation.set_aside import Unknowns, count_candidates, count_obstacles
 from cards.generation.shortage import MIN_TERMS, Obstacle, explain_obstacles, explain_pool
@@ -58,8 +58,8 @@ class Side(NamedTuple):
 def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
     """Finds the sides of a predicate's claims that give cards of all three labels."""
     p = lookup.intern_term(pred)
-    restating = find_restating_predicates(lookup, p)
-    pools = [Pool(lookup, p, varying, plan.subj_hint, restating) for varying in VARYING_SIDES]
+    telling = find_telling_predicates(lookup, p)
+    pools = [Pool(lookup, p, varying, plan.subj_hint, telling) for varying in VARYING_SIDES]
     single_valued = [
         pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
     ]
@@ -102,7 +102,7 @@ class PredicateCardMaker:
         self._allowed_c_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
         self.sources: list[TripletSource] = []
         for side, unknowns in sides:
-            pool = Pool(lookup, self.p, side.pool.varying, plan.subj_hint, side.pool.restating)
+            pool = Pool(lookup, self.p, side.pool.varying, plan.subj_hint, side.pool.telling)
             recipes = Recipes(
                 pool,
                 unknowns,

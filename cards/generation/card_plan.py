@@ -26,9 +26,9 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to add cards of the kinds ``withheld`` and ``counterfactual``."""
     num_faithfulness: int | None = None
     """Largest number of cards of each of these kinds; ``None`` for exactly ``per_label``."""
-    derived_share: float = 0.0
+    derived_share: float = 0.5
     """Share of the E and of the C cards that should need a derived fact, where the graph has such
-    claims. If 0, as many do as happen to be drawn."""
+    claims; else as many as it has. If 0, as many do as happen to be drawn."""
     is_strict: bool = False
     """Whether triplets whose entities differ in degree are not even made where there are no others.
     """

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from cards.card import Card
+from cards.card import Card, Difficulty
 from cards.facts import Fact, facts_to_json
-from cards.generation.difficulty import compute_difficulty
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.prover import Prover
 from kg.claims import GOLD_OF_LABEL, Proof, Verdict
@@ -27,6 +26,7 @@ def write_card(
     question: str,
     proof: Proof,
     salt: Sequence[object],
+    difficulty: tuple[Difficulty, dict[str, Any]],
     meta: Mapping[str, Any],
 ) -> Card:
     """Writes a card.
@@ -42,11 +42,12 @@ def write_card(
         proof: the proof for the card's field ``proof``: over the graph, or over the card for
             context-faithfulness cards.
         salt: values that the id depends on in addition to question and facts, such as the seed.
+        difficulty: the level, and how it was computed; see ``compute_difficulty``.
         meta: further keys of ``meta``, in addition to facts, card proof and difficulty.
     """
     claim = verdict.claim
     texts = tuple(sentences[fact] for fact in facts)
-    difficulty, subgraph = compute_difficulty(lookup.fact_graph, lookup.terms, claim)
+    level, subgraph = difficulty
     return Card(
         id=make_opaque_id(*salt, question, *texts),
         facts=texts,
@@ -58,7 +59,7 @@ def write_card(
         claim=claim,
         proof=proof,
         cluster=claim.subj,
-        difficulty=difficulty,
+        difficulty=level,
         meta={
             "triples": facts_to_json(facts, lookup.terms),
             "card_proof": msgspec.to_builtins(verdict.proof),

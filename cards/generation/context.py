@@ -11,6 +11,7 @@ asserted and denied.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ from cards.facts import Fact, TermRole, get_term_role
 from cards.generation.graph_lookup import GraphLookup, Style
 from cards.generation.pools import Pool
 from kg.claims import Label
+
+MAX_TRIES_PER_FACT = 6
+"""Maximum number of random facts looked at for each unrelated fact that is wanted."""
 
 
 class Role(NamedTuple):
@@ -113,6 +117,47 @@ def build_context(
     )
 
 
+def settles_unknown(pool: Pool, anchor: int, roles: list[Role], facts: list[Fact]) -> bool:
+    """Returns whether a fact settles, for a sensible reader, the question of a U card."""
+    subjects = {pool.make_triple(role.x, anchor)[0] for role in roles if role.label == "U"}
+    return any(fact.s in subjects and fact.p in pool.telling.settling for fact in facts)
+
+
+def add_unrelated_facts(
+    lookup: GraphLookup,
+    pool: Pool,
+    proposal: Proposal,
+    facts: Sequence[Fact],
+    size: int,
+    rng: Random,
+) -> list[Fact]:
+    """Adds facts about other entities until there are ``size`` facts, or no more are found.
+
+    A reader must find the facts that matter among them. They mention no entity that is asked about
+    or that the given facts mention, so that the balance between the roles stays as it is. Every
+    second one has the predicate asked about.
+    """
+    chosen = list(facts)
+    mentioned = {term for fact in facts for term in (fact.s, fact.o)}
+    mentioned |= {proposal.anchor, *(role.x for role in proposal.roles)}
+    predicates = lookup.fact_predicates
+    for number in range(MAX_TRIES_PER_FACT * max(0, size - len(facts)) if predicates else 0):
+        if len(chosen) >= size:
+            break
+        q = pool.p if number % 2 else predicates[int(rng.random() * len(predicates))]
+        subjects = lookup.list_subjects(q, asserted_only=True)
+        if not subjects or q in pool.telling.restating:
+            continue
+        s = subjects[int(rng.random() * len(subjects))]
+        new = [f for f in lookup.list_facts_about(s) if f.p == q and not f.denied]
+        fact = new[int(rng.random() * len(new))] if new else None
+        if fact is None or fact in chosen or not mentioned.isdisjoint((fact.s, fact.o)):
+            continue
+        if lookup.is_usable(fact) and lookup.is_readable(fact.s) and lookup.is_readable(fact.o):
+            chosen.append(fact)
+    return chosen
+
+
 def has_balanced_mentions(facts: list[Fact], roles: list[Role]) -> bool:
     """Returns whether the entities of all roles occur in the same number of facts."""
     return len({sum(fact.mentions_term(role.x) for fact in facts) for role in roles}) == 1
@@ -137,7 +182,7 @@ def _list_spare_facts(
     """Lists the facts about a role's term, with its position in each, in random order.
 
     Facts that mention an excluded term or one without a readable name, that restate what is asked,
-    and other values if the role forbids them, are left out.
+    facts that settle it on a U card, and other values if the role forbids them, are left out.
     """
     x = role.x
     if lookup.terms.is_literal(x):
@@ -148,7 +193,8 @@ def _list_spare_facts(
         fact
         for fact in facts
         if (fact.o if fact.s == x else fact.s) not in excluded
-        and fact.p not in pool.restating
+        and fact.p not in pool.telling.restating
+        and not (role.label == "U" and fact.s == x and fact.p in pool.telling.settling)
         and lookup.is_readable(fact.o if fact.s == x else fact.s)
         and not (
             role.forbids_other_value

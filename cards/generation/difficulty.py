@@ -8,6 +8,7 @@ before any system's answers were known.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -19,6 +20,19 @@ from kg.difficulty.score import SEED_PRESET, score_features
 from kg.triples.term_table import TermTable
 
 _LEVELS: dict[str, Difficulty] = {"EASY": "easy", "MEDIUM": "medium", "HARD": "hard"}
+
+
+def compute_shared_difficulty(
+    facts: FactGraph, terms: TermTable, claims: Iterable[Claim]
+) -> tuple[Difficulty, dict[str, Any]]:
+    """Computes the difficulty that the cards of a triplet or pair have in common.
+
+    It is that of the claim in the middle, by score; the harder one of two. If each card had its
+    own, the level would tell the label: true claims link things that lie close together.
+    """
+    results = [compute_difficulty(facts, terms, claim) for claim in claims]
+    results.sort(key=lambda result: result[1]["score"])
+    return results[len(results) // 2]
 
 
 def compute_difficulty(

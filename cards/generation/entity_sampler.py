@@ -131,9 +131,16 @@ class EntitySampler:
                 return None
             x = terms[number]
             is_wrong = anchor is not None and self.unknowns.is_true(x, anchor) != self.wants_true
+            if self.wants_derived and self._was_asserted(x):
+                return None  # Well-known things have asserted values; labels must not tell them.
             return None if is_wrong else x
 
         return self.sample_similar(sample, reference, anchor)
+
+    def _was_asserted(self, x: int) -> bool:
+        """Returns whether the full graph asserts a value that was set aside."""
+        index, make_triple = self.full_lookup.graph_index, self.pool.make_triple
+        return any(index.has_triple(*make_triple(x, a)) for a in self.unknowns.anchors[x])
 
     def sample_unknown_and_entailed(
         self, *, starts_chain: bool = False

@@ -21,6 +21,7 @@ from cards.facts import Fact
 from cards.generation.card_plan import CardPlan
 from cards.generation.card_writer import write_card, write_sentence
 from cards.generation.context import Role
+from cards.generation.difficulty import compute_difficulty
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
 from cards.generation.prover import Prover
@@ -169,6 +170,7 @@ def _write_shuffled_card(
         question=question,
         proof=verdict.proof,
         salt=[seed, kind],
+        difficulty=compute_difficulty(lookup.fact_graph, lookup.terms, verdict.claim),
         meta={
             "graph_label": graph_verdict.label,
             "graph_proof": msgspec.to_builtins(graph_verdict.proof),

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from kg.shapes import Shapes
+from kg.terms import parse_literal
+
+MIN_DIFFERENCE = 0.1
+"""Two numbers are nearly equal if they differ by at most this share of the larger one."""
+MIN_MEASURE = 20
+"""Whole numbers below it are counts or ranks, which are never nearly equal."""
+YEARS = range(1000, 2200)
+"""Whole numbers that may be years, which are never nearly equal either."""
+
+_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d.*|-?\d{4,}-\d\d")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
 
 def parse_number(term: str) -> float | None:
@@ -39,3 +51,29 @@ def find_compared_predicates(pred: str, shapes: Shapes) -> Iterator[tuple[str, b
             yield str(compared_predicate), True
         elif compared_predicate and str(compared_predicate) == pred:
             yield constraint.path, False
+
+
+def are_nearly_equal(term: str, other: str) -> bool:
+    """Returns whether one value may be said of what has the other, without being plainly false.
+
+    Two recordings of a song have lengths of 246 and 249 seconds, and a file of 1982 to 1984 is one
+    of 1983, too. So measures that differ by a tenth or less are nearly equal, and so are texts with
+    years whose ranges overlap. Counts, dates and years are exact.
+
+    >>> are_nearly_equal('"246"', '"249"'), are_nearly_equal('"1982-1984"', '"1983 (copy)"')
+    (True, True)
+    """
+    number, other_number = parse_number(term), parse_number(other)
+    if number is not None and other_number is not None:
+        largest = max(abs(number), abs(other_number))
+        is_exact = number.is_integer() and other_number.is_integer()
+        if is_exact and (largest < MIN_MEASURE or {number, other_number}.issubset(YEARS)):
+            return False
+        return abs(number - other_number) <= MIN_DIFFERENCE * largest
+    texts = [parse_literal(t).lexical for t in (term, other) if t.startswith('"')]
+    if len(texts) < 2 or any(map(_DATE.fullmatch, texts)):
+        return False
+    years, other_years = (sorted(map(int, _YEAR.findall(text))) for text in texts)
+    if not years or not other_years:
+        return False
+    return years[0] <= other_years[-1] and other_years[0] <= years[-1]

@@ -17,6 +17,7 @@ from random import Random
 from typing import Literal
 
 from cards.generation.graph_lookup import GraphLookup
+from cards.generation.restated_values import TellingPredicates
 from cards.generation.rng import rng_for
 
 VaryingSide = Literal["subj", "obj"]
@@ -39,7 +40,7 @@ class Pool:
         p: the predicate's id.
         varying: which side varies.
         hint: only subjects whose name contains this text are used.
-        restating: predicates whose facts say the same in other words; cards do not state them.
+        telling: predicates that tell the values of ``p``.
     """
 
     def __init__(
@@ -48,13 +49,13 @@ class Pool:
         p: int,
         varying: VaryingSide,
         hint: str = "",
-        restating: frozenset[int] = frozenset(),
+        telling: TellingPredicates = TellingPredicates(),  # noqa: B008  # immutable
     ) -> None:
         self.lookup = lookup
         self.p = p
         self.varying = varying
         self.hint = hint.casefold()
-        self.restating = restating
+        self.telling = telling
         self._list_cache: dict[tuple[bool, int], list[int]] = {}
 
     def make_triple(self, x: int, a: int) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from cards.facts import Fact
 from cards.generation.context import Proposal, Role
 from cards.generation.entity_sampler import MAX_CANDIDATES, EntitySampler
 from cards.generation.kinds import ASYMMETRIC, CYCLE, DENIED, FUNCTIONAL, IRREFLEXIVE, NUMERIC
-from cards.generation.literals import find_compared_predicates, parse_number
+from cards.generation.literals import are_nearly_equal, find_compared_predicates, parse_number
 from cards.generation.shortage import Obstacle
 
 # Names of the recipes for entities of another class, and for all constraints not named in kinds.
@@ -72,7 +72,10 @@ class Recipes(EntitySampler):
         x = self.sample_other_anchor_holder(u, anchor)
         if x is None or x == e:
             return None
-        facts = self.find_proof_facts(x, self.pool.get_anchors(x)[0])
+        own_anchor, get_text = self.pool.get_anchors(x)[0], self.lookup.terms.get_text
+        if are_nearly_equal(get_text(own_anchor), get_text(anchor)):
+            return None
+        facts = self.find_proof_facts(x, own_anchor)
         return self._build_proposal(anchor, e, Role("C", x, facts) if facts else None, u)
 
     def propose_denied(self) -> Proposal | None:

@@ -1,14 +1,19 @@
 """Finds predicates that restate the values of another one, such as "dates" that of "end date".
 
 A fact of such a predicate would answer the question in other words, also where the value is set
-aside, so no card that asks about the restated predicate states it.
+aside, so no card that asks about the restated predicate states it. Nor does it state facts of a
+predicate with the same label: a reader would take its values for those asked about.
+
+A value can also be settled by that of another predicate: rivers that flow into the Bay of Bengal do
+not drain into the Scheldt, though no rule on the card says so.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
@@ -20,14 +25,42 @@ MIN_RESTATED = 0.2
 """Minimum share, of the subjects with facts of both predicates, whose own value is restated, less
 that for which the value of another subject, chosen at random, is."""
 
+N_PAIRS = 300
+"""Number of pairs of subjects that are compared."""
+MIN_PAIRS = 10
+MIN_SETTLED = 0.9
+"""Minimum share, of the pairs of subjects with the same value of one predicate, that have the same
+value of the settled predicate, too."""
+MAX_TOLD = 0.5
+"""Maximum share of subjects of which nothing else is known."""
+MAX_EQUAL = 0.5
+"""Maximum share of pairs of any two subjects that have the same value."""
+
 _DATE = re.compile(r"(-?\d{4,})-\d\d(-\d\d)?(T.*|Z|[-+]\d\d:\d\d)?")
+
+
+class TellingPredicates(NamedTuple):
+    """Predicates that tell the values of another one, without being asked about."""
+
+    restating: frozenset[int] = frozenset()
+    """Predicates whose facts say the same in other words; cards do not state them."""
+    settling: frozenset[int] = frozenset()
+    """Predicates whose value makes that of the other one plain; no U card states them of its
+    subject."""
+
+
+def find_telling_predicates(lookup: GraphLookup, p: int) -> TellingPredicates:
+    """Finds the predicates that tell the values of ``p``, in the graph with all its facts."""
+    return TellingPredicates(
+        find_restating_predicates(lookup, p), find_settling_predicates(lookup, p)
+    )
 
 
 def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     """Finds the predicates whose literals often contain the subject's value of ``p``.
 
-    Also those whose literals are often contained in it: "1982-12-31" says part of "1975-1982". Of
-    a date the year counts.
+    Also those whose literals are often contained in it: "1982-12-31" says part of "1975-1982"; of
+    a date the year counts. And those with the label of ``p``.
 
     Args:
         lookup: the graph before facts were set aside.
@@ -47,7 +80,17 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
             if q != p and objects:
                 n_facts[q] += 1
                 n_more[q] += _restates(lookup, objects, value) - _restates(lookup, objects, other)
-    return frozenset(q for q, n in n_facts.items() if n_more[q] >= MIN_RESTATED * n)
+    restating = {q for q, n in n_facts.items() if n_more[q] >= MIN_RESTATED * n}
+    return frozenset(restating | _find_synonyms(lookup, p))
+
+
+def _find_synonyms(lookup: GraphLookup, p: int) -> set[int]:
+    """Finds the predicates that are called as ``p`` is: a reader cannot tell them apart."""
+    get_label, get_text = lookup.kb.verbaliser.get_label, lookup.terms.get_text
+    label = get_label(get_text(p)).casefold()
+    return {
+        q for q in lookup.fact_predicates if q != p and get_label(get_text(q)).casefold() == label
+    }
 
 
 def _restates(lookup: GraphLookup, literals: Sequence[int], value: int) -> bool:
@@ -73,3 +116,47 @@ def _normalise(lookup: GraphLookup, term: int) -> str:
     text = lookup.terms.get_text(term)
     name = parse_literal(text).lexical if text.startswith('"') else lookup.get_label(term)
     return f" {lookup.kb.labels.to_normal_form(name)} "
+
+
+def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
+    """Finds the predicates whose value settles, for a sensible reader, which value is true.
+
+    Two subjects with the same value of such a predicate have the same value of ``p``, too, which
+    two subjects chosen at random do not. None if few subjects have other facts: no card could be
+    made without these.
+
+    Args:
+        lookup: the graph before facts were set aside.
+        p: the predicate that cards ask about.
+    """
+    values: dict[int, set[int]] = {}
+    for s, o in lookup.closure_index.iter_pairs(p):
+        values.setdefault(s, set()).add(o)
+    rng = rng_for("settled", lookup.terms.get_text(p))
+    subjects = list(values)
+    if len(subjects) < 2:
+        return frozenset()
+    pairs = [rng.sample(subjects, 2) for _ in range(N_PAIRS)]
+    if _share_values(values, pairs) > MAX_EQUAL:
+        return frozenset()
+    settling = set()
+    for q in lookup.fact_predicates:
+        groups: dict[int, list[int]] = {}
+        for s, o in lookup.graph_index.iter_pairs(q):
+            if s in values:
+                groups.setdefault(o, []).append(s)
+        shared = [group for group in groups.values() if len(group) > 1]
+        if q == p or not shared:
+            continue
+        pairs = [rng.sample(rng.choice(shared), 2) for _ in range(N_PAIRS)]
+        n_different = len({frozenset(pair) for pair in pairs})
+        if n_different >= MIN_PAIRS and _share_values(values, pairs) >= MIN_SETTLED:
+            settling.add(q)
+    telling = {p, *settling}
+    n_told = sum(all(fact.p in telling for fact in lookup.list_facts_about(s)) for s in subjects)
+    return frozenset(settling if n_told <= MAX_TOLD * len(subjects) else ())
+
+
+def _share_values(values: Mapping[int, set[int]], pairs: Sequence[Sequence[int]]) -> float:
+    """Returns the share of pairs that have a value in common."""
+    return sum(not values[a].isdisjoint(values[b]) for a, b in pairs) / len(pairs)

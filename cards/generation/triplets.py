@@ -13,10 +13,13 @@ from cards.generation.card_writer import make_opaque_id, write_card, write_sente
 from cards.generation.context import (
     Proposal,
     Role,
+    add_unrelated_facts,
     build_context,
     has_balanced_mentions,
     has_balanced_starts,
+    settles_unknown,
 )
+from cards.generation.difficulty import compute_shared_difficulty
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import (
     ASYMMETRIC,
@@ -261,11 +264,16 @@ class TripletSource:
         facts = build_context(self.lookup, self.pool, anchor, roles, self.num_facts, self.rng)
         if facts is None or not all(map(self.lookup.is_usable, facts)):
             return None
+        if settles_unknown(self.pool, anchor, roles, facts):
+            return None
         if name not in SURFACE_RECIPES:
             if not has_balanced_mentions(facts, roles):
                 return None
             if self.strict and not has_balanced_starts(self.lookup, facts, roles):
                 return None
+        facts = add_unrelated_facts(
+            self.lookup, self.pool, proposal, facts, self.num_facts, self.rng
+        )
         card_oracle = self.prover.make_card_oracle(facts)
         card_verdicts: dict[str, Verdict] = {}
         kinds: dict[str, str] = {}
@@ -365,6 +373,11 @@ def write_triplet_cards(
     wording_choice = rng.random()
     claims = [str(triplet.card_verdicts[role.label].claim) for role in triplet.roles]
     context_id = make_opaque_id(seed, *sorted(sentences.values()), *sorted(claims))
+    difficulty = compute_shared_difficulty(
+        lookup.fact_graph,
+        lookup.terms,
+        (triplet.card_verdicts[role.label].claim for role in triplet.roles),
+    )
     cards: list[Card] = []
     for role in triplet.roles:
         facts = list(triplet.facts)
@@ -381,6 +394,7 @@ def write_triplet_cards(
                 question=lookup.kb.verbaliser.render_question(verdict.claim, wording_choice),
                 proof=triplet.graph_verdicts[role.label].proof,
                 salt=[seed],
+                difficulty=difficulty,
                 meta={
                     "context": context_id,
                     **({"derived": True} if role.label in triplet.derived else {}),

@@ -13,8 +13,12 @@ from cards.leakage.degrees import DegreeCounter
 from kg.base.console import print_text
 from kg.knowledge import KnowledgeBase
 
-MAX_DRAWINGS = 4
+MAX_DRAWINGS = 5
 """Maximum number of times that a set is drawn."""
+FIRST_STRICT_DRAWING = 2
+"""From this drawing on, counted from 0, a set may be drawn more strictly. The second one is drawn
+like the first: labels of one set in a few can be predicted by chance, and a strict set is smaller.
+"""
 MIN_SHARE = 0.5
 """A set without leaks is preferred to one with leaks if it has at least this share of its cards."""
 

@@ -10,6 +10,7 @@ from kg.shapes import Constraint
 from kg.terms import RDF, XSD, is_literal
 from kg.words.label_grammar import parse_label
 from kg.words.phrasebook import Phrasebook
+from kg.words.subject_nouns import find_subject_nouns
 
 MAX_LISTED = 10
 """Maximum values of ``sh:in`` and similar lists that are rendered before "or n more"."""
@@ -67,6 +68,7 @@ class SubjectWording(NamedTuple):
 
 
 IT = SubjectWording("it", "it", "")
+EVERYTHING = SubjectWording("everything", "", "nothing")
 
 
 def render_constraint(phrasebook: Phrasebook, constraint: Constraint) -> str:
@@ -98,7 +100,8 @@ def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) ->
         return SubjectWording(name, name, "")
     if kind == "subjects-of":
         if path == term:
-            return SubjectWording("everything", "", "nothing")
+            nouns = " or ".join(find_subject_nouns(phrasebook, term))
+            return SubjectWording(f"every {nouns}", "", f"no {nouns}") if nouns else EVERYTHING
         noun = _find_noun(phrasebook, term)
         condition = (
             f"with {add_article(noun)}"

@@ -296,6 +296,7 @@ def make_default_wording(
     language: str = "",
     *,
     single_valued: bool = False,
+    has_numbers: bool = False,
     possessive: Possessive = "its",
 ) -> PredicateWording:
     """Makes the sentence templates of a predicate from its label.
@@ -304,10 +305,15 @@ def make_default_wording(
         label: ``rdfs:label``, local name, or the value of ``--pred-label``.
         language: the label's language tag, if it has one.
         single_valued: whether a subject has at most one value ("its mouth", but "a tributary").
+        has_numbers: whether all values are numbers, which no verb has as its object: "wins 2" says
+            less than "has 2 as its value of “wins”".
         possessive: "their" if the subjects are people.
     """
+    parsed = parse_label(label, language)
+    if has_numbers and parsed.kind in ("verb", "copula"):
+        parsed = ParsedLabel("quoted", split_name(label))
     fact, denied, question = _make_clauses(
-        parse_label(label, language), single_valued=single_valued, possessive=possessive
+        parsed, single_valued=single_valued, possessive=possessive
     )
     return PredicateWording(
         fact=f"{fact}.",

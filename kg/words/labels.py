@@ -108,10 +108,12 @@ class Labels:
     def is_readable(self, term: str) -> bool:
         """Returns whether a sentence can name an IRI by its label: it is short and no UUID or hash.
 
-        What the graph itself gives as a label counts, unless it is only a UUID or hash.
+        What the graph itself gives as a label counts, unless it is only a UUID or hash, or has an
+        IRI in it.
         """
         name = self.get_label(term)
-        return len(name) <= MAX_NAME_LENGTH and (not is_opaque(name) or self.has_label(term))
+        is_short = len(name) <= MAX_NAME_LENGTH and "://" not in name
+        return is_short and (not is_opaque(name) or self.has_label(term))
 
     def find_readable_name(self, term: int) -> str:
         """Returns the label of a term, without a qualifier; empty if no reader understands it."""

@@ -81,3 +81,17 @@ class SimpleLiterals:
             return lines
         # The lengths differ if a literal contains a newline or if there are no literals.
         return ["" if "\n" in text else self._pattern.findall(text)[0].lower() for text in literals]
+
+
+def find_distinct_ending(iri: str, others: Sequence[str]) -> str:
+    """Returns the last parts of an IRI, as few as no other one of these ends with.
+
+    >>> find_distinct_ending("http://a.org/tag#Point", ["http://a.org/brick#Point"])
+    'tag#Point'
+    """
+    text = iri.rstrip("/#")
+    for cut in reversed([match.end() for match in re.finditer(r"[/#]", text)]):
+        ending = text[cut:]
+        if not any(other.rstrip("/#").endswith(text[cut - 1 :]) for other in others) and ending:
+            return ending
+    return iri

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Self
@@ -22,6 +21,7 @@ from kg.domain import (
 from kg.literals import NUMERIC, format_literal
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
 from kg.words.label_grammar import make_default_wording, split_name, to_common_noun
+from kg.words.name_forms import find_distinct_ending
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
@@ -194,9 +194,7 @@ class Phrasebook:
             name = clean_text(other_name)
             if name != label and self.labels.find_entities(name) == [iri]:
                 return name
-        tail = clean_text(re.split(r"[/#]", iri.rstrip("/#"))[-1]) or clean_text(iri)
-        namesake_tails = [re.split(r"[/#]", other.rstrip("/#"))[-1] for other in namesakes]
-        return f"{label} ({clean_text(iri) if tail in namesake_tails else tail})"
+        return f"{label} ({clean_text(find_distinct_ending(iri, namesakes))})"
 
     def _is_schema_term(self, iri: str) -> bool:
         """Returns whether a term is a predicate or class; these may share a name with an entity."""
@@ -234,9 +232,10 @@ class Phrasebook:
 
     def _find_classes(self, iri: str) -> tuple[int, ...]:
         node = self.index.terms.get(iri)
-        return () if node is None else self._find_class_ids(node)
+        return () if node is None else self.find_class_ids(node)
 
-    def _find_class_ids(self, node: int) -> tuple[int, ...]:
+    def find_class_ids(self, node: int) -> tuple[int, ...]:
+        """Returns the classes that the graph gives a node, without superclasses, as ids."""
         rdf_type = self.index.terms.get(RDF_TYPE)
         return () if rdf_type is None else tuple(self.index.find_objects(node, rdf_type))
 
@@ -348,8 +347,16 @@ class Phrasebook:
             self.get_label(pred),
             self.get_label_language(pred),
             single_valued=self.is_single_valued(pred) or has_one_literal,
+            has_numbers=bool(pairs) and all(map(self._is_number, {o for _, o in pairs})),
             possessive="their" if subjects and self._are_people(subjects) else "its",
         )
+
+    def _is_number(self, node: int) -> bool:
+        text = self.index.terms.get_text(node)
+        if not text.startswith('"'):
+            return False
+        lexical, datatype, _language = parse_literal(text)
+        return datatype in NUMERIC or lexical.isdecimal()
 
     def _are_people(self, nodes: Iterable[int]) -> bool:
         """Returns whether each node has a class that is called "person", "player" or the like."""
@@ -358,7 +365,7 @@ class Phrasebook:
                 self.get_class_noun(self.index.terms.get_text(cls)).split(" ")[-1]
                 for cls in classes
             )
-            for classes in {self._find_class_ids(node) for node in nodes}
+            for classes in {self.find_class_ids(node) for node in nodes}
         )
 
     def is_single_valued(self, pred: str) -> bool:

@@ -48,6 +48,7 @@ def find_opaque_part(name: str) -> tuple[str, str, str]:
 def is_readable_label(name: str) -> bool:
     """Returns whether a label or value can stand in a sentence: it is short, without UUID or hash.
 
-    It may have digits and words that look like a hash: "1914-1918 1939-1945".
+    It may have digits and words that look like a hash: "1914-1918 1939-1945". A name with an IRI
+    in it ("Player <http://example.com/p42> of team 7") is no label either.
     """
-    return len(name) <= MAX_NAME_LENGTH and _UUID.search(name) is None
+    return len(name) <= MAX_NAME_LENGTH and _UUID.search(name) is None and "://" not in name

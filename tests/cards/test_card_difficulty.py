@@ -1,4 +1,4 @@
-"""Tests that a card's difficulty is computed around its claim and is independent of the label."""
+"""Tests that difficulty is that of the claims of a triplet and independent of the label."""
 
 from __future__ import annotations
 
@@ -34,19 +34,27 @@ def cards(card_set: CardSet) -> Sequence[Card]:
     return card_set.cards
 
 
-def test_every_card_records_its_difficulty_features(
+def test_cards_of_a_triplet_have_the_difficulty_of_the_claim_in_the_middle(
     card_set: CardSet,
 ) -> None:
     near_misses = make_near_misses(card_set.kb, NearMissPlan(num=30)).cards
     lookup = GraphLookup(card_set.kb)
+    groups: dict[object, list[Card]] = {}
     for card in [*card_set.cards, *near_misses]:
-        level, details = compute_difficulty(lookup.fact_graph, lookup.terms, card.claim)
-        assert card.difficulty == level
-        assert card.meta["difficulty"] == details
-        assert details["score"] == sum(details["dimensions"].values())
-        # Scores up to 3 are easy, those above 7 hard, the others medium.
-        assert level == LEVELS[(details["score"] > 3) + (details["score"] > 7)]
-        assert details["features"]["query_node_count"] == len({card.claim.subj, card.claim.obj})
+        groups.setdefault(card.meta.get("context", card.id), []).append(card)
+    for group in groups.values():
+        results = [compute_difficulty(lookup.fact_graph, lookup.terms, c.claim) for c in group]
+        scores = sorted(details["score"] for _, details in results)
+        for card in group:
+            details = card.meta["difficulty"]
+            # True claims beside near-misses are not written, so their scores are unknown here.
+            if len(group) == 3:
+                assert details["score"] == scores[1]
+            assert (card.difficulty, details) == (group[0].difficulty, group[0].meta["difficulty"])
+            assert details["score"] == sum(details["dimensions"].values())
+            # Scores up to 3 are easy, those above 7 hard, the others medium.
+            assert card.difficulty == LEVELS[(details["score"] > 3) + (details["score"] > 7)]
+    assert sum(len(group) == 3 for group in groups.values()) == 100
     assert {card.kind.split("/")[0] for card in near_misses} == {"near-miss"}
 
 
@@ -74,9 +82,7 @@ def test_difficulty_is_independent_of_the_label(cards: Sequence[Card]) -> None:
     counts = Counter((card.label, card.difficulty) for card in ordinary_cards)
     table = [[counts[label, level] for level in LEVELS] for label in "ECU"]
     assert [sum(row) for row in table] == [100, 100, 100]
-    # Chance alone gives 0.08 here. Difficulty that depended on the number of facts behind the label
-    # would give 0.6.
-    assert compute_cramers_v(table) < 0.2
+    assert compute_cramers_v(table) == 0
     # Each level with at least 15 cards contains every label.
     for column in zip(*table, strict=True):
         assert all(column) or sum(column) < 15
