@@ -53,6 +53,8 @@ class PredicateWording(msgspec.Struct, frozen=True, kw_only=True):
     fact: str = ""
     denied: str = ""
     questions: tuple[str, ...] = ()
+    paraphrases: tuple[str, ...] = ()
+    """Questions in other words, which cards get only from ``epoche paraphrase``."""
     synonyms: tuple[str, ...] = ()
     """Other phrases for the predicate ("empties into", "mouth"), for parsing questions."""
     inverse_synonyms: tuple[str, ...] = ()
@@ -119,6 +121,7 @@ class _PredicateTable(msgspec.Struct, kw_only=True):
     fact: str = ""
     denied: str = ""
     questions: list[str] | None = None
+    paraphrases: list[str] = []
     synonyms: list[str] = []
     inverse_synonyms: list[str] = []
     unit: str = ""
@@ -395,6 +398,7 @@ class CompiledWording(msgspec.Struct, frozen=True):
     fact: Renderer
     denied: Renderer
     questions: tuple[Renderer, ...]
+    paraphrases: tuple[Renderer, ...]
 
 
 def _check_templates(wording: PredicateWording, where: str) -> None:
@@ -410,11 +414,16 @@ def compile_wording(wording: PredicateWording, where: str) -> CompiledWording:
         DomainError: a template fails; the message names predicate and field.
     """
     sample = {"subj": "Sample A", "obj": "Sample B", "unit": wording.unit}
+
+    def compile_all(sources: Sequence[str], key: str) -> tuple[Renderer, ...]:
+        return tuple(
+            compile_template(source, sample, f"{where}.{key}[{number}]")
+            for number, source in enumerate(sources)
+        )
+
     return CompiledWording(
         compile_template(wording.fact, sample, f"{where}.fact"),
         compile_template(wording.denied, sample, f"{where}.denied"),
-        tuple(
-            compile_template(question, sample, f"{where}.questions[{number}]")
-            for number, question in enumerate(wording.questions)
-        ),
+        compile_all(wording.questions, "questions"),
+        compile_all(wording.paraphrases, "paraphrases"),
     )

@@ -282,6 +282,15 @@ class Phrasebook:
             templates[int(fraction * len(templates))](**self._make_variables(claim))
         )
 
+    def count_paraphrases(self, pred: str) -> int:
+        """Returns the number of the domain's paraphrases of a predicate's questions."""
+        return len(self.get_wording(pred).paraphrases)
+
+    def render_paraphrase(self, claim: Claim, number: int) -> str:
+        """Renders one of the paraphrases of the claim's questions, by its number from 0."""
+        template = self._get_templates(claim.pred).paraphrases[number]
+        return capitalise_sentence(template(**self._make_variables(claim)))
+
     def get_wording(self, pred: str) -> PredicateWording:
         """Returns the wording of a predicate: the domain's, the shared one, or the default."""
         if pred not in self._wordings:
