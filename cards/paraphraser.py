@@ -44,7 +44,7 @@ def paraphrase_cards(
     paraphrased: list[Card] = []
     left_out: Counter[str] = Counter()
     for card in cards:
-        n_paraphrases = verbaliser.count_paraphrases(card.claim.pred)
+        n_paraphrases = len(verbaliser.get_wording(card.claim.pred).paraphrases)
         if not n_paraphrases:
             left_out[card.claim.pred] += 1
             continue

@@ -11,14 +11,9 @@ import msgspec
 from kg.base.plain_text import MAX_NAME_LENGTH, capitalise_sentence, clean_text, list_words
 from kg.base.templates import Renderer
 from kg.claims import Claim
-from kg.domain import (
-    CompiledWording,
-    Domain,
-    PredicateWording,
-    compile_naming,
-    compile_wording,
-)
+from kg.domain import Domain, compile_naming
 from kg.literals import NUMERIC, format_literal
+from kg.predicate_words import CompiledWording, PredicateWording, compile_wording
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
 from kg.words.label_grammar import make_default_wording, split_name, to_common_noun
 from kg.words.name_forms import find_distinct_ending
@@ -282,12 +277,8 @@ class Phrasebook:
             templates[int(fraction * len(templates))](**self._make_variables(claim))
         )
 
-    def count_paraphrases(self, pred: str) -> int:
-        """Returns the number of the domain's paraphrases of a predicate's questions."""
-        return len(self.get_wording(pred).paraphrases)
-
     def render_paraphrase(self, claim: Claim, number: int) -> str:
-        """Renders one of the paraphrases of the claim's questions, by its number from 0."""
+        """Renders one of the domain's paraphrases of the claim's questions, by number from 0."""
         template = self._get_templates(claim.pred).paraphrases[number]
         return capitalise_sentence(template(**self._make_variables(claim)))
 

@@ -99,7 +99,7 @@ def test_paraphrases_of_any_claim_name_both_and_are_one_question(data: st.DataOb
     pred = data.draw(st.sampled_from(sorted(kb.domain.predicates)))
     pairs = list_pairs(kb, pred)
     subj, obj = (data.draw(st.sampled_from(pairs))[place] for place in (0, 1))
-    for number in range(kb.verbaliser.count_paraphrases(pred)):
+    for number in range(len(kb.domain.predicates[pred].paraphrases)):
         question = kb.verbaliser.render_paraphrase(Claim(subj, pred, obj), number)
         for term in (subj, obj):
             assert kb.verbaliser.render_term(term, pred).lower() in question.lower()
@@ -131,7 +131,7 @@ def test_cards_of_a_triplet_share_the_wording(
     for card in paraphrased.cards:
         rendered = [
             verbaliser.render_paraphrase(card.claim, number)
-            for number in range(verbaliser.count_paraphrases(card.claim.pred))
+            for number in range(len(verbaliser.get_wording(card.claim.pred).paraphrases))
         ]
         numbers[card.triplet].add(rendered.index(card.question))
     assert len(numbers) > 50
