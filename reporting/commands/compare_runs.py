@@ -82,6 +82,7 @@ def main(
     from eval.abstention.comparison.text import (
         describe_shared_cards,
         render_markdown,
+        render_paraphrase_gaps,
         render_sentences,
     )
     from eval.abstention.metrics.cluster_samples import Plan
@@ -164,7 +165,7 @@ def main(
         print_text(line)
     for line in describe_shared_cards(report.shared):
         print_text(line)
-    for line in render_sentences(report):
+    for line in render_paraphrase_gaps(report) if pairs else render_sentences(report):
         print_text(line)
     for note in report.notes:
         print_text(f"note: {to_one_line(note)}")
