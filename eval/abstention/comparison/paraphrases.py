@@ -72,8 +72,8 @@ def read_paraphrase_pairs(
         raise SystemNotFoundError(
             "no system answered both the cards and their paraphrases",
             where=str(paraphrases),
-            hint=f"On the cards: {join_list(originals.preds)}. On the paraphrases: "
-            f"{join_list(reworded.preds)}.",
+            hint=f"On the cards: {join_list(list(originals.preds))}. On the paraphrases: "
+            f"{join_list(list(reworded.preds))}.",
         )
     template_ids = _read_template_ids(paraphrased_cards, paraphrases)
     observations = _join_answers(originals, reworded, template_ids, systems, card_set)
