@@ -40,6 +40,10 @@ card_set     = $(OUT)/cards.jsonl
 degradation  = $(OUT)/degradation
 # Systems that see the graph or its facts; the others would not notice.
 DEGRADED     = graph_rag rag $(if $(EPOCHE_MODEL),rag_llm graph_rag_llm)
+# The domain whose questions are also asked in other words, of the systems above.
+paraphrases  = $(OUT)/paraphrases
+REWORDED     = $(if $(KG),,$(if $(filter rivers,$(DOMAIN)),$(filter $(SYSTEMS),$(DEGRADED))))
+results_of   = $(1)$(if $(filter $(1),$(LLM_SYSTEMS)),$(run_slug))_results.jsonl
 checked      = --cards '$(card_set)' --skip-other-cards --results
 scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
@@ -135,11 +139,25 @@ metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and con
 report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
 	@$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' $(if $(wildcard $(degradation)/degradation.json),--section '$(degradation)') --out '$(OUT)/report.html'
 
+# The same cards with their questions in other words, asked of the same systems.
+eval_reworded    = $(EPOCHE) eval --cards '$(paraphrases)/cards.jsonl' $(source_flags) --system $(1) --seed $(SEED) --if-stale set-aside --out '$(paraphrases)/$(call results_of,$(1))' $(EVAL_FLAGS)
+define newline
+
+
+endef
+define compare_reworded
+@echo "-- on the same cards, with their questions in other words --"
+@$(EPOCHE) paraphrase '$(card_set)' $(source_flags) --seed $(SEED) --out '$(paraphrases)/cards.jsonl'
+$(foreach system,$(REWORDED),@$(call eval_reworded,$(system))$(newline))
+@$(EPOCHE) compare $(checked) $(foreach system,$(REWORDED),'$(OUT)/$(call results_of,$(system))' '$(paraphrases)/$(call results_of,$(system))') --paraphrases '$(paraphrases)/cards.jsonl' --seed $(SEED) --out '$(OUT)/paraphrase_comparison.json'
+endef
+
 # The formats are a family of their own: eight that are much alike would cost the other pairs their adjusted p.
-compare: eval $(ALSO_COMPARED) ## Paired differences between the systems and between eight formats; curves of systems whose graph gets worse
+compare: eval $(ALSO_COMPARED) ## Paired differences between systems, eight formats, and questions in other words; curves of systems whose graph gets worse
 	@$(EPOCHE) compare $(checked) $$(ls $(OUT)/*_results.jsonl | grep -v /formats_ | tr '\n' ' ') --seed $(SEED) --out '$(OUT)/comparison.json'
 	@echo "-- formats --"
 	@$(EPOCHE) compare $(checked) '$(OUT)/formats_results.jsonl' --seed $(SEED) --out '$(OUT)/formats_comparison.json'
+	$(if $(REWORDED),$(compare_reworded))
 	@echo "-- on a graph that lacks facts, or has wrong ones --"
 	@$(EPOCHE) degrade --cards '$(card_set)' $(source_flags) $(addprefix --system ,$(DEGRADED)) --seed $(SEED) --out '$(degradation)'
 

@@ -208,6 +208,30 @@ def build_joined_manifest(
     }
 
 
+def build_paraphrase_manifest(
+    original: Path, cards: Sequence[Card], out: Path, *, seed: int, left_out: dict[str, int]
+) -> dict[str, Any]:
+    """Builds the manifest of cards that ask the questions of another card file in other words.
+
+    Args:
+        original: that card file.
+        cards: the cards with other questions.
+        out: their file, to which paths are relative.
+        seed: the seed that the wording was drawn with.
+        left_out: predicate → number of cards without a paraphrase.
+    """
+    manifest = build_joined_manifest([original], cards, out)
+    [source] = manifest.pop("joined_from")
+    missing_labels = describe_missing_labels(cards)
+    return {
+        **manifest,
+        "seed": seed,
+        "counts": {"cards": len(cards), "left_out": left_out},
+        "warnings": [*manifest["warnings"], *missing_labels],
+        "paraphrased_from": source,
+    }
+
+
 def write_card_set(
     path: Path | str, cards: Sequence[Card], manifest: dict[str, Any], graph: Graph | None = None
 ) -> None:

@@ -17,6 +17,7 @@ from adversarial.make_near_miss import main as near_miss
 from cards.audit_labels import main as audit
 from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
+from cards.paraphrase_cards import main as paraphrase
 from epoche.schemas import RECORDS, build_schema
 from eval.abstention.commands.degrade import main as degrade
 from eval.abstention.commands.score import main as score_cards
@@ -134,6 +135,7 @@ def _read_global_options(
 _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("cards", cards, "Make E/C/U cards from a graph, each label proved."),
     ("near-miss", near_miss, "Make near-misses, each proved false or unknown."),
+    ("paraphrase", paraphrase, "Ask the questions of cards in other words."),
     ("join", join, "Join card files of one graph into one set."),
     ("eval", evaluate, "Run a system on cards."),
     ("score", score_cards, "Score predictions on cards that were made elsewhere."),

@@ -20,6 +20,7 @@ from kg.base.errors import DomainError
 from kg.base.plain_text import clean_text
 from kg.base.templates import Renderer, compile_template
 from kg.claims import Claim, Regime
+from kg.predicate_words import PredicateWording, check_templates
 
 SHIPPED_FOLDER = Path(__file__).parent / "domains"
 CACHE_VARIABLE = "EPOCHE_CACHE_DIR"
@@ -41,25 +42,6 @@ _MAX_RULE_LENGTH = 1_000
 """Maximum characters of a rule's text, because cards show it; the rest is cut off."""
 _MAX_TOML_BYTES = 4 * 1024 * 1024
 """Maximum size of ``domain.toml``, so that a wrong file cannot exhaust the memory."""
-
-
-class PredicateWording(msgspec.Struct, frozen=True, kw_only=True):
-    """Templates that word the claims of one predicate; variables: ``subj``, ``obj``, ``unit``.
-
-    Templates that are empty are made from the label.
-    """
-
-    label: str
-    fact: str = ""
-    denied: str = ""
-    questions: tuple[str, ...] = ()
-    synonyms: tuple[str, ...] = ()
-    """Other phrases for the predicate ("empties into", "mouth"), for parsing questions."""
-    inverse_synonyms: tuple[str, ...] = ()
-    """Phrases with the object first ("receives")."""
-    unit: str = ""
-    default: bool = False
-    """Whether the predicate is part of the default card set."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -119,6 +101,7 @@ class _PredicateTable(msgspec.Struct, kw_only=True):
     fact: str = ""
     denied: str = ""
     questions: list[str] | None = None
+    paraphrases: list[str] = []
     synonyms: list[str] = []
     inverse_synonyms: list[str] = []
     unit: str = ""
@@ -331,7 +314,7 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
         wording = msgspec.convert(
             {name: value for name, value in fields.items() if value is not None}, PredicateWording
         )
-        _check_templates(wording, f"{where}: {key}")
+        check_templates(wording, f"{where}: {key}")
         predicates[expand_term(name, key)] = wording
     rules = tuple(_build_rule(rule, expand_term, where) for rule in table.rule)
     ids = [rule.id for rule in rules]
@@ -387,34 +370,3 @@ def _build_rule(rule: _RuleTable, expand_term: Callable[[str, str], str], where:
 def compile_naming(source: str, where: str) -> Renderer:
     """Compiles a template that names the members of a class (see ``compile_template``)."""
     return compile_template(source, {"label": "Sample", "iri": "https://example.org/Sample"}, where)
-
-
-class CompiledWording(msgspec.Struct, frozen=True):
-    """A predicate's compiled templates, to be rendered with ``subj``, ``obj`` and ``unit``."""
-
-    fact: Renderer
-    denied: Renderer
-    questions: tuple[Renderer, ...]
-
-
-def _check_templates(wording: PredicateWording, where: str) -> None:
-    """Checks the templates that a domain gives; the others are made from the label."""
-    fact, denied = wording.fact or "{{ subj }}", wording.denied or "{{ subj }}"
-    compile_wording(msgspec.structs.replace(wording, fact=fact, denied=denied), where)
-
-
-def compile_wording(wording: PredicateWording, where: str) -> CompiledWording:
-    """Compiles a predicate's templates.
-
-    Raises:
-        DomainError: a template fails; the message names predicate and field.
-    """
-    sample = {"subj": "Sample A", "obj": "Sample B", "unit": wording.unit}
-    return CompiledWording(
-        compile_template(wording.fact, sample, f"{where}.fact"),
-        compile_template(wording.denied, sample, f"{where}.denied"),
-        tuple(
-            compile_template(question, sample, f"{where}.questions[{number}]")
-            for number, question in enumerate(wording.questions)
-        ),
-    )

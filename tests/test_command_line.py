@@ -34,6 +34,7 @@ from epoche.cli import app
 SCRIPTS = {
     "cards": "cards/make_context_cards.py",
     "near-miss": "adversarial/make_near_miss.py",
+    "paraphrase": "cards/paraphrase_cards.py",
     "join": "cards/join_cards.py",
     "eval": "eval/run_epistemic_tests.py",
     "metrics": "eval/metrics_abstention.py",

@@ -33,10 +33,9 @@ def read_checked_results(
     distinguish_equal_names: bool = False,
     without_mined: bool = False,
     allow_changed: bool = False,
+    keep_ids: bool = False,
 ) -> Observations:
     """Reads result files and checks them against the card files, if any are given.
-
-    The observations have no ids, which take more memory than the rest and which no metric needs.
 
     Args:
         results: the result files.
@@ -46,6 +45,8 @@ def read_checked_results(
         distinguish_equal_names: make the names different where two files have the same system name.
         without_mined: leave out the C cards whose proof rests only on rules found in the data.
         allow_changed: accept rows and cards that are not as their run left them.
+        keep_ids: keep the ids of the cards, which take more memory than the rest; no metric needs
+            them.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError, ChangedRunError: as
@@ -66,7 +67,7 @@ def read_checked_results(
         observations = check_cards(observations, cards, allow_changed=allow_changed)
     if without_mined:
         observations = leave_out_mined_cards(observations)
-    return replace(observations, ids=PackedStrings())
+    return observations if keep_ids else replace(observations, ids=PackedStrings())
 
 
 def filter_results_by_cards(results: Sequence[Path], cards: Sequence[Path]) -> list[Path]:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from kg.base.plain_text import add_article, clean_text
 from kg.base.templates import escape_template
-from kg.domain import PredicateWording
+from kg.predicate_words import PredicateWording
 from kg.words.label_words import (
     ADJECTIVES,
     ADVERBS,

@@ -11,14 +11,9 @@ import msgspec
 from kg.base.plain_text import MAX_NAME_LENGTH, capitalise_sentence, clean_text, list_words
 from kg.base.templates import Renderer
 from kg.claims import Claim
-from kg.domain import (
-    CompiledWording,
-    Domain,
-    PredicateWording,
-    compile_naming,
-    compile_wording,
-)
+from kg.domain import Domain, compile_naming
 from kg.literals import NUMERIC, format_literal
+from kg.predicate_words import CompiledWording, PredicateWording, compile_wording
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
 from kg.words.label_grammar import make_default_wording, split_name, to_common_noun
 from kg.words.name_forms import find_distinct_ending
@@ -281,6 +276,11 @@ class Phrasebook:
         return capitalise_sentence(
             templates[int(fraction * len(templates))](**self._make_variables(claim))
         )
+
+    def render_paraphrase(self, claim: Claim, number: int) -> str:
+        """Renders one of the domain's paraphrases of the claim's questions, by number from 0."""
+        template = self._get_templates(claim.pred).paraphrases[number]
+        return capitalise_sentence(template(**self._make_variables(claim)))
 
     def get_wording(self, pred: str) -> PredicateWording:
         """Returns the wording of a predicate: the domain's, the shared one, or the default."""

@@ -44,6 +44,13 @@ def main(
         str | None,
         typer.Option(help="Compare every system with this one, instead of all pairs."),
     ] = None,
+    paraphrases: Annotated[
+        Path | None,
+        typer.Option(
+            help="Card file by `epoche paraphrase`: compare each system's results on it with its "
+            "results on the original cards, instead of systems.",
+        ),
+    ] = None,
     policy: Annotated[
         PolicyChoice | None,
         typer.Option(
@@ -67,12 +74,17 @@ def main(
     cluster bootstrap intervals, and p-values are corrected by Holm's method over all pairs. If two
     runs have a system of the same name, the run's name is added to it; of run folders, only these
     systems are then compared, unless --baseline names another.
+
+    With --paraphrases the results are those on cards and on their paraphrases, and each difference
+    is what a system loses where the questions are not worded as usual.
     """
     from eval.abstention.card_check import read_checked_results
+    from eval.abstention.comparison.paraphrases import read_paraphrase_pairs
     from eval.abstention.comparison.report import compare_runs
     from eval.abstention.comparison.text import (
         describe_shared_cards,
         render_markdown,
+        render_paraphrase_gaps,
         render_sentences,
     )
     from eval.abstention.metrics.cluster_samples import Plan
@@ -93,6 +105,7 @@ def main(
             cards=cards,
             skip_other_cards=skip_other_cards or None,
             without_mined=without_mined or None,
+            paraphrases=paraphrases,
             policy=policy,
             common=common,
         )
@@ -102,20 +115,33 @@ def main(
         )
         return
     files = find_result_files(paths)
-    inputs = [*files, *(cards or ())]
+    inputs = [*files, *(cards or ()), *([paraphrases] if paraphrases else ())]
     check_output(out, inputs)
     pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
     for page in pages.values():
         check_output(page, [out, *inputs])
-    observations = read_checked_results(
-        files,
-        cards or (),
-        skip_other_cards=skip_other_cards,
-        common=common is not False,
-        distinguish_equal_names=True,
-        without_mined=without_mined,
-        allow_changed=allow_changed,
-    )
+    pairs: list[tuple[str, str]] = []
+    if paraphrases is None:
+        observations = read_checked_results(
+            files,
+            cards or (),
+            skip_other_cards=skip_other_cards,
+            common=common is not False,
+            distinguish_equal_names=True,
+            without_mined=without_mined,
+            allow_changed=allow_changed,
+        )
+    else:
+        if baseline is not None or common is not None:
+            raise typer.BadParameter("--paraphrases takes neither --baseline nor --common")
+        observations, pairs = read_paraphrase_pairs(
+            files,
+            paraphrases,
+            cards or (),
+            skip_other_cards=skip_other_cards,
+            without_mined=without_mined,
+            allow_changed=allow_changed,
+        )
     if len(observations.preds) < 2:
         raise CardSetMismatchError(
             "nothing to compare: only one system",
@@ -134,7 +160,7 @@ def main(
         seed=seed,
         confidence=confidence,
     )
-    report = compare_runs(observations, plan, baseline=baseline)
+    report = compare_runs(observations, plan, baseline=baseline, pairs=pairs)
     contents = {out: to_json_bytes(report, indent=2) + b"\n"}
     contents[pages[".md"]] = render_markdown(report).encode()
     if html:
@@ -145,7 +171,7 @@ def main(
         print_text(line)
     for line in describe_shared_cards(report.shared):
         print_text(line)
-    for line in render_sentences(report):
+    for line in render_paraphrase_gaps(report) if pairs else render_sentences(report):
         print_text(line)
     for note in report.notes:
         print_text(f"note: {to_one_line(note)}")

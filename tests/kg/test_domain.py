@@ -5,10 +5,12 @@ from pathlib import Path
 
 import jinja2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kg.base.errors import DomainError
 from kg.base.plain_text import clean_text
-from kg.base.templates import compile_template, escape_template
+from kg.base.templates import MAX_SENTENCE_LENGTH, compile_template, escape_template
 from kg.claims import Claim
 from kg.domain import list_shipped_domains, load_domain, make_adhoc_domain
 from kg.knowledge import KnowledgeBase
@@ -218,6 +220,31 @@ def test_simple_templates_render_as_in_jinja(source):
     values = {"subj": "{{ obj }} %s", "obj": "{% if %}"}
     render = compile_template(source, values, "here")
     assert render(**values) == clean_text(jinja2.Template(source).render(values))
+
+
+@given(
+    pieces=st.lists(
+        st.one_of(
+            st.sampled_from(
+                ["{{ subj }}", "{{ obj }}", "{{obj}}", "%s", "{", "}", "{#", "#}", "\n"]
+            ),
+            st.text(max_size=6),
+        ),
+        max_size=14,
+    )
+)
+def test_any_text_around_variables_renders_as_in_jinja(pieces: list[str]) -> None:
+    """Most templates are compiled without Jinja2; what it renders or refuses must be the same."""
+    source, values = "".join(pieces), {"subj": "{{ obj }} %s", "obj": "B {% if %}"}
+    try:
+        expected = clean_text(jinja2.Template(source).render(values), MAX_SENTENCE_LENGTH)
+    except jinja2.TemplateError:
+        expected = ""
+    if expected:
+        assert compile_template(source, values, "here")(**values) == expected
+    else:
+        with pytest.raises(DomainError):
+            compile_template(source, values, "here")
 
 
 def test_a_label_suffices_to_word_a_predicate(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.mined_cards import describe_mined_cards
 from eval.abstention.metrics.observations import SHARED_CARDS_NOTE, Observations
 from eval.abstention.metrics.outcomes import PRED_CODE, UNUSABLE
-from eval.abstention.metrics.pairs import compare_systems
+from eval.abstention.metrics.pairs import compare_pairs, compare_systems
 from eval.abstention.metrics.record import CardComparison, Source
 from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import clean_text
@@ -65,21 +65,30 @@ class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_runs(
-    observations: Observations, plan: Plan, *, baseline: str | None = None
+    observations: Observations,
+    plan: Plan,
+    *,
+    baseline: str | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> ComparisonReport:
-    """Compares all pairs of systems, or each system with a baseline.
+    """Compares all pairs of systems, each system with a baseline, or the given pairs.
 
     Args:
         observations: the answers of two or more systems.
         plan: policies, resamples, seed and confidence.
         baseline: the system to compare all others with.
+        pairs: candidate and baseline of each pair; empty for all pairs.
 
     Raises:
         ValueError: no such baseline.
     """
     samples = Samples(observations, plan)
     signature = samples.signature
-    comparisons = compare_systems(samples, signature=signature, baseline=baseline)
+    comparisons = (
+        compare_pairs(samples, pairs, signature=signature)
+        if pairs
+        else compare_systems(samples, signature=signature, baseline=baseline)
+    )
     return ComparisonReport(
         version=signature.version,
         cards=observations.card_set,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from eval.abstention.comparison.report import ComparisonReport, SharedCards
+from eval.abstention.metrics.definitions import ALL_THREE, SKILL
 from eval.abstention.metrics.record import CardComparison
 from eval.metrics.number_text import format_p_value
 from eval.stats.paired_tests import ALPHA
@@ -99,6 +100,27 @@ def render_sentences(report: ComparisonReport) -> Iterator[str]:
             continue
         n_better = sum(pair.better is not None for pair in pairs)
         yield f"{prefix}{metric}: one is better in {n_better} of {len(pairs)} pairs."
+
+
+GAP_METRICS = (SKILL, ALL_THREE, "accuracy")
+"""The metrics whose loss on paraphrases the console shows; the files have all."""
+
+
+def render_paraphrase_gaps(report: ComparisonReport) -> Iterator[str]:
+    """Renders for the console what each system loses on paraphrases, a sentence per metric."""
+    policies = dict.fromkeys(pair.policy for pair in report.comparisons)
+    for pair in report.comparisons:
+        if pair.metric not in GAP_METRICS or pair.difference is None:
+            continue
+        prefix = f"{pair.policy}: " if len(policies) > 1 else ""
+        interval = "" if pair.low is None else f" [{pair.low:+.3f}, {pair.high:+.3f}]"
+        p_text = "" if pair.p_holm is None else f", Holm-adjusted p {format_p_value(pair.p_holm)}"
+        yield (
+            f"{prefix}{pair.metric}: {clean_text(pair.baseline)} has "
+            f"{_format_number(pair.value_baseline)} on the cards and "
+            f"{_format_number(pair.value_candidate)} on their paraphrases, "
+            f"{pair.difference:+.3f}{interval}{p_text} ({pair.test})."
+        )
 
 
 def render_markdown(report: ComparisonReport) -> str:

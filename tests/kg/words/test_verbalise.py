@@ -13,10 +13,11 @@ from shipped import open_shipped
 
 from kg.base.plain_text import add_article, capitalise_sentence, clean_text, join_list
 from kg.claims import Claim
-from kg.domain import Domain, PredicateWording, list_shipped_domains, load_domain
+from kg.domain import Domain, list_shipped_domains, load_domain
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
 from kg.literals import format_literal, format_number, parse_number
+from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, XSD, write_literal
 from kg.words.label_grammar import get_base_form, make_default_wording, parse_label, split_name
 from kg.words.labels import Labels
