@@ -91,12 +91,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         # What `make all` and `make kg-build` call.
         run(
-            "cards --domain rivers --num-per-type 200 --num-faithfulness 50 --seed 12345 "
+            "cards --domain rivers --num-per-type 200 --num-faithfulness 50 --audit --seed 12345 "
             "--out results/context_cards.jsonl"
         )
         run(
             "near-miss --domain rivers --cards results/context_cards.jsonl --num 200 "
-            "--seed 12345 --out results/near_miss_cards.jsonl"
+            "--audit --seed 12345 --out results/near_miss_cards.jsonl"
         )
         run(
             "join results/context_cards.jsonl results/near_miss_cards.jsonl "

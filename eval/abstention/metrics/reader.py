@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -27,7 +27,7 @@ from eval.abstention.metrics.outcomes import (
     parse_pred,
 )
 from eval.abstention.metrics.record import Source
-from eval.abstention.metrics.result_row import ResultRow, build_row_decoder, parse_codes
+from eval.abstention.metrics.result_row import ResultRow, Traits, build_row_decoder, parse_codes
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import MAX_LINE_BYTES, iter_decoded_lines, require_file
 from kg.base.packed_strings import PackedStrings, StringNumbers
@@ -41,21 +41,6 @@ _NAN = float("nan")
 
 SystemRepeat = tuple[str, int]
 """A system's name and the number of one of its repeats."""
-
-
-class Traits(NamedTuple):
-    """What many cards have in common; strings are empty where unknown.
-
-    Attributes:
-        kind, difficulty: as in the card.
-        full_label: the label of a U card before facts were set aside.
-        is_mined: whether the card is contradictory only by rules found in the data.
-    """
-
-    kind: str = ""
-    difficulty: str = ""
-    full_label: str = ""
-    is_mined: bool = False
 
 
 @dataclass
@@ -134,10 +119,8 @@ class ResultReader:
 
     def count_answers(self) -> list[int]:
         """Counts the answers of all systems and repeats, by prediction code."""
-        return [
-            sum(answers.count(code) for answers in self._preds.values())
-            for code in range(len(PRED_CODE))
-        ]
+        codes = range(len(PRED_CODE))
+        return [sum(answers.count(code) for answers in self._preds.values()) for code in codes]
 
     def release_ids(self) -> PackedStrings:
         """Returns the ids of the cards by number and frees the table that finds their numbers."""

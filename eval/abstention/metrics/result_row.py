@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE
 from kg.base.errors import RecordError
+
+
+class Traits(NamedTuple):
+    """What many cards have in common; strings are empty where unknown.
+
+    Attributes:
+        kind, difficulty: as in the card.
+        full_label: the label of a U card before facts were set aside.
+        is_mined: whether the card is contradictory only by rules found in the data.
+    """
+
+    kind: str = ""
+    difficulty: str = ""
+    full_label: str = ""
+    is_mined: bool = False
 
 
 class ResultRow(msgspec.Struct, gc=False):
