@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from eval.abstention.card_check import check_cards
+from eval.abstention.gated_values import collect_gated_values, list_gated_metrics
 from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.definitions import (
     ALL_THREE,
@@ -18,7 +19,6 @@ from eval.abstention.metrics.definitions import (
     get_metric,
     list_metric_names,
 )
-from eval.abstention.metrics.gated_values import collect_gated_values, list_gated_metrics
 from eval.abstention.metrics.mined_cards import describe_mined_cards, leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.optional_metrics import MEMORY

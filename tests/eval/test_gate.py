@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stage_calls import run_epoche
 
-from eval.abstention.metrics.gated_values import list_gated_metrics
+from eval.abstention.gated_values import list_gated_metrics
 from eval.abstention.metrics.record import CardComparison
 from eval.commands.gate import main
 from eval.metrics import gate

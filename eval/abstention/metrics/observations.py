@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
-from eval.abstention.card_columns import (
+from eval.abstention.manifest import RunManifest, read_manifest
+from eval.abstention.metrics.card_columns import (
     compute_fingerprint,
     make_column,
     rank_clusters,
 )
-from eval.abstention.manifest import RunManifest, read_manifest
 from eval.abstention.metrics.missing_rows import add_missing_rows
 from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.abstention.metrics.reader import ResultReader
