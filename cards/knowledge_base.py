@@ -99,7 +99,10 @@ def _require_default_predicates(domain: Domain) -> None:
     raise DomainError(
         f"the domain asks about no predicate by default{reason}",
         where=str(domain.file or domain.name),
-        hint="Name predicates with --pred, or mark them with default = true in domain.toml.",
+        hint="Confirm a rule in confirm.toml where the page offers one, and run again; or give "
+        "shapes of your own."
+        if is_draft
+        else "Name predicates with --pred, or mark them with default = true in domain.toml.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -91,17 +91,21 @@ def build_history_section(metrics: Path, previous: Sequence[Path]) -> Section:
     paths = [metrics, *map(find_metrics_file, previous)]
     reports = [read_metrics(path) for path in paths]
     policies = [_get_policy(report) for report in reports]
+    now = set(policies[0].systems)
     metric = choose_ranking_metric(
         set.intersection(
-            *(set(system.metrics) for policy in policies for system in policy.systems.values())
+            *(
+                set(system.metrics)
+                for policy in policies
+                for name, system in policy.systems.items()
+                if name in now
+            )
         )
     )
-    now = set(policies[0].systems)
     runs: dict[tuple[str, str, str], PastRun] = {}
     for path, report, policy in zip(paths, reports, policies, strict=True):
-        for run in _iter_runs(path, report, policy, metric):
-            if run.system in now:
-                runs.setdefault((run.system, run.started, run.cards), run)
+        for run in _iter_runs(path, report, policy, metric, now):
+            runs.setdefault((run.system, run.started, run.cards), run)
     by_system = {name: [run for run in runs.values() if run.system == name] for name in sorted(now)}
     repeated = {
         name: sorted(found, key=lambda run: (run.seconds, run.cards))
@@ -123,11 +127,11 @@ def _get_policy(report: MetricsReport) -> PolicyReport:
 
 
 def _iter_runs(
-    path: Path, report: MetricsReport, policy: PolicyReport, metric: str
+    path: Path, report: MetricsReport, policy: PolicyReport, metric: str, names: Container[str]
 ) -> Iterator[PastRun]:
     for name, system in policy.systems.items():
         value = system.metrics.get(metric)
-        if value is None or value.value is None:
+        if name not in names or value is None or value.value is None:
             continue
         manifest = _find_manifest(report.sources, name)
         started = manifest.get("started")
@@ -139,7 +143,7 @@ def _iter_runs(
             )
         try:
             _parse_time(started)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise RecordError(
                 f"{name!r} was started at {started[:40]!r}, which is no date",
                 where=str(path),

@@ -12,6 +12,7 @@ Each score stands in the row under its own name, and under ``outcome`` if there 
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
 import zlib
@@ -91,7 +92,9 @@ def _read_archive(path: Path) -> list[tuple[str, dict[str, Any]]]:
             where=str(path),
             hint="Convert it: inspect log convert --to json --output-dir FOLDER LOG.",
         ) from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError
+    ) as error:  # fmt: skip
         raise RecordError(f"not an Inspect log: {error}", where=str(path)) from error
     except NotJsonError as error:
         raise RecordError(f"a sample is not JSON: {error}", where=str(path)) from error

@@ -8,6 +8,7 @@ import msgspec
 
 from eval.harness.predictions.rows import MAX_ARRAY_BYTES
 from eval.metrics.comparison import Comparison
+from eval.outcomes.reader import OUTCOMES
 from eval.stats.estimates import Estimate
 from kg.base.errors import RecordError
 from kg.base.files import require_file
@@ -90,10 +91,28 @@ def read_outcomes(path: Path) -> OutcomesReport:
     """
     path = require_file(path, "record of graded answers")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=OutcomesReport)
+        report = msgspec.json.decode(path.read_bytes(), type=OutcomesReport)
+        _check_record(report)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a record of graded answers: {error}",
             where=str(path),
             hint="Make it with `epoche outcomes --out`.",
         ) from error
+    return report
+
+
+def _check_record(report: OutcomesReport) -> None:
+    """Checks what the types of a record do not say.
+
+    Raises:
+        msgspec.ValidationError: a system has no answers, a count or the headline is missing.
+    """
+    for name, system in report.systems.items():
+        if set(system.counts) != set(OUTCOMES) or sum(system.counts.values()) <= 0:
+            raise msgspec.ValidationError(f"system {name!r} has no counts of all outcomes")
+        if report.headline not in system.measures:
+            raise msgspec.ValidationError(f"system {name!r} has no measure {report.headline!r}")
+    for name, measures in report.controls.items():
+        if report.headline not in measures:
+            raise msgspec.ValidationError(f"control {name!r} has no measure {report.headline!r}")

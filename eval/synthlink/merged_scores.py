@@ -15,7 +15,8 @@ from eval.synthlink.scoring.options import NO_RESOURCE, ScoreOptions
 from eval.synthlink.scoring.outputs import MANIFEST_FILE
 
 _OF_ONE_SHARD = (
-    *("predictions", "predictions_sha256", "repeats", "catalog", "pages", "signature"),
+    *("predictions", "predictions_sha256", "files_sha256", "repeats", "catalog", "pages"),
+    "signature",
     "versions",
 )
 """Fields that may differ between shards: what was scored, where, and on which machine."""

@@ -277,7 +277,7 @@ class BuyerAnswers:
             )
         for name, row in others[:_MAX_NAMED_SYSTEMS]:
             sentences.append(
-                f"{self.names[name]} does not only read: YES to "
+                f"{self.names[name]} remembers, or guesses from related facts: YES to "
                 f"{format_percent(row.true[1].value)} of {row.true[0]:,} true claims kept from it, "
                 f"and to {format_percent(row.others[1].value)} of {row.others[0]:,} other unknown "
                 f"ones (difference {row.difference.interval_text})."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -153,8 +153,9 @@ def describe_cost(
     """
     manifest_by_system = {name: manifest for manifest in manifests for name in manifest.systems}
     remote = [name for name in names if tallies.get(name, UsageTally()).is_remote]
-    local = [shown for name, shown in names.items() if name not in remote]
-    if not remote:
+    # Only the manifest of a run says that a system without usage called no model.
+    local = [shown for n, shown in names.items() if n not in remote and n in manifest_by_system]
+    if len(local) == len(names):
         subject = {1: "it", 2: "both systems"}.get(len(local), f"all {len(local)} systems")
         return f"No model calls: {subject} ran on this machine."
     parts = [
@@ -163,12 +164,19 @@ def describe_cost(
     ]
     if len(remote) > len(parts):
         parts.append(f"{len(remote) - len(parts)} more in the table")
-    text = f"{'; '.join(parts)}."
+    sentences = [f"{'; '.join(parts)}."] if parts else []
     if local:
-        shown = local[:_MAX_DESCRIBED_SYSTEMS]
-        others = [f"{len(local) - len(shown)} more"] if len(local) > len(shown) else []
-        text += f" No model calls by {join_list([*shown, *others])}."
-    return text
+        sentences.append(f"No model calls by {_join_names(local)}.")
+    unknown = [shown for n, shown in names.items() if n not in (*remote, *manifest_by_system)]
+    if unknown:
+        sentences.append(f"The results do not say what {_join_names(unknown)} cost.")
+    return " ".join(sentences)
+
+
+def _join_names(names: Sequence[str]) -> str:
+    shown = names[:_MAX_DESCRIBED_SYSTEMS]
+    others = [f"{len(names) - len(shown)} more"] if len(names) > len(shown) else []
+    return join_list([*shown, *others])
 
 
 def _describe_calls(name: str, tally: UsageTally, manifest: RunManifest | None) -> str:

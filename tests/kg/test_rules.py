@@ -250,7 +250,7 @@ def test_rules_cite_their_shapes_and_axioms(kb: KnowledgeBase) -> None:
     rules = kb.verbaliser.get_rules(BASE + "mouth")
     texts = {shape: rule.text for rule in rules for shape in rule.shapes}
     assert texts == {
-        BASE + "OneMouth": "Everything has at most one mouth.",
+        BASE + "OneMouth": "Every river has at most one mouth.",
         BASE + "NoLand": "No mouth is a country.",
         BASE + "NoSelf": "Nothing ends in itself.",
         BASE + "Named": "Everything with a mouth has at least one length.",
@@ -333,7 +333,7 @@ def test_proof_of_a_denied_claim(kb: KnowledgeBase) -> None:
 def test_violations_name_the_conflicting_facts(kb: KnowledgeBase) -> None:
     count_proof = render_proof_text(kb, "rhine", "mouth", "baltic", "C")
     assert count_proof == (
-        "The graph says that Rhine has North Sea as its mouth. Everything has at most one mouth. "
+        "The graph says that Rhine has North Sea as its mouth. Every river has at most one mouth. "
         "So it cannot be that Rhine has Baltic as its mouth."
     )
     class_proof = render_proof_text(kb, "aare", "mouth", "germany", "C")

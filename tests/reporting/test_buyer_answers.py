@@ -139,7 +139,8 @@ def test_memory_is_said_where_the_interval_is_above_zero(metrics):
     )
     assert answer(report)["memory"] == (
         "No sign of memory in careful (80 true claims kept from the systems; at most 0.046 more "
-        "YES). hasty does not only read: YES to 19 % of 80 true claims kept from it, and to 0 % of "
+        "YES). hasty remembers, or guesses from related facts: YES to 19 % of 80 true claims kept "
+        "from it, and to 0 % of "
         "120 other unknown ones (difference 0.110–0.287)."
     )
     assert answer(metrics)["memory"] == ("Not measured: no true claims were kept from the systems.")
@@ -167,8 +168,8 @@ def test_cost_counts_the_calls_of_the_manifest(metrics, finished_run):
     )  # fmt: skip
     found = answer(metrics, usage={"careful": tally}, manifests=[manifest])
     assert found["cost"] == (
-        "careful: 9 calls, 3,150 tokens, 1.50 USD, 0.700 s per card. No model calls by kg "
-        "and hasty."
+        "careful: 9 calls, 3,150 tokens, 1.50 USD, 0.700 s per card. The results do "
+        "not say what kg and hasty cost."
     )
     tally.add_row(Usage(prompt_tokens=0, completion_tokens=0, cost_usd=None), None, None)
     assert "no known price" in answer(metrics, usage={"careful": tally})["cost"]
