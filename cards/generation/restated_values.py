@@ -25,6 +25,8 @@ MIN_RESTATED = 0.2
 """Minimum share, of the subjects with facts of both predicates, whose own value is restated, less
 that for which the value of another subject, chosen at random, is."""
 
+N_SUBJECTS = 2000
+"""Maximum number of subjects that are looked at; of more, a sample is."""
 N_PAIRS = 300
 """Number of pairs of subjects that are compared."""
 MIN_PAIRS = 10
@@ -129,24 +131,26 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         lookup: the graph before facts were set aside.
         p: the predicate that cards ask about.
     """
-    values: dict[int, set[int]] = {}
-    for s, o in lookup.closure_index.iter_pairs(p):
-        values.setdefault(s, set()).add(o)
     rng = rng_for("settled", lookup.terms.get_text(p))
-    subjects = list(values)
+    subjects = lookup.list_subjects(p, asserted_only=False)
     if len(subjects) < 2:
         return frozenset()
+    if len(subjects) > N_SUBJECTS:
+        subjects = rng.sample(subjects, N_SUBJECTS)
+    values = {s: set(lookup.closure_index.find_objects(s, p)) for s in subjects}
     pairs = [rng.sample(subjects, 2) for _ in range(N_PAIRS)]
     if _share_values(values, pairs) > MAX_EQUAL:
         return frozenset()
     settling = set()
     for q in lookup.fact_predicates:
+        if q == p:
+            continue
         groups: dict[int, list[int]] = {}
-        for s, o in lookup.graph_index.iter_pairs(q):
-            if s in values:
+        for s in subjects:
+            for o in lookup.graph_index.find_objects(s, q):
                 groups.setdefault(o, []).append(s)
         shared = [group for group in groups.values() if len(group) > 1]
-        if q == p or not shared:
+        if not shared:
             continue
         pairs = [rng.sample(rng.choice(shared), 2) for _ in range(N_PAIRS)]
         n_different = len({frozenset(pair) for pair in pairs})
