@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from itertools import islice
 
 from kg.terms import RDF_TYPE, SKOS
 from kg.vocabulary import is_vocabulary
-from kg.words.phrasebook import MAX_SAMPLED_FACTS, Phrasebook
+from kg.words.phrasebook import Phrasebook
 from kg.words.readable_names import is_code, is_readable_label
 
 MAX_SUBJECT_NOUNS = 3
@@ -19,14 +18,13 @@ def find_subject_nouns(phrasebook: Phrasebook, pred: str) -> tuple[str, ...]:
     """Finds nouns for what has a value of a predicate: ("river",), or ("album", "song").
 
     Returns:
-        The most specific class that all subjects have, judged by a sample, else the classes of
-        the single subjects. Empty if some have no class with a readable name, or if there are
-        more than ``MAX_SUBJECT_NOUNS`` classes.
+        The most specific class that all subjects have, else the classes of the single subjects: a
+        rule must not leave out the class of a thing that cards ask about. Empty if some have no
+        class with a readable name, or if there are more than ``MAX_SUBJECT_NOUNS`` classes.
     """
-    index = phrasebook.index
-    node = index.terms.get(pred)
-    pairs = () if node is None else islice(index.iter_pairs(node), MAX_SAMPLED_FACTS)
-    groups = {phrasebook.find_class_ids(s) for s in dict.fromkeys(s for s, _ in pairs)}
+    node = phrasebook.index.terms.get(pred)
+    subjects = () if node is None else phrasebook.index.get_subjects(node)
+    groups = {phrasebook.find_class_ids(s) for s in subjects}
     class_sets = [_list_nameable_classes(phrasebook, group) for group in groups]
     if not all(class_sets):
         return ()

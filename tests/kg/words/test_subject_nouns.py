@@ -89,3 +89,10 @@ def test_distinct_endings_differ(iris: list[str]) -> None:
     endings = [find_distinct_ending(iri, [o for o in iris if o != iri]) for iri in iris]
     assert all(iri.endswith(ending) for iri, ending in zip(iris, endings, strict=True))
     assert len(set(endings)) == len(iris)
+
+
+def test_the_class_of_a_late_subject_is_named_too(tmp_path: Path) -> None:
+    lines = [f"e:x{n} a e:{'Song' if n < 300 else 'Album'} ; e:size {n} ." for n in range(301)]
+    verbaliser = open_graph(tmp_path, lines).verbaliser
+    (rule,) = verbaliser.get_rules("http://e/size")
+    assert rule.text == "Every album or song has at most one size."
