@@ -26,7 +26,7 @@ from cards.generation.context import (
     build_context,
     has_balanced_mentions,
     has_balanced_starts,
-    settles_unknown,
+    has_settling_fact,
 )
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import CYCLE, NEAR_MISS_PREFIX, list_supported_kinds
@@ -344,7 +344,7 @@ class NearMissMaker:
         asked = [Fact(*pool.make_triple(role.x, anchor)) for role in roles]
         if not all(map(self.lookup.is_usable, [*asked, *facts])):
             return None
-        if settles_unknown(pool, anchor, roles, facts):
+        if has_settling_fact(pool, anchor, roles, facts):
             return None
         facts = add_unrelated_facts(
             self.lookup, pool, Proposal(anchor, roles), facts, self.num_facts, self.rng

@@ -19,6 +19,7 @@ class CardOrigin(msgspec.Struct, frozen=True):
     since these files have no manifest.
     """
 
+    cards_sha256: str | None = None
     domain: str | None = None
     graph_sha256: str | None = None
     full_graph_sha256: str | None = None

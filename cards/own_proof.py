@@ -8,9 +8,9 @@ import msgspec
 
 from cards.card import Card
 from cards.facts import make_denial_triples
+from cards.generation.prover import CardRules, select_card_rules
 from kg.claims import Claim, Label
 from kg.knowledge import KnowledgeBase
-from kg.shapes.collection import Shapes
 
 
 class CardProver:
@@ -22,23 +22,18 @@ class CardProver:
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
-        self._rules: dict[str, tuple[Shapes, tuple[Claim, ...]]] = {}
+        self._rules: dict[str, CardRules] = {}
 
     def find_label(self, card: Card) -> Label | None:
         """Returns the label that the card alone proves; None if it does not state its triples."""
         triples = _read_triples(card)
         if triples is None:
             return None
-        shapes, axioms = self._find_rules(card.claim.pred)
-        return self._kb.oracle.make_local_oracle(triples, shapes, axioms).license(card.claim).label
-
-    def _find_rules(self, pred: str) -> tuple[Shapes, tuple[Claim, ...]]:
+        pred = card.claim.pred
         if pred not in self._rules:
-            rules = self._kb.verbaliser.get_rules(pred)
-            names = dict.fromkeys(shape for rule in rules for shape in rule.shapes)
-            axioms = dict.fromkeys(axiom for rule in rules for axiom in rule.axioms)
-            self._rules[pred] = self._kb.shapes.select_shapes(list(names)), tuple(axioms)
-        return self._rules[pred]
+            self._rules[pred] = select_card_rules(self._kb, pred)
+        _, shapes, axioms = self._rules[pred]
+        return self._kb.oracle.make_local_oracle(triples, shapes, axioms).license(card.claim).label
 
 
 def _read_triples(card: Card) -> list[Claim] | None:

@@ -117,7 +117,7 @@ def build_context(
     )
 
 
-def settles_unknown(pool: Pool, anchor: int, roles: list[Role], facts: list[Fact]) -> bool:
+def has_settling_fact(pool: Pool, anchor: int, roles: list[Role], facts: list[Fact]) -> bool:
     """Returns whether a fact settles, for a sensible reader, the question of a U card."""
     subjects = {pool.make_triple(role.x, anchor)[0] for role in roles if role.label == "U"}
     return any(fact.s in subjects and fact.p in pool.telling.settling for fact in facts)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kg.shapes import Shapes
 from kg.terms import parse_literal
 
-MIN_DIFFERENCE = 0.1
+MAX_NEAR_DIFFERENCE = 0.1
 """Two numbers are nearly equal if they differ by at most this share of the larger one."""
 MIN_MEASURE = 20
 """Whole numbers below it are counts or ranks, which are never nearly equal."""
@@ -69,7 +69,7 @@ def are_nearly_equal(term: str, other: str) -> bool:
         is_exact = number.is_integer() and other_number.is_integer()
         if is_exact and (largest < MIN_MEASURE or {number, other_number}.issubset(YEARS)):
             return False
-        return abs(number - other_number) <= MIN_DIFFERENCE * largest
+        return abs(number - other_number) <= MAX_NEAR_DIFFERENCE * largest
     texts = [parse_literal(t).lexical for t in (term, other) if t.startswith('"')]
     if len(texts) < 2 or any(map(_DATE.fullmatch, texts)):
         return False

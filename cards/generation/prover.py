@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from cards.facts import Fact, facts_to_triples
 from cards.generation.graph_lookup import GraphLookup
 from kg.claims import Claim, Verdict
-from kg.domain import Rule
+from kg.knowledge import KnowledgeBase
 from kg.oracle import Oracle
+from kg.shapes import Shapes
 from kg.terms import OWL, RDF_TYPE
 from kg.vocabulary import is_vocabulary
 
@@ -18,6 +20,25 @@ def is_about_vocabulary(claim: Claim) -> bool:
     if claim.pred == RDF_TYPE:
         return claim.obj.startswith(OWL)
     return is_vocabulary(claim.pred)
+
+
+class CardRules(NamedTuple):
+    """The rules that every card of a predicate states."""
+
+    texts: tuple[str, ...]
+    shapes: Shapes
+    axioms: tuple[Claim, ...]
+
+
+def select_card_rules(kb: KnowledgeBase, pred: str) -> CardRules:
+    """Selects the rules about a predicate, and compiles the shapes behind them."""
+    rules = kb.verbaliser.get_rules(pred)
+    shape_names = dict.fromkeys(shape for rule in rules for shape in rule.shapes)
+    return CardRules(
+        tuple(rule.text for rule in rules),
+        kb.shapes.select_shapes(list(shape_names)),
+        tuple(dict.fromkeys(axiom for rule in rules for axiom in rule.axioms)),
+    )
 
 
 class Prover:
@@ -30,18 +51,10 @@ class Prover:
     def __init__(self, lookup: GraphLookup, p: int) -> None:
         self.lookup = lookup
         self.oracle = lookup.kb.oracle
-        self.rules: tuple[Rule, ...] = tuple(
-            lookup.kb.verbaliser.get_rules(lookup.terms.get_text(p))
+        self.rule_texts, self.shapes, self.axioms = select_card_rules(
+            lookup.kb, lookup.terms.get_text(p)
         )
-        shape_names = dict.fromkeys(shape for rule in self.rules for shape in rule.shapes)
-        self.shapes = lookup.kb.shapes.select_shapes(list(shape_names))
-        self.axioms = tuple(dict.fromkeys(axiom for rule in self.rules for axiom in rule.axioms))
         self._verdict_cache: dict[Claim, Verdict] = {}
-
-    @property
-    def rule_texts(self) -> tuple[str, ...]:
-        """The rules as sentences, as every card of the predicate shows them."""
-        return tuple(rule.text for rule in self.rules)
 
     def find_target_classes(self, shape_names: Iterable[str]) -> frozenset[int]:
         """Returns the classes that shapes target, given the names of these shapes or parts of them.

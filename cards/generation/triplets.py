@@ -17,7 +17,7 @@ from cards.generation.context import (
     build_context,
     has_balanced_mentions,
     has_balanced_starts,
-    settles_unknown,
+    has_settling_fact,
 )
 from cards.generation.difficulty import compute_shared_difficulty
 from cards.generation.graph_lookup import GraphLookup
@@ -264,7 +264,7 @@ class TripletSource:
         facts = build_context(self.lookup, self.pool, anchor, roles, self.num_facts, self.rng)
         if facts is None or not all(map(self.lookup.is_usable, facts)):
             return None
-        if settles_unknown(self.pool, anchor, roles, facts):
+        if has_settling_fact(self.pool, anchor, roles, facts):
             return None
         if name not in SURFACE_RECIPES:
             if not has_balanced_mentions(facts, roles):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -72,10 +72,17 @@ class CardFile(Closable):
         """Returns the index of the card with this id, or None."""
         return self._index.find_item(card_id)
 
-    def find_line(self, index: int) -> int:
-        """Returns the number of the line of a card, from 1."""
+    def find_lines(self, indices: Iterable[int]) -> list[int]:
+        """Returns the numbers of the lines of cards, from 1, given their indices in rising order.
+
+        The file is read once.
+        """
+        lines, line = [], 1
         with self.path.open("rb") as handle:
-            return 1 + handle.read(self._offsets[index]).count(b"\n")
+            for index in indices:
+                line += handle.read(self._offsets[index] - handle.tell()).count(b"\n")
+                lines.append(line)
+        return lines
 
     def close(self) -> None:
         """Closes the file."""

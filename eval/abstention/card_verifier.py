@@ -25,7 +25,7 @@ from eval.harness.totals import CallMeter
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import require_file, sha256_file
-from kg.base.provenance import manifest_path, read_card_manifest
+from kg.base.provenance import manifest_path
 from kg.claims import Regime
 
 SYSTEMS_WITH_RAW_REPLIES: Final = ("raw", RAW_CLOSED_BOOK, "rag_llm")
@@ -72,13 +72,14 @@ class LabelProver:
             return
         log.checked["labels proved over the graph"] = found.n_on_graph
         log.checked["labels proved over the card alone"] = found.n_on_card
-        for item, label, verdict, place in found.disagreements:
+        lines = cards.find_lines(item for item, *_ in found.disagreements)
+        for line, (item, label, verdict, place) in zip(lines, found.disagreements, strict=True):
             log.add(
                 cards.path,
                 "label",
                 expected=f"{verdict}, proved over {place}",
                 found=label,
-                line=cards.find_line(item),
+                line=line,
                 row=f"card {cards[item].id!r}",
             )
 
@@ -134,19 +135,14 @@ def verify_cards(path: Path, prover: LabelProver | None = None) -> Verification:
     """
     log = DifferenceLog()
     with CardFile(require_file(path, "card file")) as cards:
-        recorded = read_card_manifest(path, _CardManifest)
-        if recorded is None or recorded.cards_sha256 is None:
+        recorded = read_card_origin(path).cards_sha256
+        if recorded is None:
             log.skipped.append("the hash of the cards: they have no manifest that records it")
-        elif recorded.cards_sha256 != cards.sha256:
+        elif recorded != cards.sha256:
             manifest_file = manifest_path(path)
-            found = recorded.cards_sha256
-            log.add(manifest_file, "cards_sha256", expected=cards.sha256, found=found)
+            log.add(manifest_file, "cards_sha256", expected=cards.sha256, found=recorded)
         _check_cards(cards, log, prover)
     return log.to_verification(path, "cards")
-
-
-class _CardManifest(msgspec.Struct):
-    cards_sha256: str | None = None
 
 
 def _check_cards(cards: CardFile, log: DifferenceLog, prover: LabelProver | None) -> None:

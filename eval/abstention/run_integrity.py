@@ -14,19 +14,21 @@ from typing import Final
 
 import msgspec
 
+from cards.card_origin import read_card_origin
 from cards.consistency import CheckedCard, find_card_problems
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
 from eval.harness.verification.changed_files import (
     ACCEPT_HINT,
     CHANGED_ROWS,
     UNVERIFIED_ROWS,
+    describe_accepted,
     make_changed_error,
+    try_to_verify,
 )
-from eval.harness.verification.record import Verification
-from kg.base.errors import ChangedRunError, EpocheError
+from kg.base.errors import ChangedRunError
 from kg.base.files import iter_decoded_lines, sha256_file
 from kg.base.packed_strings import StringNumbers
-from kg.base.provenance import manifest_path, read_card_manifest
+from kg.base.provenance import manifest_path
 from kg.claims import LABELS
 
 CHANGED_CARDS: Final = "cards:changed"
@@ -76,12 +78,6 @@ class Integrity:
     warnings: tuple[str, ...] = ()
 
 
-class _CardManifest(msgspec.Struct):
-    """The part of a card file's manifest that is compared; other programs write none."""
-
-    cards_sha256: str | None = None
-
-
 class _Findings:
     """Raises the first problem, or collects all if they are accepted."""
 
@@ -101,9 +97,7 @@ class _Findings:
         self.details[detail.partition(":")[0]] = detail
         n_others = sum(1 for _ in problems)
         others = f", and {n_others:,} more" if n_others else ""
-        self.warnings.append(
-            f"Accepted with --allow-changed: {first.what} ({first.where}){others}."
-        )
+        self.warnings.append(f"{describe_accepted(first)}{others}.")
 
     def to_integrity(self) -> Integrity:
         """Returns what was found."""
@@ -188,7 +182,10 @@ def _check_named_cards(
 def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[ChangedRunError]:
     where = str(manifest_path(file.path))
     if sha256_file(file.path) != manifest.rows_sha256:
-        yield make_changed_error([file.path], _verify(file.path))
+        from eval.abstention.card_verifier import verify_results
+
+        verification = try_to_verify(lambda: verify_results(file.path))
+        yield make_changed_error([file.path], verification)
         return
     for pred, count in (file.counts or {}).items():
         if (recorded := manifest.counts.get(pred, 0)) != count:
@@ -214,16 +211,6 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
         )
 
 
-def _verify(path: Path) -> Verification | None:
-    """Returns what ``epoche verify`` finds without proofs; None if it cannot tell."""
-    from eval.abstention.card_verifier import verify_results
-
-    try:
-        return verify_results(path)
-    except (EpocheError, OSError):
-        return None
-
-
 def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> ChangedRunError | None:
     """Finds out that a card file is not the one that a run asked, by the hashes of manifests."""
     if sha256_file(card_file) != manifest.cards_file_sha256:
@@ -234,8 +221,7 @@ def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> Cha
             hint="Name the cards of the run with --cards, or run again; --allow-changed accepts "
             "them, and every signature then says so.",
         )
-    card_manifest = read_card_manifest(card_file, _CardManifest)
-    recorded = card_manifest.cards_sha256 if card_manifest else None
+    recorded = read_card_origin(card_file).cards_sha256
     if recorded not in (None, manifest.cards_sha256):
         return ChangedRunError(
             f"{card_file.name} changed after it was made: its manifest is of card set "

@@ -18,13 +18,14 @@ from eval.harness.verification.changed_files import (
     ACCEPT_HINT,
     CHANGED_ROWS,
     UNVERIFIED_ROWS,
+    describe_accepted,
     find_changed_files,
     list_hashed_files,
     make_changed_error,
+    try_to_verify,
 )
 from eval.harness.verification.folder_verifier import verify_folder
-from eval.harness.verification.record import Verification
-from kg.base.errors import ChangedRunError, EpocheError
+from kg.base.errors import ChangedRunError
 from kg.base.files import iter_decoded_lines
 
 SCORES_HINT: Final = (
@@ -72,7 +73,7 @@ def check_folders(folders: Sequence[Path], *, allow_changed: bool = False) -> Fo
             if not allow_changed:
                 raise problem
             detail = CHANGED_ROWS
-            warnings.append(_describe_accepted(problem))
+            warnings.append(f"{describe_accepted(problem)}.")
         if not (folder / benchmark.manifest_file).is_file():
             detail = detail or UNVERIFIED_ROWS  # scores of predictions that no run of ours wrote
             continue
@@ -88,12 +89,8 @@ def check_folders(folders: Sequence[Path], *, allow_changed: bool = False) -> Fo
         if not allow_changed:
             raise row_problem
         detail = CHANGED_ROWS
-        warnings.append(_describe_accepted(row_problem))
+        warnings.append(f"{describe_accepted(row_problem)}.")
     return FolderIntegrity(detail, tuple(warnings))
-
-
-def _describe_accepted(problem: ChangedRunError) -> str:
-    return f"Accepted with --allow-changed: {problem.what} ({problem.where})."
 
 
 def _find_changed_scores(folder: Path, benchmark: Benchmark[Any, Any, Any]) -> list[Path]:
@@ -110,7 +107,8 @@ def _find_problem(
 ) -> ChangedRunError | None:
     names = list_hashed_files(benchmark)
     if changed := find_changed_files(folder, manifest.files_sha256, names):
-        return make_changed_error(changed, _verify(folder, benchmark))
+        verification = try_to_verify(lambda: verify_folder(folder, benchmark))
+        return make_changed_error(changed, verification)
     counts = _count_rows(folder, benchmark)
     for outcome in benchmark.outcomes:
         if (recorded := manifest.counts.get(outcome, 0)) != counts[outcome]:
@@ -127,11 +125,3 @@ def _count_rows(folder: Path, benchmark: Benchmark[Any, Any, Any]) -> Counter[st
     decode = msgspec.json.Decoder(benchmark.row_type).decode
     rows = iter_decoded_lines(folder / benchmark.rows_file, "rows", decode)
     return Counter(benchmark.outcomes[benchmark.row_key(row).outcome] for _, row in rows)
-
-
-def _verify(folder: Path, benchmark: Benchmark[Any, Any, Any]) -> Verification | None:
-    """Returns what ``epoche verify`` finds; None if nothing can be computed again."""
-    try:
-        return verify_folder(folder, benchmark)
-    except (EpocheError, OSError):
-        return None

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kg.base.plain_text import MAX_NAME_LENGTH
 from kg.terms import (
     OWL,
     RDF,
@@ -27,7 +26,12 @@ from kg.words.aliases import Aliases
 from kg.words.coded_names import ClassNouns, CodedNames
 from kg.words.name_forms import ARTICLES, SimpleLiterals, normalise_name
 from kg.words.qualifiers import Qualifiers, add_qualifier
-from kg.words.readable_names import is_opaque, is_readable_label, is_uuid_or_hash
+from kg.words.readable_names import (
+    fits_sentence,
+    is_opaque,
+    is_readable_label,
+    is_uuid_or_hash,
+)
 
 if TYPE_CHECKING:
     from kg.domain import CodedNaming
@@ -112,8 +116,7 @@ class Labels:
         IRI in it.
         """
         name = self.get_label(term)
-        is_short = len(name) <= MAX_NAME_LENGTH and "://" not in name
-        return is_short and (not is_opaque(name) or self.has_label(term))
+        return fits_sentence(name) and (not is_opaque(name) or self.has_label(term))
 
     def find_readable_name(self, term: int) -> str:
         """Returns the label of a term, without a qualifier; empty if no reader understands it."""

@@ -51,4 +51,9 @@ def is_readable_label(name: str) -> bool:
     It may have digits and words that look like a hash: "1914-1918 1939-1945". A name with an IRI
     in it ("Player <http://example.com/p42> of team 7") is no label either.
     """
-    return len(name) <= MAX_NAME_LENGTH and _UUID.search(name) is None and "://" not in name
+    return fits_sentence(name) and _UUID.search(name) is None
+
+
+def fits_sentence(name: str) -> bool:
+    """Returns whether a name is short, and has no IRI in it."""
+    return len(name) <= MAX_NAME_LENGTH and "://" not in name

@@ -13,7 +13,7 @@ from shipped import open_shipped
 from cards.card import Card
 from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
-from cards.generation.literals import MIN_DIFFERENCE, are_nearly_equal
+from cards.generation.literals import MAX_NEAR_DIFFERENCE, are_nearly_equal
 from cards.generation.restated_values import find_settling_predicates, find_telling_predicates
 from cards.generator import CardSet, make_cards
 from kg.knowledge import KnowledgeBase
@@ -136,9 +136,9 @@ def test_values_that_may_both_be_said_of_a_thing_are_nearly_equal(
 @given(st.floats(20, 1e6), st.floats(20, 1e6))
 def test_nearly_equal_measures_differ_by_a_tenth_at_most(a: float, b: float) -> None:
     if are_nearly_equal(write_number(a), write_number(b)):
-        assert abs(a - b) <= MIN_DIFFERENCE * max(a, b)
+        assert abs(a - b) <= MAX_NEAR_DIFFERENCE * max(a, b)
     elif not (a.is_integer() and b.is_integer()):
-        assert abs(a - b) > MIN_DIFFERENCE * max(a, b)
+        assert abs(a - b) > MAX_NEAR_DIFFERENCE * max(a, b)
 
 
 def test_false_measures_differ_from_the_true_ones(rivers: KnowledgeBase) -> None:

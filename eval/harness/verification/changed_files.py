@@ -6,14 +6,14 @@ found by computing the rows again (``epoche verify``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from eval.harness.benchmark import Benchmark
 from eval.harness.reply import REPLIES, VOTES
 from eval.harness.verification.record import Difference, Verification
-from kg.base.errors import ChangedRunError
+from kg.base.errors import ChangedRunError, EpocheError
 from kg.base.files import sha256_file
 from kg.base.plain_text import join_list, to_one_line
 
@@ -85,6 +85,19 @@ def make_changed_error(
         where = f"{difference.file}{line}"
         what += f"; the first difference: {describe_difference(difference)}"
     return ChangedRunError(what, where=where, hint=hint)
+
+
+def describe_accepted(problem: ChangedRunError) -> str:
+    """Describes a change that the user accepted, for the warnings beside the numbers."""
+    return f"Accepted with --allow-changed: {problem.what} ({problem.where})"
+
+
+def try_to_verify(verify: Callable[[], Verification]) -> Verification | None:
+    """Returns what ``epoche verify`` finds in a run; None if nothing can be computed again."""
+    try:
+        return verify()
+    except (EpocheError, OSError):
+        return None
 
 
 def describe_difference(difference: Difference) -> str:
