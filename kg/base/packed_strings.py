@@ -36,9 +36,13 @@ class PackedStrings(Sequence[str]):
     def append(self, text: str) -> None:
         """Appends a string."""
         self._bytes += text.encode("utf-8", "surrogatepass")
+        self._widen_ends()
+        self._ends.append(len(self._bytes))
+
+    def _widen_ends(self) -> None:
+        """Gives the ends eight bytes each once four do not suffice."""
         if len(self._bytes) > _MAX_UINT32 and self._ends.typecode == "I":
             self._ends = array("Q", self._ends)
-        self._ends.append(len(self._bytes))
 
     def equals(self, index: int, text: str) -> bool:
         """Whether the string with this index, which is not negative, is ``text``."""
@@ -95,8 +99,7 @@ class PackedStrings(Sequence[str]):
             ends = accumulate(map(len, encoded), initial=len(taken._bytes))
             next(ends)  # where the first string begins
             taken._bytes += b"".join(encoded)
-            if len(taken._bytes) > _MAX_UINT32 and taken._ends.typecode == "I":
-                taken._ends = array("Q", taken._ends)
+            taken._widen_ends()
             taken._ends.extend(ends)
         return taken
 

@@ -105,6 +105,12 @@ def join_list(items: Sequence[str], conjunction: str = "and") -> str:
     return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
 
 
+def join_first(items: Sequence[str], n_shown: int) -> str:
+    """Joins the first items and says how many more there are: ``a, b and 3 more``."""
+    n_more = len(items) - n_shown
+    return join_list([*items[:n_shown], f"{n_more} more"] if n_more > 0 else items)
+
+
 def format_count(count: int, noun: str) -> str:
     """Returns a count with its noun, whose plural ends in ``s``: ``1 row``, ``1,200 rows``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

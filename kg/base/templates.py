@@ -31,8 +31,8 @@ _MAX_VARIABLE_LENGTH = 1_000
 _CASE_FACTOR = 3
 """How many times longer a text can become in upper, lower or title case."""
 
-_PLAIN_VARIABLE = re.compile(r"\{\{ (\w+) \}\}", re.ASCII)
-_MAX_PLAIN_VARIABLES = 10
+_SIMPLE_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
+_MAX_SIMPLE_VARIABLES = 10
 """So many variables of maximum length stay far below ``MAX_EXPRESSION_LENGTH``."""
 
 Renderer = Callable[..., str]
@@ -105,11 +105,11 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
             where=where,
             hint="At most 2,000 are allowed.",
         )
-    plain_parts = _split_plain_source(source, variables)
-    if plain_parts is not None:
-        render_plain = _make_simple_renderer(plain_parts)
-        if render_plain(**variables):
-            return render_plain
+    parts = _split_simple_source(source, variables)
+    if parts is not None:
+        render_simple = _make_simple_renderer(parts)
+        if render_simple(**variables):
+            return render_simple
     try:
         tree = _ENVIRONMENT.parse(source)
         _check_nodes(tree, where)
@@ -121,12 +121,6 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
                 where=where,
                 hint=f"It may use {', '.join(variables)}.",
             )
-        parts = _split_simple_template(tree)
-        if parts is not None:
-            render_simple = _make_simple_renderer(parts)
-            if not render_simple(**variables):
-                raise DomainError("template renders to empty text", where=where)
-            return render_simple
         # Jinja2 is tried last, because it generates and compiles a Python module per template.
         render = compile_output(tree) or _ENVIRONMENT.from_string(tree).render
         if not clean_text(render(variables), MAX_SENTENCE_LENGTH):
@@ -145,42 +139,24 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
     return render_template
 
 
-def _split_plain_source(source: str, variables: Mapping[str, str]) -> list[tuple[str, bool]] | None:
+def _split_simple_source(
+    source: str, variables: Mapping[str, str]
+) -> list[tuple[str, bool]] | None:
     """Splits a source that is nothing but texts and at most ten ``{{ name }}``, without Jinja2.
 
     Parsing is most of the time that a domain takes to load, and nearly all templates are such.
 
     Returns:
-        As ``_split_simple_template``; None for any other source, also one with a mistake.
+        (text or variable name, whether it is a variable) of each part; None for any other source,
+        also one with a mistake.
     """
-    parts = _PLAIN_VARIABLE.split(source)
+    parts = _SIMPLE_VARIABLE.split(source)
     texts, names = parts[::2], parts[1::2]
-    if not 0 < len(names) <= _MAX_PLAIN_VARIABLES or not variables.keys() >= set(names):
+    if not 0 < len(names) <= _MAX_SIMPLE_VARIABLES or not variables.keys() >= set(names):
         return None
     if any("{" in text or "}" in text for text in texts):
         return None
     return [(part, number % 2 == 1) for number, part in enumerate(parts) if part]
-
-
-def _split_simple_template(tree: nodes.Template) -> list[tuple[str, bool]] | None:
-    """Splits a template that consists only of texts and variables.
-
-    Returns:
-        (text or variable name, whether it is a variable) of each part; None for a template with
-        any other construct.
-    """
-    parts: list[tuple[str, bool]] = []
-    for output in tree.body:
-        if not isinstance(output, nodes.Output):
-            return None
-        for node in output.nodes:
-            if isinstance(node, nodes.TemplateData):
-                parts.append((node.data, False))
-            elif isinstance(node, nodes.Name):
-                parts.append((node.name, True))
-            else:
-                return None
-    return parts
 
 
 def _make_simple_renderer(parts: list[tuple[str, bool]]) -> Renderer:

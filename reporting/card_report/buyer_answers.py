@@ -26,7 +26,7 @@ from eval.blocks.text_format import (
     shorten_text,
     to_chart_estimate,
 )
-from kg.base.plain_text import join_list
+from kg.base.plain_text import join_first, join_list
 from kg.claims import GOLD_OF_LABEL, LABELS
 from reporting.card_report.report_view import ReportView, format_count
 from reporting.card_report.usage import UsageTally, describe_cost
@@ -161,13 +161,9 @@ class BuyerAnswers:
         value = self._describe_value(leaders[0])
         text = f"{value}: {self.scale}"
         if len(leaders) > 1:
-            others = [
-                f"{self.names[name]} {self._get_value(name).text}"
-                for name in leaders[1:_MAX_NAMED_SYSTEMS]
-            ]
-            n_more = len(leaders) - 1 - len(others)
-            more = [f"{n_more} more"] if n_more else []
-            text = f"{value}, not surely ahead of {join_list([*others, *more])}: {self.scale}"
+            others = [f"{self.names[name]} {self._get_value(name).text}" for name in leaders[1:]]
+            rivals = join_first(others, _MAX_NAMED_SYSTEMS - 1)
+            text = f"{value}, not surely ahead of {rivals}: {self.scale}"
         elif len(self.competitors) == 1:
             text = f"{value}, the only system compared: {self.scale}"
         low = self._get_value(leaders[0]).low
@@ -287,9 +283,7 @@ class BuyerAnswers:
         return " ".join(sentences)
 
     def _join_names(self, names: Sequence[str]) -> str:
-        shown = [self.names[name] for name in names[:_MAX_NAMED_SYSTEMS]]
-        n_more = len(names) - len(shown)
-        return join_list([*shown, f"{n_more} more"] if n_more else shown)
+        return join_first([self.names[name] for name in names], _MAX_NAMED_SYSTEMS)
 
     def _describe_withheld(self) -> str:
         """Without claims set aside, cards whose answer was withheld show it, if there are any."""

@@ -10,7 +10,6 @@ from eval.abstention.metrics.record import CardComparison
 from eval.blocks.text_format import (
     UNDEFINED_TEXT,
     format_name,
-    format_p_value,
     to_chart_estimate,
 )
 from reporting.card_report.report_view import ReportView
@@ -57,11 +56,10 @@ def _build_pair_cells(view: ReportView, pair: CardComparison) -> list[tuple[str,
         to_chart_estimate(view.policy.systems[name].metrics.get(pair.metric))
         for name in (pair.candidate, pair.baseline)
     ]
-    p_value = pair.p_holm if pair.p_holm is not None else pair.p
     return [
         *((estimate.text, estimate.interval_text) for estimate in estimates),
         (row.difference, row.interval),
-        (format_p_value(p_value) or UNDEFINED_TEXT, ""),
+        (row.p or UNDEFINED_TEXT, ""),
     ]
 
 

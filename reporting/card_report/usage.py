@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
 from eval.abstention.manifest import RunManifest
 from eval.blocks.text_format import UNDEFINED_TEXT, format_name, format_number, format_percent
+from eval.harness.totals import CallTotals
 from eval.model.usage import Usage
-from kg.base.plain_text import format_count, join_list
+from kg.base.plain_text import format_count, join_first
 from reporting.visible_text import make_visible
 
 
@@ -166,22 +167,21 @@ def describe_cost(
         parts.append(f"{len(remote) - len(parts)} more in the table")
     sentences = [f"{'; '.join(parts)}."] if parts else []
     if local:
-        sentences.append(f"No model calls by {_join_names(local)}.")
+        sentences.append(f"No model calls by {join_first(local, _MAX_DESCRIBED_SYSTEMS)}.")
     unknown = [shown for n, shown in names.items() if n not in (*remote, *manifest_by_system)]
     if unknown:
-        sentences.append(f"The results do not say what {_join_names(unknown)} cost.")
+        shown = join_first(unknown, _MAX_DESCRIBED_SYSTEMS)
+        sentences.append(f"The results do not say what {shown} cost.")
     return " ".join(sentences)
 
 
-def _join_names(names: Sequence[str]) -> str:
-    shown = names[:_MAX_DESCRIBED_SYSTEMS]
-    others = [f"{len(names) - len(shown)} more"] if len(names) > len(shown) else []
-    return join_list([*shown, *others])
+def _get_own_calls(manifest: RunManifest | None) -> CallTotals | None:
+    """Returns the calls of a run of one system; a manifest counts those of all together."""
+    return manifest.calls if manifest is not None and len(manifest.systems) == 1 else None
 
 
 def _describe_calls(name: str, tally: UsageTally, manifest: RunManifest | None) -> str:
-    # A manifest counts the calls of all its systems together.
-    calls = manifest.calls if manifest is not None and len(manifest.systems) == 1 else None
+    calls = _get_own_calls(manifest)
     n_calls = calls.replies if calls is not None and calls.replies else tally.rows + tally.repairs
     parts = [format_count(n_calls, "call")]
     n_tokens = tally.prompt_tokens + tally.completion_tokens
@@ -203,8 +203,7 @@ def _build_line(name: str, tally: UsageTally, manifest: RunManifest | None) -> U
     fallbacks = [
         f"{make_visible(mode)} ({count:,})" for mode, count in sorted(tally.fallbacks.items())
     ]
-    # A manifest counts the calls of all its systems together.
-    calls = manifest.calls if manifest is not None and len(manifest.systems) == 1 else None
+    calls = _get_own_calls(manifest)
     retries, cached_text = UNDEFINED_TEXT, ""
     if calls is not None:
         retries = f"{calls.retries:,}"

@@ -13,7 +13,7 @@ from eval.extraction.blocks.comparison_texts import describe_differences
 from eval.extraction.blocks.metric_texts import format_interval, format_value
 from eval.extraction.blocks.run_data import RunData
 from eval.extraction.record import SystemReport
-from kg.base.plain_text import join_list
+from kg.base.plain_text import join_first, join_list
 
 _MAX_NAMES = 3
 
@@ -74,9 +74,7 @@ def _describe_verdicts(run: RunData) -> Iterator[str]:
 
 def _list_names(run: RunData, most: int = 3) -> str:
     """Joins the names of the systems."""
-    names = list(run.display_names)
-    rest = len(names) - most
-    return join_list([*names[:most], f"{rest} more"] if rest > 0 else names)
+    return join_first(list(run.display_names), most)
 
 
 def list_caveats(run: RunData) -> tuple[str, ...]:
