@@ -88,6 +88,7 @@ class EntitySampler:
         first_anchors = (a for x in entities for a in itertools.islice(get_anchors(x), 1))
         self.has_chains = any(map(get_anchors, first_anchors))
         """Whether some anchors have anchors themselves (chains), judged by a sample."""
+        self._derived_holders: dict[int, list[int]] = {}
         self._rest_level_cache: dict[int, tuple[int, int]] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
 
@@ -131,16 +132,21 @@ class EntitySampler:
                 return None
             x = terms[number]
             is_wrong = anchor is not None and self.unknowns.is_true(x, anchor) != self.wants_true
-            if self.wants_derived and self._was_asserted(x):
+            if self.wants_derived and x in self._asserted_unknowns:
                 return None  # Well-known things have asserted values; labels must not tell them.
             return None if is_wrong else x
 
         return self.sample_similar(sample, reference, anchor)
 
-    def _was_asserted(self, x: int) -> bool:
-        """Returns whether the full graph asserts a value that was set aside."""
-        index, make_triple = self.full_lookup.graph_index, self.pool.make_triple
-        return any(index.has_triple(*make_triple(x, a)) for a in self.unknowns.anchors[x])
+    @cached_property
+    def _asserted_unknowns(self) -> frozenset[int]:
+        """The unknown terms of which the full graph asserts a value that was set aside."""
+        has_triple, make_triple = self.full_lookup.graph_index.has_triple, self.pool.make_triple
+        return frozenset(
+            x
+            for x, anchors in self.unknowns.anchors.items()
+            if any(has_triple(*make_triple(x, a)) for a in anchors)
+        )
 
     def sample_unknown_and_entailed(
         self, *, starts_chain: bool = False
@@ -321,14 +327,24 @@ class EntitySampler:
         self, anchor: int, allowed: Collection[int] | None = None
     ) -> Sequence[int]:
         """Samples entities that have the anchor, of the kind that the next E card needs."""
-        candidates = self.pool.get_holders(anchor)
+        get_holders = (
+            self._get_derived_holders if "E" in self.wants_derived else self.pool.get_holders
+        )
+        candidates = get_holders(anchor)
         if allowed is not None:
             candidates = [e for e in candidates if e in allowed]
-        if "E" in self.wants_derived:
-            candidates = [e for e in candidates if not self.pool.is_asserted(e, anchor)]
         if len(candidates) > 2 * MAX_CANDIDATES:
             candidates = self.rng.sample(candidates, 2 * MAX_CANDIDATES)
         return candidates
+
+    def _get_derived_holders(self, anchor: int) -> Sequence[int]:
+        """Returns the entities that have the anchor, but only by a derivation."""
+        holders = self._derived_holders.get(anchor)
+        if holders is None:
+            is_asserted = self.pool.is_asserted
+            holders = [e for e in self.pool.get_holders(anchor) if not is_asserted(e, anchor)]
+            self._derived_holders[anchor] = holders
+        return holders
 
     def _choose_true_match(self, x: int, anchor: int, candidates: Sequence[int]) -> int | None:
         """Chooses the unused candidate that is most similar to ``x``, if any is."""
