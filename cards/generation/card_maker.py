@@ -70,7 +70,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
         # If a subject can have only one value, varying the object gives no UNKNOWN card, because
         # every other object is contradicted; likewise with the sides exchanged.
         if (is_single or not any(single_valued))
-        and not (pool.varying == "obj" and pool.has_literal_values)
+        and not (pool.varying == "obj" and (pool.has_literal_values or pool.is_settled_by_proofs))
     ]
 
 

@@ -114,6 +114,14 @@ class Pool:
         return tuple(kind for kind, exists in kinds if exists)
 
     @property
+    def is_settled_by_proofs(self) -> bool:
+        """Whether what proves a true claim about a subject settles all others about it.
+
+        Then no U card can ask about a subject together with an E card.
+        """
+        return bool(self.telling.settling) and "asserted" not in self.e_kinds
+
+    @property
     def has_literal_values(self) -> bool:
         """Whether the predicate's values are literals, judged by the first value."""
         first = next(self.lookup.closure_index.iter_pairs(self.p), None)

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from shipped import open_shipped
 
 from cards.card import Card
+from cards.generation.card_maker import find_sides
 from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import MAX_NEAR_DIFFERENCE, are_nearly_equal
+from cards.generation.pools import Pool
 from cards.generation.restated_values import find_settling_predicates, find_telling_predicates
 from cards.generator import CardSet, make_cards
 from kg.knowledge import KnowledgeBase
@@ -171,3 +173,18 @@ def test_subjects_of_unknown_cards_lost_derived_values_where_the_others_have_the
     # A claim that was not chosen for it may happen to be a derived one.
     assert was_asserted[False] > was_asserted[True]
     assert was_asserted[False] >= 5
+
+
+def test_objects_do_not_vary_where_proofs_settle_the_question(rivers: KnowledgeBase) -> None:
+    """What a river flows into proves where it drains: no U card can ask about the same river."""
+    lookup = GraphLookup(rivers)
+    pools = {
+        name: Pool(lookup, p, "obj", telling=find_telling_predicates(lookup, p))
+        for name in ("drainsInto", "traverses", "hasTributary")
+        for p in [lookup.intern_term(WM + name)]
+    }
+    assert {name for name, pool in pools.items() if pool.is_settled_by_proofs} == {"drainsInto"}
+    # Countries are settled by the source, but asserted.
+    assert pools["traverses"].telling.settling
+    sides = find_sides(lookup, WM + "drainsInto", CardPlan())
+    assert [side.pool.varying for side in sides] == ["subj"]
