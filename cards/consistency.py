@@ -65,7 +65,7 @@ def find_card_problems(
     """Yields what is wrong with the cards of a file: first labels, then copies, each by line.
 
     A copy has the facts, in any order, the rules and the question of an earlier card. Eight bytes
-    are kept of each card, and its line.
+    are kept of each card; if there are copies, the file is read again.
 
     Args:
         path: the card file.
@@ -74,16 +74,15 @@ def find_card_problems(
     Raises:
         MissingFileError, RecordError: the file does not exist, or a line is no card.
     """
-    digests, lines = array("Q"), array("q")
+    digests = array("Q")
     decode = msgspec.json.Decoder(CheckedCard).decode
     for line, card in iter_decoded_lines(path, "card", decode):
         on_card(line, card)
         yield from _check_label(line, card)
-        digests.append(int.from_bytes(_hash_content(card)))
-        lines.append(line)
-    first_lines = _find_copies(digests, lines)
-    if first_lines:
-        yield from _describe_copies(path, first_lines, decode)
+        digests.append(_hash_content(card))
+    repeated = _find_repeated(digests)
+    if repeated:
+        yield from _describe_copies(path, repeated, decode)
 
 
 def _check_label(line: int, card: CheckedCard) -> Iterator[CardProblem]:
@@ -100,36 +99,35 @@ def _check_label(line: int, card: CheckedCard) -> Iterator[CardProblem]:
             return
 
 
-def _hash_content(card: CheckedCard) -> bytes:
+def _hash_content(card: CheckedCard) -> int:
     content = (sorted(card.facts), sorted(card.rules), card.question)
-    return hashlib.blake2b(msgspec.json.encode(content), digest_size=_DIGEST_BYTES).digest()
+    digest = hashlib.blake2b(msgspec.json.encode(content), digest_size=_DIGEST_BYTES)
+    return int.from_bytes(digest.digest())
 
 
-def _find_copies(digests: array[int], lines: array[int]) -> dict[int, int]:
-    """Returns the line of each copy → the line of the first card with that content."""
+def _find_repeated(digests: array[int]) -> set[int]:
+    """Returns the digests that occur more than once; sorts them, to need no more memory."""
+    if not digests:
+        return set()
     content = np.frombuffer(digests, dtype=np.uint64)
-    _, first, inverse = np.unique(content, return_index=True, return_inverse=True)
-    if first.size == content.size:
-        return {}
-    first_of_card = first[inverse.reshape(-1)]
-    copies = np.flatnonzero(first_of_card != np.arange(content.size))
-    return {lines[copy]: lines[first_of_card[copy]] for copy in copies.tolist()}
+    content.sort()
+    return set(content[1:][content[1:] == content[:-1]].tolist())
 
 
 def _describe_copies(
-    path: Path, first_lines: dict[int, int], decode: Callable[[bytes], Any]
+    path: Path, repeated: set[int], decode: Callable[[bytes], CheckedCard]
 ) -> Iterator[CardProblem]:
-    originals = set(first_lines.values())
-    ids: dict[int, str] = {}
+    first_cards: dict[int, tuple[str, int]] = {}
     for line, card in iter_decoded_lines(path, "card", decode):
-        if line in originals:
-            ids[line] = card.id
-        elif line in first_lines:
-            first = first_lines[line]
+        digest = _hash_content(card)
+        if digest not in repeated:
+            continue
+        first, first_line = first_cards.setdefault(digest, (card.id, line))
+        if first_line != line:
             yield CardProblem(
                 line,
                 card.id,
                 "facts and question",
                 "a card of its own",
-                f"a copy of card {ids[first]!r} in line {first}",
+                f"a copy of card {first!r} in line {first_line}",
             )
