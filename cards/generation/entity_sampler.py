@@ -148,14 +148,8 @@ class EntitySampler:
             if any(has_triple(*make_triple(x, a)) for a in anchors)
         )
 
-    def sample_unknown_and_entailed(
-        self, *, starts_chain: bool = False
-    ) -> tuple[int, int, int] | None:
-        """Samples the entities of a U and an E card and their common anchor, in this order.
-
-        Args:
-            starts_chain: whether the anchor must have an anchor itself if ``wants_true``.
-        """
+    def sample_unknown_and_entailed(self) -> tuple[int, int, int] | None:
+        """Samples the entities of a U and an E card and their common anchor, in this order."""
         u = self.sample_unknown()
         if u is None:
             return None
@@ -166,11 +160,7 @@ class EntitySampler:
             return u, *pair
         anchors = [a for a in self.unknowns.anchors[u] if self.pool.get_holders(a)]
         anchor = anchors[int(self.rng.random() * len(anchors))]
-        candidates = self._sample_true_matches(anchor)
-        # Checked before a candidate is chosen, because most anchors have no anchor themselves.
-        if starts_chain and anchor not in self.pool.anchor_rows:
-            return None
-        e = self._choose_true_match(u, anchor, candidates)
+        e = self._choose_true_match(u, anchor, self._sample_true_matches(anchor))
         return None if e is None else (u, e, anchor)
 
     def sample_other_anchor_holder(self, reference: int, anchor: int) -> int | None:

@@ -167,23 +167,6 @@ class Pool:
                     yield (s, o) if forward else (o, s)
                     break
 
-    def sample_path(self, rng: Random, anchor: int, hops: int) -> list[int] | None:
-        """Samples a path of ``hops`` steps from an anchor; None if it ends early or has a cycle.
-
-        Returns:
-            ``hops`` + 1 terms, the anchor first.
-        """
-        path = [anchor]
-        for _ in range(hops):
-            next_terms = self.get_anchors(path[-1])
-            if not next_terms:
-                return None
-            next_term = next_terms[int(rng.random() * len(next_terms))]
-            if next_term in path:
-                return None
-            path.append(next_term)
-        return path
-
     def sample_holder(self, rng: Random) -> int | None:
         """Samples an ``x`` that has an anchor."""
         pair = self.sample_pair(rng)

@@ -7,7 +7,7 @@ oracle alone decides afterwards whether the labels are correct; a proposal that 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from cards.facts import Fact
@@ -22,6 +22,8 @@ OTHER_CLASS = "alien"
 OTHER_CONSTRAINT = "other"
 MAX_HOPS = 3
 """Maximum number of steps of a chain whose reverse is asked about."""
+MAX_CHAIN_STARTS = 3_000
+"""Maximum number of terms that are searched for the start of a chain."""
 MAX_BOUND_CANDIDATES = 48
 """Maximum number of random entities tried to find one of the few whose bound a value violates."""
 
@@ -110,19 +112,21 @@ class Recipes(EntitySampler):
 
     def propose_downstream(self, hops: int) -> Proposal | None:
         """Proposes a C card with the reverse of an entailed chain of ``hops`` steps."""
-        # Checked before a path is sampled, because most anchors have no anchor themselves.
-        rows = self.pool.anchor_rows
-        for u, e, anchor in self._iter_chain_starts():
-            path = self.pool.sample_path(self.rng, anchor, hops) if anchor in rows else None
-            if path is None:
+        anchors = self._list_chain_starts(hops)
+        for _ in range(MAX_CANDIDATES if anchors else 0):
+            anchor = anchors[int(self.rng.random() * len(anchors))]
+            path = self._sample_path(anchor, hops)
+            if path is None or not self.is_unused(path[-1], anchor):
                 continue
-            x = path[-1]
+            x, get_types = path[-1], self.lookup.get_types
+            u = self.sample_unknown(x, anchor)
+            if u is None:
+                continue
             # Another class would reveal the label: a chain of rivers may end in a sea.
-            if e in path or x in self.used or self.lookup.get_types(x) != self.lookup.get_types(e):
-                continue
-            others = [e] if u is None else [e, u]
-            is_similar = all(self.make_similarity_test(y, anchor)(x) for y in others)
-            if is_similar and self.is_unused(e, anchor) and self.is_unused(x, anchor):
+            holders = self._sample_true_matches(anchor)
+            alike = [e for e in holders if get_types(e) == get_types(x) and e not in path]
+            e = self._choose_true_match(x, anchor, alike)
+            if e is not None:
                 break
         else:
             return None
@@ -133,19 +137,60 @@ class Recipes(EntitySampler):
                 return None
             facts += step_facts
         role = Role("C", x, tuple(dict.fromkeys(facts)), forbids_other_value=True)
-        return self._build_proposal(anchor, e, role, u or self.sample_unknown(x, anchor))
+        return self._build_proposal(anchor, e, role, u)
 
-    def _iter_chain_starts(self) -> Iterator[tuple[int | None, int, int]]:
-        """Yields entities of a U and an E card and their anchor; None for a U chosen later."""
-        kind = self.choose_e_kind()
-        if self.wants_true:
-            for _ in range(MAX_CANDIDATES):
-                sample = self.sample_unknown_and_entailed(starts_chain=True)
-                if sample is not None:
-                    yield sample
-        elif kind:
-            for pair in self.pool.sample_pairs(self.rng, kind, MAX_CANDIDATES):
-                yield None, *pair
+    def _sample_path(self, anchor: int, hops: int) -> list[int] | None:
+        """Samples a path of steps to a term that could be asked about; None if it ends early."""
+        path = [anchor]
+        for n_left in range(hops, 0, -1):
+            next_terms = self.pool.get_anchors(path[-1])
+            if len(next_terms) > 2 * MAX_CANDIDATES:
+                next_terms = self.rng.sample(next_terms, 2 * MAX_CANDIDATES)
+            if n_left == 1:
+                next_terms = [a for a in next_terms if self._has_usual_class(a)]
+            if not next_terms:
+                return None
+            next_term = next_terms[int(self.rng.random() * len(next_terms))]
+            if next_term in path:
+                return None
+            path.append(next_term)
+        return path
+
+    def _list_chain_starts(self, hops: int) -> list[int]:
+        """Lists the anchors of U cards, or of any terms, from which a path of steps leads on."""
+        starts = self._chain_starts.get((hops, self.wants_true))
+        if starts is None:
+            anchors: Sequence[int] = list(
+                self._unknowns_by_anchor if self.wants_true else self.pool.anchor_rows
+            )
+            if len(anchors) > MAX_CHAIN_STARTS:
+                anchors = self.rng.sample(anchors, MAX_CHAIN_STARTS)
+            starts = [a for a in anchors if self._leads_on(a, hops) and self.pool.get_holders(a)]
+            self._chain_starts[hops, self.wants_true] = starts
+        return starts
+
+    def _leads_on(self, term: int, hops: int) -> bool:
+        leads_on = self._leads_on_cache.get((term, hops))
+        if leads_on is None:
+            next_terms = self.pool.get_anchors(term)
+            if hops == 1:
+                leads_on = any(map(self._has_usual_class, next_terms))
+            else:
+                leads_on = any(self._leads_on(a, hops - 1) for a in next_terms)
+            self._leads_on_cache[term, hops] = leads_on
+        return leads_on
+
+    def _has_usual_class(self, term: int) -> bool:
+        classes = self.pool.classes
+        return not classes or any(c in classes for c in self.lookup.get_types(term))
+
+    @cached_property
+    def _chain_starts(self) -> dict[tuple[int, bool], list[int]]:
+        return {}
+
+    @cached_property
+    def _leads_on_cache(self) -> dict[tuple[int, int], bool]:
+        return {}
 
     def propose_numeric(self) -> Proposal | None:
         """Proposes a C card whose value violates a bound that a fact about the subject gives."""

@@ -34,6 +34,9 @@ LARGE_PREDICATE = 1_000
 MAX_LARGE_SHARE = 0.1
 N_COUNTED = 300
 """Number of terms that are searched at first; all are if these do not show that enough can be."""
+SAFETY_FACTOR = 1.4
+"""No more are searched if those found show that there should be this many times as many as needed:
+of 300 terms, the share is known to within a fifth unless it is small."""
 LARGE_POOL = 5
 """A pool with this many times as many terms as needed is taken to have enough that can be named."""
 
@@ -128,7 +131,7 @@ def count_candidates(pool: Pool, limit: int) -> int:
     rng = rng_for("count", pool.lookup.terms.get_text(pool.p), pool.varying)
     terms = _iter_shuffled(list(pool.anchor_rows), rng)
     n_found = sum(not _find_obstacle(pool, x) for x in itertools.islice(terms, N_COUNTED))
-    if n_found * n_terms > 2 * N_COUNTED * limit:
+    if n_found * n_terms > SAFETY_FACTOR * N_COUNTED * limit:
         return limit
     found = (x for x in terms if not _find_obstacle(pool, x))
     return min(limit, n_found + sum(1 for _ in itertools.islice(found, limit)))

@@ -35,11 +35,9 @@ from cards.generation.shortage import Obstacle, find_unproved
 from kg.claims import Claim, Label, Verdict
 
 MAX_FAILED_PROPOSALS = 60
-"""A recipe that never succeeded is dropped after this many failed proposals in a row. One that has
-succeeded is dropped after four times as many."""
-DERIVED_PATIENCE = 12
-"""How many times as many proposals a recipe that has succeeded may fail before it is given up that
-the cards need a derived fact."""
+"""A recipe that never succeeded is dropped after this many failed proposals in a row."""
+PATIENCE = 4
+"""How many times as many proposals of a recipe that has succeeded may fail."""
 
 SURFACE_INTERVAL = 40
 SURFACE_OFFSET = 9
@@ -90,6 +88,18 @@ class DerivedQuota:
         return frozenset(label for label in labels if self._counts[label] < self._limit)
 
 
+class _Search(NamedTuple):
+    """What a recipe looked for in vain."""
+
+    recipe: str
+    strict: bool
+    """Whether entities had to be alike in degree."""
+    wants_true: bool
+    """Whether the claim of the U card had to be one that was set aside."""
+    is_derived: bool
+    """Whether the E or C card had to need a derived fact."""
+
+
 class TripletSource:
     """Yields the proved triplets of one predicate; its recipes take turns until all are exhausted.
 
@@ -131,9 +141,8 @@ class TripletSource:
         self._exhausted: set[str] = set()
         # Recipes that find no U card any more whose claim was set aside.
         self._only_false: set[str] = set()
-        # Recipes that find no E and C card any more that need a derived fact, for true or false
-        # claims of the U card.
-        self._only_asserted: set[tuple[str, bool]] = set()
+        # Searches that failed and are not repeated, because ever fewer entities are left.
+        self._failed_searches: set[_Search] = set()
         self._is_last = True
 
     def iter_triplets(self, *, strict: bool, is_last: bool = True) -> Iterator[Triplet]:
@@ -149,7 +158,6 @@ class TripletSource:
         self.strict = self.recipes.strict = strict
         self._is_last = is_last
         self._only_false.clear()
-        self._only_asserted.clear()
         self._exhausted.clear()
         yield from self._iter_round()
 
@@ -194,22 +202,30 @@ class TripletSource:
         # the U cards tells nothing.
         counts = self.unknown_counts
         self.recipes.wants_true = name not in self._only_false and counts[True] <= counts[False]
-        is_patient = self.proved_counts[name] and not (self.recipes.wants_true and self._is_last)
-        search = (name, self.recipes.wants_true)
-        if "inferred" in self.recipes.e_kinds and search not in self._only_asserted:
+        n_proved = self.proved_counts[name]
+        if "inferred" in self.recipes.e_kinds and name not in SURFACE_RECIPES:
             self.recipes.wants_derived = self._quota.wanted
-            n_tries = MAX_FAILED_PROPOSALS * (DERIVED_PATIENCE if self.proved_counts[name] else 1)
-            for _ in range(n_tries if self.recipes.wants_derived else 0):
-                triplet = self._try_recipe(name, recipes_by_name)
+            n_tries = MAX_FAILED_PROPOSALS * (PATIENCE if n_proved else 1)
+            search = _Search(name, self.strict, self.recipes.wants_true, is_derived=True)
+            if self.recipes.wants_derived and search not in self._failed_searches:
+                triplet = self._search(name, recipes_by_name, n_tries)
                 if triplet is not None:
                     return triplet
-            self._only_asserted.add(search)
+                self._failed_searches.add(search)
         self.recipes.wants_derived = frozenset()
-        for _ in range(MAX_FAILED_PROPOSALS * (4 if is_patient else 1)):
-            triplet = self._try_recipe(name, recipes_by_name)
-            if triplet is not None:
-                return triplet
-        return None
+        search = _Search(name, self.strict, self.recipes.wants_true, is_derived=False)
+        if not n_proved and search in self._failed_searches:
+            return None
+        is_patient = n_proved and not (self.recipes.wants_true and self._is_last)
+        n_tries = MAX_FAILED_PROPOSALS * (PATIENCE if is_patient else 1)
+        triplet = self._search(name, recipes_by_name, n_tries)
+        if triplet is None:
+            self._failed_searches.add(search)
+        return triplet
+
+    def _search(self, name: str, recipes: dict[str, Recipe], n_tries: int) -> Triplet | None:
+        tries = (self._try_recipe(name, recipes) for _ in range(n_tries))
+        return next((triplet for triplet in tries if triplet is not None), None)
 
     def _try_recipe(self, name: str, recipes_by_name: dict[str, Recipe]) -> Triplet | None:
         rejections = self.recipes.rejections

@@ -6,9 +6,10 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import NoReturn
+from typing import ClassVar
 
 from kg.base.errors import EpocheError, SettingError
 
@@ -38,14 +39,37 @@ def read_seconds() -> float:
 
 
 class TimeBudget:
-    """Restarts a timer for each piece of work; used within ``limit_time``."""
+    """Gives each piece of work within ``limit_time`` the same processor time.
+
+    Starting a timer takes longer than most pieces of work. Therefore a timer that has just been
+    started, also by an earlier budget, is used again: a piece may get a tenth less than all of the
+    time.
+    """
+
+    _active: ClassVar[TimeBudget | None] = None
+    """The budget whose work is being done."""
+    _timer_seconds: ClassVar[float] = 0.0
+    """The time that the running timer was given; 0 if none is running."""
+    _timer_start: ClassVar[float] = 0.0
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
     def restart(self) -> None:
         """Gives the next piece of work all of the time."""
-        signal.setitimer(signal.ITIMER_VIRTUAL, self._seconds)
+        cls, now = TimeBudget, time.perf_counter()
+        # Processor time is at most the time on the clock, which is read faster.
+        if cls._timer_seconds != self._seconds or now - cls._timer_start > self._seconds / 10:
+            if signal.getsignal(signal.SIGVTALRM) is not _stop_work:
+                signal.signal(signal.SIGVTALRM, _stop_work)
+            signal.setitimer(signal.ITIMER_VIRTUAL, self._seconds)
+            cls._timer_seconds, cls._timer_start = self._seconds, now
+
+
+def _stop_work(_number: int, _frame: FrameType | None) -> None:
+    TimeBudget._timer_seconds = 0.0
+    if TimeBudget._active is not None:  # Otherwise the work was done in time.
+        raise _TimeUp
 
 
 class NoBudget(TimeBudget):
@@ -72,16 +96,12 @@ def limit_time(
         yield NoBudget(0)
         return
     budget = TimeBudget(seconds := factor * read_seconds())
-
-    def stop(_number: int, _frame: FrameType | None) -> NoReturn:
-        raise _TimeUp
-
-    old_handler = signal.signal(signal.SIGVTALRM, stop)
+    outer = TimeBudget._active
     try:
+        TimeBudget._active = budget
         budget.restart()
         yield budget
     except _TimeUp:
         raise make_error(seconds) from None
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, old_handler)
+        TimeBudget._active = outer
