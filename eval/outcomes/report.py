@@ -96,6 +96,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
             resamples,
             plan,
         ),
+        questions=table.describe_questions(),
         confidence=plan.confidence,
         resamples=plan.resamples,
         seed=plan.seed,
