@@ -236,6 +236,16 @@ def test_other_files_of_tools_are_named(
     assert str(path) in line
 
 
+@pytest.mark.parametrize("command", ["metrics", "compare"])
+def test_commands_for_cards_name_the_one_for_logs(command: str, tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.json", [make_sample(1, match="C")])
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text(json.dumps(make_harness_sample(1, "none", acc=1.0)))
+    for path in (log, samples):
+        done = run_epoche(command, path, "--out", tmp_path / "out.json")
+        assert "`epoche outcomes`" in check_error_line(done, 12)
+
+
 def test_json_lines_of_one_row_are_rows(tmp_path: Path) -> None:
     path = tmp_path / "one.json"
     for row in ({"id": "q", "outcome": "right"}, {"id": "q", "outcome": "right", "results": {}}):

@@ -22,7 +22,9 @@ MAX_DEPTH: Final = 100
 """Maximum nesting of a row."""
 CSV_DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
 _SAVE_HINT: Final = "Save it as CSV in UTF-8; Excel calls this 'CSV UTF-8'."
+_ROWS_HINT: Final = "A file of predictions is JSON lines, a JSON array, or CSV named *.csv."
 _OTHER_FORMATS: Final = {
+    b"\x1f\x8b": "compressed by gzip",
     b"PK\x03\x04": "an Excel workbook or another archive",
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
     b"PAR1": "a Parquet file",
@@ -47,7 +49,8 @@ def iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         start = handle.read(4096)
     for first_bytes, name in _OTHER_FORMATS.items():
         if start.startswith(first_bytes):
-            raise RecordError(f"the file is {name}", where=str(path), hint=_SAVE_HINT)
+            hint = "Unpack it." if "gzip" in name else _SAVE_HINT
+            raise RecordError(f"the file is {name}", where=str(path), hint=hint)
     if delimiter is not None:
         yield from _iter_csv(path, delimiter)
         return
@@ -73,8 +76,21 @@ def _iter_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             if len(line) > MAX_LINE_BYTES:
                 raise RecordError(f"a line is longer than {MAX_LINE_BYTES:,} bytes", where=where)
             line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if number == 1:
+                _refuse_document(line, path)
             if line.strip():
                 yield where, _require_object(_parse(line, where), where)
+
+
+def _refuse_document(first_line: bytes, path: Path) -> None:
+    """Raises a ``RecordError`` if a file is one JSON object over several lines."""
+    if first_line.strip() != b"{" or path.stat().st_size > MAX_ARRAY_BYTES:
+        return
+    try:
+        parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except NotJsonError:
+        return  # The message about the line says more.
+    raise RecordError("the file is one JSON object, not rows", where=str(path), hint=_ROWS_HINT)
 
 
 def _iter_array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -170,7 +186,7 @@ def _parse(data: bytes, where: str) -> Any:
         raise RecordError(
             f"not JSON: {error}",
             where=where,
-            hint="A file of predictions is JSON lines, a JSON array, or CSV named *.csv.",
+            hint=_ROWS_HINT,
         ) from error
     if not is_flat_enough(value):
         raise RecordError(f"nested deeper than {MAX_DEPTH} levels", where=where)
