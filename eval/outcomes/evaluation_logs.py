@@ -324,8 +324,10 @@ def _convert_row(row: dict[str, Any], scores: dict[str, None], where: str) -> di
     """
     if _is_lm_eval_row(row):
         metrics = row.get("metrics")
+        listed = metrics if isinstance(metrics, list) else []
+        names = {name for name in listed if isinstance(name, str) and name in row}
         # Old versions do not list the names of the scores.
-        names = row.keys() - _LM_EVAL_FIELDS if not isinstance(metrics, list) else metrics
+        names = names or row.keys() - _LM_EVAL_FIELDS
         scores |= {n: None for n in row if n in names and isinstance(row[n], int | float)}
         return {"id": row["doc_id"], **row}
     stats = row.get("stats")
@@ -333,7 +335,7 @@ def _convert_row(row: dict[str, Any], scores: dict[str, None], where: str) -> di
         perturbation = row.get("perturbation")
         changed = f" + {perturbation.get('name')}" if isinstance(perturbation, dict) else ""
         values = {
-            stat["name"].get("name"): stat.get("mean")
+            str(stat["name"].get("name")): stat.get("mean")
             for stat in stats
             if isinstance(stat, dict) and isinstance(stat.get("name"), dict)
         }

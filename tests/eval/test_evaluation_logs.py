@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import gzip
 import json
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given, settings
 from stage_calls import check_error_line, run_epoche
 
 from eval.outcomes import evaluation_logs
 from eval.outcomes.reader import read_graded_answers
-from kg.base.errors import RecordError
+from kg.base.errors import EpocheError, RecordError
 
 
 def make_sample(id_: Any, epoch: int = 1, metadata: Any = None, **values: Any) -> dict[str, Any]:
@@ -158,10 +162,12 @@ def test_a_filter_of_lm_evaluation_harness_is_chosen(tmp_path: Path) -> None:
     assert "leave out --filter" in line
 
 
-@pytest.mark.parametrize("has_list", [True, False], ids=["with metrics", "older, without"])
-def test_several_metrics_are_listed(tmp_path: Path, has_list: bool) -> None:
+@pytest.mark.parametrize("form", ["with names", "older, without", "with other names"])
+def test_several_metrics_are_listed(tmp_path: Path, form: str) -> None:
     rows = [make_harness_sample(n, "none", acc=1.0, acc_norm=float(n)) for n in range(2)]
-    if not has_list:
+    if form == "with other names":
+        rows = [{**row, "metrics": ["acc,none", "acc_norm,none"]} for row in rows]
+    elif form == "older, without":
         rows = [
             {k: v for k, v in row.items() if k not in ("metrics", "doc_hash", "filter")}
             for row in rows
@@ -315,3 +321,50 @@ def test_every_public_file_is_read_or_explained(public_data: Path) -> None:
             line = check_error_line(done, 12)
             assert str(path) in line
             assert "Expecting" not in line
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=3,
+)
+LOGS: dict[str, Any] = {
+    "inspect": {
+        "eval": {},
+        "status": "success",
+        "samples": [make_sample(n, 1, {"sure": 0.5}, a="C", b={"x": 1}) for n in range(2)],
+    },
+    "promptfoo": {"results": {"results": [make_result(n, "a", n) for n in range(2)]}},
+    "harness": [make_harness_sample(n, "none", acc=1.0) for n in range(2)],
+    "helm": [
+        {"instance_id": "i", "train_trial_index": n, "stats": [{"name": {"name": "exact_match"}}]}
+        for n in range(2)
+    ],
+}
+
+
+def list_places(value: Any) -> list[tuple[Any, Any]]:
+    """Lists the places of a JSON value: each container, and a key or index in it."""
+    keys = value.keys() if isinstance(value, dict) else range(len(value))
+    return [
+        place
+        for key in keys
+        for place in (
+            (value, key),
+            *(list_places(value[key]) if isinstance(value[key], dict | list) else ()),
+        )
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data(), name=st.sampled_from(sorted(LOGS)), value=json_values)
+def test_damaged_logs_are_read_or_refused(
+    data: st.DataObject, name: str, value: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    log = copy.deepcopy(LOGS[name])
+    container, key = data.draw(st.sampled_from(list_places(log)))
+    container[key] = value
+    path = tmp_path_factory.mktemp("log") / "log.json"
+    path.write_text(json.dumps(log))
+    with contextlib.suppress(EpocheError):
+        read_graded_answers([str(path)], {}, {})
