@@ -9,7 +9,7 @@ RECORDS = (
     *("extract-config", "extraction-row", "extraction-sample"),
     *("prediction", "synthlink-question", "synthlink-row", "synthlink-answer", "synthlink-scores"),
     *("synthlink-judged", "corpus"),
-    *("run-metrics", "run-comparison", "degradation", "outcomes"),
+    *("run-metrics", "run-comparison", "degradation", "outcomes", "difficulty"),
 )
 
 
@@ -44,6 +44,7 @@ def build_schema(record: str) -> str:
 
 def _list_record_types() -> tuple[type, ...]:
     from cards.card import Card
+    from eval.abstention.comparison.difficulty import CardDifficulty
     from eval.abstention.degradation.curves import Degradation
     from eval.abstention.manifest import RunManifest
     from eval.abstention.metrics.record import MetricsReport
@@ -72,5 +73,5 @@ def _list_record_types() -> tuple[type, ...]:
         *(Config, ExtractionRow, ExtractionSample),
         *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, ScoredPredictions),
         *(VerdictLine, CorpusPage),
-        *(RunMetrics, RunComparison, Degradation, OutcomesReport),
+        *(RunMetrics, RunComparison, Degradation, OutcomesReport, CardDifficulty),
     )

@@ -17,6 +17,7 @@ from eval.blocks.glossary import (
     TEST_NAMES,
     describe_metric,
 )
+from eval.blocks.section import Section
 from eval.blocks.text_format import format_name
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import join_list
@@ -28,6 +29,7 @@ from reporting.card_report.summary_text import (
 from reporting.charts.draw import draw_chart
 from reporting.comparison_view import ComparisonView
 from reporting.page_templates import get_environment, render_style
+from reporting.section_renderer import SectionView
 from reporting.visible_text import make_visible
 
 TITLE = "Which system is better, and is the difference significant?"
@@ -35,12 +37,15 @@ TITLE = "Which system is better, and is the difference significant?"
 _MAX_NAMED_SYSTEMS = 6
 
 
-def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) -> str:
+def render_comparison(
+    report: ComparisonReport, *, output_names: Sequence[str], sections: Sequence[Section] = ()
+) -> str:
     """Renders the comparison as one HTML document.
 
     Args:
         report: the comparison.
         output_names: names of the files written next to the page.
+        sections: further sections, placed after the metrics.
     """
     env = get_environment()
     view = ComparisonView(report)
@@ -68,6 +73,7 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
         "sections": [
             ("standings", "Standings"),
             *((f"m-{to_slug(name)}", describe_metric(name).short_name) for name in view.metrics),
+            *((section.id, make_visible(section.name)) for section in sections),
             ("cards", "Which cards"),
             ("glossary", "How to read this"),
             ("provenance", "Provenance"),
@@ -82,6 +88,7 @@ def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) 
             for policy in view.policies
         ],
         "parts": parts,
+        "more_sections": [SectionView(section) for section in sections],
         "ranking": view.ranking_name,
         "to_slug": to_slug,
         "baseline": format_name(report.baseline or ""),

@@ -73,15 +73,18 @@ def main(
 ) -> None:
     """Writes one self-contained HTML file, and CSV, Markdown and JSON next to it.
 
-    The report has the results of cards, if there are any, and one section for each run folder and
-    for each record of `epoche outcomes`.
+    The report has the results of cards, if there are any, with the measured difficulty of the
+    cards, and one section for each run folder and for each record of `epoche outcomes`.
     """
     from cards.card_origin import find_common_sources
     from eval.abstention.card_check import filter_results_by_cards
+    from eval.abstention.comparison.difficulty import measure_difficulty
+    from eval.abstention.comparison.difficulty_section import build_difficulty_section
     from eval.abstention.degradation.section import build_degradation_sections, has_curves
     from eval.abstention.history import build_history_section
     from eval.abstention.metrics.console import render_warnings
     from eval.abstention.run_files import find_result_files
+    from eval.metrics.measurement import ResamplingPlan
     from eval.outcomes.record import is_outcomes_record
     from eval.outcomes.section import build_outcome_sections
     from eval.runs.measurement import is_run_folder, refuse_card_options
@@ -144,6 +147,18 @@ def main(
         card_results, metrics, cards, without_mined=without_mined, allow_changed=allow_changed
     )
     card_set = inputs.metrics.cards[:12]
+    measured = measure_difficulty(
+        card_results,
+        systems=inputs.systems,
+        oracles={name for run in inputs.runs for name in run.manifest.oracles},
+        plan=ResamplingPlan(
+            inputs.metrics.resamples, inputs.metrics.seed, inputs.metrics.confidence
+        ),
+        cards=inputs.card_files,
+        without_mined=inputs.metrics.n_mined_left_out is not None,
+    )
+    if measured is not None:
+        sections.insert(0, build_difficulty_section(measured.build_report(), card_set))
     others = [part for part in sections if part.card_set and part.card_set[:12] != card_set]
     for part in others:
         print_warning(

@@ -91,8 +91,9 @@ def main(
     """Exits with 0 if all conditions are met, 100 if one is not, 1 if they cannot be checked.
 
     With --baseline, the headline metrics (cards: skill@.5, all-three, AP, CVRR, FAR-NE, LA,
-    accuracy) and the metrics named by conditions must not be worse than the baseline's on the same
-    cards or items, by paired tests with Holm's correction over all.
+    accuracy; records of `epoche outcomes`: skill@.5 or utility@.5, accuracy) and the metrics named
+    by conditions must not be worse than the baseline's on the same cards, items or questions, by
+    paired tests with Holm's correction over all.
     """
     from eval.abstention.card_check import filter_results_by_cards
     from eval.abstention.metrics.definitions import POLICIES
@@ -128,7 +129,7 @@ def main(
                 without_mined=without_mined or None,
                 policy=policy,
             )
-            input_files = records or list_folder_files(folders)
+            input_files = [*records, *request.baseline] if records else list_folder_files(folders)
         else:
             result_files = find_result_files(request.runs)
             if skip_other_cards and cards:

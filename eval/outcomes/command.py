@@ -22,7 +22,7 @@ def main(
         typer.Argument(
             metavar="[NAME=]FILE...",
             help="Graded answers of one system each: JSONL, a JSON array, CSV or TSV, or these "
-            "with .gz.",
+            "with .gz; or logs of Inspect, lm-evaluation-harness, HELM or promptfoo.",
         ),
     ],
     field_map: Annotated[
@@ -42,6 +42,15 @@ def main(
             help="What a grade means: right, wrong, abstained or unusable.",
         ),
     ] = None,
+    filter_name: Annotated[
+        str,
+        typer.Option(
+            "--filter",
+            metavar="NAME",
+            help="Of samples of lm-evaluation-harness, the filter whose answers are meant, such as "
+            "strict-match.",
+        ),
+    ] = "",
     squad_gold: Annotated[
         Path | None,
         typer.Option(
@@ -82,11 +91,11 @@ def main(
         inputs = [Path(file.rpartition("=")[2]) for file in (*files, *(na_prob or ()))]
         check_output(out, [*inputs, *([squad_gold] if squad_gold else [])])
     if squad_gold is not None:
-        if field_map or values:
+        if field_map or values or filter_name:
             raise SettingError(
-                "predictions for SQuAD have neither other fields nor grades",
+                "predictions for SQuAD have neither other fields nor grades nor filters",
                 where="--squad-gold",
-                hint="Leave out --map and --value.",
+                hint="Leave out --map, --value and --filter.",
             )
         graded = read_squad_answers(squad_gold, files, na_prob or ())
     elif na_prob:
@@ -96,6 +105,7 @@ def main(
             files,
             parse_pairs(field_map or (), "--map", FIELDS),
             parse_pairs(values or (), "--value", OUTCOMES),
+            filter_name,
         )
     report = measure_outcomes(graded, ResamplingPlan(resamples, seed, confidence))
     for line in render_report(report):

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from eval.metrics.gate import Check, GateRequest, check_with_limits, parse_condition
+import msgspec
+
+from eval.metrics.comparison import Comparison
+from eval.metrics.gate import (
+    Check,
+    Condition,
+    GateRequest,
+    check_regressions,
+    check_with_limits,
+    parse_condition,
+)
+from eval.outcomes.baseline import RecordedSystem, compare_with_baseline, pair_systems
 from eval.outcomes.record import (
     OutcomesReport,
     SystemOutcomes,
@@ -13,7 +24,9 @@ from eval.outcomes.record import (
     read_outcomes,
 )
 from eval.stats.estimates import Estimate, Interval, add_interval
+from kg.base.console import print_text
 from kg.base.errors import DuplicateIdError, SettingError
+from kg.base.plain_text import to_one_line
 from kg.base.proportions import wilson_interval
 
 UNUSABLE = "unusable"
@@ -24,31 +37,26 @@ _MAJORITY = "majority-"
 
 
 def check_outcomes(request: GateRequest) -> list[Check]:
-    """Checks conditions on every system of some records.
+    """Checks conditions on every system of some records, and compares them with a baseline if any.
 
     Raises:
-        SettingError: a condition is not valid, or a baseline is given.
-        RecordError: a file is no record of ``epoche outcomes``.
+        SettingError: a condition is not valid, or a record is its own baseline.
+        RecordError: a file is no record of ``epoche outcomes``, or cannot be compared.
         DuplicateIdError: two records have a system of the same name.
-        SystemNotFoundError: a condition names a system that is not there.
+        SystemNotFoundError: a condition names a system that is not there, or no system has a
+            baseline.
     """
-    if request.baseline:
-        raise SettingError(
-            "measures of graded answers have no baseline",
-            where="--baseline",
-            hint="Compare them: epoche outcomes old=FILE new=FILE.",
-        )
-    values: dict[str, dict[str, Estimate]] = {}
+    earlier = {path.resolve() for path in request.baseline}
     for path in request.runs:
-        report = read_outcomes(path)
-        for name, system in report.systems.items():
-            if name in values:
-                raise DuplicateIdError(
-                    f"the system {name!r} is in two records",
-                    where=str(path),
-                    hint="Name systems apart: epoche outcomes NAME=FILE.",
-                )
-            values[name] = collect_gated_values(system, report)
+        if path.resolve() in earlier:
+            raise SettingError(
+                "a record cannot be its own baseline", where=str(path), hint="Give an earlier one."
+            )
+    systems = _read_systems(request.runs)
+    values = {
+        system.name: collect_gated_values(system.report.systems[system.name], system.report)
+        for system in systems
+    }
     shares = {
         metric: not metric.removeprefix(_MAJORITY).startswith(_NO_SHARES)
         for estimates in values.values()
@@ -59,7 +67,63 @@ def check_outcomes(request: GateRequest) -> list[Check]:
     for estimates in values.values():
         for metric in shares:
             estimates.setdefault(metric, Estimate(value=None, why="this system has no such value"))
-    return check_with_limits(conditions, limits, values, list(values))
+    checks = check_with_limits(conditions, limits, values, list(values))
+    if request.baseline:
+        checks += _compare_systems(request, conditions, systems)
+    return checks
+
+
+def _read_systems(paths: Sequence[Path]) -> list[RecordedSystem]:
+    """Reads the systems of some records, which must have different names."""
+    systems: dict[str, RecordedSystem] = {}
+    for path in paths:
+        report = read_outcomes(path)
+        for name in report.systems:
+            if name in systems:
+                raise DuplicateIdError(
+                    f"the system {name!r} is in two records",
+                    where=str(path),
+                    hint="Name systems apart: epoche outcomes NAME=FILE.",
+                )
+            systems[name] = RecordedSystem(name, path, report)
+    return list(systems.values())
+
+
+def _compare_systems(
+    request: GateRequest, conditions: Sequence[Condition], systems: Sequence[RecordedSystem]
+) -> list[Check]:
+    """Compares every system with the same system in the baseline, on the questions of both."""
+    where = ", ".join(map(str, request.baseline))
+    pairs = pair_systems(systems, _read_systems(request.baseline), where=where)
+    named = list(dict.fromkeys(condition.metric for condition in conditions))
+    comparisons: list[Comparison] = []
+    directions: dict[str, bool | None] = {}
+    for candidate, baseline in pairs:
+        found = compare_with_baseline(candidate, baseline, named, request.resampling)
+        comparisons += (
+            msgspec.structs.replace(pair, candidate=candidate.name, baseline=baseline.name)
+            for pair in found.comparisons
+        )
+        directions |= found.higher_is_better
+        for note in found.notes:
+            print_text(f"note: {to_one_line(note)}")
+    paired = {candidate.name for candidate, _ in pairs}
+    for system in systems:
+        if system.name not in paired:
+            print_text(f"note: {to_one_line(system.name)} has no baseline")
+    for metric in named:
+        if metric not in directions:
+            print_text(f"note: {metric} cannot be compared with the baseline")
+    return list(
+        check_regressions(
+            comparisons,
+            directions,
+            {name: name for name in paired},
+            max_drop=request.max_drop,
+            only_significant=request.only_significant,
+            noun="question",
+        )
+    )
 
 
 def collect_gated_values(system: SystemOutcomes, report: OutcomesReport) -> dict[str, Estimate]:

@@ -43,6 +43,11 @@ class Measure:
     offset: float = 0.0
     is_proportion: bool = True
 
+    @property
+    def higher_is_better(self) -> bool | None:
+        """Its direction; ``None`` for the share of questions that were attempted."""
+        return None if self.name == "attempted" else True
+
 
 def list_measures(*, is_answerability_known: bool) -> list[Measure]:
     """Lists the measures, the headline first."""

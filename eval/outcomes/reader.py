@@ -16,7 +16,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,10 +27,10 @@ from eval.harness.predictions.reader import (
     read_repeat,
     show_text,
 )
-from eval.harness.predictions.rows import MAX_FILE_BYTES
+from eval.harness.predictions.rows import MAX_FILE_BYTES, read_header
 from eval.model.foreign_values import make_storable
-from eval.outcomes.evaluation_logs import iter_log_rows
-from kg.base.errors import DuplicateIdError, RecordError, SettingError
+from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
+from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
 
@@ -121,7 +121,10 @@ def parse_pairs(texts: Sequence[str], option: str, known: Sequence[str]) -> dict
 
 
 def read_graded_answers(
-    files: Sequence[str], field_map: Mapping[str, str], values: Mapping[str, str]
+    files: Sequence[str],
+    field_map: Mapping[str, str],
+    values: Mapping[str, str],
+    filter_name: str = "",
 ) -> GradedAnswers:
     """Reads files of graded answers.
 
@@ -129,6 +132,7 @@ def read_graded_answers(
         files: ``[NAME=]FILE`` each: JSON lines, a JSON array or CSV, possibly with ``.gz``.
         field_map: our name of a field → the files' name.
         values: spelling of an outcome in lower case → the outcome; before ``SPELLINGS``.
+        filter_name: the filter of logs of lm-evaluation-harness; empty if they have only one.
 
     Raises:
         MissingFileError: a file does not exist.
@@ -137,16 +141,19 @@ def read_graded_answers(
     """
     graded = GradedAnswers()
     lines_by_key: dict[tuple[str, str, int], str] = {}
+    all_columns: dict[str, None] = {}
     for file in parse_prediction_files(files):
         # "model" of "model.csv.gz", unless it was given another name.
         is_unnamed = file.path.suffix.lower() == ".gz" and file.name == file.path.stem
         name = Path(file.name).stem if is_unnamed else file.name
-        rows = list(_iter_file_rows(file.path))
-        outcomes = _read_outcomes(rows, file.path, field_map.get("outcome", "outcome"), values)
+        rows, columns = _read_file_rows(file.path, field_map.get("outcome", "outcome"), filter_name)
+        all_columns |= columns
+        names = _find_fields(columns, field_map)
+        outcomes = _read_outcomes(rows, file.path, names["outcome"], values, columns)
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
         for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
-            answer = _read_answer(row, where, outcome, name, field_map)
+            answer = _read_answer(row, where, outcome, name, names, columns)
             key = answer.system, answer.id, answer.repeat
             if key in lines_by_key:
                 raise DuplicateIdError(
@@ -159,15 +166,26 @@ def read_graded_answers(
             graded.answers.append(answer)
         if not rows:
             raise RecordError("the file has no answers", where=str(file.path))
+    for name, theirs in _find_fields(all_columns, field_map).items():
+        if name in field_map and not set(_split_name(theirs, all_columns)) <= all_columns.keys():
+            raise RecordError(
+                f"there is no field {show_text(theirs)}",
+                where=f"--map {name}={theirs}",
+                hint=f"The files have the fields {list_names(all_columns)}.",
+            )
     return graded
 
 
-def _iter_file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the rows of a file, which may be compressed."""
+def _read_file_rows(
+    path: Path, outcome: str, filter_name: str
+) -> tuple[list[LocatedRow], dict[str, None]]:
+    """Reads the rows of a file, which may be compressed, and the names of its fields."""
     path = require_file(path, "file of graded answers")
     if path.suffix.lower() != ".gz":
-        yield from iter_log_rows(path)
-        return
+        rows = read_log_rows(path, outcome=outcome, filter_name=filter_name)
+        # The header is read because a column of empty cells is in no row.
+        names = [*read_header(path), *(name for _, row in rows for name in row)]
+        return rows, dict.fromkeys(names)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / path.stem
         try:
@@ -178,8 +196,34 @@ def _iter_file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                         raise RecordError(f"larger than {MAX_FILE_BYTES:,} bytes", where=str(path))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
-        for where, row in iter_log_rows(plain):
-            yield where.replace(str(plain), str(path), 1), row
+        try:
+            rows, columns = _read_file_rows(plain, outcome, filter_name)
+        except EpocheError as error:
+            # The user knows only the compressed file.
+            error.where = error.where.replace(str(plain), str(path), 1)
+            raise
+        return [(where.replace(str(plain), str(path), 1), row) for where, row in rows], columns
+
+
+def _find_fields(columns: Mapping[str, None], field_map: Mapping[str, str]) -> dict[str, str]:
+    """Finds the file's name of each of our fields: its case and spaces around it do not matter."""
+    by_plain_name: dict[str, list[str]] = {}
+    for column in columns:
+        by_plain_name.setdefault(column.strip().casefold(), []).append(column)
+    found = {}
+    for name in FIELDS:
+        parts = _split_name(field_map.get(name, name), columns)
+        similar = [by_plain_name.get(part.strip().casefold(), []) for part in parts]
+        found[name] = "+".join(
+            same[0] if part not in columns and len(same) == 1 else part
+            for part, same in zip(parts, similar, strict=True)
+        )
+    return found
+
+
+def _split_name(name: str, columns: Mapping[str, None]) -> list[str]:
+    """Splits the name of joined fields, ``a+b``, if it is not itself that of a field."""
+    return [name] if name in columns else name.split("+")
 
 
 class _Outcomes(NamedTuple):
@@ -188,13 +232,18 @@ class _Outcomes(NamedTuple):
 
 
 def _read_outcomes(
-    rows: Sequence[tuple[str, dict[str, Any]]], path: Path, name: str, values: Mapping[str, str]
+    rows: Sequence[LocatedRow],
+    path: Path,
+    name: str,
+    values: Mapping[str, str],
+    columns: Mapping[str, None],
 ) -> _Outcomes:
     """Reads the outcomes of a file, whose letters must all be of one set of grades."""
     given: list[tuple[str, str]] = []
     for where, row in rows:
-        if name not in row:
-            raise _make_field_error("outcome", name, row, where)
+        if row.get(name) in (None, ""):
+            n_more = sum(other.get(name) in (None, "") for _, other in rows) - 1
+            raise _make_field_error("outcome", name, row, where, columns, n_more)
         given.append((where, str(row[name]).strip().casefold()))
     known = {**SPELLINGS, **values}
     unknown = {text for _, text in given if text not in known}
@@ -239,15 +288,19 @@ def _make_outcome_error(
 
 
 def _read_answer(
-    row: Mapping[str, Any], where: str, outcome: str, name: str, field_map: Mapping[str, str]
+    row: Mapping[str, Any],
+    where: str,
+    outcome: str,
+    name: str,
+    names: Mapping[str, str],
+    columns: Mapping[str, None],
 ) -> Answer:
-    def get(name: str, default: Any = None) -> Any:
-        return row.get(field_map.get(name, name), default)
+    def get(field: str, default: Any = None) -> Any:
+        return row.get(names[field], default)
 
-    id_name = field_map.get("id", "id")
-    item = _read_id(row, id_name)
+    item = _read_id(row, names["id"])
     if not item:
-        raise _make_field_error("id", id_name, row, where)
+        raise _make_field_error("id", names["id"], row, where, columns)
     system = get("system")
     return Answer(
         system=clean_text(make_storable(str(system)), _MAX_SHOWN_CHARS) if system else name,
@@ -260,12 +313,38 @@ def _read_answer(
     )
 
 
-def _make_field_error(field: str, name: str, row: Mapping[str, Any], where: str) -> RecordError:
-    return RecordError(
-        f"a row has no {name!r}",
-        where=where,
-        hint=f"It has the fields {list_names(row)}; name the right one with --map {field}=….",
-    )
+def _make_field_error(
+    field: str,
+    name: str,
+    row: Mapping[str, Any],
+    where: str,
+    columns: Mapping[str, None],
+    n_more: int = 0,
+) -> RecordError:
+    """Makes the error of a row without an outcome or id, and of ``n_more`` rows like it."""
+    parts = _split_name(name, columns)
+    absent = [part for part in parts if part not in columns]
+    if absent:
+        return RecordError(
+            f"a row has no {absent[0]!r}",
+            where=where,
+            hint=f"It has the fields {list_names(row)}; name the right one with --map {field}=….",
+        )
+    more = f", and in {n_more:,} more rows" if n_more > 1 else ", and in 1 more row" * n_more
+    empty = next((part for part in parts if row.get(part) in (None, "")), "")
+    if not empty:
+        return RecordError(
+            f"a row has no {name!r} that is a text or a whole number",
+            where=where,
+            hint="Name another field with --map id=….",
+        )
+    hint = "Write the id of the question there, or delete the row."
+    if field == "outcome":
+        hint = (
+            f"Write {join_list(OUTCOMES, 'or')} there; a question without an answer that can be "
+            "graded is unusable."
+        )
+    return RecordError(f"{empty!r} is empty in this row{more}", where=where, hint=hint)
 
 
 def _read_id(row: Mapping[str, Any], name: str) -> str:
@@ -289,7 +368,7 @@ def _read_confidence(value: Any, where: str) -> float | None:
         raise RecordError(
             f"the confidence {show_text(str(value))} is no number in [0, 1]",
             where=where,
-            hint="Divide per cent by 100.",
+            hint="Divide per cent by 100, and write a decimal point.",
         )
     return confidence
 

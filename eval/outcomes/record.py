@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -41,6 +43,23 @@ class SystemOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     one, the question counts as abstained. Only for systems that answered several times."""
 
 
+class QuestionOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcomes of all questions, so that a later record can be compared question by question.
+
+    Texts have a letter for each question, in the order of ``ids``.
+    """
+
+    ids: tuple[str, ...]
+    """The starts of the SHA-256 hashes of the questions' ids, which are often the questions."""
+    answerable: str | None = None
+    """y or n; null if it is not known of all questions."""
+    clusters: tuple[int, ...] | None = None
+    """The number of each question's cluster; null if each question is one of its own."""
+    outcomes: dict[str, tuple[str, ...]]
+    """By system, a text for each repeat: r right, w wrong, a abstained, u unusable. The answers to
+    a question are in the order of their outcomes."""
+
+
 class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the file of ``epoche outcomes --out``."""
 
@@ -56,11 +75,15 @@ class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
     """The measures of systems that need no answer: always abstaining, and, as an upper bound,
     always answering right whatever can be answered and wrong otherwise."""
     comparisons: tuple[Comparison, ...] = ()
+    questions: QuestionOutcomes | None = None
+    """Null in records of versions that did not write it."""
     confidence: float
     resamples: int
     seed: int
     notes: tuple[str, ...] = ()
 
+
+OUTCOME_LETTERS: Final = {outcome[0]: outcome for outcome in OUTCOMES}
 
 MAX_RISK_POINTS = 200
 """Maximum number of points of a risk-coverage curve."""
@@ -113,6 +136,29 @@ def _check_record(report: OutcomesReport) -> None:
             raise msgspec.ValidationError(f"system {name!r} has no counts of all outcomes")
         if report.headline not in system.measures:
             raise msgspec.ValidationError(f"system {name!r} has no measure {report.headline!r}")
+    if report.questions is not None:
+        _check_questions(report.questions, report.systems)
     for name, measures in report.controls.items():
         if report.headline not in measures:
             raise msgspec.ValidationError(f"control {name!r} has no measure {report.headline!r}")
+
+
+def _check_questions(questions: QuestionOutcomes, systems: Mapping[str, SystemOutcomes]) -> None:
+    n, letters = len(questions.ids), set(OUTCOME_LETTERS)
+    texts = [text for found in questions.outcomes.values() for text in found]
+    lengths = {len(text) for text in texts}
+    if questions.answerable is not None:
+        lengths.add(len(questions.answerable))
+    if questions.clusters is not None:
+        lengths.add(len(questions.clusters))
+    if lengths != {n} or len(set(questions.ids)) != n:
+        raise msgspec.ValidationError("its questions do not have one outcome each")
+    if any(set(text) - letters for text in texts) or set(questions.answerable or "") - set("yn"):
+        raise msgspec.ValidationError("outcomes of its questions have unknown letters")
+    for name, system in systems.items():
+        found = "".join(questions.outcomes.get(name, ()))
+        if any(
+            found.count(letter) != system.counts[outcome]
+            for letter, outcome in OUTCOME_LETTERS.items()
+        ):
+            raise msgspec.ValidationError(f"the counts of system {name!r} are not its outcomes")

@@ -13,16 +13,10 @@ import msgspec
 import numpy as np
 
 from eval.metrics.calibration import build_bootstrap_value, build_calibration_report
-from eval.metrics.comparison import (
-    BootstrapDifference,
-    Comparison,
-    add_bootstrap_test,
-    adjust_family,
-    compare_item_values,
-)
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.measures import ABSTAINED, RIGHT, WRONG, Measure, list_measures
 from eval.outcomes.official_scores import measure_official
+from eval.outcomes.pairs import ACCURACY, compare_pairs, resample_measures
 from eval.outcomes.reader import OUTCOMES, GradedAnswers
 from eval.outcomes.record import MAX_RISK_POINTS, OutcomesReport, SystemOutcomes
 from eval.outcomes.table import OutcomeTable
@@ -30,10 +24,9 @@ from eval.stats.bootstrap import (
     ClusterResamples,
     Distribution,
     Floats,
-    resample_blocks,
     round_significant,
 )
-from eval.stats.estimates import Estimate, Interval, add_interval, choose_interval, compute_ratios
+from eval.stats.estimates import Estimate, Interval, add_interval, choose_interval
 from eval.stats.selective_prediction import compute_risk_coverage
 from kg.base.plain_text import format_count
 from kg.base.proportions import wilson_interval
@@ -51,7 +44,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
     measures = list_measures(is_answerability_known=table.is_answerability_known)
     resamples = ClusterResamples(table.n_clusters, plan.resamples, plan.seed)
     distributions = {
-        system: _resample(table, table.counts[system], measures, resamples)
+        system: resample_measures(table, table.counts[system], measures, resamples)
         for system in table.systems
     }
     systems = {}
@@ -61,7 +54,12 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
         if table.repeats[system] > 1:
             voted = table.vote(system)
             majority = _estimate(
-                table, voted, measures, _resample(table, voted, measures, resamples), plan, 1
+                table,
+                voted,
+                measures,
+                resample_measures(table, voted, measures, resamples),
+                plan,
+                1,
             )
         systems[system] = SystemOutcomes(
             counts=dict(zip(OUTCOMES, map(int, counts.sum(axis=0)), strict=True)),
@@ -89,41 +87,20 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
         headline=measures[0].name,
         systems=systems,
         controls=_compute_controls(table, measures),
-        comparisons=_compare(table, measures, distributions, resamples, plan),
+        comparisons=compare_pairs(
+            table,
+            list(itertools.combinations(table.systems, 2)),
+            measures,
+            [measures[0].name, *([ACCURACY] if table.has_single_questions else [])],
+            distributions,
+            resamples,
+            plan,
+        ),
+        questions=table.describe_questions(),
         confidence=plan.confidence,
         resamples=plan.resamples,
         seed=plan.seed,
         notes=tuple(notes),
-    )
-
-
-def _resample(
-    table: OutcomeTable, counts: Floats, measures: Sequence[Measure], resamples: ClusterResamples
-) -> Distribution:
-    """Computes the bootstrap distribution of the measures, one column each."""
-    cells = table.to_cells(counts)
-    per_cluster = np.zeros((table.n_clusters, cells.shape[1]))
-    np.add.at(per_cluster, table.clusters, cells)
-    (data,) = resample_blocks([per_cluster], resamples)
-    numerators = np.array([numerator for m in measures for numerator, _ in m.ratios])
-    denominators = np.array([denominator for m in measures for _, denominator in m.ratios])
-    ratios = compute_ratios(data, numerators, denominators)
-    # Not a matrix product: a ratio without a value would leave the others without one.
-    ends = np.cumsum([len(m.ratios) for m in measures])
-    parts = [np.arange(end - len(m.ratios), end) for m, end in zip(measures, ends, strict=True)]
-
-    def add_ratios(values: Floats) -> Floats:
-        sums = [
-            values[..., part].sum(axis=-1) + m.offset
-            for m, part in zip(measures, parts, strict=True)
-        ]
-        return np.stack(sums, axis=-1)
-
-    return Distribution(
-        add_ratios(ratios.values),
-        add_ratios(ratios.replicates),
-        add_ratios(ratios.jackknife),
-        np.array([ratios.support[part].min() for part in parts]),
     )
 
 
@@ -149,7 +126,7 @@ def _estimate(
             n=round(n) if measure.is_proportion else round(totals.sum()),
             numerator=float(totals @ numerator) if is_single else None,
             denominator=n if is_single else None,
-            higher_is_better=None if measure.name == "attempted" else True,
+            higher_is_better=measure.higher_is_better,
         )
         value = float(distribution.values[column])
         if np.isnan(value):
@@ -224,50 +201,3 @@ def _compute_value(totals: Floats, measure: Measure) -> float | None:
     if not all(bottom for _, bottom in parts):
         return None
     return sum(top / bottom for top, bottom in parts) + measure.offset
-
-
-def _compare(
-    table: OutcomeTable,
-    measures: Sequence[Measure],
-    distributions: dict[str, Distribution],
-    resamples: ClusterResamples,
-    plan: ResamplingPlan,
-) -> tuple[Comparison, ...]:
-    """Compares all pairs of systems on the headline measure and on accuracy."""
-    pairs = list(itertools.combinations(table.systems, 2))
-    column, headline = 0, measures[0].name
-    tested = []
-    for candidate, baseline in pairs:
-        first, second = distributions[candidate], distributions[baseline]
-        comparison = Comparison(
-            metric=headline,
-            candidate=candidate,
-            baseline=baseline,
-            value_candidate=_to_optional(first.values[column]),
-            value_baseline=_to_optional(second.values[column]),
-        )
-        if comparison.value_candidate is not None and comparison.value_baseline is not None:
-            difference = BootstrapDifference(first - second, plan.confidence)
-            comparison = add_bootstrap_test(comparison, difference, column, n_items=len(table.ids))
-        tested.append(comparison)
-    compared = adjust_family(tested, higher_is_better=True)
-    if table.has_single_questions:
-        order = np.argsort(table.clusters)
-        right = {
-            system: counts[order, OUTCOMES.index("right")] / table.repeats[system]
-            for system, counts in table.counts.items()
-        }
-        accuracies = compare_item_values(
-            [Comparison(metric="accuracy", candidate=c, baseline=b) for c, b in pairs],
-            [(right[c], right[b]) for c, b in pairs],
-            resamples,
-            confidence=plan.confidence,
-            is_binary=set(table.repeats.values()) == {1},
-            is_share=True,
-        )
-        compared += adjust_family(accuracies, higher_is_better=True)
-    return tuple(compared)
-
-
-def _to_optional(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from eval.blocks.axis_charts import Curve, CurveChart, CurvePoint, make_share_axis
 from eval.blocks.blocks import (
     Cell,
@@ -78,7 +80,8 @@ def _build_section(path: Path, id_: str) -> Section:
         ),
         tables={"measures": to_csv(_COLUMNS, _iter_rows(report))},
         sources=(path,),
-        data={"outcomes": report},
+        # Gates need the single questions, from the record itself.
+        data={"outcomes": msgspec.structs.replace(report, questions=None)},
         version=report.version,
     )
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.outcomes.reader import OUTCOMES, SQUAD_SCORES, Answer, GradedAnswers
+from eval.outcomes.record import OUTCOME_LETTERS, QuestionOutcomes
 from eval.stats.bootstrap import Floats
 from eval.stats.confidences import ConfidentReplies
 from kg.base.errors import RecordError
+
+_HASH_LENGTH = 16
+
+
+def hash_question(id_: str) -> str:
+    """Returns the start of the hash of a question's id."""
+    return hashlib.sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 
 
 class OutcomeTable:
@@ -77,6 +86,26 @@ class OutcomeTable:
         voted = np.where(counts > self.repeats[system] / 2, 1.0, 0.0)
         voted[voted.sum(axis=1) == 0, OUTCOMES.index("abstained")] = 1.0
         return voted
+
+    def describe_questions(self) -> QuestionOutcomes:
+        """Describes the outcome of each question, for a comparison with another record."""
+        letters = list(OUTCOME_LETTERS)
+        outcomes: dict[str, tuple[str, ...]] = {}
+        for system, counts in self.counts.items():
+            cells = np.arange(len(letters))
+            answers = [np.repeat(cells, row) for row in counts.astype(np.int64)]
+            outcomes[system] = tuple(
+                "".join(letters[cell] for cell in column)
+                for column in np.stack(answers, axis=1).tolist()
+            )
+        return QuestionOutcomes(
+            ids=tuple(hash_question(id_) for id_ in self.ids),
+            answerable="".join("y" if known else "n" for known in self.is_answerable)
+            if self.is_answerability_known
+            else None,
+            clusters=None if self.has_single_questions else tuple(self.clusters.tolist()),
+            outcomes=outcomes,
+        )
 
     def to_cells(self, counts: Floats) -> Floats:
         """Splits counts into those of answerable and of unanswerable questions."""

@@ -188,6 +188,12 @@ def write_jsonl_atomic(path: Path | str, rows: Iterable[Any]) -> int:
     return count
 
 
+_OTHER_COMMANDS = {
+    "result": " Graded answers, and logs of other tools, are read by `epoche outcomes`.",
+}
+"""What is said of files that are often given instead of such a file, after a space."""
+
+
 def iter_decoded_lines(
     path: Path | str, what: str, decode: Callable[[bytes], Record]
 ) -> Iterator[tuple[int, Record]]:
@@ -235,7 +241,7 @@ def iter_decoded_lines(
                     hint="Writing the file was interrupted; create it again."
                     if is_cut_off
                     else f"Each {what} is one JSON object on one line; check that this is the "
-                    "right file.",
+                    f"right file.{_OTHER_COMMANDS.get(what, '')}",
                 ) from error
             yield line_number, row
 
@@ -276,4 +282,4 @@ def iter_records(
 
 
 def _format_hint(what: str) -> str:
-    return f"See `epoche schema {what.split()[0]}` for the format."
+    return f"See `epoche schema {what.split()[0]}` for the format.{_OTHER_COMMANDS.get(what, '')}"

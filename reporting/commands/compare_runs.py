@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from eval.metrics_abstention import PolicyChoice
 from kg.base.console import print_text, run_script
@@ -51,6 +52,20 @@ def main(
             "results on the original cards, instead of systems.",
         ),
     ] = None,
+    difficulty: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the measured difficulty of each card to this file (JSONL): how many "
+            "systems fail on it."
+        ),
+    ] = None,
+    difficulty_system: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure difficulty by this system, or by those of a pattern with *; repeatable.",
+            show_default="all but controls, oracles and systems asked without the card",
+        ),
+    ] = None,
     policy: Annotated[
         PolicyChoice | None,
         typer.Option(
@@ -77,8 +92,15 @@ def main(
 
     With --paraphrases the results are those on cards and on their paraphrases, and each difference
     is what a system loses where the questions are not worded as usual.
+
+    The difficulty of cards is measured, too: the share of the systems that fail on them.
     """
     from eval.abstention.card_check import read_checked_results
+    from eval.abstention.comparison.difficulty import measure_difficulty
+    from eval.abstention.comparison.difficulty_section import (
+        build_difficulty_section,
+        describe_difficulty,
+    )
     from eval.abstention.comparison.paraphrases import read_paraphrase_pairs
     from eval.abstention.comparison.report import compare_runs
     from eval.abstention.comparison.text import (
@@ -106,6 +128,8 @@ def main(
             skip_other_cards=skip_other_cards or None,
             without_mined=without_mined or None,
             paraphrases=paraphrases,
+            difficulty=difficulty,
+            difficulty_system=difficulty_system,
             policy=policy,
             common=common,
         )
@@ -120,6 +144,8 @@ def main(
     pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
     for page in pages.values():
         check_output(page, [out, *inputs])
+    if difficulty is not None:
+        check_output(difficulty, [out, *pages.values(), *inputs])
     pairs: list[tuple[str, str]] = []
     if paraphrases is None:
         observations = read_checked_results(
@@ -134,6 +160,8 @@ def main(
     else:
         if baseline is not None or common is not None:
             raise typer.BadParameter("--paraphrases takes neither --baseline nor --common")
+        if difficulty is not None or difficulty_system:
+            raise typer.BadParameter("--paraphrases does not measure difficulty")
         observations, pairs = read_paraphrase_pairs(
             files,
             paraphrases,
@@ -161,11 +189,37 @@ def main(
         confidence=confidence,
     )
     report = compare_runs(observations, plan, baseline=baseline, pairs=pairs)
-    contents = {out: to_json_bytes(report, indent=2) + b"\n"}
-    contents[pages[".md"]] = render_markdown(report).encode()
+    contents: dict[Path, bytes] = {}
+    sentences: list[str] = []
+    sections = []
+    measured = None
+    if paraphrases is None:
+        measured = measure_difficulty(
+            files,
+            systems=list(observations.preds),
+            oracles=observations.oracles,
+            plan=ResamplingPlan(resamples, seed, confidence),
+            suffixes=observations.suffixes,
+            selectors=difficulty_system or (),
+            cards=cards or (),
+            without_mined=without_mined,
+            is_required=difficulty is not None,
+        )
+    if measured is not None:
+        found = measured.build_report()
+        report = replace(report, difficulty=found)
+        sections.append(build_difficulty_section(found, report.cards))
+        sentences += describe_difficulty(found)
+        if difficulty is not None:
+            rows = (to_json_bytes(card) + b"\n" for card in measured.list_cards())
+            contents[difficulty] = b"".join(rows)
+    contents[out] = to_json_bytes(report, indent=2) + b"\n"
+    texts = [render_markdown(report), *(render_section_markdown(one, 3) for one in sections)]
+    contents[pages[".md"]] = "\n".join(texts).encode()
     if html:
         output_names = [out.name, pages[".md"].name]
-        contents[pages[".html"]] = render_comparison(report, output_names=output_names).encode()
+        page_text = render_comparison(report, output_names=output_names, sections=sections)
+        contents[pages[".html"]] = page_text.encode()
     write_files_atomic(contents)
     for line in render_warnings(report.warnings):
         print_text(line)
@@ -173,6 +227,8 @@ def main(
         print_text(line)
     for line in render_paraphrase_gaps(report) if pairs else render_sentences(report):
         print_text(line)
+    for sentence in sentences:
+        print_text(f"difficulty: {to_one_line(sentence)}")
     for note in report.notes:
         print_text(f"note: {to_one_line(note)}")
     output_paths = ", ".join(str(path) for path in contents)

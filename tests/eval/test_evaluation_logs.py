@@ -1,19 +1,23 @@
-"""Tests logs of Inspect, lm-evaluation-harness and HELM as graded answers."""
+"""Tests logs of Inspect, lm-evaluation-harness, HELM and promptfoo as graded answers."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import gzip
 import json
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given, settings
 from stage_calls import check_error_line, run_epoche
 
 from eval.outcomes import evaluation_logs
 from eval.outcomes.reader import read_graded_answers
-from kg.base.errors import RecordError
+from kg.base.errors import EpocheError, RecordError
 
 
 def make_sample(id_: Any, epoch: int = 1, metadata: Any = None, **values: Any) -> dict[str, Any]:
@@ -113,9 +117,146 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
     path = tmp_path / "samples_x.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     assert read(path) == [("0", 0, "wrong"), ("1", 0, "right"), ("2", 0, "wrong")]
-    # With two filters each question has two answers, and the user says which are meant.
-    path.write_text("\n".join(json.dumps({**row, "filter": "strict"}) for row in [*rows, rows[0]]))
+    path.write_text("\n".join(map(json.dumps, [*rows, rows[0]])))
     assert "--map id=" in check_error_line(run_epoche("outcomes", path), 13)
+
+
+def make_harness_sample(doc_id: int, filter_name: str, **scores: float) -> dict[str, Any]:
+    """Makes a sample as ``evaluator.py`` of lm-evaluation-harness 0.4 logs it."""
+    return {
+        "doc_id": doc_id,
+        "doc": {"question": "?", "answer": "#### 3"},
+        "target": "#### 3",
+        "arguments": {"gen_args_0": {"arg_0": "Question: ?", "arg_1": {"until": ["</s>"]}}},
+        "resps": [["#### 3"]],
+        "filtered_resps": ["3"],
+        "filter": filter_name,
+        "metrics": list(scores),
+        "doc_hash": "h",
+        "prompt_hash": "h",
+        "target_hash": "h",
+        **scores,
+    }
+
+
+def test_a_filter_of_lm_evaluation_harness_is_chosen(tmp_path: Path) -> None:
+    # As for gsm8k: all documents by one filter, then all by the next.
+    rows = [
+        make_harness_sample(doc, name, exact_match=float(doc < n_right))
+        for name, n_right in (("strict-match", 1), ("flexible-extract", 3))
+        for doc in range(4)
+    ]
+    path = tmp_path / "samples_gsm8k.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    line = check_error_line(run_epoche("outcomes", path), 12)
+    assert "several filters: strict-match, flexible-extract" in line
+    assert "--filter NAME" in line
+    for name, n_right in (("strict-match", 1), ("flexible-extract", 3)):
+        done = run_epoche("outcomes", path, "--filter", name)
+        assert done.code == 0, done.err
+        assert f": {n_right} right, {4 - n_right} wrong" in done.out
+    line = check_error_line(run_epoche("outcomes", path, "--filter", "none"), 12)
+    assert "It has strict-match, flexible-extract" in line
+    path.write_text(json.dumps({"id": 1, "outcome": "right"}))
+    line = check_error_line(run_epoche("outcomes", path, "--filter", "strict-match"), 12)
+    assert "leave out --filter" in line
+
+
+@pytest.mark.parametrize("form", ["with names", "older, without", "with other names"])
+def test_several_metrics_are_listed(tmp_path: Path, form: str) -> None:
+    rows = [make_harness_sample(n, "none", acc=1.0, acc_norm=float(n)) for n in range(2)]
+    if form == "with other names":
+        rows = [{**row, "metrics": ["acc,none", "acc_norm,none"]} for row in rows]
+    elif form == "older, without":
+        rows = [
+            {k: v for k, v in row.items() if k not in ("metrics", "doc_hash", "filter")}
+            for row in rows
+        ]
+    path = tmp_path / "samples_arc.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    line = check_error_line(run_epoche("outcomes", path), 12)
+    assert "several scores: acc, acc_norm" in line
+    assert read(path, outcome="acc_norm") == [("0", 0, "wrong"), ("1", 0, "right")]
+
+
+def make_result(test: int, provider: str, prompt: int = 0, **more: Any) -> dict[str, Any]:
+    """Makes a result as ``promptfoo eval --output`` of version 3 writes it."""
+    return {
+        "testIdx": test,
+        "promptIdx": prompt,
+        "provider": {"id": provider, "label": ""},
+        "success": True,
+        "failureReason": 0,
+        "vars": {"question": "?", "kind": f"k{test}"},
+        "namedScores": {"tone": 1},
+        **more,
+    }
+
+
+def test_results_of_promptfoo(tmp_path: Path) -> None:
+    results = [
+        make_result(0, "a"),
+        make_result(1, "a", success=False, failureReason=1),
+        make_result(2, "a", success=False, failureReason=2, namedScores={"tone": 0}),
+    ]
+    path = tmp_path / "own.json"
+
+    def write(found: list[dict[str, Any]], indent: int | None = 2) -> None:
+        log = {"evalId": "e", "results": {"version": 3, "results": found}, "config": {}}
+        path.write_text(json.dumps(log, indent=indent))
+
+    for indent in (2, None):
+        write(results, indent)
+        assert read(path) == [("0", 0, "right"), ("1", 0, "wrong"), ("2", 0, "unusable")]
+    assert read(path, outcome="namedScores.tone")[2] == ("2", 0, "wrong")
+    graded = read_graded_answers([str(path)], {"cluster": "vars.kind"}, {})
+    assert [(a.system, a.cluster) for a in graded.answers] == [("own", f"k{n}") for n in range(3)]
+    write([*results, *(make_result(n, "b") for n in range(3))])
+    assert {a.system for a in read_graded_answers([str(path)], {}, {}).answers} == {"a", "b"}
+    write([*results, make_result(0, "a", prompt=1)])
+    systems = {a.system for a in read_graded_answers([str(path)], {}, {}).answers}
+    assert systems == {"a, prompt 0", "a, prompt 1"}
+    write([{"success": True}])
+    assert "promptfoo eval --output" in check_error_line(run_epoche("outcomes", path), 12)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"results": {"arc": {"acc,none": 0.5}}, "configs": {}}, "samples_….jsonl"),
+        ({"adapter_spec": {}, "request_states": []}, "per_instance_stats.json"),
+        ([{"name": {"name": "x"}, "count": 1, "sum": 1, "sum_squared": 1}], "per_instance_stats"),
+        ({f"q{n}": "answer" for n in range(200)}, "--squad-gold"),
+        ({"example": [{"question": "?"}]}, "a row for each question"),
+    ],
+)
+@pytest.mark.parametrize("name", ["x.json", "x.json.gz"])
+def test_other_files_of_tools_are_named(
+    document: Any, message: str, name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    content = json.dumps(document, indent=4).encode()
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    line = check_error_line(run_epoche("outcomes", path), 12)
+    assert message in line
+    assert str(path) in line
+
+
+@pytest.mark.parametrize("command", ["metrics", "compare"])
+def test_commands_for_cards_name_the_one_for_logs(command: str, tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.json", [make_sample(1, match="C")])
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text(json.dumps(make_harness_sample(1, "none", acc=1.0)))
+    for path in (log, samples):
+        done = run_epoche(command, path, "--out", tmp_path / "out.json")
+        assert "`epoche outcomes`" in check_error_line(done, 12)
+
+
+def test_json_lines_of_one_row_are_rows(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    for row in ({"id": "q", "outcome": "right"}, {"id": "q", "outcome": "right", "results": {}}):
+        path.write_text(json.dumps(row))
+        assert read(path) == [("q", 0, "right")]
 
 
 def test_instances_of_helm(tmp_path: Path) -> None:
@@ -150,6 +291,8 @@ def test_instances_of_helm(tmp_path: Path) -> None:
         ("inspect-pubmedqa-gpt4o-mini/data_pubmedqa_gpt4o_mini.json", 2),
         ("lm-eval-math-perturbed/samples_math_perturbed_full_2026-01-21T03-44-18.458309.jsonl", 0),
         ("helm-mmlu-philosophy-gpt2/per_instance_stats.json", 1),
+        ("promptfoo-pest/promptfoo_output.json", 0),
+        ("proofbundle-fixtures/promptfoo_results_v3.json", 2),
     ],
 )
 def test_public_logs(public_data: Path, file: str, expected: int) -> None:
@@ -164,3 +307,64 @@ def test_a_compression_that_python_cannot_read(public_data: Path) -> None:
     if not path.is_file():
         pytest.skip("needs foreign/ in the folder that EPOCHE_PUBLIC_DATA names")
     assert "inspect log convert" in check_error_line(run_epoche("outcomes", path), 12)
+
+
+def test_every_public_file_is_read_or_explained(public_data: Path) -> None:
+    folders = [public_data / "foreign/evallogs", public_data / "foreign/ecu"]
+    files = [p for folder in folders for p in sorted(folder.rglob("*.*")) if p.suffix != ".md"]
+    if not files:
+        pytest.skip("needs foreign/ in the folder that EPOCHE_PUBLIC_DATA names")
+    for path in files:
+        done = run_epoche("outcomes", path, "--resamples", 100)
+        if done.code:
+            # A message names the user's file and what to do, and no syntax error of a parser.
+            line = check_error_line(done, 12)
+            assert str(path) in line
+            assert "Expecting" not in line
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=3,
+)
+LOGS: dict[str, Any] = {
+    "inspect": {
+        "eval": {},
+        "status": "success",
+        "samples": [make_sample(n, 1, {"sure": 0.5}, a="C", b={"x": 1}) for n in range(2)],
+    },
+    "promptfoo": {"results": {"results": [make_result(n, "a", n) for n in range(2)]}},
+    "harness": [make_harness_sample(n, "none", acc=1.0) for n in range(2)],
+    "helm": [
+        {"instance_id": "i", "train_trial_index": n, "stats": [{"name": {"name": "exact_match"}}]}
+        for n in range(2)
+    ],
+}
+
+
+def list_places(value: Any) -> list[tuple[Any, Any]]:
+    """Lists the places of a JSON value: each container, and a key or index in it."""
+    keys = value.keys() if isinstance(value, dict) else range(len(value))
+    return [
+        place
+        for key in keys
+        for place in (
+            (value, key),
+            *(list_places(value[key]) if isinstance(value[key], dict | list) else ()),
+        )
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data(), name=st.sampled_from(sorted(LOGS)), value=json_values)
+def test_damaged_logs_are_read_or_refused(
+    data: st.DataObject, name: str, value: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    log = copy.deepcopy(LOGS[name])
+    container, key = data.draw(st.sampled_from(list_places(log)))
+    container[key] = value
+    path = tmp_path_factory.mktemp("log") / "log.json"
+    path.write_text(json.dumps(log))
+    with contextlib.suppress(EpocheError):
+        read_graded_answers([str(path)], {}, {})

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from scipy import stats
 from sklearn.metrics import brier_score_loss
-from stage_calls import CommandResult, run_epoche
+from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.measures import PENALTIES, list_measures
@@ -240,6 +240,81 @@ def test_damaged_and_compressed_files(tmp_path: Path):
     assert "1 right, 1 wrong" in done.out
     assert "\na: 1 right" in done.out
     assert run_outcomes(tmp_path / "none.jsonl").code == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("id,outcome\nq1,right\nq2,\n", "'outcome' is empty in this row (FILE:3). Write right,"),
+        ("id,outcome\nq1,\nq2,\nq3,right\nq4,\n", "empty in this row, and in 2 more rows"),
+        ("id,outcome\nq1,\n", "'outcome' is empty in this row (FILE:2)"),
+        ("id,outcome\n,right\n", "'id' is empty in this row (FILE:2)"),
+        ("a,b,outcome\nx,,right\n", "'b' is empty in this row (FILE:2)"),
+        ('id,outcome\n"q\n1",right\nq2,\n', "(FILE:4)"),
+        ("id,grade\nq1,right\n", "a row has no 'outcome' (FILE:2). It has the fields id, grade"),
+        ("id;outcome\nq1;right\n", "semicolons, not by commas"),
+        ("id,outcome\nq1,right\nq1,right\n", "'q1' has two answers, here and at FILE:2"),
+        ("id,outcome,,\nq1,right,,\n", "two columns are not named (FILE:1)"),
+        ("id,outcome,x,x\nq1,right,,\n", "two columns are called 'x' (FILE:1)"),
+        ("id,outcome,confidence\nq1,right,'0,9'\n", "Quote cells"),
+        ('id,outcome,confidence\nq1,right,"0,9"\n', "write a decimal point"),
+        ("id,outcome\nq1,richtig\xfc\n".encode("latin-1"), "not UTF-8"),
+        ("id,outcome\nq1,right\n".encode("utf-16"), "'CSV UTF-8'"),
+        (b"PK\x03\x04rest", "an Excel workbook"),
+        (b"PAR1rest", "a Parquet file"),
+    ],
+)
+@pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
+def test_what_is_wrong_with_a_table_is_said(
+    content: str | bytes, message: str, name: str, tmp_path: Path
+):
+    data = content.encode() if isinstance(content, str) else content
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    more = ("--map", "id=a+b") if data.startswith(b"a,b") else ()
+    line = check_error_line(run_outcomes(path, *more), 13 if "two answers" in message else 12)
+    assert message.replace("FILE", str(path)) in line
+
+
+@pytest.mark.parametrize("name", ["table.xlsx", "table"])
+def test_a_workbook_is_refused_by_its_content(name: str, tmp_path: Path):
+    (tmp_path / name).write_bytes(b"PK\x03\x04rest")
+    assert "an Excel workbook" in check_error_line(run_outcomes(tmp_path / name), 12)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\ufeffid,outcome,answerable\nq1,right,yes\nq2,abstained,no\n",
+        "ID, Outcome ,ANSWERABLE\nq1,right,yes\nq2,abstained,no\n",
+        '"id","outcome","answerable"\r\n"q1","right","TRUE"\r\n"q2","abstained","FALSE"\r\n,,\r\n',
+    ],
+    ids=["byte order mark", "case and spaces", "spreadsheet"],
+)
+def test_usual_tables_are_read(content: str, tmp_path: Path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content.encode())
+    done = run_outcomes(path)
+    assert done.code == 0, done.err
+    assert "2 questions, 1 answerable" in done.out
+    assert "1 right, 1 abstained" in done.out
+
+
+def test_fields_of_one_spelling_are_not_confused(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("id,Outcome,OUTCOME\nq1,right,wrong\n")
+    assert "a row has no 'outcome'" in run_outcomes(tmp_path / "t.csv").err
+    done = run_outcomes(tmp_path / "t.csv", "--map", "outcome=OUTCOME")
+    assert "1 wrong" in done.out
+
+
+def test_a_mapped_field_must_be_in_a_file(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("id,outcome,sure\nq1,right,0.5\n")
+    (tmp_path / "b.csv").write_text("id,outcome\nq1,right\n")
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    assert run_outcomes(*files, "--map", "confidence=sure").code == 0
+    line = check_error_line(run_outcomes(*files, "--map", "confidence=shure"), 12)
+    assert "there is no field 'shure'" in line
+    assert "id, outcome, sure" in line
 
 
 @pytest.mark.parametrize("pair", ["id", "=x", "what=x", "id=a,id=b", ""])

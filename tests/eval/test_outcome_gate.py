@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def test_unusable_answers_are_limited(record: Path) -> None:
         (("--metric", "accuracy>=2"), "out of range"),
         (("--metric", "nobody:accuracy>=0"), "nobody"),
         (("--metric", "accuracy>=0", "--policy", "published"), "only for results of cards"),
-        (("--metric", "accuracy>=0", "--baseline", "x"), "no baseline"),
+        (("--metric", "accuracy>=0", "--baseline", "x"), "does not exist"),
+        (("--max-drop", "0.1", "--metric", "accuracy>=0"), "--max-drop needs --baseline"),
     ],
 )
 def test_what_a_gate_cannot_check_is_said(
@@ -132,3 +134,161 @@ def test_risk_and_coverage_are_those_of_counting(rows: list[tuple[str, float]]) 
         accepted = [outcome for outcome, confidence in rows if confidence >= threshold]
         assert coverage == pytest.approx(len(accepted) / len(rows))
         assert risk == pytest.approx(np.mean([outcome == "wrong" for outcome in accepted]))
+
+
+def write_record(folder: Path, name: str, rows: list[dict[str, Any]], system: str = "bot") -> Path:
+    path, out = folder / f"{name}.jsonl", folder / f"{name}.json"
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    done = run_epoche("outcomes", f"{system}={path}", "--resamples", 400, "--out", out)
+    assert done.code == 0, done.err
+    return out
+
+
+def make_rows(right: int, n: int = 120, **more: Any) -> list[dict[str, Any]]:
+    """Makes rows of which the first are right; a third of the questions is unanswerable."""
+    return [
+        {
+            "id": f"q{number}",
+            "outcome": ("right" if number % 3 else "abstained") if number < right else "wrong",
+            "answerable": bool(number % 3),
+            **more,
+        }
+        for number in range(n)
+    ]
+
+
+def check_gate(code: int, *arguments: object) -> list[str]:
+    done = run_epoche("gate", *arguments, "--resamples", 400)
+    assert done.code == code, done.out + done.err
+    return done.out.splitlines()
+
+
+def test_a_fall_of_skill_fails(tmp_path: Path) -> None:
+    before = write_record(tmp_path, "before", make_rows(90))
+    same = write_record(tmp_path, "same", make_rows(90)[::-1])
+    little = write_record(tmp_path, "little", make_rows(88))
+    worse = write_record(tmp_path, "worse", make_rows(60))
+    lines = check_gate(0, same, "--baseline", before)
+    assert len([line for line in lines if "no worse than the baseline's" in line]) == 2
+    assert "difference +0.000" in lines[0]
+    lines = check_gate(100, worse, "--baseline", before)
+    failed = [line for line in lines if line.startswith("FAIL")]
+    assert [line.split()[2] for line in failed] == ["skill@.5", "accuracy"]
+    assert "-1.000 against 0.000" in failed[0]
+    assert ": worse" in failed[0]
+    check_gate(0, before, "--baseline", worse)
+    # Two of 120 are no significant fall, but more than a tolerance of .01.
+    check_gate(0, little, "--baseline", before)
+    check_gate(100, little, "--baseline", before, "--max-drop", "0.01")
+    check_gate(0, little, "--baseline", before, "--max-drop", "0.1")
+    check_gate(0, little, "--baseline", before, "--max-drop", "0.01", "--only-significant")
+
+
+def test_named_measures_are_compared_if_they_can_be(tmp_path: Path) -> None:
+    rows = [{**row, "confidence": 0.5} for row in make_rows(90)]
+    before = write_record(tmp_path, "before", rows)
+    after = write_record(tmp_path, "after", rows)
+    metrics = ("abstention-recall>=0", "ECE<=1", "attempted>=0", "abstention-recall>=0.1")
+    lines = check_gate(
+        0, after, "--baseline", before, *(part for m in metrics for part in ("--metric", m))
+    )
+    compared = [line.split()[2] for line in lines if "no worse" in line]
+    assert compared == ["skill@.5", "accuracy", "abstention-recall"]
+    assert "note: ECE cannot be compared with the baseline" in lines
+
+
+@pytest.mark.parametrize("more", [{}, {"cluster": True}, {"repeat": True}, {"answerable": False}])
+def test_the_test_is_that_of_both_files_together(more: dict[str, bool], tmp_path: Path) -> None:
+    """A gate finds the difference and p that `epoche outcomes` finds between the two files."""
+    rng = np.random.default_rng(1)
+
+    def make(share: float) -> list[dict[str, Any]]:
+        rows = []
+        for number in range(60):
+            for repeat in range(3 if "repeat" in more else 1):
+                row = {"id": f"q{number}", "answerable": number % 4 > 0, "repeat": repeat}
+                row["outcome"] = str(
+                    rng.choice(["right", "wrong", "abstained"], p=[share, 0.8 - share, 0.2])
+                )
+                if "cluster" in more:
+                    row["cluster"] = f"c{number // 3:02}"
+                if "answerable" in more:
+                    del row["answerable"]
+                rows.append(row)
+        return rows
+
+    new, old = make(0.5), make(0.6)
+    after, before = write_record(tmp_path, "new", new), write_record(tmp_path, "old", old, "was")
+    out = tmp_path / "both.json"
+    files = (tmp_path / "new.jsonl", tmp_path / "old.jsonl")
+    assert run_epoche("outcomes", *files, "--resamples", 2000, "--out", out).code == 0
+    expected = {pair["metric"]: pair for pair in json.loads(out.read_text())["comparisons"]}
+    lines = run_epoche("gate", after, "--baseline", before, "--max-drop", "1").out.splitlines()
+    found = {line.split()[2]: line for line in lines if "no worse" in line}
+    assert set(expected) <= set(found)
+    for metric, pair in expected.items():
+        assert f"difference {pair['difference']:+.3f}" in found[metric]
+        # Resamples are of questions in another order.
+        ends = re.search(r"\[([-+.\d]+), ([-+.\d]+)\]", found[metric])
+        assert ends is not None
+        assert list(map(float, ends.groups())) == pytest.approx(
+            [pair["low"], pair["high"]], abs=0.06
+        )
+
+
+def test_only_shared_questions_are_compared(tmp_path: Path) -> None:
+    before = write_record(tmp_path, "before", make_rows(90))
+    fewer = write_record(tmp_path, "fewer", make_rows(80, 80))
+    lines = check_gate(0, fewer, "--baseline", before)
+    assert lines[0].startswith("note: bot is compared with the baseline on the 80 questions")
+    assert "40 of the baseline's and 0 new ones are left out" in lines[0]
+    other = write_record(tmp_path, "other", [{**r, "id": f"x{r['id']}"} for r in make_rows(90)])
+    done = run_epoche("gate", other, "--baseline", before)
+    assert "no question is also in" in check_error_line(done, 1)
+
+
+def test_systems_are_paired_by_name(tmp_path: Path) -> None:
+    def write_two(name: str, names: tuple[str, str]) -> Path:
+        rows = [{**row, "system": system} for system in names for row in make_rows(90)]
+        return write_record(tmp_path, name, rows)
+
+    before, after = write_two("before", ("a", "b")), write_two("after", ("b", "c"))
+    lines = check_gate(0, after, "--baseline", before)
+    assert "note: c has no baseline" in lines
+    assert all("ok    b" in line for line in lines if "no worse" in line)
+    done = run_epoche("gate", after, "--baseline", write_two("else", ("d", "e")))
+    assert "both now and in the baseline" in check_error_line(done, 1)
+    assert "its own baseline" in check_error_line(run_epoche("gate", after, "--baseline", after), 1)
+
+
+def test_records_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
+    before = write_record(tmp_path, "before", make_rows(90))
+    after = write_record(tmp_path, "after", make_rows(90))
+    good = json.loads(after.read_text())
+    assert "q1" not in good["questions"]["ids"]
+
+    def check(message: str, record: dict[str, Any]) -> None:
+        after.write_text(json.dumps(record))
+        done = run_epoche("gate", after, "--baseline", before)
+        assert message in check_error_line(done, 1)
+
+    check("an older version wrote it".capitalize(), {**good, "questions": None})
+    questions = good["questions"]
+    (text,) = questions["outcomes"]["bot"]
+    for changed, message in (
+        ({"outcomes": {"bot": [text.replace("w", "r")]}}, "counts of system 'bot'"),
+        ({"outcomes": {"bot": [text[:-1]]}}, "one outcome each"),
+        ({"outcomes": {"bot": [text.replace("w", "x")]}}, "unknown letters"),
+        ({"outcomes": {}}, "counts of system 'bot'"),
+        ({"answerable": "y"}, "one outcome each"),
+        ({"ids": questions["ids"][:1] * len(questions["ids"])}, "one outcome each"),
+    ):
+        check(message, {**good, "questions": {**questions, **changed}})
+    flipped = questions["answerable"].translate(str.maketrans("yn", "ny"))
+    check("answerable in one row", {**good, "questions": {**questions, "answerable": flipped}})
+
+
+def test_the_page_has_no_single_questions(record: Path, tmp_path: Path) -> None:
+    assert run_epoche("report", record, "--out", tmp_path / "page.html").code == 0
+    document = json.loads((tmp_path / "page.json").read_text("utf-8"))
+    assert document["outcomes"]["questions"] is None

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from eval.abstention.comparison.difficulty import DifficultyReport
 from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.mined_cards import describe_mined_cards
 from eval.abstention.metrics.observations import SHARED_CARDS_NOTE, Observations
@@ -60,6 +61,9 @@ class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     alpha: float = ALPHA
     comparisons: tuple[CardComparison, ...]
+    difficulty: DifficultyReport | None = None
+    """The measured difficulty of the cards; null with fewer than two systems to measure it by, and
+    where cards are compared with their paraphrases."""
     notes: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
 

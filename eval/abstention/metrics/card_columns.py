@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.abstention.metrics.outcomes import Codes
 from kg.base.packed_strings import PackedStrings, StringColumn
 from kg.claims import GOLD_OF_LABEL, LABELS
@@ -38,6 +39,22 @@ def rank_clusters(clusters: NDArray[np.int32], names: PackedStrings) -> NDArray[
     numbers: NDArray[np.int32] = ranks[clusters]
     numbers[is_single] = np.arange(n_single, dtype=np.int32)
     return numbers.astype(np.min_scalar_type(n_single + len(order)))
+
+
+def find_near_misses(kinds: StringColumn) -> NDArray[np.bool_]:
+    """Returns the mask of the cards that are near-misses, shape (n,)."""
+    return kinds.select(lambda kind: kind.startswith(NEAR_MISS_PREFIX))
+
+
+def find_headline_cards(kinds: StringColumn) -> NDArray[np.bool_]:
+    """Returns the mask of the cards that enter the headline metrics, shape (n,).
+
+    All except faithfulness cards and near-misses. If there are no other cards, the near-misses are
+    the headline.
+    """
+    is_not_faithfulness = kinds.select(lambda kind: kind not in FAITHFULNESS_KINDS)
+    is_ordinary = is_not_faithfulness & ~find_near_misses(kinds)
+    return is_ordinary if is_ordinary.any() else is_not_faithfulness
 
 
 def compute_fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str:

@@ -54,14 +54,15 @@ def add_missing_rows(
             hint="Give the command of the run again to finish it, or name its cards with --cards.",
         )
     for number in manifest.layout.asked_items:
-        row = _make_row(asked[number], manifest.cards_sha256[:12])
+        row = make_missing_row(asked[number], manifest.cards_sha256[:12])
         for system in manifest.systems:
             for repeat in range(manifest.repeats):
                 reader.add_missing_answer((system + suffix, repeat), row)
     yield from describe_missing_rows(Path(source.path).stem, n_missing, manifest.status)
 
 
-def _make_row(card: Card, card_set: str) -> ResultRow:
+def make_missing_row(card: Card, card_set: str) -> ResultRow:
+    """Makes the row of a card that has none: an ERROR with the fields of the card."""
     return ResultRow(
         id=card.id,
         pred="ERROR",

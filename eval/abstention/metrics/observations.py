@@ -16,10 +16,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.abstention.manifest import RunManifest, read_manifest
 from eval.abstention.metrics.card_columns import (
     compute_fingerprint,
+    find_headline_cards,
+    find_near_misses,
     make_column,
     rank_clusters,
 )
@@ -112,19 +113,13 @@ class Observations:
 
     @cached_property
     def headline_mask(self) -> NDArray[np.bool_]:
-        """Mask of the cards that enter the headline metrics, shape (n,).
-
-        All except faithfulness cards and near-misses. If there are no other cards, the near-misses
-        are the headline.
-        """
-        is_not_faithfulness = self.kinds.select(lambda kind: kind not in FAITHFULNESS_KINDS)
-        is_ordinary = is_not_faithfulness & ~self.near_miss_mask
-        return is_ordinary if is_ordinary.any() else is_not_faithfulness
+        """Mask of the cards that enter the headline metrics, shape (n,)."""
+        return find_headline_cards(self.kinds)
 
     @cached_property
     def near_miss_mask(self) -> NDArray[np.bool_]:
         """Mask of the cards that are near-misses, shape (n,)."""
-        return self.kinds.select(lambda kind: kind.startswith(NEAR_MISS_PREFIX))
+        return find_near_misses(self.kinds)
 
 
 def read_observations(

@@ -189,7 +189,7 @@ class ResultReader:
             if card == len(self.labels):
                 self._add_card(row, label, gold)
             elif self._has_incomplete_cards or row.mined_rules:
-                self._fill_missing_fields(card, row)
+                self.fill_missing_fields(card, row)
         cards = np.array(numbers, dtype=np.int64)
         if not (
             _equals_stored_codes(self.labels, cards, labels)
@@ -300,9 +300,9 @@ class ResultReader:
                 where=where,
                 hint="These results belong to different card sets; give only one set.",
             )
-        self._fill_missing_fields(card, row)
+        self.fill_missing_fields(card, row)
 
-    def _fill_missing_fields(self, card: int, row: ResultRow) -> None:
+    def fill_missing_fields(self, card: int, row: ResultRow) -> None:
         """Adds fields that earlier rows of a card lack; only Epoché's files always have them."""
         if row.triplet and self.triplets[card] < 0:
             self.triplets[card] = self.triplet_names.add(row.triplet)

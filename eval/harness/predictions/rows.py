@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 
 from kg.base.errors import RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
+from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
@@ -20,6 +21,17 @@ MAX_ARRAY_BYTES: Final = 128 * 1024 * 1024
 MAX_DEPTH: Final = 100
 """Maximum nesting of a row."""
 CSV_DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
+_SAVE_HINT: Final = "Save it as CSV in UTF-8; Excel calls this 'CSV UTF-8'."
+_ROWS_HINT: Final = "A file of predictions is JSON lines, a JSON array, or CSV named *.csv."
+_OTHER_FORMATS: Final = {
+    b"\x1f\x8b": "compressed by gzip",
+    b"PK\x03\x04": "an Excel workbook or another archive",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+    b"PAR1": "a Parquet file",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
+"""First bytes of files that are often given instead of CSV."""
 _DELIMITER_NAMES: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 
 
@@ -33,11 +45,16 @@ def iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     path = require_file(path, "predictions file")
     delimiter = CSV_DELIMITERS.get(path.suffix.lower())
     _check_size(path, MAX_FILE_BYTES)
+    with path.open("rb") as handle:
+        start = handle.read(4096)
+    for first_bytes, name in _OTHER_FORMATS.items():
+        if start.startswith(first_bytes):
+            hint = "Unpack it." if "gzip" in name else _SAVE_HINT
+            raise RecordError(f"the file is {name}", where=str(path), hint=hint)
     if delimiter is not None:
         yield from _iter_csv(path, delimiter)
         return
-    with path.open("rb") as handle:
-        start = handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     yield from _iter_array(path) if start.startswith(b"[") else _iter_lines(path)
 
 
@@ -59,8 +76,21 @@ def _iter_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             if len(line) > MAX_LINE_BYTES:
                 raise RecordError(f"a line is longer than {MAX_LINE_BYTES:,} bytes", where=where)
             line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if number == 1:
+                _refuse_document(line, path)
             if line.strip():
                 yield where, _require_object(_parse(line, where), where)
+
+
+def _refuse_document(first_line: bytes, path: Path) -> None:
+    """Raises a ``RecordError`` if a file is one JSON object over several lines."""
+    if first_line.strip() != b"{" or path.stat().st_size > MAX_ARRAY_BYTES:
+        return
+    try:
+        parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except NotJsonError:
+        return  # The message about the line says more.
+    raise RecordError("the file is one JSON object, not rows", where=str(path), hint=_ROWS_HINT)
 
 
 def _iter_array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -72,17 +102,25 @@ def _iter_array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _iter_csv(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the rows of a CSV file; an empty cell is a field that is not given."""
+    """Yields the rows of a CSV file; an empty cell is a field that is not given.
+
+    Rows of empty cells only, which spreadsheets leave at the end, are left out.
+    """
     _check_delimiter(path, delimiter)
     with path.open(encoding="utf-8-sig", newline="") as handle:
         reader = csv.reader(_limit_lines(handle, path), delimiter=delimiter, strict=True)
         try:
             header = next(reader, [])
-            if len(set(header)) < len(header):
-                raise RecordError("two columns have the same name", where=f"{path}:1")
+            if doubled := [name for name in header if header.count(name) > 1]:
+                name = repr(clean_text(doubled[0])) if doubled[0] else "not named"
+                raise RecordError(
+                    f"two columns are {'called ' if doubled[0] else ''}{name}",
+                    where=f"{path}:1",
+                    hint="Rename or delete one of them.",
+                )
             for cells in reader:
                 where = f"{path}:{reader.line_num}"
-                if not cells:
+                if not any(cells):
                     continue
                 if len(cells) != len(header):
                     raise RecordError(
@@ -98,8 +136,9 @@ def _iter_csv(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]
             raise RecordError(f"not CSV: {error}", where=f"{path}:{reader.line_num}") from error
         except UnicodeDecodeError as error:
             raise RecordError(
-                f"byte {error.start + 1} of a block is not UTF-8",
-                where=f"{path}:{reader.line_num + 1}",
+                "the text is not UTF-8",
+                where=f"{path}, from line {reader.line_num + 1} on",
+                hint=_SAVE_HINT,
             ) from error
 
 
@@ -114,7 +153,9 @@ def _check_delimiter(path: Path, delimiter: str) -> None:
             raise RecordError(
                 f"the columns are separated by {name}, not by {_DELIMITER_NAMES[delimiter]}",
                 where=f"{path}:1",
-                hint="Columns of .csv are separated by commas, those of .tsv by tabs.",
+                hint="Columns of .csv are separated by commas, those of .tsv by tabs. Where commas "
+                "are decimal, Excel writes semicolons: save it as text with tabs, named .tsv, and "
+                "with decimal points.",
             )
 
 
@@ -145,7 +186,7 @@ def _parse(data: bytes, where: str) -> Any:
         raise RecordError(
             f"not JSON: {error}",
             where=where,
-            hint="A file of predictions is JSON lines, a JSON array, or CSV named *.csv.",
+            hint=_ROWS_HINT,
         ) from error
     if not is_flat_enough(value):
         raise RecordError(f"nested deeper than {MAX_DEPTH} levels", where=where)

@@ -381,20 +381,24 @@ def test_files_without_predictions_are_said_to_have_none(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "delimiter"),
+    ("name", "content", "message"),
     [
         ("own.csv", "id;value\na;1,5\n", "semicolons, not by commas"),
+        ("own.json", '{\n  "a": "YES",\n  "b": "NO"\n}\n', "one JSON object, not rows"),
+        ("own.json", '{\n  "a": "YES",\n', "not JSON"),
+        ("own.csv", "PK\x03\x04", "an Excel workbook"),
+        ("own.csv", "id,value,,\na,1,,\n", "two columns are not named"),
         ("own.csv", '\ufeff"id";"value"\n"a";"1"\n', "semicolons, not by commas"),
         ("own.csv", "id\tvalue\na\t1\n", "tabs, not by commas"),
         ("own.tsv", "id,value\na,1\n", "commas, not by tabs"),
     ],
 )
-def test_other_delimiters_are_named(
-    tmp_path: Path, name: str, content: str, delimiter: str
+def test_files_that_are_no_tables_are_named(
+    tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     path = tmp_path / name
     path.write_text(content, "utf-8")
-    with pytest.raises(RecordError, match=delimiter):
+    with pytest.raises(RecordError, match=message):
         read_own(path)
 
 

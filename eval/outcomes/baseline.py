@@ -1,0 +1,189 @@
+"""Compares records of graded answers with earlier ones, on the questions that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval.metrics.comparison import Comparison
+from eval.metrics.measurement import ResamplingPlan
+from eval.outcomes.measures import list_measures
+from eval.outcomes.pairs import ACCURACY, compare_pairs, resample_measures
+from eval.outcomes.reader import Answer, GradedAnswers
+from eval.outcomes.record import OUTCOME_LETTERS, OutcomesReport, QuestionOutcomes
+from eval.outcomes.table import OutcomeTable
+from eval.stats.bootstrap import ClusterResamples
+from kg.base.errors import RecordError, SystemNotFoundError
+from kg.base.plain_text import format_count, join_list
+
+_CANDIDATE, _BASELINE = "candidate", "baseline"
+
+
+@dataclass(frozen=True)
+class RecordedSystem:
+    """A system of a record.
+
+    Attributes:
+        name: its name in the record.
+        path: the record's file.
+        report: the record.
+    """
+
+    name: str
+    path: Path
+    report: OutcomesReport
+
+
+@dataclass(frozen=True)
+class BaselineComparison:
+    """A system compared with its baseline.
+
+    Attributes:
+        comparisons: one for each measure.
+        higher_is_better: measure → its direction.
+        notes: which questions are left out.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    higher_is_better: dict[str, bool | None]
+    notes: tuple[str, ...]
+
+
+def pair_systems(
+    current: Sequence[RecordedSystem], earlier: Sequence[RecordedSystem], *, where: str
+) -> list[tuple[RecordedSystem, RecordedSystem]]:
+    """Pairs each system with the earlier one of the same name, or a single one with a single one.
+
+    Args:
+        current: the systems that are checked.
+        earlier: the systems of the baseline.
+        where: files of the baseline, for the message.
+
+    Raises:
+        SystemNotFoundError: no system is in both.
+    """
+    by_name = {system.name: system for system in earlier}
+    pairs = [(system, by_name[system.name]) for system in current if system.name in by_name]
+    if not pairs and len(current) == len(earlier) == 1:
+        pairs = [(current[0], earlier[0])]
+    if not pairs:
+        names = [join_list([system.name for system in systems]) for systems in (current, earlier)]
+        raise SystemNotFoundError(
+            "no system has graded answers both now and in the baseline",
+            where=where,
+            hint=f"Now: {names[0]}. Baseline: {names[1]}.",
+        )
+    return pairs
+
+
+def compare_with_baseline(
+    candidate: RecordedSystem,
+    baseline: RecordedSystem,
+    names: Sequence[str],
+    plan: ResamplingPlan,
+) -> BaselineComparison:
+    """Compares a system with an earlier one, by paired tests on the questions of both.
+
+    The headline measure and accuracy are compared, and the measures that are named.
+
+    Args:
+        candidate: the system.
+        baseline: the earlier system, which may have another name.
+        names: further measures; those that are not computed from outcomes are left out.
+        plan: how questions (or clusters of them) are resampled.
+
+    Raises:
+        RecordError: a record does not have the outcomes of its questions, the records have no
+            question in common, or a question is answerable in one of them only.
+    """
+    found = _get_questions(candidate), _get_questions(baseline)
+    # Sorted, so that resamples do not depend on the order of the records.
+    shared = sorted(set(found[0].ids) & set(found[1].ids))
+    if not shared:
+        raise RecordError(
+            f"no question is also in {baseline.path}",
+            where=str(candidate.path),
+            hint="A baseline has answers to the same questions, with the same ids.",
+        )
+    is_known = all(questions.answerable is not None for questions in found)
+    # Clusters are the candidate's: those of the baseline have numbers of their own.
+    clusters = dict(zip(found[0].ids, found[0].clusters or (), strict=False))
+    answers = [
+        answer
+        for questions, system, name in zip(
+            found, (candidate, baseline), (_CANDIDATE, _BASELINE), strict=True
+        )
+        for answer in _iter_answers(
+            questions, system.name, name, shared, clusters, is_known=is_known
+        )
+    ]
+    table = OutcomeTable(GradedAnswers(answers))
+    measures = list_measures(is_answerability_known=is_known)
+    resamples = ClusterResamples(table.n_clusters, plan.resamples, plan.seed)
+    compared = compare_pairs(
+        table,
+        [(_CANDIDATE, _BASELINE)],
+        measures,
+        [measures[0].name, ACCURACY, *names],
+        {
+            name: resample_measures(table, counts, measures, resamples)
+            for name, counts in table.counts.items()
+        },
+        resamples,
+        plan,
+    )
+    return BaselineComparison(
+        comparisons=compared,
+        higher_is_better={measure.name: measure.higher_is_better for measure in measures},
+        notes=tuple(_describe_left_out(found, len(shared), candidate.name)),
+    )
+
+
+def _get_questions(system: RecordedSystem) -> QuestionOutcomes:
+    questions = system.report.questions
+    if questions is None:
+        raise RecordError(
+            "the record does not say how each question was answered",
+            where=str(system.path),
+            hint="An older version wrote it: make it again with `epoche outcomes --out`.",
+        )
+    return questions
+
+
+def _iter_answers(
+    questions: QuestionOutcomes,
+    system: str,
+    name: str,
+    shared: Sequence[str],
+    clusters: dict[str, int],
+    *,
+    is_known: bool,
+) -> Iterator[Answer]:
+    """Yields the answers of a system to the shared questions, under another name."""
+    positions = {id_: number for number, id_ in enumerate(questions.ids)}
+    for id_ in shared:
+        number = positions[id_]
+        answerable = None
+        if is_known and questions.answerable is not None:
+            answerable = questions.answerable[number] == "y"
+        for repeat, letters in enumerate(questions.outcomes[system]):
+            yield Answer(
+                system=name,
+                id=id_,
+                outcome=OUTCOME_LETTERS[letters[number]],
+                answerable=answerable,
+                repeat=repeat,
+                cluster=str(clusters.get(id_, "")),
+            )
+
+
+def _describe_left_out(
+    found: tuple[QuestionOutcomes, QuestionOutcomes], n_shared: int, name: str
+) -> Iterator[str]:
+    n_new, n_gone = (len(questions.ids) - n_shared for questions in found)
+    if n_new or n_gone:
+        yield (
+            f"{name} is compared with the baseline on the {format_count(n_shared, 'question')} "
+            f"that both have; {n_gone:,} of the baseline's and {n_new:,} new ones are left out"
+        )

@@ -1,0 +1,136 @@
+"""Resamples the measures of graded answers, and compares pairs of systems on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from eval.metrics.comparison import (
+    BootstrapDifference,
+    Comparison,
+    add_bootstrap_test,
+    adjust_family,
+    compare_item_values,
+)
+from eval.metrics.measurement import ResamplingPlan, SystemPair
+from eval.outcomes.measures import Measure
+from eval.outcomes.reader import OUTCOMES
+from eval.outcomes.table import OutcomeTable
+from eval.stats.bootstrap import ClusterResamples, Distribution, Floats, resample_blocks
+from eval.stats.estimates import compute_ratios
+
+ACCURACY = "accuracy"
+"""The measure that is compared by the exact McNemar test, where each cluster is one question."""
+
+
+def resample_measures(
+    table: OutcomeTable, counts: Floats, measures: Sequence[Measure], resamples: ClusterResamples
+) -> Distribution:
+    """Computes the bootstrap distribution of the measures, one column each."""
+    cells = table.to_cells(counts)
+    per_cluster = np.zeros((table.n_clusters, cells.shape[1]))
+    np.add.at(per_cluster, table.clusters, cells)
+    (data,) = resample_blocks([per_cluster], resamples)
+    numerators = np.array([numerator for m in measures for numerator, _ in m.ratios])
+    denominators = np.array([denominator for m in measures for _, denominator in m.ratios])
+    ratios = compute_ratios(data, numerators, denominators)
+    # Not a matrix product: a ratio without a value would leave the others without one.
+    ends = np.cumsum([len(m.ratios) for m in measures])
+    parts = [np.arange(end - len(m.ratios), end) for m, end in zip(measures, ends, strict=True)]
+
+    def add_ratios(values: Floats) -> Floats:
+        sums = [
+            values[..., part].sum(axis=-1) + m.offset
+            for m, part in zip(measures, parts, strict=True)
+        ]
+        return np.stack(sums, axis=-1)
+
+    return Distribution(
+        add_ratios(ratios.values),
+        add_ratios(ratios.replicates),
+        add_ratios(ratios.jackknife),
+        np.array([ratios.support[part].min() for part in parts]),
+    )
+
+
+def compare_pairs(
+    table: OutcomeTable,
+    pairs: Sequence[SystemPair],
+    measures: Sequence[Measure],
+    names: Sequence[str],
+    distributions: Mapping[str, Distribution],
+    resamples: ClusterResamples,
+    plan: ResamplingPlan,
+) -> tuple[Comparison, ...]:
+    """Compares pairs of systems on measures, with Holm's correction over the pairs of a measure.
+
+    Args:
+        table: the answers of all systems.
+        pairs: candidate and baseline of each pair.
+        measures: the measures of the distributions, in order.
+        names: the measures to compare.
+        distributions: by system, the distribution of the measures.
+        resamples: of which the distributions are.
+        plan: the parameters of ``resamples``.
+    """
+    compared: list[Comparison] = []
+    for column, measure in enumerate(measures):
+        if measure.name not in names:
+            continue
+        if measure.name == ACCURACY and table.has_single_questions:
+            tested = _compare_accuracies(table, pairs, resamples, plan)
+        else:
+            tested = [
+                _compare_by_bootstrap(table, pair, measure.name, column, distributions, plan)
+                for pair in pairs
+            ]
+        compared += adjust_family(tested, higher_is_better=measure.higher_is_better)
+    return tuple(compared)
+
+
+def _compare_by_bootstrap(
+    table: OutcomeTable,
+    pair: SystemPair,
+    name: str,
+    column: int,
+    distributions: Mapping[str, Distribution],
+    plan: ResamplingPlan,
+) -> Comparison:
+    first, second = (distributions[system] for system in pair)
+    comparison = Comparison(
+        metric=name,
+        candidate=pair[0],
+        baseline=pair[1],
+        value_candidate=_to_optional(first.values[column]),
+        value_baseline=_to_optional(second.values[column]),
+    )
+    if comparison.value_candidate is None or comparison.value_baseline is None:
+        return comparison
+    difference = BootstrapDifference(first - second, plan.confidence)
+    return add_bootstrap_test(comparison, difference, column, n_items=len(table.ids))
+
+
+def _compare_accuracies(
+    table: OutcomeTable,
+    pairs: Sequence[SystemPair],
+    resamples: ClusterResamples,
+    plan: ResamplingPlan,
+) -> list[Comparison]:
+    order = np.argsort(table.clusters)
+    right = {
+        system: counts[order, OUTCOMES.index("right")] / table.repeats[system]
+        for system, counts in table.counts.items()
+    }
+    return compare_item_values(
+        [Comparison(metric=ACCURACY, candidate=c, baseline=b) for c, b in pairs],
+        [(right[c], right[b]) for c, b in pairs],
+        resamples,
+        confidence=plan.confidence,
+        is_binary=set(table.repeats.values()) == {1},
+        is_share=True,
+    )
+
+
+def _to_optional(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
