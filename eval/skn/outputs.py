@@ -120,6 +120,11 @@ def _list_run_notes(manifest: SknManifest) -> Iterator[str]:
             f"The replies are those of {manifest.replies_of}; "
             f"{manifest.judge_model or 'rules'} judged them again, and no pipeline was asked."
         )
+    if empty := manifest.search.get("empty"):
+        yield (
+            f"{empty} of the replayed searches have an empty text. The published benchmark writes "
+            "one for a failed search too, so these samples may have had no search at all."
+        )
     if manifest.offline:
         yield (
             "No model was called: rules extracted, answered and judged. The run measures which "
