@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.resume import read_run_manifest
+from eval.skn.scoring.rule_use import RuleUse, find_rule_use
 from eval.stats.bootstrap import RESAMPLES
 
 
@@ -53,9 +54,9 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
         return self.resamples if isinstance(self.resamples, int) else RESAMPLES
 
     @property
-    def is_judged_by_rules(self) -> bool:
-        """Whether rules judged, not models."""
-        return self.offline or self.judges.get("by") == "rules"
+    def rule_use(self) -> RuleUse:
+        """Which parts of the run were left to rules instead of models."""
+        return find_rule_use(self.agent, self.judges)
 
 
 FIXED_FIELDS: Final = (

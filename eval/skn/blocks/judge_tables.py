@@ -44,8 +44,6 @@ def build_judge_blocks(run: SknRun) -> Iterator[Block]:
 
 
 def _describe_judges(manifest: SknManifest) -> str:
-    if manifest.offline:
-        return "Rules judged, by words alone; no model was asked. Their verdicts are rough."
     inputs = "The judges see question, answer and truth or search results, never the format."
     if manifest.mode == "as-published":
         inputs = (

@@ -19,17 +19,10 @@ from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
 from eval.skn.row import SknRow
+from eval.skn.rules.retention import estimate_tokens
 from eval.skn.search_source import Source
 
 Wide = dict[str, Any]
-
-CHARS_PER_TOKEN = 4
-"""The published code estimates tokens as characters / 4. (``SknRow`` has the server's counts.)"""
-
-
-def estimate_tokens(context: str) -> int:
-    """Returns the published estimate of a context's tokens."""
-    return max(1, len(context) // CHARS_PER_TOKEN)
 
 
 class WideRows:
