@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.resume import read_run_manifest
-from eval.skn.scoring.rule_use import RuleUse, find_rule_use
+from eval.skn.scoring.rule_use import RuleUse
 from eval.stats.bootstrap import RESAMPLES
 
 
@@ -56,7 +56,10 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
     @property
     def rule_use(self) -> RuleUse:
         """Which parts of the run were left to rules instead of models."""
-        return find_rule_use(self.agent, self.judges)
+        return RuleUse(
+            answers=self.offline or self.agent.get("by") == "rules",
+            verdicts=self.offline or self.judges.get("by") == "rules",
+        )
 
 
 FIXED_FIELDS: Final = (

@@ -9,7 +9,7 @@ a text, and how long it is, is given in any case.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from eval.stats.estimates import Estimate
 
@@ -85,13 +85,3 @@ class RuleUse(NamedTuple):
             else estimate
             for name, estimate in estimates.items()
         }
-
-
-def find_rule_use(agent: Mapping[str, Any], judges: Mapping[str, Any]) -> RuleUse:
-    """Returns which parts of a run were left to rules.
-
-    Args:
-        agent: the agent's parameters in the manifest; empty for a system of somebody else.
-        judges: the judges' parameters.
-    """
-    return RuleUse(agent.get("by") == "rules", judges.get("by") == "rules")
