@@ -40,6 +40,9 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
     replies_of: str | UnsetType = UNSET
     """The run whose replies were judged again, relative to the manifest's folder; missing if the
     pipelines of this run were asked."""
+    results_of: str | UnsetType = UNSET
+    """The results whose answers and verdicts were read, relative to the manifest's folder; missing
+    if pipelines or judges of this run were asked."""
     resamples: int | UnsetType = UNSET
     """Bootstrap resamples of the intervals; missing for the default number. It changes no row."""
 

@@ -75,6 +75,8 @@ def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
         list(read_sources(folder / SOURCES)),
         rows,
         manifest.pipelines,
+        answered_by="rules" if manifest.rule_use.answers else manifest.model,
+        judged_by="rules" if manifest.rule_use.verdicts else manifest.judge_model,
     )
     details = wide_rows.build_details()
     withheld = manifest.rule_use.withheld
@@ -126,6 +128,11 @@ def _list_run_notes(manifest: SknManifest) -> Iterator[str]:
         yield (
             f"The replies are those of {manifest.replies_of}; "
             f"{manifest.judge_model or 'rules'} judged them again, and no pipeline was asked."
+        )
+    if isinstance(manifest.results_of, str):
+        yield (
+            f"Answers and verdicts are those of {manifest.results_of}; nothing was asked, and the "
+            "metrics were computed again."
         )
     if sentence := manifest.rule_use.describe():
         yield sentence

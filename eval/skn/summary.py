@@ -127,25 +127,29 @@ def _describe_setting(manifest: SknManifest) -> Iterator[str]:
         yield from textwrap.wrap(
             sentence, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
         )
+    if isinstance(manifest.results_of, str):
+        yield f"  Replayed: answers and verdicts of {clean_text(manifest.results_of, 200)}."
     if manifest.rule_use.answers:
         return
     if manifest.mode == "as-published":
         yield "  As published: the formats differ in more than notation (length limit, order of"
         ending = ", and the model judges its own answers" if manifest.same_judge else ""
         yield f"  importance, inference, JSON mode){ending}."
-    else:
+    elif manifest.agent and "by" not in manifest.agent:
         yield "  Fair: the same question, budget, rules, repair and order for every format."
 
 
 def _describe_run(
     manifest: SknManifest, report: SknReport, rows: Sequence[SknRow]
 ) -> Iterator[str]:
-    judge = manifest.judge_model or "rules"
+    rules = manifest.rule_use
+    model = manifest.model or ("rules" if rules.answers else "unknown")
+    judge = manifest.judge_model or ("rules" if rules.verdicts else "unknown")
     same_judge = " (answers and judges)" if manifest.same_judge else ""
     seconds = [row.latency_s for row in rows if row.latency_s is not None]
     duration = f"{sum(seconds):.1f}s of calls, without judging" if seconds else "no calls"
     for name, value in (
-        ("Model", clean_text(manifest.model or "rules")),
+        ("Model", clean_text(model)),
         ("Judge", clean_text(judge) + same_judge),
         ("Total samples", report.n_samples),
         ("Answerable", report.n_answerable),

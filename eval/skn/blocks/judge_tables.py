@@ -51,7 +51,8 @@ def _describe_judges(manifest: SknManifest) -> str:
         )
     if manifest.same_judge:
         return f"{manifest.judge_model or 'The same model'} judged its own answers. {inputs}"
-    return f"{manifest.judge_model or 'A model'} judged the answers of {manifest.model}. {inputs}"
+    of_model = f" of {manifest.model}" if manifest.model else ""
+    return f"{manifest.judge_model or 'A model'} judged the answers{of_model}. {inputs}"
 
 
 def _build_agreement_table(agreement: Agreement) -> Table:

@@ -19,7 +19,7 @@ from kg.base.errors import RecordError
 
 Wide = Mapping[str, Any]
 
-_FAILED_REASONING = "error"
+FAILED_REASONING = "error"
 """What the published code writes as the reasoning of a failed call."""
 
 
@@ -82,7 +82,7 @@ def _read_observation(row: Wide, pipeline: str) -> Observation:
 
 def _infer_outcome(row: Wide, pipeline: str, text: str) -> Outcome:
     if not text.strip():
-        return "ERROR" if row.get(f"{pipeline}_reasoning") == _FAILED_REASONING else "INVALID"
+        return "ERROR" if row.get(f"{pipeline}_reasoning") == FAILED_REASONING else "INVALID"
     return "ABSTAINED" if is_abstention(text) else "ANSWERED"
 
 

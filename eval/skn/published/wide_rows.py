@@ -33,6 +33,7 @@ class WideRows:
         searches: the search results of each sample, in the same order.
         rows: the rows of the run.
         pipelines: names, in the order of the columns.
+        answered_by, judged_by: the models, or ``rules``; None if they are not known.
     """
 
     def __init__(
@@ -41,7 +42,11 @@ class WideRows:
         searches: Sequence[Source],
         rows: Iterable[SknRow],
         pipelines: Sequence[str],
+        *,
+        answered_by: str | None = None,
+        judged_by: str | None = None,
     ) -> None:
+        self._makers = {"answered_by": answered_by, "judged_by": judged_by}
         self._samples = samples
         self._searches = searches
         self._pipelines = pipelines
@@ -100,6 +105,7 @@ class WideRows:
                     "raw_text": search.text,
                     "ground_truth": sample.ground_truth,
                     "answerable": sample.answerable,
+                    **self._makers,
                 }
             )
         ]
