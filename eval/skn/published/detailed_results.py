@@ -104,7 +104,7 @@ def find_results_file(path: Path) -> Path:
 
 
 def read_detailed_results(path: Path, dataset: Sequence[Sample] | None) -> DetailedResults:
-    """Reads a file of detailed results, and the files beside it if its folder was named.
+    """Reads a file of detailed results, and the searches and extractions beside it, if any.
 
     Args:
         path: the file, or the folder that contains it.
@@ -116,11 +116,10 @@ def read_detailed_results(path: Path, dataset: Sequence[Sample] | None) -> Detai
         DuplicateIdError: two rows are on the same sample and repeat.
     """
     file = find_results_file(path)
-    beside = file.parent if path.is_dir() else None
     rows = list(iter_rows(file, "result"))
     names = _find_pipelines(file, [row for _, row in rows])
-    questions = _read_beside(beside, SEARCHES)
-    extractions = _read_beside(beside, EXTRACTIONS)
+    questions = _read_beside(file.parent / SEARCHES)
+    extractions = _read_beside(file.parent / EXTRACTIONS)
     results = DetailedResults(path=file, samples=list(dataset or ()), pipelines=names)
     known = {sample.id: sample for sample in results.samples}
     places: dict[tuple[str, int], str] = {}
@@ -190,11 +189,11 @@ def _find_pipelines(file: Path, rows: Sequence[Mapping[str, Any]]) -> tuple[str,
     return names
 
 
-def _read_beside(folder: Path | None, name: str) -> dict[str, Mapping[str, Any]]:
+def _read_beside(path: Path) -> dict[str, Mapping[str, Any]]:
     """Returns sample id → row of a file beside the results; empty if there is none."""
-    if folder is None or not (folder / name).is_file():
+    if not path.is_file():
         return {}
-    return {_read_key(row, where)[0]: row for where, row in iter_rows(folder / name, "result")}
+    return {_read_key(row, where)[0]: row for where, row in iter_rows(path, "result")}
 
 
 def _read_key(row: Mapping[str, Any], where: str) -> tuple[str, int]:
