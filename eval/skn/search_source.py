@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from eval.model.foreign_values import describe_error
 from eval.skn.items import Sample
-from eval.skn.published.found_texts import MAX_RESULTS, FoundTexts, format_results
+from eval.skn.searches.found_texts import MAX_RESULTS, FoundTexts, format_results
 from kg.base.console import track_progress
 from kg.base.errors import SearchError
 from kg.base.files import MAX_LINE_BYTES, iter_decoded_lines, require_file

@@ -11,8 +11,8 @@ import pytest
 from stage_calls import check_error_line, run_epoche
 
 from eval.skn.items import Sample
-from eval.skn.published.found_texts import FoundTexts, format_results
 from eval.skn.search_source import Source, SourceFinder
+from eval.skn.searches.found_texts import FoundTexts, format_results
 from kg.base.errors import DuplicateIdError, RecordError
 from retrieval.web_results import FrozenQuery, WebResult, hash_query
 

@@ -102,6 +102,7 @@ def test_six_files_have_the_published_format(finished_workspace: Path) -> None:
     assert set(responses[0]["skn_response"]) == {"answer", "confidence", "reasoning", "abstained"}
     details = read_json(out, "detailed_results.json")
     keys = {"id", "category", "question", "raw_text", "ground_truth", "answerable"}
+    keys |= {"answered_by", "judged_by"}
     fields = (
         *("answer", "confidence", "reasoning", "correct", "hallucination", "groundedness"),
         *("abstained", "outcome", "stage", "error"),
