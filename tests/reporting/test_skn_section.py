@@ -393,3 +393,14 @@ def test_report_never_overwrites_run_files(finished_run: Any, tmp_path: Path) ->
 def test_every_metric_has_a_description(folder: Path) -> None:
     for pipeline in read_run(folder).report.pipelines.values():
         assert pipeline.metrics.keys() <= METRIC_DESCRIPTIONS.keys()
+
+
+def test_what_rules_judged_is_not_called_right_or_wrong() -> None:
+    answerable, unanswerable = make_samples(4)[0], make_samples(4)[3]
+    judged, answered = RuleUse(verdicts=True), RuleUse(answers=True, verdicts=True)
+    for right in (True, False):
+        row = answered_row(answerable, "skn", right=right)
+        assert find_mark(row, judged) == find_mark(row, answered) == "unjudged"
+    assert find_mark(abstained_row(answerable, "skn"), judged) == "held"
+    assert find_mark(abstained_row(unanswerable, "skn"), answered) == "unjudged"
+    assert find_mark(failed_row(answerable, "skn"), answered) == "error"

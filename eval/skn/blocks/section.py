@@ -49,7 +49,6 @@ def build_section(folder: Path, id_: str) -> Section:
     report, manifest = run.report, run.manifest
     rules = manifest.rule_use
     agent = "rules, no model" if rules.answers else (manifest.model or "a model")
-    has_outcomes = not rules.withheld
     return Section(
         id=id_,
         name="SKN against JSON",
@@ -61,7 +60,7 @@ def build_section(folder: Path, id_: str) -> Section:
         stats=tuple(_build_stats(run)),
         parts=tuple(_build_parts(run)),
         overview=charts.build_outcome_figure(run)
-        if has_outcomes
+        if not rules.answers
         else charts.build_retention_figure(run),
         tables=export_tables(run),
         sources=run.files,

@@ -85,3 +85,6 @@ class RuleUse(NamedTuple):
             else estimate
             for name, estimate in estimates.items()
         }
+
+
+NO_RULES: Final = RuleUse()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from eval.skn.scoring.metric_definitions import COLUMNS, count_row
 from eval.skn.scoring.observation import Observation
-from eval.skn.scoring.rule_use import RuleUse
+from eval.skn.scoring.rule_use import NO_RULES, RuleUse
 from eval.stats.bootstrap import (
     RESAMPLES,
     SEED,
@@ -52,7 +52,7 @@ class MeasurementPlan:
 
     def get_rules(self, pipeline: str) -> RuleUse:
         """Returns which parts of a pipeline were left to rules."""
-        return self.rules.get(pipeline, RuleUse())
+        return self.rules.get(pipeline, NO_RULES)
 
     @property
     def judge_kind(self) -> str:
