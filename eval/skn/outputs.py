@@ -134,6 +134,11 @@ def _list_run_notes(manifest: SknManifest) -> Iterator[str]:
             f"Answers and verdicts are those of {manifest.results_of}; nothing was asked, and the "
             "metrics were computed again."
         )
+        if manifest.judge_model is None and not manifest.rule_use.verdicts:
+            yield (
+                "The results do not say who judged. In the published benchmark it is the model "
+                "that answered, which may favour its own answers."
+            )
     if sentence := manifest.rule_use.describe():
         yield sentence
     if empty := manifest.search.get("empty"):

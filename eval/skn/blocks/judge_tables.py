@@ -44,6 +44,8 @@ def build_judge_blocks(run: SknRun) -> Iterator[Block]:
 
 
 def _describe_judges(manifest: SknManifest) -> str:
+    if isinstance(manifest.results_of, str) and manifest.judge_model is None:
+        return "The results do not say who judged, nor what the judges were shown."
     inputs = "The judges see question, answer and truth or search results, never the format."
     if manifest.mode == "as-published":
         inputs = (

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from skn_folders import write_two_pipelines
 from skn_run_parts import offline_command, write_inputs
 from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.skn.metrics import calculate_metrics
+from eval.skn.published.detailed_results import read_detailed_results
 from eval.skn.row import SknRow, read_rows
+from kg.base.errors import EpocheError
 
 PIPELINES = ("json", "skn")
 ANSWERS = (
@@ -116,7 +120,8 @@ def test_metrics_are_those_of_the_stored_verdicts(tmp_path: Path, mode: str) -> 
 def test_every_command_takes_a_replay(tmp_path: Path) -> None:
     write_results(tmp_path / "theirs")
     out = tmp_path / "out"
-    assert replay(tmp_path / "theirs", out).code == 0
+    score = ("skn", "score", "--results", tmp_path / "theirs", "--out", out, "--resamples", 100)
+    assert run_epoche(*score).code == 0
     for command in ("metrics", "report", "compare"):
         options = ("--out", tmp_path / "page.html") if command == "report" else ()
         options = ("--out", tmp_path / "c.json") if command == "compare" else options
@@ -129,6 +134,8 @@ def test_every_command_takes_a_replay(tmp_path: Path) -> None:
     assert "Replayed: answers and verdicts of ../theirs/detailed_results.json" in summary
     assert "Model             unknown" in summary
     assert "Fair:" not in summary
+    assert "The results do not say who judged." in summary
+    assert "do not say who judged, nor what" in (out / "report.md").read_text()
     judged = run_epoche("skn", "judge", out, "--offline", "--out", tmp_path / "judged")
     assert judged.code == 0, judged.err
 
@@ -153,6 +160,37 @@ def test_files_beside_give_questions_and_sizes(tmp_path: Path) -> None:
     rows = read_by_key(tmp_path / "out")
     assert rows["1", "skn"].extraction.validity == "unreadable"  # type: ignore[union-attr]
     assert rows["3", "json"].extraction is None
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=5), parts),
+    max_leaves=6,
+)
+_KEYS = st.sampled_from([*ROWS[0], "skn_outcome", "skn_error", "repeat", "question", "judged_by"])
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), _KEYS, _JSON), min_size=1, max_size=4))
+def test_any_values_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, str, Any]]
+) -> None:
+    rows = copy.deepcopy(ROWS[:4])
+    for number, key, value in changes:
+        rows[number][key] = value
+    path = write_results(tmp_path_factory.mktemp("any"), rows)
+    try:
+        results = read_detailed_results(path, None)
+    except EpocheError as error:
+        if "detailed_results.json" not in error.where:
+            raise
+        return
+    assert len(results.replies) == len(rows) * len(results.pipelines)
+    for vote in results.votes:
+        verdicts = vote.verdict
+        assert verdicts.groundedness is None or 0 <= verdicts.groundedness <= 1
+        claims = verdicts.hallucination
+        assert claims.fabricated is None or claims.fabricated <= claims.total_claims
 
 
 def change(number: int, **values: Any) -> list[dict[str, Any]]:
