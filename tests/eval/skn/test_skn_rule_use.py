@@ -140,6 +140,10 @@ def test_gate_has_no_accuracy_of_rules(tmp_path: Path) -> None:
     assert "rules answered, no model" in failed.out
     passed = run_epoche("gate", folder, "--metric", "retained_facts>=.5", "--resamples", 200)
     assert passed.code == 0, passed.out
+    other = write_different_pipelines(tmp_path / "other", offline=True)
+    line = check_error_line(run_epoche("gate", folder, "--baseline", other), 1)
+    assert "no metric that can be worse" in line
+    assert "--metric" in line
 
 
 def test_run_command_prints_what_is_kept(tmp_path: Path) -> None:
