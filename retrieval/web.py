@@ -215,6 +215,10 @@ class FrozenSearch(WebRetriever):
             "last": dates[-1] if dates else None,
         }
 
+    def is_recorded(self, query: str) -> bool:
+        """Whether a query is in the file."""
+        return hash_query(query) in self._queries
+
     def run_query(self, query: str) -> FrozenQuery:
         """Returns the recorded results of a query.
 

@@ -127,7 +127,11 @@ def test_skn_systems_are_judged_by_rules() -> None:
 
     run = epoche.evaluate("shipped", abstain, benchmark="skn", limit=6)
     assert {row["outcome"] for row in run.rows()} == {"ABSTAINED"}
-    assert run.metrics(resamples=100)["abstain"]["accuracy"].value == 0
+    metrics = run.metrics(resamples=100)["abstain"]
+    assert metrics["answered"].value == 0
+    assert metrics["abstention_accuracy"].value == 0
+    # Verdicts of rules are not the accuracy of a system.
+    assert (metrics["accuracy"].value, metrics["accuracy"].why) == (None, "rules judged, no model")
 
 
 class LongestPassages:

@@ -102,7 +102,9 @@ def build_comparison_section(
     return Section(
         id="comparison",
         name="Comparison",
-        title="Which system is better, and is the difference significant?",
+        title="Which system is better, and is the difference significant?"
+        if any(comparison.p is not None for comparison in report.comparisons)
+        else "How do the systems differ?",
         about=_describe_items(measurement),
         verdict=tuple(_summarise(report, headline)),
         notices=report.notes,
@@ -160,7 +162,10 @@ def _summarise(report: RunComparison, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         compared = [pair for pair in report.comparisons if pair.metric == name]
         significant = sum(pair.better is not None for pair in compared)
-        yield f"{name}: {significant} of {len(compared)} differences are significant."
+        if compared and all(pair.p is None for pair in compared):
+            yield f"{name}: no difference is tested."
+        else:
+            yield f"{name}: {significant} of {len(compared)} differences are significant."
 
 
 def _build_pair_blocks(report: RunComparison, names: Sequence[str]) -> Iterator[Block]:
@@ -215,7 +220,9 @@ def _build_pair_line(pair: Comparison) -> TableRow:
             ),
             Cell(_format(pair.minimum_detectable_effect)),
             Cell(
-                "no significant difference"
+                "not tested"
+                if pair.p is None
+                else "no significant difference"
                 if pair.better is None
                 else f"{format_name(pair.better)} is better",
                 (f"on {pair.n:,} items",),

@@ -170,9 +170,10 @@ def _sort_by_system(checks: Sequence[Check], files: Sequence[Path]) -> list[Chec
     """
     if not checks:
         raise EpocheError(
-            "nothing was checked: the results contain only controls",
+            "nothing was checked: there are only controls, or no metric that can be worse",
             where=", ".join(map(str, files)),
-            hint="Name a control, as in 'always-YES:LA>=0.9', or give results of systems.",
+            hint="Give a condition with --metric (of a control as in 'always-YES:LA>=0.9'), or "
+            "results of systems.",
         )
     order = {check.system: position for position, check in reversed(list(enumerate(checks)))}
     return sorted(checks, key=lambda check: order[check.system])

@@ -24,8 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from eval.harness.predictions.reader import list_names, show_text
-from eval.harness.predictions.rows import CSV_DELIMITERS, MAX_ARRAY_BYTES, iter_rows
+from eval.harness.predictions.reader import show_text
+from eval.harness.predictions.rows import CSV_DELIMITERS, MAX_ARRAY_BYTES, iter_rows, list_names
 from kg.base.errors import RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
 from kg.base.strict_json import NotJsonError, parse_json

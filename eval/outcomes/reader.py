@@ -21,13 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from eval.harness.predictions.reader import (
-    list_names,
-    parse_prediction_files,
-    read_repeat,
-    show_text,
-)
-from eval.harness.predictions.rows import MAX_FILE_BYTES, read_header
+from eval.harness.predictions.reader import parse_prediction_files, read_repeat, show_text
+from eval.harness.predictions.rows import MAX_FILE_BYTES, list_names, read_header
 from eval.model.foreign_values import make_storable
 from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError

@@ -2,25 +2,29 @@
 
 The keys are those of the published benchmark (``id``, ``category``, ``question``, ``ground_truth``,
 ``answerable``), with optional keys for the sources of the right answer and for notes. A file is a
-JSON array of such objects, or has one object per line.
+JSON array of such objects, or has one object per line; it may be gzipped. The published file has
+whole numbers as ids; they become texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from eval.harness.predictions.rows import iter_rows, list_names
 from kg.base.errors import DuplicateIdError, RecordError
-from kg.base.files import iter_json_lines, require_file
+from kg.base.plain_text import clean_text
 
 UNKNOWN_CATEGORY = "unknown"
 """Category of a sample that names none."""
 
-_MAX_FILE_BYTES = 64 * 2**20
-"""All samples are held in memory, and each needs several calls of a model."""
+NO_ANSWER: Final = "INSUFFICIENT_INFO"
+"""What stands for the right answer to a question that has none, if the sample gives nothing."""
+
 _MAX_TEXT_CHARS = 10_000
 """Maximum length of a question or a right answer; both are part of prompts, uncut."""
 
@@ -48,26 +52,66 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """Unknown keys, kept as they are."""
 
 
-_FIELDS = frozenset(Sample.__struct_fields__) - {"extra"}
+_TEXTS: Final = ("id", "question", "category", "ground_truth")
+_DESCRIPTIONS: Final[dict[str, Any]] = {
+    "sources": tuple[Reference, ...],
+    "technologies": tuple[str, ...],
+    "notes": str,
+}
+"""Keys from which nothing is computed; a value of another type is kept like an unknown key."""
 
 
-def sample_from_json(row: dict[str, Any]) -> Sample:
-    """Reads one sample, keeping unknown keys.
+def sample_from_json(row: Mapping[str, Any]) -> Sample:
+    """Reads one sample, keeping unknown keys; null stands for a missing key.
 
     Raises:
-        msgspec.ValidationError: a field is missing or has the wrong type.
-        ValueError: a required text is empty, or one is too long.
+        msgspec.ValidationError: a field has the wrong type.
+        ValueError: a field is missing, empty or too long.
     """
-    known = {key: value for key, value in row.items() if key in _FIELDS}
-    others = {key: row[key] for key in row if key not in _FIELDS}
-    sample = msgspec.convert({**known, "extra": others}, Sample)
-    for name in ("id", "question", "category", "ground_truth"):
-        text: str = getattr(sample, name)
+    known = {key: row[key] for key in (*_TEXTS, "answerable") if row.get(key) is not None}
+    known.setdefault("category", UNKNOWN_CATEGORY)
+    if "id" in known:
+        known["id"] = read_id(known["id"])
+    if not isinstance(known.setdefault("answerable", True), bool):
+        raise msgspec.ValidationError(
+            f"its answerable is {_show(known['answerable'])}, not true or false"
+        )
+    if not known["answerable"] and known.get("ground_truth", "") == "":
+        known["ground_truth"] = NO_ANSWER
+    for name in _TEXTS:
+        if name not in known:
+            raise ValueError(f"it has no {name}")
+        text = known[name]
+        if not isinstance(text, str):
+            raise msgspec.ValidationError(f"its {name} is {_show(text)}, not a text")
         if not text.strip():
             raise ValueError(f"its {name} is empty")
         if len(text) > _MAX_TEXT_CHARS:
             raise ValueError(f"its {name} is longer than {_MAX_TEXT_CHARS:,} characters")
-    return sample
+    for name, kind in _DESCRIPTIONS.items():
+        with contextlib.suppress(msgspec.ValidationError, KeyError):
+            known[name] = msgspec.convert(row[name], kind)
+    extra = {key: row[key] for key in row if key not in (*known, *_TEXTS, "answerable")}
+    return Sample(**known, extra=extra)
+
+
+def read_id(value: object) -> str:
+    """Returns an id as a text; whole numbers, which the published files have, are written out.
+
+    Raises:
+        msgspec.ValidationError: it is neither a text nor a whole number.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise msgspec.ValidationError(
+            f"its id is {_show(value)}, neither a text nor a whole number"
+        )
+    return value
+
+
+def _show(value: object) -> str:
+    return clean_text(msgspec.json.encode(value).decode(), 60)
 
 
 def sample_to_json(sample: Sample) -> dict[str, Any]:
@@ -91,14 +135,14 @@ def read_samples(path: Path | str) -> list[Sample]:
         RecordError: the file has no sample, or something that is not a sample.
         DuplicateIdError: two samples have the same id.
     """
-    path = require_file(path, "sample file")
     samples: list[Sample] = []
     places: dict[str, str] = {}
-    for where, row in _iter_objects(path):
+    for where, row in iter_rows(Path(path), "sample", "sample"):
         try:
             sample = sample_from_json(row)
         except (msgspec.ValidationError, ValueError) as error:
-            raise RecordError(f"not a valid sample: {error}", where=where, hint=_HINT) from error
+            hint = f"{_HINT} This one has {list_names(row)}."
+            raise RecordError(f"not a valid sample: {error}", where=where, hint=hint) from error
         if sample.id in places:
             raise DuplicateIdError(
                 f"sample id {sample.id!r} occurs twice",
@@ -112,37 +156,4 @@ def read_samples(path: Path | str) -> list[Sample]:
     return samples
 
 
-_HINT = (
-    "Each needs id, question and ground_truth; docs/reference/skn-notation.md names the other keys."
-)
-
-
-def _iter_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the objects of a file, each with its place in words."""
-    with path.open("rb") as handle:
-        start = handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.startswith(b"["):
-        yield from _iter_array(path)
-    else:
-        for number, row in iter_json_lines(path, "sample file"):
-            yield f"{path}:{number}", row
-
-
-def _iter_array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    if path.stat().st_size > _MAX_FILE_BYTES:
-        raise RecordError(
-            f"it is larger than {_MAX_FILE_BYTES} bytes",
-            where=str(path),
-            hint="No set of samples is; check that it is the file you meant.",
-        )
-    try:
-        rows = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    except RecursionError as error:
-        raise RecordError("JSON nested too deeply", where=str(path), hint=_HINT) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RecordError(f"not JSON: {error}", where=str(path), hint=_HINT) from error
-    for number, row in enumerate(rows, start=1):
-        where = f"{path}: sample {number}"
-        if not isinstance(row, dict):
-            raise RecordError("not a JSON object", where=where, hint=_HINT)
-        yield where, row
+_HINT = "Each needs id, question and ground_truth; docs/reference/skn.md names the other keys."

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.resume import read_run_manifest
+from eval.skn.scoring.rule_use import RuleUse
 from eval.stats.bootstrap import RESAMPLES
 
 
@@ -39,6 +40,9 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
     replies_of: str | UnsetType = UNSET
     """The run whose replies were judged again, relative to the manifest's folder; missing if the
     pipelines of this run were asked."""
+    results_of: str | UnsetType = UNSET
+    """The results whose answers and verdicts were read, relative to the manifest's folder; missing
+    if pipelines or judges of this run were asked."""
     resamples: int | UnsetType = UNSET
     """Bootstrap resamples of the intervals; missing for the default number. It changes no row."""
 
@@ -53,9 +57,12 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
         return self.resamples if isinstance(self.resamples, int) else RESAMPLES
 
     @property
-    def is_judged_by_rules(self) -> bool:
-        """Whether rules judged, not models."""
-        return self.offline or self.judges.get("by") == "rules"
+    def rule_use(self) -> RuleUse:
+        """Which parts of the run were left to rules instead of models."""
+        return RuleUse(
+            answers=self.offline or self.agent.get("by") == "rules",
+            verdicts=self.offline or self.judges.get("by") == "rules",
+        )
 
 
 FIXED_FIELDS: Final = (

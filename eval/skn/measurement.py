@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,7 @@ from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.metrics import MISSING_STAGE, group_by_pipeline, make_missing_row
 from eval.skn.row import read_rows
 from eval.skn.scoring.differences import OVERALL_METRICS, PER_SAMPLE_METRICS, compare_pipelines
-from eval.skn.scoring.metric_definitions import METRICS
+from eval.skn.scoring.metric_definitions import METRICS, RETENTION_METRICS
 from eval.skn.scoring.observation import Observation, build_observation
 from eval.skn.scoring.pipeline_report import (
     CALIBRATION_METRICS,
@@ -42,6 +43,7 @@ from eval.skn.scoring.pipeline_report import (
     compute_ratio_estimates,
 )
 from eval.skn.scoring.record import Pair
+from eval.skn.scoring.rule_use import RuleUse
 from eval.skn.scoring.sample_counts import MeasurementPlan, SampleCounts
 from eval.stats.estimates import Estimate
 from eval.stats.ratio_metrics import RatioMetric
@@ -62,9 +64,16 @@ _METRICS: Final = {
     },
     **{name: MetricInfo(False) for name in CALIBRATION_METRICS},
     **{name: MetricInfo(False, is_share=False) for name in QUANTILE_METRICS},
+    **{metric.name: MetricInfo(None, is_compared=False) for metric in RETENTION_METRICS.values()},
     FAILURE_METRIC: MetricInfo(False, is_compared=False),
 }
 _HEADLINE: Final = ("accuracy", "hallucination_rate", "groundedness", "abstention_f1", "ece")
+_RETENTION_HEADLINE: Final = (
+    *(metric.name for metric in RETENTION_METRICS.values()),
+    *("context_chars", "context_tokens_est"),
+)
+"""What is printed of runs in which rules answered."""
+_NO_EXTRACTION: Final = Estimate(value=None, why="there is no extraction")
 _DECISIVE_SETTINGS: Final = ("mode", "search", "setting", "agent", "judges", "model", "judge_model")
 """Fields of the manifest that decide the rows of a pipeline; a note names those that differ."""
 
@@ -84,8 +93,13 @@ class SknMeasurement(Measurement):
 
     def estimates(self, system: str) -> Mapping[str, Estimate]:
         """See ``Measurement``."""
+        report = build_pipeline_report(self._samples, system)
         return {
-            **build_pipeline_report(self._samples, system).metrics,
+            **report.metrics,
+            **{
+                metric.name: report.retention.get(kind, _NO_EXTRACTION)
+                for kind, metric in RETENTION_METRICS.items()
+            },
             **compute_ratio_estimates(self._samples, [_FAILURES], system),
         }
 
@@ -143,10 +157,14 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
         if row.sample in shared and row.repeat < repeats
     ]
     rows_by_pipeline = group_by_pipeline(shared_rows, [system.name for system in systems])
-    by_rules = all(manifest.is_judged_by_rules for manifest in manifests)
+    rules = {
+        name: manifest.rule_use
+        for manifest, run_names in zip(manifests, names, strict=True)
+        for name in run_names.values()
+    }
     same_judge = any(manifest.same_judge for manifest in manifests)
     skn_plan = MeasurementPlan(
-        plan.resamples, plan.seed, plan.confidence, same_judge=same_judge, by_rules=by_rules
+        plan.resamples, plan.seed, plan.confidence, same_judge=same_judge, rules=rules
     )
     runs = MeasuredRuns(
         benchmark="skn",
@@ -154,17 +172,39 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
         systems=systems,
         n_items=len(shared),
         n_left_out=n_left_out,
-        metrics=_METRICS,
-        headline=_HEADLINE,
+        metrics=_list_metrics(rules),
+        headline=_list_headline(rules),
         items=hash_items(shared),
         details={"repeats": str(repeats), "judge": skn_plan.judge_kind},
         notes=(
+            *_describe_rules(folders, manifests),
             *describe_left_out(len(shared), n_left_out, noun=_NOUN),
             *_list_missing_rows(folders, manifests, rows),
-            *_list_notes(folders, manifests, repeats),
+            *_list_notes(manifests, repeats),
         ),
     )
     return SknMeasurement(SampleCounts(rows_by_pipeline, skn_plan), runs, plan)
+
+
+def _list_metrics(rules: Mapping[str, RuleUse]) -> dict[str, MetricInfo]:
+    """Returns the metrics; only those that are given for a system can be compared."""
+    withheld = frozenset.intersection(*(use.withheld for use in rules.values()))
+    retained = {metric.name for metric in RETENTION_METRICS.values()}
+    if not any(use.answers for use in rules.values()):
+        retained = set()
+    return {
+        name: replace(
+            info, is_compared=name in retained or (info.is_compared and name not in withheld)
+        )
+        for name, info in _METRICS.items()
+    }
+
+
+def _list_headline(rules: Mapping[str, RuleUse]) -> tuple[str, ...]:
+    """Returns the headline metrics that are given for a system; else what the formats keep."""
+    withheld = frozenset.intersection(*(use.withheld for use in rules.values()))
+    headline = tuple(name for name in _HEADLINE if name not in withheld)
+    return headline or _RETENTION_HEADLINE
 
 
 def _read_observations(
@@ -204,9 +244,17 @@ def _list_missing_rows(
         yield from describe_missing_rows(name, n_missing, manifest.status)
 
 
-def _list_notes(
-    folders: Sequence[Path], manifests: Sequence[SknManifest], repeats: int
-) -> Iterator[str]:
+def _describe_rules(folders: Sequence[Path], manifests: Sequence[SknManifest]) -> Iterator[str]:
+    """Yields what is not given because rules stood in for a model, with the runs if not all."""
+    runs: dict[str, list[str]] = {}
+    for name, manifest in zip(name_runs(folders), manifests, strict=True):
+        if sentence := manifest.rule_use.describe():
+            runs.setdefault(sentence, []).append(name)
+    for sentence, names in runs.items():
+        yield sentence if len(names) == len(folders) else f"{join_list(names)}: {sentence}"
+
+
+def _list_notes(manifests: Sequence[SknManifest], repeats: int) -> Iterator[str]:
     if any(manifest.repeats > repeats for manifest in manifests):
         yield f"Only the first {repeats} repeats count, since not all runs have more."
     different = [
@@ -216,10 +264,3 @@ def _list_notes(
     ]
     if different:
         yield f"The runs differ in {join_list(different)}, not only in their pipelines."
-    offline = [
-        name
-        for name, manifest in zip(name_runs(folders), manifests, strict=True)
-        if manifest.offline
-    ]
-    if offline:
-        yield f"Rules extracted, answered and judged in {join_list(offline)}, no model."

@@ -7,7 +7,7 @@ temporary files before the first one replaces an existing file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from eval.skn.judges.agreement import measure_agreement
 from eval.skn.judging.judge import read_anchors
 from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.metrics import MeasurementPlan, calculate_metrics, compute_efficiency, measure_run
+from eval.skn.published.seed_keys import remove_withheld_keys
 from eval.skn.published.wide_rows import WideRows
 from eval.skn.row import read_rows
 from eval.skn.scoring.record import Mode, SknReport
@@ -60,7 +61,7 @@ def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
         resamples=manifest.n_resamples,
         seed=manifest.seed,
         same_judge=manifest.same_judge,
-        by_rules=manifest.is_judged_by_rules,
+        rules=dict.fromkeys(manifest.pipelines, manifest.rule_use),
     )
     row_verdicts = (row.verdicts for row in rows if row.verdicts is not None)
     judge_agreement = measure_agreement(row_verdicts, read_anchors(folder / VOTES))
@@ -74,9 +75,15 @@ def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
         list(read_sources(folder / SOURCES)),
         rows,
         manifest.pipelines,
+        answered_by="rules" if manifest.rule_use.answers else manifest.model,
+        judged_by="rules" if manifest.rule_use.verdicts else manifest.judge_model,
     )
     details = wide_rows.build_details()
-    seed_keys = calculate_metrics(details, list(manifest.pipelines), mode=mode)
+    withheld = manifest.rule_use.withheld
+    seed_keys = {
+        name: remove_withheld_keys(keys, withheld)
+        for name, keys in calculate_metrics(details, list(manifest.pipelines), mode=mode).items()
+    }
     costs = compute_efficiency(rows, mode=mode)
     metrics: dict[str, Any] = {
         **{name: {**seed_keys[name], **costs["pipelines"][name]} for name in manifest.pipelines},
@@ -94,19 +101,21 @@ def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
         folder / name: to_json_bytes(value, indent=2) + b"\n" for name, value in json_files.items()
     }
     contents[folder / SUMMARY] = render_summary(manifest, report, metrics, rows).encode()
-    contents[folder / CATEGORIES] = _render_categories(report).encode()
+    contents[folder / CATEGORIES] = _render_categories(report, withheld).encode()
     write_files_atomic(contents)
     return round_trip_json(metrics), report
 
 
-def _render_categories(report: SknReport) -> str:
-    """Renders every metric by category and pipeline as CSV."""
+def _render_categories(report: SknReport, withheld: Collection[str]) -> str:
+    """Renders every metric that is given by category and pipeline as CSV."""
     head = ("category", "pipeline", "metric", "value", "low", "high", "method", "n", "missing")
 
     def iter_rows() -> Iterator[tuple[object, ...]]:
         for category in report.categories:
             for name, pipeline in report.pipelines.items():
                 for metric, value in pipeline.per_category.get(category, {}).items():
+                    if metric in withheld:
+                        continue
                     cells = (value.value, value.low, value.high, value.method)
                     yield (category, name, metric, *cells, value.n, value.missing)
 
@@ -120,10 +129,22 @@ def _list_run_notes(manifest: SknManifest) -> Iterator[str]:
             f"The replies are those of {manifest.replies_of}; "
             f"{manifest.judge_model or 'rules'} judged them again, and no pipeline was asked."
         )
-    if manifest.offline:
+    if isinstance(manifest.results_of, str):
         yield (
-            "No model was called: rules extracted, answered and judged. The run measures which "
-            "information a format keeps or drops, not how well a model works with the format."
+            f"Answers and verdicts are those of {manifest.results_of}; nothing was asked, and the "
+            "metrics were computed again."
+        )
+        if manifest.judge_model is None and not manifest.rule_use.verdicts:
+            yield (
+                "The results do not say who judged. In the published benchmark it is the model "
+                "that answered, which may favour its own answers."
+            )
+    if sentence := manifest.rule_use.describe():
+        yield sentence
+    if empty := manifest.search.get("empty"):
+        yield (
+            f"Replayed searches with an empty text: {empty}. The published benchmark writes one "
+            "for a failed search too, so these samples may have had no search at all."
         )
     if manifest.mode == "as-published":
         yield (

@@ -9,12 +9,12 @@ import msgspec
 from eval.harness.grid import RowKey
 from eval.harness.reply import VOTES, Reply, Vote
 from eval.replies.abstention import is_abstention
-from eval.skn.abstention import has_published_phrase
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
 from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
 from eval.skn.manifest import SknManifest
+from eval.skn.published.abstention_phrases import has_published_phrase
 from eval.skn.row import OUTCOMES, STAGES, AbstentionSign, SknRow
 from eval.skn.rules.retention import Retention
 from kg.base.errors import RecordError

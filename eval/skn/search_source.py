@@ -1,9 +1,9 @@
 """Searches once for each question, so that all pipelines read the same text.
 
 By default, shipped searches are replayed, so that a run needs no web and can be repeated at any
-time. Live searches are recorded in the folder of the run. A failed search is distinguished from a
-search without results: after the first there is nothing to measure, while the second gives a text
-that contains no answer.
+time. Live searches are recorded in the folder of the run. Result files of this and of the published
+benchmark can be replayed too. A failed search is distinguished from a search without results: after
+the first there is nothing to measure, while the second gives a text that contains no answer.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from eval.model.foreign_values import describe_error
 from eval.skn.items import Sample
+from eval.skn.searches.found_texts import MAX_RESULTS, FoundTexts, format_results
 from kg.base.console import track_progress
 from kg.base.errors import SearchError
-from kg.base.files import iter_decoded_lines
+from kg.base.files import MAX_LINE_BYTES, iter_decoded_lines, require_file
 from retrieval.web import BACKENDS, FrozenSearch, RecordingSearch, WebSearch
-from retrieval.web_results import WebResult, hash_query, read_frozen_queries
-
-MAX_RESULTS = 5
-"""Number of search results that are read, as in the published benchmark."""
+from retrieval.web_results import WebResult, normalise_query
 
 RECORDED = "search.jsonl"
 """Name of a file of recorded searches, in the folder of a live run and in ``SHIPPED``."""
@@ -43,17 +42,15 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Why the search failed; null if it did not, even if it found nothing."""
     seconds: float | None = None
     """Duration of the live search; null if it was replayed."""
+    raw_text: str | UnsetType = UNSET
+    """The text of a search that was recorded as a text only; missing if there are results."""
 
     @property
     def text(self) -> str:
-        """The results as one text, as extractors and judges see them; may be empty.
-
-        Every part of a result is one line, so that none can look like the head of another.
-        """
-        return "\n\n".join(
-            f"[Result {rank}]\nTitle: {result.title}\nURL: {result.href}\nContent: {result.body}"
-            for rank, result in enumerate(self.results, start=1)
-        )
+        """What was found as one text, as extractors and judges see it; may be empty."""
+        if isinstance(self.raw_text, str):
+            return self.raw_text
+        return format_results((found.title, found.href, found.body) for found in self.results)
 
 
 def read_sources(path: Path) -> Iterable[Source]:
@@ -73,15 +70,29 @@ def require_recorded_searches(path: Path, samples: Sequence[Sample]) -> None:
 
     Raises:
         SearchError: no search for any of the questions was recorded there.
-        EpocheError: as ``read_frozen_queries``.
+        EpocheError: as ``read_frozen_queries`` and ``FoundTexts``.
     """
-    recorded = read_frozen_queries(path)
-    if not any(hash_query(sample.question) in recorded for sample in samples):
+    recorded = _open_recorded(path)
+    if not any(_is_recorded(recorded, sample) for sample in samples):
         raise SearchError(
             f"no search for any of the {len(samples):,} questions was recorded",
             where=str(path),
             hint="Name the file that holds them with --search, or search the web with --live.",
         )
+
+
+def _open_recorded(path: Path) -> FrozenSearch | FoundTexts:
+    """Opens recorded searches, in our form or in that of result files."""
+    with require_file(path, "frozen search file").open("rb") as handle:
+        first = handle.readline(MAX_LINE_BYTES)
+    is_ours = first.startswith(b"{") and b'"query_sha256"' in first
+    return FrozenSearch(path) if is_ours or not first else FoundTexts(path)
+
+
+def _is_recorded(searches: FrozenSearch | FoundTexts, sample: Sample) -> bool:
+    if isinstance(searches, FoundTexts):
+        return searches.find_text(sample.id, sample.question) is not None
+    return searches.is_recorded(sample.question)
 
 
 class SourceFinder:
@@ -91,7 +102,7 @@ class SourceFinder:
         searches: searches the web, or replays recorded searches.
     """
 
-    def __init__(self, searches: FrozenSearch | RecordingSearch) -> None:
+    def __init__(self, searches: FrozenSearch | RecordingSearch | FoundTexts) -> None:
         self._searches = searches
         self._recording = searches if isinstance(searches, RecordingSearch) else None
 
@@ -100,9 +111,9 @@ class SourceFinder:
         """Replays the searches of a file.
 
         Raises:
-            EpocheError: as ``read_frozen_queries``.
+            EpocheError: as ``read_frozen_queries`` and ``FoundTexts``.
         """
-        return cls(FrozenSearch(path))
+        return cls(_open_recorded(path))
 
     @classmethod
     def open_web(cls, recorded: Path, backends: Sequence[str] = ()) -> SourceFinder:
@@ -127,6 +138,8 @@ class SourceFinder:
         Raises:
             WriteError: the search cannot be recorded.
         """
+        if isinstance(self._searches, FoundTexts):
+            return _find_recorded_text(self._searches, sample)
         is_live = self._recording is not None and not self._recording.is_recorded(sample.question)
         started = time.perf_counter()
         try:
@@ -166,3 +179,18 @@ class SourceFinder:
             else self.find_source(sample)
             for sample in track_progress(samples, what="searching", total=len(samples))
         ]
+
+
+def _find_recorded_text(texts: FoundTexts, sample: Sample) -> Source:
+    found = texts.find_text(sample.id, sample.question)
+    if found is None:
+        problem = f"no search for {normalise_query(sample.question)!r} was recorded"
+        error: str | None = describe_error(SearchError(problem))
+        return Source(id=sample.id, question=sample.question, error=error)
+    return Source(
+        id=sample.id,
+        question=sample.question,
+        results=found.results[:MAX_RESULTS],
+        error=found.error,
+        raw_text=found.raw_text or UNSET,
+    )

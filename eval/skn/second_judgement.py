@@ -172,6 +172,7 @@ def _build_manifest(
         same_judge=judge_set.same,
         resamples=UNSET if options.resamples == RESAMPLES else options.resamples,
         replies_of=make_relative_name(run, out),
+        results_of=UNSET,
         versions=library_versions(),
         started=utc_now(),
         ended=None,

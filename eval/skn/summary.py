@@ -7,13 +7,16 @@ difference with its interval and test, and says when the difference is not signi
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eval.metrics.comparison import Comparison
 from eval.skn.manifest import SknManifest
 from eval.skn.row import SknRow
+from eval.skn.scoring.metric_definitions import RETAINED_KINDS
 from eval.skn.scoring.record import SknReport
+from eval.skn.scoring.rule_use import RuleUse
 from eval.stats.estimates import Estimate
 from kg.base.plain_text import clean_text
 
@@ -33,6 +36,13 @@ _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("context", "context_chars", 10),
 )
 """Title, metric and width of each column; only a width of 20 has room for an interval."""
+_RETENTION_COLUMNS: tuple[tuple[str, str], ...] = (
+    *((kind, kind) for kind in RETAINED_KINDS),
+    ("characters", "context_chars"),
+    ("tokens ≈", "context_tokens_est"),
+)
+"""Title and metric of each column for runs in which rules answered."""
+_RETENTION_WIDTH = 11
 _NAME_WIDTH = 14
 _OUTCOME_WIDTH = 18
 
@@ -63,23 +73,45 @@ def render_summary(
         "",
     ]
     for name in manifest.pipelines:
-        lines += _render_pipeline(name, report, published[name])
-    lines += [_RULE, "  JSON vs. SKN", _RULE, *_compare_json_with_skn(report), ""]
+        lines += _render_pipeline(name, report, published[name], manifest.rule_use)
+    if not manifest.rule_use.answers:
+        lines += [_RULE, "  JSON vs. SKN", _RULE, *_compare_json_with_skn(report), ""]
     lines += [f"  Note: {clean_text(note, 500)}" for note in report.notes]
     return "\n".join([*lines, _RULE]) + "\n"
 
 
-def render_table(report: SknReport) -> Iterator[str]:
-    """Yields a header, then one line per pipeline: the outcomes of its rows, and metrics."""
-    header = "".join(f"{title:>{width}}" for title, _, width in _COLUMNS)
+def render_table(report: SknReport, rules: RuleUse) -> Iterator[str]:
+    """Yields a header, then one line per pipeline: the outcomes of its rows, and metrics.
+
+    Metrics that are not given are left out. If rules answered, the lines have what each format
+    keeps of the texts instead of outcomes.
+    """
+    if rules.answers:
+        yield from _render_retention(report)
+        return
+    columns = [column for column in _COLUMNS if column[1] not in rules.withheld]
+    header = "".join(f"{title:>{width}}" for title, _, width in columns)
     yield f"{'pipeline':<{_NAME_WIDTH}}{'ans/abst/inv/err':>{_OUTCOME_WIDTH}}{header}"
     for name, pipeline in report.pipelines.items():
         outcomes = pipeline.outcomes
         counts = f"{outcomes.answered}/{outcomes.abstained}/{outcomes.invalid}/{outcomes.error}"
         cells = "".join(
-            f"{_format_cell(pipeline.metrics[key], width):>{width}}" for _, key, width in _COLUMNS
+            f"{_format_cell(pipeline.metrics[key], width):>{width}}" for _, key, width in columns
         )
         yield f"{name:<{_NAME_WIDTH}}{counts:>{_OUTCOME_WIDTH}}{cells}"
+
+
+def _render_retention(report: SknReport) -> Iterator[str]:
+    header = "".join(f"{title:>{_RETENTION_WIDTH}}" for title, _ in _RETENTION_COLUMNS)
+    yield f"{'kept of texts':<{_NAME_WIDTH}}{header}"
+    for name, pipeline in report.pipelines.items():
+        values = {**pipeline.metrics, **pipeline.retention}
+        empty = Estimate(value=None)
+        cells = "".join(
+            f"{_format_cell(values.get(key, empty), _RETENTION_WIDTH):>{_RETENTION_WIDTH}}"
+            for _, key in _RETENTION_COLUMNS
+        )
+        yield f"{name:<{_NAME_WIDTH}}{cells}"
 
 
 def describe_comparisons(report: SknReport) -> Iterator[str]:
@@ -91,26 +123,33 @@ def describe_comparisons(report: SknReport) -> Iterator[str]:
 
 
 def _describe_setting(manifest: SknManifest) -> Iterator[str]:
-    if manifest.offline:
-        yield "  Offline: rules instead of a model extract, answer and judge. This measures which"
-        yield "  information a format keeps or drops, not how well a model works with it."
-    elif manifest.mode == "as-published":
+    if sentence := manifest.rule_use.describe():
+        yield from textwrap.wrap(
+            sentence, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        )
+    if isinstance(manifest.results_of, str):
+        yield f"  Replayed: answers and verdicts of {clean_text(manifest.results_of, 200)}."
+    if manifest.rule_use.answers:
+        return
+    if manifest.mode == "as-published":
         yield "  As published: the formats differ in more than notation (length limit, order of"
         ending = ", and the model judges its own answers" if manifest.same_judge else ""
         yield f"  importance, inference, JSON mode){ending}."
-    else:
+    elif manifest.agent and "by" not in manifest.agent:
         yield "  Fair: the same question, budget, rules, repair and order for every format."
 
 
 def _describe_run(
     manifest: SknManifest, report: SknReport, rows: Sequence[SknRow]
 ) -> Iterator[str]:
-    judge = manifest.judge_model or "rules"
+    rules = manifest.rule_use
+    model = manifest.model or ("rules" if rules.answers else "unknown")
+    judge = manifest.judge_model or ("rules" if rules.verdicts else "unknown")
     same_judge = " (answers and judges)" if manifest.same_judge else ""
     seconds = [row.latency_s for row in rows if row.latency_s is not None]
     duration = f"{sum(seconds):.1f}s of calls, without judging" if seconds else "no calls"
     for name, value in (
-        ("Model", clean_text(manifest.model or "rules")),
+        ("Model", clean_text(model)),
         ("Judge", clean_text(judge) + same_judge),
         ("Total samples", report.n_samples),
         ("Answerable", report.n_answerable),
@@ -123,14 +162,22 @@ def _describe_run(
         yield f"    {name:<18}{value}"
 
 
-def _render_pipeline(name: str, report: SknReport, published: Mapping[str, Any]) -> Iterator[str]:
+def _render_pipeline(
+    name: str, report: SknReport, published: Mapping[str, Any], rules: RuleUse
+) -> Iterator[str]:
     pipeline = report.pipelines[name]
     outcomes = pipeline.outcomes
     yield from (_DOTS, f"  {name.upper()}", _DOTS)
-    yield (
-        f"    {'Rows':<18}{outcomes.rows}: {outcomes.answered} answered, "
-        f"{outcomes.abstained} abstained, {outcomes.invalid} invalid, {outcomes.error} error"
-    )
+    failed = f"{outcomes.invalid} invalid, {outcomes.error} error"
+    if rules.answers:
+        yield f"    {'Rows':<18}{outcomes.rows}: {failed}"
+        for kind, value in pipeline.retention.items():
+            yield f"    {f'{kind} kept'.capitalize():<18}{_format_value(value, True)}"
+    else:
+        yield (
+            f"    {'Rows':<18}{outcomes.rows}: {outcomes.answered} answered, "
+            f"{outcomes.abstained} abstained, {failed}"
+        )
     for title, key, as_percent in (
         ("Accuracy", "accuracy", True),
         ("ECE", "ece", False),
@@ -139,7 +186,8 @@ def _render_pipeline(name: str, report: SknReport, published: Mapping[str, Any])
         ("Groundedness", "groundedness", False),
         ("Abstention F1", "abstention_f1", False),
     ):
-        yield f"    {title:<18}{_format_value(pipeline.metrics[key], as_percent)}"
+        if key not in rules.withheld:
+            yield f"    {title:<18}{_format_value(pipeline.metrics[key], as_percent)}"
     yield f"    {'Avg Tokens':<18}{_format_tokens(published)}"
     latency = published.get("avg_total_latency_s")
     yield f"    {'Avg Latency':<18}{'n/a' if latency is None else f'{latency:.2f}s'}"

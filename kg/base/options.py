@@ -185,14 +185,13 @@ SystemSettings: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the system; repeatable."),
 ]
-PredictionFiles: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--predictions",
-        metavar="NAME=FILE",
-        help="Name of a system and its predictions (JSONL, JSON or CSV); repeatable.",
-    ),
-]
+_PREDICTIONS = typer.Option(
+    "--predictions",
+    metavar="NAME=FILE",
+    help="Name of a system and its predictions (JSONL, JSON or CSV); repeatable.",
+)
+PredictionFiles: TypeAlias = Annotated[list[str], _PREDICTIONS]
+OptionalPredictionFiles: TypeAlias = Annotated[list[str] | None, _PREDICTIONS]
 FieldMap: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -29,11 +29,11 @@ from eval.skn.blocks.run_data import read_run
 from eval.skn.blocks.samples import MARKS, find_mark
 from eval.skn.blocks.texts import (
     METRIC_DESCRIPTIONS,
-    OFFLINE_NOTICE,
     RETENTION_NOTICE,
     format_value,
 )
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
+from eval.skn.scoring.rule_use import RuleUse
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from reporting.html_report import main
 from reporting.section_page import build_page_files
@@ -131,9 +131,9 @@ def test_offline_outputs_say_no_models_were_measured(
     run_benchmark(samples_file, tmp_path, offline=True, limit=6)
     section = build_section(tmp_path)
     files = build_page_files(section)
-    assert OFFLINE_NOTICE in section.notices
+    assert section.notices == (RuleUse(answers=True, verdicts=True).describe(),)
     for name in ("report.html", "report.md", "report.json"):
-        assert "says nothing about models" in files[name].decode()
+        assert "this shows only what each format keeps or drops" in files[name].decode()
     page = files["report.html"].decode()
     assert RETENTION_NOTICE in page
     retention_table = find_grid(section, "retention", "Retained of the text")
@@ -143,6 +143,10 @@ def test_offline_outputs_say_no_models_were_measured(
         assert line.cells[0].text == f"{value.value:.2f}"
         assert line.cells[0].below == (f"{value.numerator:,.0f} of {value.denominator:,.0f}",)
     assert "no tokens to count" in page
+    table = " ".join(files["report.md"].decode().split("## Every sample")[0].split())
+    assert "accuracy" not in table.lower()
+    assert "better" not in table
+    assert "| Tokens |" in table
 
 
 def test_marks_distinguish_failures_from_abstentions() -> None:
@@ -389,3 +393,14 @@ def test_report_never_overwrites_run_files(finished_run: Any, tmp_path: Path) ->
 def test_every_metric_has_a_description(folder: Path) -> None:
     for pipeline in read_run(folder).report.pipelines.values():
         assert pipeline.metrics.keys() <= METRIC_DESCRIPTIONS.keys()
+
+
+def test_what_rules_judged_is_not_called_right_or_wrong() -> None:
+    answerable, unanswerable = make_samples(4)[0], make_samples(4)[3]
+    judged, answered = RuleUse(verdicts=True), RuleUse(answers=True, verdicts=True)
+    for right in (True, False):
+        row = answered_row(answerable, "skn", right=right)
+        assert find_mark(row, judged) == find_mark(row, answered) == "unjudged"
+    assert find_mark(abstained_row(answerable, "skn"), judged) == "held"
+    assert find_mark(abstained_row(unanswerable, "skn"), answered) == "unjudged"
+    assert find_mark(failed_row(answerable, "skn"), answered) == "error"

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.harness.predictions.rows import CSV_DELIMITERS, iter_rows, read_header
+from eval.harness.predictions.rows import find_delimiter, iter_rows, list_names, read_header
 from eval.harness.reply import Reply
 from eval.harness.systems.system_call import MAX_REPLY_BYTES
 from eval.model.foreign_values import MAX_ERROR_CHARS, check_confidence, make_storable
@@ -35,7 +35,6 @@ MAX_REPEATS: Final = 1_000
 FIELDS: Final = ("id", "value", "raw", "confidence", "error", "repeat")
 
 _MAX_SHOWN_IDS = 5
-_MAX_SHOWN_COLUMNS = 10
 _MAX_SHOWN_CHARS = 60
 _NAMED_FILE = re.compile(r"(?P<name>[^=/\\]+)=(?P<file>.+)", re.DOTALL)
 
@@ -213,7 +212,7 @@ def read_predictions(
     n_unknown = 0
     columns: dict[str, None] = {}
     bad_confidences: list[str] = []
-    is_csv = file.path.suffix.lower() in CSV_DELIMITERS
+    is_csv = find_delimiter(file.path) is not None
     for where, row in iter_rows(file.path):
         columns |= dict.fromkeys(row)
         reply = _read_row(row, where, form, is_csv=is_csv)
@@ -270,13 +269,6 @@ def _check_columns(
                 where=f"{file.path}, --map {name}={theirs}",
                 hint=f"The file has the fields {list_names(columns)}.",
             )
-
-
-def list_names(columns: Iterable[object]) -> str:
-    """Lists names of fields for a message, the first of them if there are many."""
-    names = [clean_text(str(name), _MAX_SHOWN_CHARS) for name in columns]
-    more = ", …" if len(names) > _MAX_SHOWN_COLUMNS else ""
-    return (", ".join(names[:_MAX_SHOWN_COLUMNS]) or "none") + more
 
 
 def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_csv: bool) -> Reply:

@@ -1,12 +1,16 @@
-"""Reads the rows of a file of predictions: JSON lines, one JSON array of objects, or CSV.
+"""Reads the rows of a file from elsewhere: JSON lines, one JSON array of objects, or CSV.
 
-A file comes from anywhere, so its size and depth are limited, and JSON is read strictly.
+Each may be gzipped. A file comes from anywhere, so its size and depth are limited, and JSON is read
+strictly.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -17,14 +21,12 @@ from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
 MAX_ARRAY_BYTES: Final = 128 * 1024 * 1024
-"""Maximum size of a file that is one JSON array, which is read as a whole."""
+"""Maximum size of a file that is one JSON array, or gzipped; both are read as a whole."""
 MAX_DEPTH: Final = 100
 """Maximum nesting of a row."""
 CSV_DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
 _SAVE_HINT: Final = "Save it as CSV in UTF-8; Excel calls this 'CSV UTF-8'."
-_ROWS_HINT: Final = "A file of predictions is JSON lines, a JSON array, or CSV named *.csv."
 _OTHER_FORMATS: Final = {
-    b"\x1f\x8b": "compressed by gzip",
     b"PK\x03\x04": "an Excel workbook or another archive",
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
     b"PAR1": "a Parquet file",
@@ -32,82 +34,147 @@ _OTHER_FORMATS: Final = {
     b"\xfe\xff": "text in UTF-16",
 }
 """First bytes of files that are often given instead of CSV."""
+_GZIP: Final = b"\x1f\x8b"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_MAX_SHOWN_NAMES: Final = 10
+_MAX_SHOWN_CHARS: Final = 60
 _DELIMITER_NAMES: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 
 
-def iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def iter_rows(
+    path: Path, noun: str = "prediction", place: str = "row"
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields each row of a file, with file and line (or number of the row in an array).
+
+    Args:
+        path: the file, gzipped or not.
+        noun: what messages call a row.
+        place: what the place of a row in an array is called.
 
     Raises:
         MissingFileError: there is no such file.
         RecordError: the file is too large, or a row is not an object.
     """
-    path = require_file(path, "predictions file")
-    delimiter = CSV_DELIMITERS.get(path.suffix.lower())
+    path = require_file(path, f"{noun}s file" if noun == "prediction" else f"{noun} file")
+    delimiter = find_delimiter(path)
     _check_size(path, MAX_FILE_BYTES)
-    with path.open("rb") as handle:
+    with _open_data(path) as handle:
         start = handle.read(4096)
-    for first_bytes, name in _OTHER_FORMATS.items():
-        if start.startswith(first_bytes):
-            hint = "Unpack it." if "gzip" in name else _SAVE_HINT
-            raise RecordError(f"the file is {name}", where=str(path), hint=hint)
-    if delimiter is not None:
-        yield from _iter_csv(path, delimiter)
-        return
-    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    yield from _iter_array(path) if start.startswith(b"[") else _iter_lines(path)
+        handle.seek(0)
+        for first_bytes, name in _OTHER_FORMATS.items():
+            if start.startswith(first_bytes):
+                raise RecordError(f"the file is {name}", where=str(path), hint=_SAVE_HINT)
+        if delimiter is not None:
+            yield from _iter_csv(handle, path, delimiter)
+            return
+        if start.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
+            rows = _iter_array(handle, path, noun, place)
+        else:
+            rows = _iter_lines(handle, path, noun)
+        yield from rows
 
 
 def read_header(path: Path) -> list[str]:
     """Returns the names of the columns of a CSV file; empty for any other file."""
-    delimiter = CSV_DELIMITERS.get(path.suffix.lower())
+    delimiter = find_delimiter(path)
     if delimiter is None:
         return []
-    with path.open(encoding="utf-8-sig", newline="") as handle:
-        return next(csv.reader(_limit_lines(handle, path), delimiter=delimiter), [])
+    with _open_data(path) as handle:
+        text = io.TextIOWrapper(handle, encoding="utf-8-sig", newline="")
+        return next(csv.reader(_limit_lines(text, path), delimiter=delimiter), [])
 
 
-def _iter_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with path.open("rb") as handle:
-        number = 0
-        while line := handle.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            where = f"{path}:{number}"
-            if len(line) > MAX_LINE_BYTES:
-                raise RecordError(f"a line is longer than {MAX_LINE_BYTES:,} bytes", where=where)
-            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if number == 1:
-                _refuse_document(line, path)
-            if line.strip():
-                yield where, _require_object(_parse(line, where), where)
+def list_names(names: Iterable[object]) -> str:
+    """Lists names of fields for a message, the first of them if there are many."""
+    shown = [clean_text(str(name), _MAX_SHOWN_CHARS) for name in names]
+    more = ", …" if len(shown) > _MAX_SHOWN_NAMES else ""
+    return (", ".join(shown[:_MAX_SHOWN_NAMES]) or "none") + more
 
 
-def _refuse_document(first_line: bytes, path: Path) -> None:
-    """Raises a ``RecordError`` if a file is one JSON object over several lines."""
-    if first_line.strip() != b"{" or path.stat().st_size > MAX_ARRAY_BYTES:
-        return
+def find_delimiter(path: Path) -> str | None:
+    """Returns the delimiter of a CSV file by its name; None for another file."""
+    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return CSV_DELIMITERS.get(name.suffix.lower())
+
+
+def _open_data(path: Path) -> IO[bytes]:
+    """Opens a file for reading; a gzipped one is unpacked first, up to ``MAX_ARRAY_BYTES``."""
+    handle = path.open("rb")
+    if not handle.read(2).startswith(_GZIP):
+        handle.seek(0)
+        return handle
+    handle.seek(0)
+    with handle:
+        try:
+            data = gzip.GzipFile(fileobj=handle).read(MAX_ARRAY_BYTES + 1)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise RecordError(
+                f"damaged gzip file: {error}",
+                where=str(path),
+                hint="Download or compress it again.",
+            ) from error
+    if len(data) > MAX_ARRAY_BYTES:
+        raise RecordError(
+            f"it unpacks to more than {MAX_ARRAY_BYTES:,} bytes",
+            where=str(path),
+            hint="Unpack it; JSON lines may be longer.",
+        )
+    return io.BytesIO(data)
+
+
+def _iter_lines(handle: IO[bytes], path: Path, noun: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    number = 0
+    while line := handle.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        where = f"{path}:{number}"
+        if len(line) > MAX_LINE_BYTES:
+            raise RecordError(f"a line is longer than {MAX_LINE_BYTES:,} bytes", where=where)
+        line = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+        if not line.strip():
+            continue
+        try:
+            row = _parse(line, where, noun)
+        except RecordError:
+            if line.strip().startswith(b"{"):
+                _refuse_single_object(line + handle.read(MAX_ARRAY_BYTES), path, noun)
+            raise
+        yield where, _require_object(row, where, noun)
+
+
+def _refuse_single_object(data: bytes, path: Path, noun: str) -> None:
+    """Raises an error that says so if a file is one JSON object over several lines."""
     try:
-        parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        value = parse_json(data)
     except NotJsonError:
-        return  # The message about the line says more.
-    raise RecordError("the file is one JSON object, not rows", where=str(path), hint=_ROWS_HINT)
+        return
+    lists = [key for key, part in value.items() if isinstance(part, list)]
+    hint = f"A file of {noun}s is a JSON array, or has one JSON object per line."
+    if lists:
+        key = clean_text(lists[0], _MAX_SHOWN_CHARS)
+        hint = f"Write the list under {key!r} to a file of its own. {hint}"
+    raise RecordError(
+        f"it is one JSON object, with the keys {list_names(value)}", where=str(path), hint=hint
+    )
 
 
-def _iter_array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_array(
+    handle: IO[bytes], path: Path, noun: str, place: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
     _check_size(path, MAX_ARRAY_BYTES)
-    rows = _parse(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), str(path))
+    rows = _parse(handle.read().removeprefix(_BYTE_ORDER_MARK), str(path), noun)
     for number, row in enumerate(rows, start=1):
-        where = f"{path}:row {number}"
-        yield where, _require_object(row, where)
+        where = f"{path}:{place} {number}"
+        yield where, _require_object(row, where, noun)
 
 
-def _iter_csv(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_csv(file: IO[bytes], path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the rows of a CSV file; an empty cell is a field that is not given.
 
     Rows of empty cells only, which spreadsheets leave at the end, are left out.
     """
-    _check_delimiter(path, delimiter)
-    with path.open(encoding="utf-8-sig", newline="") as handle:
+    _check_delimiter(file.readline(MAX_LINE_BYTES), path, delimiter)
+    file.seek(0)
+    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as handle:
         reader = csv.reader(_limit_lines(handle, path), delimiter=delimiter, strict=True)
         try:
             header = next(reader, [])
@@ -142,10 +209,8 @@ def _iter_csv(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]
             ) from error
 
 
-def _check_delimiter(path: Path, delimiter: str) -> None:
+def _check_delimiter(header: bytes, path: Path, delimiter: str) -> None:
     """Raises a ``RecordError`` if the header has another delimiter, and not the expected one."""
-    with path.open("rb") as handle:
-        header = handle.readline(MAX_LINE_BYTES)
     if delimiter.encode() in header:
         return
     for other, name in _DELIMITER_NAMES.items():
@@ -179,14 +244,14 @@ def _check_size(path: Path, limit: int) -> None:
         )
 
 
-def _parse(data: bytes, where: str) -> Any:
+def _parse(data: bytes, where: str, noun: str) -> Any:
     try:
         value = parse_json(data)
     except NotJsonError as error:
         raise RecordError(
             f"not JSON: {error}",
             where=where,
-            hint=_ROWS_HINT,
+            hint=f"A file of {noun}s is JSON lines, a JSON array, or CSV named *.csv.",
         ) from error
     if not is_flat_enough(value):
         raise RecordError(f"nested deeper than {MAX_DEPTH} levels", where=where)
@@ -209,9 +274,9 @@ def is_flat_enough(value: Any) -> bool:
     return False
 
 
-def _require_object(row: Any, where: str) -> dict[str, Any]:
+def _require_object(row: Any, where: str, noun: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise RecordError(
-            "a prediction is not an object", where=where, hint="Each has an id and a value."
+            f"a {noun} is not an object", where=where, hint="Each is a JSON object with an id."
         )
     return row

@@ -47,6 +47,8 @@ def describe_comparison(comparison: Comparison) -> str:
         text += f", p {comparison.p:.3g}, adjusted {comparison.p_holm:.3g} ({comparison.test})"
     if comparison.better is not None:
         return f"{text}: {clean_text(comparison.better)} is better"
+    if comparison.test == "none":
+        return text
     effect = comparison.minimum_detectable_effect
     detectable = "" if effect is None else f"; {effect:.3f} would be detected with 80 % power"
     return f"{text}: no significant difference{detectable}"

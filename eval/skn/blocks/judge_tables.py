@@ -44,8 +44,8 @@ def build_judge_blocks(run: SknRun) -> Iterator[Block]:
 
 
 def _describe_judges(manifest: SknManifest) -> str:
-    if manifest.offline:
-        return "Rules judged, by words alone; no model was asked. Their verdicts are rough."
+    if isinstance(manifest.results_of, str) and manifest.judge_model is None:
+        return "The results do not say who judged, nor what the judges were shown."
     inputs = "The judges see question, answer and truth or search results, never the format."
     if manifest.mode == "as-published":
         inputs = (
@@ -53,7 +53,8 @@ def _describe_judges(manifest: SknManifest) -> str:
         )
     if manifest.same_judge:
         return f"{manifest.judge_model or 'The same model'} judged its own answers. {inputs}"
-    return f"{manifest.judge_model or 'A model'} judged the answers of {manifest.model}. {inputs}"
+    of_model = f" of {manifest.model}" if manifest.model else ""
+    return f"{manifest.judge_model or 'A model'} judged the answers{of_model}. {inputs}"
 
 
 def _build_agreement_table(agreement: Agreement) -> Table:

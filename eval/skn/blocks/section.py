@@ -21,11 +21,10 @@ from eval.skn.blocks.judge_tables import build_judge_blocks
 from eval.skn.blocks.run_data import SknRun, read_run
 from eval.skn.blocks.samples import build_samples
 from eval.skn.blocks.summary import iter_caveats, summarise_run
+from eval.skn.blocks.tables import list_headline_metrics
 from eval.skn.blocks.texts import (
     CATEGORY_METRICS,
     DEFINITIONS,
-    HEADLINE_METRICS,
-    OFFLINE_NOTICE,
     RETENTION_NOTICE,
     describe_metric,
 )
@@ -48,7 +47,8 @@ def build_section(folder: Path, id_: str) -> Section:
     """
     run = read_run(folder)
     report, manifest = run.report, run.manifest
-    agent = "rules, no model" if manifest.offline else (manifest.model or "a model")
+    rules = manifest.rule_use
+    agent = "rules, no model" if rules.answers else (manifest.model or "a model")
     return Section(
         id=id_,
         name="SKN against JSON",
@@ -56,10 +56,12 @@ def build_section(folder: Path, id_: str) -> Section:
         about=f"SKN against JSON · {agent} · sample set {report.samples}",
         verdict=summarise_run(run),
         caveats=tuple(iter_caveats(run)),
-        notices=(OFFLINE_NOTICE,) if manifest.offline else (),
+        notices=(rules.describe(),) if rules.withheld else (),
         stats=tuple(_build_stats(run)),
         parts=tuple(_build_parts(run)),
-        overview=charts.build_outcome_figure(run),
+        overview=charts.build_outcome_figure(run)
+        if not rules.answers
+        else charts.build_retention_figure(run),
         tables=export_tables(run),
         sources=run.files,
         data={"metrics": report, "manifest": manifest},
@@ -83,9 +85,11 @@ def _split_count(count: int, noun: str) -> tuple[str, str]:
 
 
 def _build_parts(run: SknRun) -> Iterator[Part]:
-    yield Part("headline", "Headline", "Headline", tuple(_build_headline_blocks(run)))
-    yield Part("charts", "Charts", "The headline metrics as charts", _build_chart_blocks(run))
-    yield Part("pairs", "Pairs", "Pipeline against pipeline", tuple(_build_pair_blocks(run)))
+    rules = run.manifest.rule_use
+    if not rules.answers:
+        yield Part("headline", "Headline", "Headline", tuple(_build_headline_blocks(run)))
+        yield Part("charts", "Charts", "The headline metrics as charts", _build_chart_blocks(run))
+        yield Part("pairs", "Pairs", "Pipeline against pipeline", tuple(_build_pair_blocks(run)))
     yield Part(
         "validity",
         "Validity",
@@ -99,18 +103,21 @@ def _build_parts(run: SknRun) -> Iterator[Part]:
             "What the formats retain of the text",
             (Paragraphs((RETENTION_NOTICE,)), tables.build_retention_table(run)),
         )
-    yield Part("calibration", "Confidence", "Is it calibrated?", _build_calibration_blocks(run))
-    yield Part(
-        "abstention",
-        "Abstention",
-        "Does it abstain where there is no answer?",
-        (tables.build_abstention_table(run),),
-    )
+    if not rules.withheld:
+        yield Part("calibration", "Confidence", "Is it calibrated?", _build_calibration_blocks(run))
+    if not rules.answers:
+        yield Part(
+            "abstention",
+            "Abstention",
+            "Does it abstain where there is no answer?",
+            (tables.build_abstention_table(run),),
+        )
     yield Part("effort", "Cost", "Tokens and time", tuple(_build_effort_blocks(run)))
-    yield Part(
-        "categories", "Categories", "By category of question", tuple(_build_category_blocks(run))
-    )
-    yield Part("judges", "Judges", "Can the judges be trusted?", tuple(build_judge_blocks(run)))
+    if not rules.answers:
+        blocks = tuple(_build_category_blocks(run))
+        yield Part("categories", "Categories", "By category of question", blocks)
+    if not rules.verdicts:
+        yield Part("judges", "Judges", "Can the judges be trusted?", tuple(build_judge_blocks(run)))
     if run.report.notes:
         yield Part("limits", "Limits", "Limits of these numbers", _build_notes(run.report.notes))
     about_samples = (
@@ -120,7 +127,7 @@ def _build_parts(run: SknRun) -> Iterator[Part]:
     samples = build_samples(run, f"the CSV file of {SAMPLES} and rows.jsonl")
     yield Part("samples", "Samples", "Every sample", (Paragraphs((about_samples,)), samples))
     yield Part(
-        "reading", "How to read this", "How to read this", (Definitions(_list_definitions()),)
+        "reading", "How to read this", "How to read this", (Definitions(_list_definitions(run)),)
     )
     yield Part("provenance", "Provenance", "Where the numbers come from", _build_provenance(run))
 
@@ -136,7 +143,7 @@ def _build_chart_blocks(run: SknRun) -> tuple[Block, ...]:
         f"Dots are values, lines {run.report.confidence * 100:g} % intervals, grey bands the "
         "bounds that failed and unjudged rows could lead to. The table above has the numbers."
     )
-    figures = tuple(charts.build_metric_figure(run, key) for key in HEADLINE_METRICS)
+    figures = tuple(charts.build_metric_figure(run, key) for key in list_headline_metrics(run))
     return Paragraphs((text,)), Figures(figures)
 
 
@@ -152,7 +159,7 @@ def _build_pair_blocks(run: SknRun) -> Iterator[Block]:
         )
     )
     metrics = list(dict.fromkeys(pair.metric for pair in run.report.comparisons))
-    plotted = [key for key in HEADLINE_METRICS if key in metrics]
+    plotted = [key for key in list_headline_metrics(run) if key in metrics]
     if plotted:
         yield Figures((charts.build_difference_figure(run, plotted[0]),), "wide")
         yield tables.build_pair_table(run, plotted[0])
@@ -180,7 +187,8 @@ def _build_calibration_blocks(run: SknRun) -> tuple[Block, ...]:
 def _build_effort_blocks(run: SknRun) -> Iterator[Block]:
     table = tables.build_effort_table(run)
     if run.manifest.offline:
-        yield Paragraphs(("No model was called, so there are no tokens to count.",))
+        text = "No model was called, so there are no tokens to count; those below are estimated."
+        yield Paragraphs((text,))
     elif table is None:
         yield Paragraphs(("No server returned token counts.",))
     if table is not None:
@@ -204,8 +212,8 @@ def _build_notes(notes: tuple[str, ...]) -> tuple[Block, ...]:
     return Paragraphs(first, "list"), *((fold,) if rest else ())
 
 
-def _list_definitions() -> tuple[tuple[str, str], ...]:
-    metrics = [describe_metric(key) for key in HEADLINE_METRICS]
+def _list_definitions(run: SknRun) -> tuple[tuple[str, str], ...]:
+    metrics = [describe_metric(key) for key in list_headline_metrics(run)]
     return (*DEFINITIONS, *((metric.full_name, metric.explanation) for metric in metrics))
 
 

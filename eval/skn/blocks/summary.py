@@ -28,9 +28,14 @@ _OTHER_METRICS = {
 
 def summarise_run(run: SknRun) -> tuple[str, ...]:
     """Returns the sentences of the summary."""
+    rules = run.manifest.rule_use
+    about_texts = (_describe_inputs(run), *_describe_retention(run))
+    if rules.answers:
+        return (*about_texts, *_describe_size(run), rules.describe())
+    if rules.verdicts:
+        return (*about_texts, rules.describe())
     return (
-        _describe_inputs(run),
-        *_describe_retention(run),
+        *about_texts,
         _describe_accuracy(run),
         *_describe_accuracy_differences(list_comparisons(run, "accuracy")),
         *_describe_other_differences(run),
@@ -75,7 +80,7 @@ def _describe_inputs(run: SknRun) -> str:
         questions += f", {n_unanswerable:,} of which {verb} no answer"
     n = len(run.pipelines)
     repeats = f", each {report.repeats} times" if report.repeats > 1 else ""
-    agent = "one set of rules, no model," if run.manifest.offline else "one agent"
+    agent = "one set of rules, no model," if run.manifest.rule_use.answers else "one agent"
     noun, verb = ("format", "was") if n == 1 else ("formats", "were")
     formats = f"{spell_count(n)} {noun} for extracted search results {verb}"
     return f"{formats} given to {agent} on {questions}{repeats}."
@@ -93,6 +98,14 @@ def _describe_retention(run: SknRun) -> list[str]:
     return (
         [f"Statements of the texts that are retained: {_format_shares(values)}."] if values else []
     )
+
+
+def _describe_size(run: SknRun) -> Iterator[str]:
+    pipelines = run.report.pipelines.items()
+    values = _list_values({n: p.metrics.get("context_tokens_est") for n, p in pipelines})
+    if values:
+        sizes = [f"{format_name(name)} {size.value:,.0f}" for name, size in values.items()]
+        yield f"Tokens per text, estimated from characters: {join_list(sizes)}."
 
 
 def _list_values(values: Mapping[str, Estimate | None]) -> dict[str, Estimate]:

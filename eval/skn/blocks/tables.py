@@ -21,15 +21,15 @@ from eval.metrics.runs.text import DIRECTIONS
 from eval.skn.blocks.run_data import SknRun
 from eval.skn.blocks.texts import (
     ABSTENTION_METRICS,
+    CONTEXT_METRICS,
     EFFORT_METRICS,
     HEADLINE_METRICS,
     PIPELINE_DESCRIPTIONS,
-    RETAINED_KINDS,
     VALIDITY_TEXTS,
     describe_metric,
     format_value,
 )
-from eval.skn.scoring.metric_definitions import VALIDITIES
+from eval.skn.scoring.metric_definitions import RETAINED_KINDS, VALIDITIES
 from eval.skn.scoring.record import PipelineReport
 from eval.stats.estimates import Estimate
 from kg.base.plain_text import format_count
@@ -45,7 +45,7 @@ def build_headline_table(run: SknRun) -> Table:
         failed = outcomes.invalid + outcomes.error
         share = (format_percent(failed / outcomes.rows),) if failed and outcomes.rows else ()
         detail = (f"{outcomes.invalid} + {outcomes.error}",) if failed else ()
-        cells = [build_value_cell(pipeline.metrics.get(key)) for key in HEADLINE_METRICS]
+        cells = [build_value_cell(pipeline.metrics.get(key)) for key in list_headline_metrics(run)]
         cells += [Cell(f"{failed:,}", (*detail, *share)), Cell(f"{outcomes.unjudged:,}")]
         rows.append(_build_row(name, cells))
     return Table(
@@ -54,12 +54,18 @@ def build_headline_table(run: SknRun) -> Table:
         "unjudged rows could lead to. A dash means that the value is undefined, with the reason.",
         (
             _PIPELINE,
-            *(_build_column(run, key) for key in HEADLINE_METRICS),
+            *(_build_column(run, key) for key in list_headline_metrics(run)),
             Column("failed", "INVALID + ERROR", "Rows without a usable reply"),
             Column("unjudged", "no verdict", "Answers that lack a required verdict"),
         ),
         tuple(rows),
     )
+
+
+def list_headline_metrics(run: SknRun) -> tuple[str, ...]:
+    """Lists the headline metrics that are given for a run."""
+    withheld = run.manifest.rule_use.withheld
+    return tuple(key for key in HEADLINE_METRICS if key not in withheld)
 
 
 def build_other_metrics_table(run: SknRun) -> Table | None:
@@ -69,7 +75,7 @@ def build_other_metrics_table(run: SknRun) -> Table | None:
         key
         for pipeline in run.report.pipelines.values()
         for key in pipeline.metrics
-        if key not in in_other_tables
+        if key not in in_other_tables and key not in run.manifest.rule_use.withheld
     )
     if not keys:
         return None
@@ -182,13 +188,17 @@ def build_retention_table(run: SknRun) -> Table:
             _PIPELINE,
             *(Column(kind.capitalize(), "share retained") for kind in kinds),
             Column("Characters", "given to the agent"),
+            Column("Tokens", "characters / 4"),
         ),
         tuple(
             _build_row(
                 name,
                 [
                     *(_build_retention_cell(pipeline.retention.get(kind)) for kind in kinds),
-                    _build_amount_cell("context_chars", pipeline.metrics.get("context_chars")),
+                    *(
+                        _build_amount_cell(key, pipeline.metrics.get(key))
+                        for key in CONTEXT_METRICS
+                    ),
                 ],
             )
             for name, pipeline in run.report.pipelines.items()

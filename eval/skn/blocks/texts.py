@@ -14,8 +14,10 @@ ABSTENTION_METRICS = (
     *("abstention_f1", "abstention_precision", "abstention_recall", "abstention_accuracy"),
     "answered",
 )
+CONTEXT_METRICS = ("context_chars", "context_tokens_est")
 EFFORT_METRICS = (
-    *("context_chars", "extraction_tokens", "agent_prompt_tokens", "agent_completion_tokens"),
+    *CONTEXT_METRICS,
+    *("extraction_tokens", "agent_prompt_tokens", "agent_completion_tokens"),
     *("tokens", "latency_mean_s", "latency_p50_s", "latency_p95_s"),
     *("extraction_latency_s", "reasoning_latency_s"),
 )
@@ -108,6 +110,11 @@ METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
     "context_chars": MetricDescription(
         "characters", "Characters given to the agent", "Length of the extraction."
     ),
+    "context_tokens_est": MetricDescription(
+        "tokens, estimated",
+        "Tokens given to the agent, estimated",
+        "A quarter of the characters of the extraction.",
+    ),
     "extraction_tokens": MetricDescription(
         "extraction", "Tokens the extractor wrote", "As the server counts them."
     ),
@@ -147,8 +154,6 @@ PIPELINE_DESCRIPTIONS = {
 }
 """What the format of each pipeline has."""
 
-RETAINED_KINDS = ("facts", "negations", "numbers", "names", "hedges")
-
 VALIDITY_TEXTS = {
     "strict": "without changes",
     "tolerant": "without the text around it",
@@ -157,10 +162,6 @@ VALIDITY_TEXTS = {
 }
 """How an extraction could be parsed."""
 
-OFFLINE_NOTICE = (
-    "No model was called: rules extracted, answered and judged. So this run measures what each "
-    "format retains of a text, and says nothing about models."
-)
 RETENTION_NOTICE = (
     "What each format retains of the text that it was made from. This is a property of the "
     "formats and says nothing about models."

@@ -195,12 +195,13 @@ def write_results(
     from eval.skn.summary import describe_comparisons, render_table
 
     out, manifest = finished_run.folder, finished_run.manifest
+    rules = manifest.rule_use
     _, report = write_outputs(out)
     if with_report:
         from eval.runs.sections import write_page
 
         write_page(out)
-    for line in (*render_table(report), *describe_comparisons(report)):
+    for line in (*render_table(report, rules), *describe_comparisons(report)):
         print_text(line)
     print_notes(report.notes, out / SUMMARY)
     total = sum(manifest.counts.values())

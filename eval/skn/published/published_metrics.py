@@ -21,7 +21,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from eval.skn.abstention import has_published_phrase
+from eval.skn.published.abstention_phrases import has_published_phrase
 from eval.stats.bootstrap import Floats
 from eval.stats.calibration import calibration_error
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from eval.skn.scoring.record import PipelineReport
@@ -38,6 +39,19 @@ def select_published_keys(report: PipelineReport) -> dict[str, Any]:
         if key in _WITH_INTERVAL:
             values[f"{key}_ci"] = _build_interval(estimate)
     return values
+
+
+def remove_withheld_keys(values: dict[str, Any], withheld: Collection[str]) -> dict[str, Any]:
+    """Replaces the published keys of metrics that are not given, and their intervals, by null."""
+    removed = {key for key, metric in _KEYS if metric in withheld}
+    return {
+        key: dict.fromkeys(value)
+        if key.removesuffix("_ci") in removed and isinstance(value, dict)
+        else None
+        if key in removed
+        else value
+        for key, value in values.items()
+    }
 
 
 def _build_interval(estimate: Estimate) -> dict[str, Any]:

@@ -8,18 +8,18 @@ and otherwise unreadable.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eval.replies.abstention import is_abstention
+from eval.skn.published.wide_verdicts import read_verdicts
 from eval.skn.row import OUTCOMES, Outcome
 from eval.skn.scoring.observation import Observation
 from kg.base.errors import RecordError
 
 Wide = Mapping[str, Any]
 
-_FAILED_REASONING = "error"
+FAILED_REASONING = "error"
 """What the published code writes as the reasoning of a failed call."""
 
 
@@ -51,70 +51,38 @@ def _read_observation(row: Wide, pipeline: str) -> Observation:
     outcomes_by_name: dict[object, Outcome] = {name: name for name in OUTCOMES}
     outcome = outcomes_by_name.get(stated_outcome) or _infer_outcome(row, pipeline, text)
     is_readable = outcome in ("ANSWERED", "ABSTAINED")
-    correct = row.get(f"{pipeline}_correct")
-    hallucination = _get_group(row, f"{pipeline}_hallucination")
-    groundedness = _get_group(row, f"{pipeline}_groundedness")
-    total_claims = _get_number(hallucination, "total_claims")
-    fabricated_share = _get_number(hallucination, "normalized_hallucination")
-    detected = hallucination.get("hallucination_detected")
-    score = _get_number(groundedness, "groundedness_score")
+    answerable = bool(row.get("answerable", True))
+    verdicts, _ = read_verdicts(row, pipeline, answerable=answerable)
+    claims = verdicts.hallucination
     return Observation(
         sample=str(row["id"]),
         category=str(row.get("category", "unknown")),
         pipeline=pipeline,
-        answerable=bool(row.get("answerable", True)),
+        answerable=answerable,
         outcome=outcome,
         repeat=row["repeat"] if isinstance(row.get("repeat"), int) else 0,
         stage="" if is_readable else str(row.get(f"{pipeline}_stage", "agent")),
         abstention_source=("field" if stated_outcome else "text") if is_readable else "",
         has_answer_text=bool(text.strip()),
-        correct=correct if isinstance(correct, bool) else None,
+        correct=verdicts.correct,
         confidence=_parse_share(row.get(f"{pipeline}_confidence")) if is_readable else None,
-        detected=detected if isinstance(detected, bool) else None,
-        claims=total_claims,
-        fabricated=_count_fabricated(hallucination, total_claims, fabricated_share),
-        severity=_get_number(hallucination, "hallucination_severity"),
-        groundedness=score,
-        unsupported=_get_number(groundedness, "unsupported_fraction"),
-        makes_no_claims=total_claims == 0 and score is None,
+        detected=claims.detected,
+        claims=claims.total_claims,
+        fabricated=claims.fabricated,
+        severity=claims.severity,
+        groundedness=verdicts.groundedness,
+        unsupported=verdicts.unsupported_fraction,
+        makes_no_claims=claims.total_claims == 0 and verdicts.groundedness is None,
     )
 
 
 def _infer_outcome(row: Wide, pipeline: str, text: str) -> Outcome:
     if not text.strip():
-        return "ERROR" if row.get(f"{pipeline}_reasoning") == _FAILED_REASONING else "INVALID"
+        return "ERROR" if row.get(f"{pipeline}_reasoning") == FAILED_REASONING else "INVALID"
     return "ABSTAINED" if is_abstention(text) else "ANSWERED"
-
-
-def _get_group(row: Wide, key: str) -> Wide:
-    group = row.get(key)
-    return group if isinstance(group, Mapping) else {}
-
-
-def _get_number(group: Wide, key: str) -> float | None:
-    value = group.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
 
 
 def _parse_share(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value <= 1 else None
-
-
-def _count_fabricated(
-    hallucination: Wide, total: float | None, share: float | None
-) -> float | None:
-    """Returns the number of made-up claims: from their share if there is one, else from the list.
-
-    The list may have another length than the number, because the number is a median over votes and
-    the list is that of one vote.
-    """
-    if total is None:
-        return None
-    if share is not None:
-        return min(share, 1.0) * total
-    listed_claims = hallucination.get("fabricated_claims")
-    return float(min(len(listed_claims), total)) if isinstance(listed_claims, Sequence) else None

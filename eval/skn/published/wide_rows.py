@@ -19,17 +19,10 @@ from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
 from eval.skn.row import SknRow
+from eval.skn.rules.retention import estimate_tokens
 from eval.skn.search_source import Source
 
 Wide = dict[str, Any]
-
-CHARS_PER_TOKEN = 4
-"""The published code estimates tokens as characters / 4. (``SknRow`` has the server's counts.)"""
-
-
-def estimate_tokens(context: str) -> int:
-    """Returns the published estimate of a context's tokens."""
-    return max(1, len(context) // CHARS_PER_TOKEN)
 
 
 class WideRows:
@@ -40,6 +33,7 @@ class WideRows:
         searches: the search results of each sample, in the same order.
         rows: the rows of the run.
         pipelines: names, in the order of the columns.
+        answered_by, judged_by: the models, or ``rules``; None if they are not known.
     """
 
     def __init__(
@@ -48,7 +42,11 @@ class WideRows:
         searches: Sequence[Source],
         rows: Iterable[SknRow],
         pipelines: Sequence[str],
+        *,
+        answered_by: str | None = None,
+        judged_by: str | None = None,
     ) -> None:
+        self._makers = {"answered_by": answered_by, "judged_by": judged_by}
         self._samples = samples
         self._searches = searches
         self._pipelines = pipelines
@@ -107,6 +105,7 @@ class WideRows:
                     "raw_text": search.text,
                     "ground_truth": sample.ground_truth,
                     "answerable": sample.answerable,
+                    **self._makers,
                 }
             )
         ]

@@ -31,8 +31,12 @@ MIN_KEPT_SHARE = 0.8
 """Share of a statement's content words that one item must have."""
 MAX_UNCERTAIN_CONFIDENCE = 0.5
 """A confidence of at most this marks a statement as uncertain."""
-CHARS_PER_TOKEN = 4
-"""Estimate of the published benchmark; servers report exact counts."""
+_CHARS_PER_TOKEN = 4
+
+
+def estimate_tokens(context: str) -> int:
+    """Returns the published estimate of a context's tokens; servers report exact counts."""
+    return max(1, len(context) // _CHARS_PER_TOKEN)
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -129,7 +133,7 @@ def measure_retention(text: str, extraction: Extraction) -> Retention:
         ),
         characters=len(context),
         words=len(split_words(context)),
-        tokens=len(context) // CHARS_PER_TOKEN,
+        tokens=len(context) // _CHARS_PER_TOKEN,
     )
 
 

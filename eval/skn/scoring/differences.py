@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from eval.metrics.comparison import (
@@ -19,7 +20,7 @@ from eval.metrics.comparison import (
     adjust_family,
     compare_item_values,
 )
-from eval.skn.scoring.metric_definitions import METRICS
+from eval.skn.scoring.metric_definitions import METRICS, RETENTION_METRICS
 from eval.skn.scoring.pipeline_report import (
     CALIBRATION_METRICS,
     QUANTILE_METRICS,
@@ -49,7 +50,9 @@ PER_SAMPLE_METRICS = tuple(
 def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Comparison, ...]:
     """Compares pairs of pipelines by every metric.
 
-    p-values are adjusted for multiple tests by Holm's method, over the pairs of each metric.
+    p-values are adjusted for multiple tests by Holm's method, over the pairs of each metric. A pair
+    is left out where a metric is not given for one of the two. If rules answered, there are no
+    tests, and what the formats keep of the texts is compared too.
 
     Returns:
         The differences, ordered by metric and then by pair.
@@ -60,12 +63,45 @@ def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Com
     }
     comparisons: list[Comparison] = []
     for metric in (*PER_SAMPLE_METRICS, *OVERALL_METRICS):
+        stated = [pair for pair in pairs if metric not in _list_withheld(samples, pair)]
         if metric in OVERALL_METRICS:
-            family = [_compare_overall(metric, pair, distributions, samples) for pair in pairs]
+            family = [_compare_overall(metric, pair, distributions, samples) for pair in stated]
         else:
-            family = _compare_per_sample(samples, METRICS[metric], pairs)
+            family = _compare_per_sample(samples, METRICS[metric], stated)
         comparisons += adjust_family(family, higher_is_better=_is_higher_better(metric))
-    return tuple(comparisons)
+    rule_pairs = [pair for pair in pairs if _is_answered_by_rules(samples, pair)]
+    for retention_metric in RETENTION_METRICS.values() if rule_pairs else ():
+        comparisons += _compare_per_sample(samples, retention_metric, rule_pairs)
+    sides = {(pair.candidate, pair.baseline) for pair in rule_pairs}
+    return tuple(
+        _remove_test(comparison)
+        if (comparison.candidate, comparison.baseline) in sides
+        else comparison
+        for comparison in comparisons
+    )
+
+
+def _list_withheld(samples: SampleCounts, pair: Pair) -> frozenset[str]:
+    candidate, baseline = (samples.plan.get_rules(name) for name in (pair.candidate, pair.baseline))
+    return candidate.withheld | baseline.withheld
+
+
+def _is_answered_by_rules(samples: SampleCounts, pair: Pair) -> bool:
+    return any(samples.plan.get_rules(name).answers for name in (pair.candidate, pair.baseline))
+
+
+def _remove_test(comparison: Comparison) -> Comparison:
+    """Leaves the difference only: rules are no sample of what models do, so there is no test."""
+    return msgspec.structs.replace(
+        comparison,
+        test="none",
+        exact=False,
+        p=None,
+        p_holm=None,
+        better=None,
+        discordant=None,
+        minimum_detectable_effect=None,
+    )
 
 
 def _is_higher_better(metric: str) -> bool | None:

@@ -10,9 +10,18 @@ from eval.skn.scoring.observation import Observation
 from eval.stats.ratio_metrics import Bounds, Counts, RatioMetric
 
 VALIDITIES = ("strict", "tolerant", "repaired", "unreadable")
+RETAINED_KINDS = ("facts", "negations", "numbers", "names", "hedges")
+"""What an extraction may keep of a text (``eval.skn.rules.retention.Retention``)."""
+_CONTEXT_COLUMNS = ("context_chars", "context_tokens_est")
 # Here and below the starred tuples only group the names on their lines.
 MEAN_COLUMNS = (
-    *("context_chars", "extraction_tokens", "agent_prompt_tokens", "agent_completion_tokens"),
+    *(
+        "context_chars",
+        "context_tokens_est",
+        "extraction_tokens",
+        "agent_prompt_tokens",
+        "agent_completion_tokens",
+    ),
     *("tokens", "latency_s", "extraction_latency_s", "reasoning_latency_s"),
 )
 """Numbers of a row that are reported as the mean over the rows that have one."""
@@ -21,6 +30,7 @@ MEAN_COLUMNS = (
 # have x, and "x_missing" the number of rows that should have it but do not. Others:
 # "settled" and "unsettled": answerable rows of which it is known, or not, whether they are correct;
 # "tp", "fp", "fn", "tn": a positive is an abstention, and it is true on an unanswerable sample;
+# "facts" and so on: those in the texts; "facts_kept": those kept; "facts_texts": texts with any;
 # "share": the fraction of an answer's claims that are made up; "sure": the stated confidence.
 COLUMNS = (
     *("rows", "failed", "answerable", "unanswerable", "answered"),
@@ -34,6 +44,7 @@ COLUMNS = (
     *("sure", "sure_known", "sure_right", "sure_right_known", "sure_wrong", "sure_wrong_known"),
     *(column for name in MEAN_COLUMNS for column in (name, f"{name}_known", f"{name}_missing")),
     *("extractions", *VALIDITIES),
+    *(column for kind in RETAINED_KINDS for column in (f"{kind}_kept", kind, f"{kind}_texts")),
 )
 
 
@@ -220,11 +231,11 @@ METRICS: dict[str, RatioMetric] = {
                 "latency_mean_s" if name == "latency_s" else name,
                 {name: 1},
                 {f"{name}_known": 1},
-                higher_is_better=None if name == "context_chars" else False,
+                higher_is_better=None if name in _CONTEXT_COLUMNS else False,
                 in_unit_interval=False,
                 missing=f"{name}_missing",
                 undefined_reason="no context was passed on"
-                if name == "context_chars"
+                if name in _CONTEXT_COLUMNS
                 else "the server did not report token counts"
                 if name.endswith("tokens")
                 else NO_REPLY,
@@ -259,6 +270,18 @@ VALIDITY_METRICS: dict[str, RatioMetric] = {
 }
 """The share of extractions of each validity."""
 
+RETENTION_METRICS: dict[str, RatioMetric] = {
+    kind: RatioMetric(
+        f"retained_{kind}",
+        {f"{kind}_kept": 1},
+        {kind: 1},
+        rows=f"{kind}_texts",
+        undefined_reason="no text has any",
+    )
+    for kind in RETAINED_KINDS
+}
+"""Kind of content → the share of it in all texts that the extractions keep."""
+
 
 def count_row(row: Observation) -> dict[str, float]:
     """Returns what a row adds to each column, without the columns to which it adds nothing."""
@@ -283,6 +306,8 @@ def count_row(row: Observation) -> dict[str, float]:
     if row.validity:
         amounts["extractions"] = 1.0
         amounts[row.validity] = 1.0
+    for kind, (kept, total) in row.retained.items():
+        amounts |= {f"{kind}_kept": kept, kind: total, f"{kind}_texts": float(total > 0)}
     return amounts
 
 

@@ -36,7 +36,13 @@ def list_notes(
             "The same model answered and judged: its verdicts may favour its own answers, and its "
             "errors as a judge are correlated with its errors as an answerer."
         )
-    yield from _note_small_samples(categories, total, answerable)
+    is_tested = any(comparison.p is not None for comparison in comparisons)
+    has_abstention = any(
+        report.metrics["abstention_accuracy"].value is not None for report in pipelines.values()
+    )
+    yield from _note_small_samples(
+        categories, total, answerable, is_tested=is_tested, has_abstention=has_abstention
+    )
     for name, report in pipelines.items():
         yield from _note_failures(clean_text(name), report.outcomes)
     yield from _note_ceilings(pipelines)
@@ -68,10 +74,16 @@ def list_published_notes(pipelines: Mapping[str, PipelineReport]) -> Iterator[st
 
 
 def _note_small_samples(
-    categories: Mapping[str, int], total: int, answerable: int
+    categories: Mapping[str, int],
+    total: int,
+    answerable: int,
+    *,
+    is_tested: bool,
+    has_abstention: bool,
 ) -> Iterator[str]:
     if total < FEW_SAMPLES:
-        yield f"Only {total} samples: treat every number as a hint, whatever its p-value."
+        ending = ", whatever its p-value." if is_tested else "."
+        yield f"Only {total} samples: treat every number as a hint{ending}"
     small_categories = [
         clean_text(name) for name, count in categories.items() if count < FEW_SAMPLES
     ]
@@ -81,7 +93,7 @@ def _note_small_samples(
             "category as hints; none of them is tested."
         )
     unanswerable = total - answerable
-    if 0 < unanswerable < FEW_SAMPLES:
+    if has_abstention and 0 < unanswerable < FEW_SAMPLES:
         yield f"The abstention metrics are based on only {unanswerable} unanswerable samples."
 
 
@@ -210,7 +222,7 @@ def _note_detectable_effect(comparisons: Sequence[Comparison]) -> Iterator[str]:
             f"In at least one comparison the minimum detectable effect on accuracy is "
             f"{largest_effect:.3f}: a smaller true difference is missed in more than 20 % of runs."
         )
-    if comparisons:
+    if any(comparison.p is not None for comparison in comparisons):
         yield (
             "p-values are adjusted by Holm's method over the pairs of each metric, not over the "
             "metrics: accuracy is the primary metric, the others are exploratory."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from eval.model.usage import Usage
+from eval.skn.rules.retention import estimate_tokens
 
 if TYPE_CHECKING:
     from eval.skn.judges.record import Verdicts
@@ -43,6 +44,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         groundedness, unsupported: 0 to 1.
         makes_no_claims: whether groundedness is null because the answer makes no claims.
         context_chars: characters passed to the agent.
+        context_tokens_est: tokens passed to the agent, estimated as a quarter of the characters.
         extraction_tokens: tokens written by the extractor, as the server counts them.
         agent_prompt_tokens, agent_completion_tokens: tokens read and written by the agent.
         tokens: all tokens of extractor and agent.
@@ -74,6 +76,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     unsupported: float | None = None
     makes_no_claims: bool = False
     context_chars: float | None = None
+    context_tokens_est: float | None = None
     extraction_tokens: float | None = None
     agent_prompt_tokens: float | None = None
     agent_completion_tokens: float | None = None
@@ -106,6 +109,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 def build_observation(row: SknRow) -> Observation:
     """Converts a row of a run to an observation."""
     extraction, response, verdicts = row.extraction, row.response, row.verdicts
+    context = "" if extraction is None else extraction.context
     is_readable = row.outcome in READABLE_OUTCOMES
     extractor_usage = None if extraction is None else extraction.usage
     agent_usage = None if response is None else response.usage
@@ -120,7 +124,8 @@ def build_observation(row: SknRow) -> Observation:
         abstention_source=_get_abstention_source(row) if is_readable else "",
         has_answer_text=response is not None and bool(response.answer.strip()),
         confidence=response.confidence if is_readable and response is not None else None,
-        context_chars=len(extraction.context) if extraction and extraction.context else None,
+        context_chars=len(context) if context else None,
+        context_tokens_est=estimate_tokens(context) if context else None,
         extraction_tokens=None if extractor_usage is None else extractor_usage.completion_tokens,
         agent_prompt_tokens=None if agent_usage is None else agent_usage.prompt_tokens,
         agent_completion_tokens=None if agent_usage is None else agent_usage.completion_tokens,

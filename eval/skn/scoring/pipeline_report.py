@@ -15,24 +15,18 @@ from eval.skn.scoring.metric_definitions import (
     COLUMNS,
     METRICS,
     NO_REPLY,
+    RETENTION_METRICS,
     VALIDITY_METRICS,
 )
 from eval.skn.scoring.observation import Observation
 from eval.skn.scoring.record import Outcomes, PipelineReport
 from eval.skn.scoring.sample_counts import SampleCounts
-from eval.stats.bootstrap import (
-    Distribution,
-    ResampledCounts,
-    compute_resampled_sums,
-    round_significant,
-)
+from eval.stats.bootstrap import Distribution, round_significant
 from eval.stats.confidences import ConfidentReplies
 from eval.stats.estimates import (
     Estimate,
     add_interval,
     choose_interval,
-    compute_edge_interval,
-    compute_ratios,
 )
 from eval.stats.quantiles import bootstrap_quantiles
 from eval.stats.ratio_metrics import RatioMetric, compute_estimates
@@ -45,22 +39,27 @@ QUANTILE_METRICS = ("latency_p50_s", "latency_p95_s")
 
 def build_pipeline_report(samples: SampleCounts, pipeline: str) -> PipelineReport:
     """Computes all numbers of one pipeline."""
-    rows = samples.rows[pipeline]
-    replies = select_confident_replies(samples, pipeline)
+    rows, rules = samples.rows[pipeline], samples.plan.get_rules(pipeline)
+    # Confidences are compared with verdicts, so there are none to compare with those of rules.
+    replies = None if rules.withheld else select_confident_replies(samples, pipeline)
     calibration = None if replies is None else _compute_calibration(samples, replies)
     return PipelineReport(
         outcomes=_count_outcomes(rows),
-        metrics={
-            **compute_ratio_estimates(samples, list(METRICS.values()), pipeline),
-            **_build_calibration_values(samples, pipeline, calibration),
-            **_build_latency_values(samples, pipeline),
-        },
+        metrics=rules.withhold(
+            {
+                **compute_ratio_estimates(samples, list(METRICS.values()), pipeline),
+                **_build_calibration_values(samples, pipeline, calibration),
+                **_build_latency_values(samples, pipeline),
+            }
+        ),
         per_category={
-            category: compute_ratio_estimates(samples, CATEGORY_METRICS, pipeline, category)
+            category: rules.withhold(
+                compute_ratio_estimates(samples, CATEGORY_METRICS, pipeline, category)
+            )
             for category in samples.categories
         },
         validity=compute_ratio_estimates(samples, list(VALIDITY_METRICS.values()), pipeline),
-        retention=_compute_retention(samples, rows),
+        retention=_compute_retention(samples, pipeline),
         confidences=_count_confidences(rows),
         calibration=calibration,
     )
@@ -242,49 +241,9 @@ def _count_confidences(rows: Sequence[Observation]) -> ConfidenceCounts:
     )
 
 
-def _compute_retention(samples: SampleCounts, rows: Sequence[Observation]) -> dict[str, Estimate]:
-    """Computes the share of facts, of numbers and so on that the extractions keep.
-
-    For each kind, it is the total number kept divided by the total number in the texts.
-    """
-    kinds = sorted({kind for row in rows for kind in row.retained})
-    if not kinds:
+def _compute_retention(samples: SampleCounts, pipeline: str) -> dict[str, Estimate]:
+    """Computes the share of facts, of numbers and so on that the extractions keep; may be empty."""
+    if not any(row.retained for row in samples.rows[pipeline]):
         return {}
-    n_kinds = len(kinds)
-    table = np.zeros((len(samples.names), 2 * n_kinds))
-    n_texts = Counter(kind for row in rows for kind, (_, total) in row.retained.items() if total)
-    # The first half of the columns has the numbers kept by kind, the second half the totals. The
-    # identity matrices below select one half each.
-    for row in rows:
-        for column, kind in enumerate(kinds):
-            n_kept, total = row.retained.get(kind, (0.0, 0.0))
-            table[samples.sample_index[row.sample], [column, n_kinds + column]] += (n_kept, total)
-    distribution = compute_ratios(
-        ResampledCounts(table, compute_resampled_sums(table, samples.resamples)),
-        np.eye(n_kinds, 2 * n_kinds),
-        np.eye(n_kinds, 2 * n_kinds, k=n_kinds),
-    )
-    intervals = distribution.compute_intervals(samples.plan.confidence)
-    numerators, denominators = np.split(table.sum(axis=0), 2)
-    estimates: dict[str, Estimate] = {}
-    for column, kind in enumerate(kinds):
-        empty_estimate = Estimate(
-            value=None,
-            n=n_texts[kind],
-            numerator=round_significant(float(numerators[column])),
-            denominator=round_significant(float(denominators[column])),
-            higher_is_better=True,
-        )
-        if not denominators[column]:
-            estimates[kind] = replace(empty_estimate, why="no text has any")
-            continue
-        value = float(distribution.values[column])
-        estimates[kind] = add_interval(
-            empty_estimate,
-            value,
-            choose_interval(intervals, column)
-            or compute_edge_interval(
-                value, float(intervals.support[column]), samples.plan.confidence
-            ),
-        )
-    return estimates
+    estimates = compute_ratio_estimates(samples, list(RETENTION_METRICS.values()), pipeline)
+    return {kind: estimates[metric.name] for kind, metric in RETENTION_METRICS.items()}

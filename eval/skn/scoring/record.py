@@ -44,6 +44,7 @@ Metric = Literal[
     "abstention_recall",
     "abstention_f1",
     "context_chars",
+    "context_tokens_est",
     "extraction_tokens",
     "agent_prompt_tokens",
     "agent_completion_tokens",
@@ -56,8 +57,9 @@ Metric = Literal[
 ]
 """Every metric by its name in ``metrics``. ``normalized_hallucination`` is the mean over answers
 (macro average), ``normalized_hallucination_micro`` all fabricated claims divided by all claims.
-Tokens are counted by the server: ``extraction_tokens`` are those that the extractor wrote,
-``agent_…_tokens`` those that the agent read and wrote, ``tokens`` those of all calls of a row."""
+``context_tokens_est`` is a quarter of the characters that the agent was given. All other tokens are
+counted by the server: ``extraction_tokens`` are those that the extractor wrote, ``agent_…_tokens``
+those that the agent read and wrote, ``tokens`` those of all calls of a row."""
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):

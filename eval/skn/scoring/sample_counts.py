@@ -7,7 +7,7 @@ of two pipelines paired.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from eval.skn.scoring.metric_definitions import COLUMNS, count_row
 from eval.skn.scoring.observation import Observation
+from eval.skn.scoring.rule_use import NO_RULES, RuleUse
 from eval.stats.bootstrap import (
     RESAMPLES,
     SEED,
@@ -40,19 +41,23 @@ class MeasurementPlan:
         seed: seed of the resamples, of random signs and of simulated calibrated systems.
         confidence: nominal coverage of the intervals.
         same_judge: whether the same model answered and judged, for the record and its notes.
-        by_rules: whether rules judged instead of a model, for the signature.
+        rules: pipeline → which parts were left to rules; pipelines without rules may be missing.
     """
 
     resamples: int = RESAMPLES
     seed: int = SEED
     confidence: float = CONFIDENCE
     same_judge: bool = False
-    by_rules: bool = False
+    rules: Mapping[str, RuleUse] = field(default_factory=dict)
+
+    def get_rules(self, pipeline: str) -> RuleUse:
+        """Returns which parts of a pipeline were left to rules."""
+        return self.rules.get(pipeline, NO_RULES)
 
     @property
     def judge_kind(self) -> str:
         """The kind of judge, for the signature."""
-        if self.by_rules:
+        if self.rules and all(use.verdicts for use in self.rules.values()):
             return "rules"
         return "same" if self.same_judge else "other"
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.replies.abstention import MAX_CHARS_READ, is_abstention
-from eval.skn.abstention import PUBLISHED_PHRASES, has_published_phrase
+from eval.skn.published.abstention_phrases import PUBLISHED_PHRASES, has_published_phrase
 
 DATA = Path(__file__).parents[2] / "data" / "skn_abstentions.jsonl"
 

@@ -523,6 +523,7 @@ def test_row_is_converted_to_an_observation() -> None:
         groundedness=0.9,
         unsupported=0.1,
         context_chars=7,
+        context_tokens_est=1,
         extraction_tokens=50,
         agent_prompt_tokens=120,
         agent_completion_tokens=30,

@@ -1,0 +1,1 @@
+"""Recorded searches, in the forms of this and of the published benchmark."""
