@@ -12,7 +12,7 @@ from typing import TypeAlias
 from cards.facts import Fact, TermRole
 from kg.claims import Claim
 from kg.difficulty.fact_graph import FactGraph
-from kg.fact_predicates import find_fact_predicates
+from kg.fact_predicates import find_fact_predicates, find_notes
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE, RDFS, SKOS, parse_literal
 from kg.triples.rows import Cell
@@ -48,8 +48,10 @@ class GraphLookup:
         self.graph_index = kb.graph.index
         self.closure_index = kb.oracle.closure.index
         self.terms = kb.graph.index.terms
-        # Nodes without a name, and those that break the shapes.
-        self.unusable_nodes = self.terms.blanks.union(map(self.terms.intern, kb.left_out))
+        # Nodes without a name, those that break the shapes, ontologies and obsolete terms.
+        self.unusable_nodes = self.terms.blanks.union(
+            map(self.terms.intern, kb.left_out), find_notes(self.graph_index).nodes
+        )
         self._subjects_cache: dict[tuple[int, bool], list[int]] = {}
         self._label_cache: dict[int, str] = {}
         self._words_cache: dict[int, frozenset[str]] = {}
