@@ -15,7 +15,14 @@ from kg.literals import NUMERIC, format_literal
 from kg.predicate_words import CompiledWording, PredicateWording, compile_wording
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
 from kg.words.entity_names import EntityNames
-from kg.words.label_grammar import make_default_wording, split_name, to_common_noun
+from kg.words.general_questions import list_general_questions
+from kg.words.label_grammar import (
+    can_precede_of,
+    make_default_wording,
+    parse_label,
+    split_name,
+    to_common_noun,
+)
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
@@ -181,6 +188,27 @@ class Phrasebook(EntityNames):
         """Renders one of the domain's paraphrases of the claim's questions, by number from 0."""
         template = self._get_templates(claim.pred).paraphrases[number]
         return capitalise_sentence(template(**self._make_variables(claim)))
+
+    def list_general_questions(self, claim: Claim) -> list[str]:
+        """Lists questions about the claim in other words, made without the domain's templates."""
+        variables = self._make_variables(claim)
+        subj, obj = variables["subj"], variables["obj"]
+        noun = self._find_only_noun(claim.pred)
+        questions = list_general_questions(self.render_clause(claim), subj, obj, noun)
+        return [capitalise_sentence(question) for question in questions]
+
+    def _find_only_noun(self, pred: str) -> str:
+        """Returns the noun by which the default sentences name the only value: "has … as its NOUN".
+
+        Empty if the predicate has other sentences, or if "of" could not follow the noun.
+        """
+        given = self.domain.predicates.get(pred)
+        phrase = parse_label(self.get_label(pred), self.get_label_language(pred))
+        if (given is not None and given.fact) or phrase.kind != "noun":
+            return ""
+        endings = tuple(f" has {{{{ obj }}}} as {its} {phrase.words}." for its in ("its", "their"))
+        is_only = self.get_wording(pred).fact.endswith(endings)
+        return phrase.words if is_only and can_precede_of(phrase.words) else ""
 
     def get_wording(self, pred: str) -> PredicateWording:
         """Returns the wording of a predicate: the domain's, the shared one, or the default."""
