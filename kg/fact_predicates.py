@@ -70,6 +70,8 @@ class Notes(NamedTuple):
     """The ontologies: what is said of them is a file's header."""
     obsolete: frozenset[int]
     """Terms that the graph marks as deprecated."""
+    schema_terms: frozenset[int]
+    """The ontologies, classes and predicates that the graph declares."""
 
     @property
     def nodes(self) -> frozenset[int]:
@@ -93,7 +95,7 @@ def find_notes(index: Index) -> Notes:
             is_note = iri.startswith(_NOTES) or p in annotations
         if is_note and not is_vocabulary(iri):
             predicates.add(p)
-    return Notes(frozenset(predicates), ontologies, _find_obsolete(index))
+    return Notes(frozenset(predicates), ontologies, _find_obsolete(index), schema_terms)
 
 
 def _find_obsolete(index: Index) -> frozenset[int]:

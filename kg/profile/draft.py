@@ -27,6 +27,7 @@ from kg.profile.readiness import (
     assess_predicates,
     build_report,
     describe_notes,
+    describe_vocabulary,
 )
 from kg.profile.rules import (
     Answers,
@@ -95,9 +96,14 @@ def draft_domain(
         naming = choose_naming(graph, with_opaque=True)
         other = _assess(graph, naming, answers, own, show_stage)
         assessment = other if other.ceiling > assessment.ceiling else assessment
-    naming, rows, kept, nouns, left_out = assessment
+    naming, rows, kept, nouns, left_out, vocabulary = assessment
     report = build_report(
-        rows, domain=name, triples=len(graph), n_rules=len(kept), left_out=left_out
+        rows,
+        domain=name,
+        triples=len(graph),
+        n_rules=len(kept),
+        left_out=left_out,
+        vocabulary=vocabulary,
     )
     if naming.coded_names == "all":
         report = msgspec.structs.replace(report, summary=f"{report.summary} {CODED_NAMES_NOTE}")
@@ -144,6 +150,8 @@ class _Assessment(NamedTuple):
     """IRI of a predicate or class → what it is called."""
     left_out: tuple[str, ...]
     """What of the graph no card mentions."""
+    vocabulary: str
+    """That the graph is a vocabulary; empty if it is not."""
 
     @property
     def ceiling(self) -> int:
@@ -189,7 +197,9 @@ def _assess(
         if not nouns.get(rule.about)
     }
     rows = assess_predicates(judged, given)
-    return _Assessment(naming, rows, kept, nouns, describe_notes(graph, names, naming.predicates))
+    left_out = describe_notes(graph, names, naming.predicates)
+    vocabulary = describe_vocabulary(graph, names)
+    return _Assessment(naming, rows, kept, nouns, left_out, vocabulary)
 
 
 class _Domain(NamedTuple):

@@ -157,15 +157,32 @@ def describe_notes(
     )
 
 
+def describe_vocabulary(graph: Graph, names: Names) -> str:
+    """Says that a graph is a vocabulary, if most things that it describes are terms; else empty."""
+    index = graph.index
+    things = {s for p in index.list_predicates() for s in index.get_subjects(p)}
+    things -= index.terms.blanks
+    n_terms = len(things & names.notes.schema_terms)
+    if 2 * n_terms <= len(things):
+        return ""
+    return (
+        f"Nothing can be asked: the graph is a vocabulary, which defines terms ({n_terms:,} of its "
+        f"{format_count(len(things), 'thing')} are classes and predicates) and states no facts "
+        "about things that could be asked; give it together with data that use it (`epoche kg init "
+        "DATA VOCABULARY`)."
+    )
+
+
 def build_report(
     rows: tuple[Readiness, ...],
     *,
     domain: str,
     triples: int,
     n_rules: int,
-    left_out: tuple[str, ...] = (),
+    left_out: tuple[str, ...],
+    vocabulary: str,
 ) -> ReadinessReport:
-    """Builds the report of all predicates."""
+    """Builds the report of all predicates; ``vocabulary`` says why a vocabulary has no cards."""
     asked = [row for row in rows if row.is_asked]
     ceiling = sum(row.ceiling for row in asked)
     return ReadinessReport(
@@ -175,19 +192,21 @@ def build_report(
         asked=len(asked),
         doubtful=sum(row.is_doubtful for row in rows),
         rules=n_rules,
-        summary=_summarise(rows, len(asked), ceiling),
+        summary=_summarise(rows, len(asked), ceiling, vocabulary),
         left_out=left_out,
         formula=FORMULA,
         predicates=rows,
     )
 
 
-def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int) -> str:
+def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabulary: str) -> str:
     if n_asked:
         return (
             f"{n_asked} of {len(rows)} predicates can be asked about, with at most {ceiling:,} "
             "cards of each label (YES, NO, UNKNOWN)."
         )
+    if vocabulary and not any(row.is_doubtful for row in rows):
+        return vocabulary
     if not any(row.facts for row in rows):
         return (
             "Nothing can be asked: the graph describes classes and names, but states no facts "

@@ -342,6 +342,19 @@ def test_notes_on_an_ontology_and_its_terms_are_no_facts(
         ("[] <urn:p:a> [] .", "no predicate has a rule"),
         ("<urn:c> a <http://www.w3.org/2002/07/owl#Class> .", "states no facts"),
         (
+            "<urn:a> <http://www.w3.org/2000/01/rdf-schema#label> 'a' .",
+            "describes classes and names, but states no facts",
+        ),
+        (
+            "".join(
+                f"<urn:p{n}> a <http://www.w3.org/1999/02/22-rdf-syntax-ns#Property> ; "
+                f"<https://schema.org/domainIncludes> <urn:c{n % 3}> .\n"
+                for n in range(40)
+            )
+            + "<urn:x> <urn:status> '1' .",
+            "is a vocabulary, which defines terms (40 of its 41 things are classes and predicates)",
+        ),
+        (
             "\n".join(f'[] <urn:p:year> "{n % 3}" .' for n in range(40)),
             "no unique, readable names",
         ),
