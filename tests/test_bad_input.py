@@ -183,6 +183,7 @@ SHAPES_FILES = {
     "no targets": ("", 7, "no shape with a target"),
     "a graph": ("<x:a> <x:b> <x:c> .", 7, r"no SHACL shapes.*\(s\.ttl\)\. .*--kg"),
     "syntax": (SH + "x", 8, r"s\.ttl:1:\d+\)\. Correct"),
+    "functional syntax": ("Ontology(<x:o>)", 8, "is OWL functional syntax, which is not read"),
     "unknown term": (
         SH + f"<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:maxCoun 3 .",
         8,
