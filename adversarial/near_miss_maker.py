@@ -26,6 +26,7 @@ from cards.generation.context import (
     build_context,
     has_balanced_mentions,
     has_balanced_starts,
+    has_confusable_names,
     has_settling_fact,
 )
 from cards.generation.graph_lookup import GraphLookup
@@ -54,7 +55,7 @@ class Obstacle(StrEnum):
     LABEL = "have a label of which there are enough"
     PARTNER = "have no similar partner with the other label"
     FACTS = "have too few facts to mention all entities equally often"
-    CARD = "cannot be proved from the facts and rules on a card"
+    CARD = "cannot be proved from the facts and rules on a card, or it would name two things alike"
 
 
 class NearMissMaker:
@@ -363,6 +364,8 @@ class NearMissMaker:
             if graph_verdicts[role.label].label != role.label:
                 return None
             kinds[role.label] = next(iter(list_supported_kinds(verdict)), CYCLE)
+        if has_confusable_names(self.lookup, anchor, roles, facts):
+            return None
         return Triplet(
             pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds, frozenset()
         )

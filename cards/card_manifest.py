@@ -209,7 +209,13 @@ def build_joined_manifest(
 
 
 def build_paraphrase_manifest(
-    original: Path, cards: Sequence[Card], out: Path, *, seed: int, left_out: dict[str, int]
+    original: Path,
+    cards: Sequence[Card],
+    out: Path,
+    *,
+    seed: int,
+    left_out: dict[str, int],
+    wordings: str,
 ) -> dict[str, Any]:
     """Builds the manifest of cards that ask the questions of another card file in other words.
 
@@ -219,6 +225,7 @@ def build_paraphrase_manifest(
         out: their file, to which paths are relative.
         seed: the seed that the wording was drawn with.
         left_out: predicate → number of cards without a paraphrase.
+        wordings: whose words the questions are, "domain" or "general".
     """
     manifest = build_joined_manifest([original], cards, out)
     [source] = manifest.pop("joined_from")
@@ -226,6 +233,7 @@ def build_paraphrase_manifest(
     return {
         **manifest,
         "seed": seed,
+        "wordings": wordings,
         "counts": {"cards": len(cards), "left_out": left_out},
         "warnings": [*manifest["warnings"], *missing_labels],
         "paraphrased_from": source,

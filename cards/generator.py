@@ -32,6 +32,7 @@ from cards.generation.set_aside import (
 )
 from cards.generation.triplets import DerivedQuota, Triplet
 from kg.claims import LABELS, Claim, Label
+from kg.fact_predicates import find_notes
 from kg.knowledge import KnowledgeBase
 from kg.profile.readiness import find_askable_predicates
 from kg.vocabulary import is_vocabulary
@@ -356,10 +357,11 @@ def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
     if askable:
         return tuple(askable[:MAX_ADHOC_PREDICATES])
     constrained = {constraint.path.strip("<>") for constraint in constraints}
+    notes = find_notes(index)
     by_frequency = [
         (iri not in constrained, -index.count_triples(p), iri)
         for p in index.list_predicates()
-        if not is_vocabulary(iri := index.terms.get_text(p))
+        if not is_vocabulary(iri := index.terms.get_text(p)) and p not in notes.predicates
     ]
     return tuple(iri for *_, iri in sorted(by_frequency)[:MAX_ADHOC_PREDICATES])
 

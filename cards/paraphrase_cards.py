@@ -21,8 +21,9 @@ def main(
 ) -> None:
     """Asks the questions of cards in other words: the `paraphrases` of their domain.
 
-    Facts, rules, claim, proofs, label and triplet stay as they are. Run the same system on both
-    files; `epoche compare --paraphrases` then says how much worse it is on the paraphrases.
+    If the domain has none, general wordings are used that fit every predicate. Facts, rules, claim,
+    proofs, label and triplet stay as they are. Run the same system on both files; `epoche compare
+    --paraphrases` then says how much worse it is on the paraphrases.
     """
     from cards.card import hash_card_set, read_cards
     from cards.card_manifest import build_paraphrase_manifest, write_card_set
@@ -51,19 +52,26 @@ def main(
     paraphrased = paraphrase_cards(originals, kb.verbaliser, seed=seed)
     if not paraphrased.cards:
         raise DomainError(
-            "the domain has no paraphrases for the predicates of these cards",
+            "the domain has paraphrases, but none for the predicates of these cards",
             where=str(kb.domain.file or kb.domain.name),
-            hint="Add the key paraphrases to predicates in domain.toml: "
-            "docs/reference/domain-toml.md.",
+            hint="Add the key paraphrases to these predicates in domain.toml "
+            "(docs/reference/domain-toml.md), or remove it from all for general wordings.",
         )
     manifest = build_paraphrase_manifest(
-        cards, paraphrased.cards, out, seed=seed, left_out=paraphrased.left_out
+        cards,
+        paraphrased.cards,
+        out,
+        seed=seed,
+        left_out=paraphrased.left_out,
+        wordings=paraphrased.wordings,
     )
     write_card_set(out, paraphrased.cards, manifest)
+    kind = "the domain's" if paraphrased.wordings == "domain" else "general, for any predicate"
     print_text(
         f"{len(paraphrased.cards)} cards with paraphrased questions → {out}   "
         f"[cards:{hash_card_set(paraphrased.cards)[:12]}]"
     )
+    print_text(f"wordings: {kind}")
     for pred, count in paraphrased.left_out.items():
         print_warning(
             f"{count} cards left out: no paraphrases for {kb.verbaliser.get_label(pred)!r}"

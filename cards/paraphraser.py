@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -17,12 +18,17 @@ TEMPLATE_ID = "template_id"
 """Key of ``meta``: the id of the card whose question a card asks in other words."""
 
 
+Wordings: TypeAlias = Literal["domain", "general"]
+"""Whose words the questions are: those of the domain's paraphrases, or ones for any predicate."""
+
+
 class ParaphrasedCards(msgspec.Struct, frozen=True):
     """Cards with other questions."""
 
     cards: tuple[Card, ...]
     left_out: dict[str, int]
-    """Predicate → number of cards left out because the domain has no paraphrase for it."""
+    """Predicate → number of cards left out because the domain has paraphrases only for others."""
+    wordings: Wordings
 
 
 def paraphrase_cards(
@@ -30,8 +36,9 @@ def paraphrase_cards(
 ) -> ParaphrasedCards:
     """Gives each card a question in other words, drawn from the domain's paraphrases.
 
-    The cards of a triplet get the same wording, so that it tells nothing about the label. The
-    drawing depends on the seed and the triplet alone, not on the other cards.
+    If the domain has none, they are general ones, which fit every predicate. The cards of a triplet
+    get the same wording, so that it tells nothing about the label. The drawing depends on the seed
+    and the triplet alone, not on the other cards.
 
     Args:
         cards: the cards.
@@ -43,13 +50,17 @@ def paraphrase_cards(
     """
     paraphrased: list[Card] = []
     left_out: Counter[str] = Counter()
+    is_general = not any(words.paraphrases for words in verbaliser.domain.predicates.values())
     for card in cards:
-        n_paraphrases = len(verbaliser.get_wording(card.claim.pred).paraphrases)
-        if not n_paraphrases:
+        rng = rng_for(seed, card.triplet or card.id)
+        if is_general:
+            questions = verbaliser.list_general_questions(card.claim)
+            question = questions[rng.randrange(len(questions))]
+        elif n_paraphrases := len(verbaliser.get_wording(card.claim.pred).paraphrases):
+            question = verbaliser.render_paraphrase(card.claim, rng.randrange(n_paraphrases))
+        else:
             left_out[card.claim.pred] += 1
             continue
-        number = rng_for(seed, card.triplet or card.id).randrange(n_paraphrases)
-        question = verbaliser.render_paraphrase(card.claim, number)
         paraphrased.append(
             replace(
                 card,
@@ -58,4 +69,6 @@ def paraphrase_cards(
                 meta={**card.meta, TEMPLATE_ID: card.id},
             )
         )
-    return ParaphrasedCards(tuple(paraphrased), dict(sorted(left_out.items())))
+    return ParaphrasedCards(
+        tuple(paraphrased), dict(sorted(left_out.items())), "general" if is_general else "domain"
+    )

@@ -1,21 +1,117 @@
-"""Selects the predicates of a graph whose triples are facts that a sentence can state."""
+"""Selects the triples of a graph that are facts: not notes about an ontology and its terms."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kg.domain import Domain
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
+
+_OBO = "http://purl.obolibrary.org/obo/"
+_NOTES = (
+    "http://www.geneontology.org/formats/oboInOwl#",
+    "http://purl.org/vocab/vann/",
+    "http://purl.org/vocommons/voaf#",
+    "http://www.w3.org/2003/06/sw-vocab-status/ns#",
+    f"{_OBO}IAO_0100001",  # term replaced by
+    f"{_OBO}IAO_0000114",  # has curation status
+    f"{_OBO}IAO_0000231",  # has obsolescence reason
+    f"{_OBO}IAO_0000412",  # imported from
+)
+"""Vocabularies, and terms of the OBO Foundry's metadata, that only ever describe terms."""
+_METADATA = (
+    "http://purl.org/dc/",
+    "http://xmlns.com/foaf/0.1/",
+    "http://schema.org/",
+    "https://schema.org/",
+)
+"""Vocabularies that describe terms as well as books, people and the like."""
+_SCHEMA_CLASSES = (
+    OWL + "Class",
+    RDFS + "Class",
+    RDF + "Property",
+    OWL + "ObjectProperty",
+    OWL + "DatatypeProperty",
+    OWL + "AnnotationProperty",
+)
 
 
 def find_fact_predicates(domain: Domain, index: Index) -> tuple[int, ...]:
     """Returns the predicates of the graph for which the domain has wording.
 
     If none of the domain's predicates is a term of the graph, returns all predicates of the graph
-    except schema vocabulary.
+    except schema vocabulary and those that only make notes (see ``Notes``).
     """
     terms = index.terms
     used_predicates = index.list_predicates()
     domain_predicates = {terms.get(p) for p in domain.predicates} - {None}
     if domain_predicates:
         return tuple(p for p in used_predicates if p in domain_predicates)
-    return tuple(p for p in used_predicates if not is_vocabulary(terms.get_text(p)))
+    notes = find_notes(index)
+    return tuple(
+        p
+        for p in used_predicates
+        if p not in notes.predicates and not is_vocabulary(terms.get_text(p))
+    )
+
+
+class Notes(NamedTuple):
+    """What an ontology says of itself and its terms rather than of things.
+
+    Cards neither ask about it nor state it.
+    """
+
+    predicates: frozenset[int]
+    """Annotation properties, and predicates that only describe terms. Those of Dublin Core, FOAF
+    and schema.org count where most of their subjects are ontologies, classes or predicates."""
+    ontologies: frozenset[int]
+    """The ontologies: what is said of them is a file's header."""
+    obsolete: frozenset[int]
+    """Terms that the graph marks as deprecated."""
+    schema_terms: frozenset[int]
+    """The ontologies, classes and predicates that the graph declares."""
+
+    @property
+    def nodes(self) -> frozenset[int]:
+        """Nodes that no card mentions."""
+        return self.ontologies | self.obsolete
+
+
+def find_notes(index: Index) -> Notes:
+    """Finds the notes of a graph."""
+    terms = index.terms
+    ontologies = _find_members(index, OWL + "Ontology")
+    schema_terms = ontologies.union(*(_find_members(index, c) for c in _SCHEMA_CLASSES))
+    annotations = _find_members(index, OWL + "AnnotationProperty")
+    predicates = set()
+    for p in index.list_predicates():
+        iri = terms.get_text(p)
+        if iri.startswith(_METADATA):
+            subjects = index.get_subjects(p)
+            is_note = 2 * len(schema_terms.intersection(subjects)) > len(subjects)
+        else:
+            is_note = iri.startswith(_NOTES) or p in annotations
+        if is_note and not is_vocabulary(iri):
+            predicates.add(p)
+    return Notes(frozenset(predicates), ontologies, _find_obsolete(index), schema_terms)
+
+
+def _find_obsolete(index: Index) -> frozenset[int]:
+    deprecated = index.terms.get(OWL + "deprecated")
+    pairs = () if deprecated is None else index.iter_pairs(deprecated)
+    get_text = index.terms.get_text
+    marked = {
+        s
+        for s, o in pairs
+        if get_text(o).startswith('"') and parse_literal(get_text(o)).lexical in ("true", "1")
+    }
+    return _find_members(index, OWL + "DeprecatedClass").union(marked)
+
+
+def _find_members(index: Index, cls: str) -> frozenset[int]:
+    rdf_type, c = index.terms.get(RDF_TYPE), index.terms.get(cls)
+    if rdf_type is None or c is None:
+        return frozenset()
+    return frozenset(index.find_subjects(rdf_type, c))

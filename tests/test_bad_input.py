@@ -53,7 +53,46 @@ GRAPH_COMMANDS = (
 """Commands that read a graph and shapes; each test adds the flags ``--kg`` and ``--shapes``."""
 CARDS_COMMAND = GRAPH_COMMANDS[0]
 CARD_MAKING_COMMANDS = GRAPH_COMMANDS[:2]
+CONVERT = r"which is not read \(o\.%s\)\. Convert it to Turtle: `robot convert"
+OWL_XML = (
+    '<?xml version="1.0"?>\n<!DOCTYPE Ontology [\n<!ENTITY o "http://o#">\n]>\n<!-- <rdf:RDF> -->\n'
+    '<Ontology xmlns="http://www.w3.org/2002/07/owl#"\n ontologyIRI="http://o">'
+    '<Declaration><Class IRI="#A"/></Declaration></Ontology>'
+)
 GRAPHS = {
+    "OWL/XML": ("o.owl", OWL_XML, 20, "is OWL/XML, " + CONVERT % "owl"),
+    "OWL/XML in UTF-16": ("o.rdf", OWL_XML.encode("utf-16"), 20, "is OWL/XML"),
+    "OWL/XML, packed": ("o.owx.gz", gzip.compress(OWL_XML.encode()), 20, "is OWL/XML"),
+    "functional syntax": (
+        "o.ofn",
+        "# by hand\n\nPrefix(:=<http://o#>)\nOntology(<http://o>\nDeclaration(Class(:A)))",
+        20,
+        "is OWL functional syntax, " + CONVERT % "ofn",
+    ),
+    "Manchester syntax": (
+        "o.owl",
+        "\ufeffPrefix: : <http://o#>\nOntology: <http://o>\nClass: A\n  SubClassOf: B",
+        20,
+        "is OWL Manchester syntax, " + CONVERT % "owl",
+    ),
+    "OBO": (
+        "o.obo",
+        "! terms\nformat-version: 1.2\nontology: o\n\n[Term]\nid: O:1\nname: cell\n",
+        20,
+        "is OBO, " + CONVERT % "obo",
+    ),
+    "Turtle with another name": (
+        "o.owl.gz",
+        gzip.compress(b"# x\n@prefix a: <http://x/> .\na:b a:c a:d ."),
+        20,
+        r"is Turtle or N-Triples, but its name says otherwise .*end in \.ttl\.gz",
+    ),
+    "RDF/XML with another name": (
+        "o.ttl",
+        "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'/>",
+        20,
+        r"is RDF/XML, but its name says otherwise .*end in \.rdf",
+    ),
     "missing": ("gone.ttl", None, 3, r"graph file does not exist \(gone\.ttl\)\. Check"),
     "a folder": (".", None, 3, r"is a folder"),
     "syntax": (
@@ -144,6 +183,7 @@ SHAPES_FILES = {
     "no targets": ("", 7, "no shape with a target"),
     "a graph": ("<x:a> <x:b> <x:c> .", 7, r"no SHACL shapes.*\(s\.ttl\)\. .*--kg"),
     "syntax": (SH + "x", 8, r"s\.ttl:1:\d+\)\. Correct"),
+    "functional syntax": ("Ontology(<x:o>)", 8, "is OWL functional syntax, which is not read"),
     "unknown term": (
         SH + f"<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:maxCoun 3 .",
         8,

@@ -10,6 +10,7 @@ asserted and denied.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
@@ -121,6 +122,33 @@ def has_settling_fact(pool: Pool, anchor: int, roles: list[Role], facts: list[Fa
     """Returns whether a fact settles, for a sensible reader, the question of a U card."""
     subjects = {pool.make_triple(role.x, anchor)[0] for role in roles if role.label == "U"}
     return any(fact.s in subjects and fact.p in pool.telling.settling for fact in facts)
+
+
+def has_confusable_names(
+    lookup: GraphLookup, anchor: int, roles: list[Role], facts: list[Fact]
+) -> bool:
+    """Returns whether a reader could take two different things on a card for one.
+
+    That is so where their names differ only in case, accents, punctuation and spaces, and one of
+    them is not told apart by more words: "Paris" and "Paris (city)". A fact that links the two
+    shows that they differ: "text (training) has Text as its data type".
+    """
+    links = {(fact.s, fact.o) for fact in facts if fact.p != lookup.type_id}
+    named = [anchor, *(role.x for role in roles), *(fact.s for fact in facts)]
+    terms_by_name: dict[str, list[int]] = {}
+    bare: set[int] = set()
+    for term in dict.fromkeys([*named, *(o for _, o in links)]):
+        if not lookup.terms.is_literal(term):
+            name, is_bare = lookup.get_squeezed_name(term)
+            terms_by_name.setdefault(name, []).append(term)
+            bare.update({term} if is_bare else ())
+    return any(
+        not bare.isdisjoint(pair)
+        and links.isdisjoint((pair, pair[::-1]))
+        and len(lookup.kb.labels.merge_aliases(map(lookup.terms.get_text, pair))) > 1
+        for terms in terms_by_name.values()
+        for pair in itertools.combinations(terms, 2)
+    )
 
 
 def add_unrelated_facts(

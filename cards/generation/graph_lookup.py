@@ -12,7 +12,7 @@ from typing import TypeAlias
 from cards.facts import Fact, TermRole
 from kg.claims import Claim
 from kg.difficulty.fact_graph import FactGraph
-from kg.fact_predicates import find_fact_predicates
+from kg.fact_predicates import find_fact_predicates, find_notes
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE, RDFS, SKOS, parse_literal
 from kg.triples.rows import Cell
@@ -48,8 +48,10 @@ class GraphLookup:
         self.graph_index = kb.graph.index
         self.closure_index = kb.oracle.closure.index
         self.terms = kb.graph.index.terms
-        # Nodes without a name, and those that break the shapes.
-        self.unusable_nodes = self.terms.blanks.union(map(self.terms.intern, kb.left_out))
+        # Nodes without a name, those that break the shapes, ontologies and obsolete terms.
+        self.unusable_nodes = self.terms.blanks.union(
+            map(self.terms.intern, kb.left_out), find_notes(self.graph_index).nodes
+        )
         self._subjects_cache: dict[tuple[int, bool], list[int]] = {}
         self._label_cache: dict[int, str] = {}
         self._words_cache: dict[int, frozenset[str]] = {}
@@ -62,6 +64,7 @@ class GraphLookup:
         self._types_cache: dict[int, tuple[int, ...]] = {}
         self._namesakes_cache: dict[int, frozenset[int]] = {}
         self._appearance_cache: dict[tuple[int, int], Appearance] = {}
+        self._squeezed_cache: dict[int, tuple[str, bool]] = {}
         self._level_cache: dict[int, tuple[int, int]] = {}
 
     def for_part(self, kb: KnowledgeBase) -> GraphLookup:
@@ -74,6 +77,7 @@ class GraphLookup:
         part._label_cache, part._words_cache = self._label_cache, self._words_cache
         part._nameable_cache, part._readable_cache = self._nameable_cache, self._readable_cache
         part._namesakes_cache = self._namesakes_cache
+        part._squeezed_cache = self._squeezed_cache
         return part
 
     def list_subjects(self, p: int, *, asserted_only: bool) -> list[int]:
@@ -204,6 +208,21 @@ class GraphLookup:
             if text.startswith('"')
             else self.kb.labels.get_label(text)
         )
+
+    def get_squeezed_name(self, term: int) -> tuple[str, bool]:
+        """Returns an entity's label without case, accents, punctuation, spaces and qualifier.
+
+        Also returns whether sentences call it by no more than that.
+        """
+        found = self._squeezed_cache.get(term)
+        if found is None:
+            labels, iri = self.kb.labels, self.terms.get_text(term)
+            name, full_name = (
+                labels.to_normal_form(text).replace(" ", "")
+                for text in (labels.get_plain_label(iri), self.kb.verbaliser.render_term(iri))
+            )
+            found = self._squeezed_cache[term] = name, full_name == name
+        return found
 
     def get_label_words(self, term: int) -> frozenset[str]:
         """Returns the words of a term's label, case-folded."""

@@ -26,6 +26,7 @@ class Obstacle(StrEnum):
     FACTS = "there are too few facts to mention the three entities of a triplet equally often"
     FALSE = "no claim could be proved false on both graph and card"
     KINDS = "no claim could be proved false by one of the requested kinds"
+    NAMESAKES = "a reader would take two things on the card for one, because their names are alike"
     TRUE = "no claim could be proved true on both graph and card"
 
 

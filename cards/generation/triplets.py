@@ -17,6 +17,7 @@ from cards.generation.context import (
     build_context,
     has_balanced_mentions,
     has_balanced_starts,
+    has_confusable_names,
     has_settling_fact,
 )
 from cards.generation.difficulty import compute_shared_difficulty
@@ -309,6 +310,9 @@ class TripletSource:
             if graph_verdict.label != role.label:
                 return None
             graph_verdicts[role.label] = graph_verdict
+        if has_confusable_names(self.lookup, anchor, roles, facts):
+            self._obstacle = Obstacle.NAMESAKES
+            return None
         derived = self._find_derived(facts, card_verdicts)
         return Triplet(
             self.pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds, derived

@@ -155,7 +155,7 @@ class SettingError(EpocheError):
 
 
 class GraphFormatError(EpocheError):
-    """A graph file's extension is not that of a supported format."""
+    """A graph file is not of a supported format, or its extension is not that of its format."""
 
     exit_code = 20
 

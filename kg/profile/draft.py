@@ -21,7 +21,14 @@ from kg.profile.classes import iter_class_rules
 from kg.profile.folder import CLASS_LINKS, READINESS_PAGE
 from kg.profile.names import Names, Naming, choose_naming
 from kg.profile.predicates import GraphProfiler
-from kg.profile.readiness import Readiness, ReadinessReport, assess_predicates, build_report
+from kg.profile.readiness import (
+    Readiness,
+    ReadinessReport,
+    assess_predicates,
+    build_report,
+    describe_notes,
+    describe_vocabulary,
+)
 from kg.profile.rules import (
     Answers,
     DraftRule,
@@ -89,8 +96,15 @@ def draft_domain(
         naming = choose_naming(graph, with_opaque=True)
         other = _assess(graph, naming, answers, own, show_stage)
         assessment = other if other.ceiling > assessment.ceiling else assessment
-    naming, rows, kept, nouns = assessment
-    report = build_report(rows, domain=name, triples=len(graph), n_rules=len(kept))
+    naming, rows, kept, nouns, left_out, vocabulary = assessment
+    report = build_report(
+        rows,
+        domain=name,
+        triples=len(graph),
+        n_rules=len(kept),
+        left_out=left_out,
+        vocabulary=vocabulary,
+    )
     if naming.coded_names == "all":
         report = msgspec.structs.replace(report, summary=f"{report.summary} {CODED_NAMES_NOTE}")
     if own.broken_nodes:
@@ -134,6 +148,10 @@ class _Assessment(NamedTuple):
     rules: dict[str, DraftRule]
     nouns: dict[str, str]
     """IRI of a predicate or class → what it is called."""
+    left_out: tuple[str, ...]
+    """What of the graph no card mentions."""
+    vocabulary: str
+    """That the graph is a vocabulary; empty if it is not."""
 
     @property
     def ceiling(self) -> int:
@@ -178,7 +196,10 @@ def _assess(
         for rule in kept.values()
         if not nouns.get(rule.about)
     }
-    return _Assessment(naming, assess_predicates(judged, given), kept, nouns)
+    rows = assess_predicates(judged, given)
+    left_out = describe_notes(graph, names, naming.predicates)
+    vocabulary = describe_vocabulary(graph, names)
+    return _Assessment(naming, rows, kept, nouns, left_out, vocabulary)
 
 
 class _Domain(NamedTuple):
@@ -260,6 +281,15 @@ def render_page(report: ReadinessReport) -> str:
         "asked about if the rule that the data confirm is true in the world, too: say so in "
         "`confirm.toml`.",
         "",
+        *(
+            [
+                "Left out, because it describes an ontology and its terms and not things: "
+                f"{'; '.join(map(_escape, report.left_out))}.",
+                "",
+            ]
+            if report.left_out
+            else []
+        ),
         "| predicate | facts | subjects | nameable | ceiling | rule, or why nothing is asked |",
         "|---|---:|---:|---:|---:|---|",
     ]

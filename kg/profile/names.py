@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kg.base.plain_text import clean_text
 from kg.domain import CodedNaming
+from kg.fact_predicates import find_notes
 from kg.graph import Graph
 from kg.profile.known_labels import find_known_label
 from kg.profile.namesakes import find_qualifiers
@@ -146,13 +147,14 @@ class Names:
     Args:
         graph: the graph.
         labels: its labels.
-        left_out: nodes that no question may mention.
+        left_out: nodes that no question may mention, beside ontologies and obsolete terms.
     """
 
     def __init__(self, graph: Graph, labels: Labels, left_out: Collection[str] = ()) -> None:
         self._index = graph.index
         self._labels = labels
-        self._left_out = left_out
+        self.notes = find_notes(graph.index)
+        self._left_out = {*left_out, *map(graph.index.terms.get_text, self.notes.nodes)}
         self._nameable: dict[int, bool] = {}
         self._names_by_code: dict[str, str | None] | None = None
 

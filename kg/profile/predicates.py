@@ -84,7 +84,9 @@ class GraphProfiler:
         self._predicates = sorted(
             (text, p)
             for p in self._index.list_predicates()
-            if not is_vocabulary(text := terms.get_text(p)) and text not in naming_predicates
+            if p not in names.notes.predicates
+            and not is_vocabulary(text := terms.get_text(p))
+            and text not in naming_predicates
         )
         rdf_type = terms.get(RDF_TYPE)
         self._types = {} if rdf_type is None else self._index.get_row(rdf_type)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -13,12 +13,15 @@ from kg.profile.predicates import GraphProfiler, PredicateProfile
 from kg.profile.rules import GivenRule, Judgement, RuleKind
 from kg.profile.verification import find_given_rules
 from kg.shapes import Constraint
+from kg.terms import RDFS
 from kg.words.labels import Labels
 
 MIN_CEILING = 5
 """Minimum number of triplets of a predicate that is asked about."""
 MAX_ASKED = 12
 """Maximum number of predicates that are asked about by default, those with most triplets."""
+MAX_NAMED_NOTES = 5
+"""Maximum number of predicates named among those that only make notes, the most frequent ones."""
 LARGE_PREDICATE = 1_000
 """Number of facts above which at most a tenth of them may be set aside."""
 
@@ -76,6 +79,9 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
     """Number of rules in ``shapes.ttl``."""
     summary: str
     """One sentence: what can be asked, or why nothing can."""
+    left_out: tuple[str, ...]
+    """What the graph says of an ontology and its terms, which no card asks about or states: a
+    sentence for each kind, with counts."""
     formula: str
     predicates: tuple[Readiness, ...]
     """The most productive first."""
@@ -112,10 +118,71 @@ def find_askable_predicates(
     return [row.iri for row in rows if row.is_asked]
 
 
+def describe_notes(
+    graph: Graph, names: Names, naming_predicates: Collection[str]
+) -> tuple[str, ...]:
+    """Describes what is left out because it is about an ontology and its terms (see ``Notes``).
+
+    Args:
+        graph: the graph.
+        names: its names.
+        naming_predicates: predicates that are used for names, and so not left out.
+    """
+    index, notes, terms = graph.index, names.notes, graph.index.terms
+    iris = {*map(terms.get_text, notes.predicates), RDFS + "seeAlso", RDFS + "isDefinedBy"}
+    counts = {
+        iri: index.count_triples(p)
+        for iri in iris.difference(naming_predicates)
+        if (p := terms.get(iri)) is not None
+    }
+    largest = sorted((-n, iri) for iri, n in counts.items() if n)
+    named = [
+        f"{names.find_predicate_label(iri) or iri} {-n:,}" for n, iri in largest[:MAX_NAMED_NOTES]
+    ]
+    n_more = len(largest) - len(named)
+    more = f" and {n_more} more" if n_more else ""
+    n_header = sum(1 for node in notes.ontologies for _ in index.iter_out_edges(node))
+    n_obsolete = len(notes.obsolete)
+    return (
+        *(
+            [
+                f"{format_count(sum(counts.values()), 'triple')} that are notes on terms, by "
+                f"{format_count(len(largest), 'predicate')}: {', '.join(named)}{more}"
+            ]
+            if largest
+            else []
+        ),
+        *([f"{format_count(n_header, 'triple')} about the ontology itself"] if n_header else []),
+        *([format_count(n_obsolete, "obsolete term")] if n_obsolete else []),
+    )
+
+
+def describe_vocabulary(graph: Graph, names: Names) -> str:
+    """Says that a graph is a vocabulary, if most things that it describes are terms; else empty."""
+    index = graph.index
+    things = {s for p in index.list_predicates() for s in index.get_subjects(p)}
+    things -= index.terms.blanks
+    n_terms = len(things & names.notes.schema_terms)
+    if 2 * n_terms <= len(things):
+        return ""
+    return (
+        f"Nothing can be asked: the graph is a vocabulary, which defines terms ({n_terms:,} of its "
+        f"{format_count(len(things), 'thing')} are classes and predicates) and states no facts "
+        "about things that could be asked; give it together with data that use it (`epoche kg init "
+        "DATA VOCABULARY`)."
+    )
+
+
 def build_report(
-    rows: tuple[Readiness, ...], *, domain: str, triples: int, n_rules: int
+    rows: tuple[Readiness, ...],
+    *,
+    domain: str,
+    triples: int,
+    n_rules: int,
+    left_out: tuple[str, ...],
+    vocabulary: str,
 ) -> ReadinessReport:
-    """Builds the report of all predicates."""
+    """Builds the report of all predicates; ``vocabulary`` says why a vocabulary has no cards."""
     asked = [row for row in rows if row.is_asked]
     ceiling = sum(row.ceiling for row in asked)
     return ReadinessReport(
@@ -125,18 +192,21 @@ def build_report(
         asked=len(asked),
         doubtful=sum(row.is_doubtful for row in rows),
         rules=n_rules,
-        summary=_summarise(rows, len(asked), ceiling),
+        summary=_summarise(rows, len(asked), ceiling, vocabulary),
+        left_out=left_out,
         formula=FORMULA,
         predicates=rows,
     )
 
 
-def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int) -> str:
+def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabulary: str) -> str:
     if n_asked:
         return (
             f"{n_asked} of {len(rows)} predicates can be asked about, with at most {ceiling:,} "
             "cards of each label (YES, NO, UNKNOWN)."
         )
+    if vocabulary and not any(row.is_doubtful for row in rows):
+        return vocabulary
     if not any(row.facts for row in rows):
         return (
             "Nothing can be asked: the graph describes classes and names, but states no facts "

@@ -16,6 +16,7 @@ from kg.terms import OWL, RDF, RDFS, from_rdflib, to_rdflib
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.loader import FORMATS, open_rdf
 from kg.triples.rdflib_bridge import fill_rdflib_graph
+from kg.triples.syntaxes import find_format_error
 from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
@@ -192,18 +193,21 @@ def _get_suffix(path: Path) -> str:
 def _parse_file(path: Path) -> Iterator[tuple[object, object, object]]:
     import pyoxigraph
 
-    if _get_suffix(path) not in FORMATS:
+    format_name = FORMATS.get(_get_suffix(path), "")
+    if not format_name:
+        _refuse_other_syntax(path, format_name)
         raise ShapesError(
             f"unknown shapes format {path.suffix!r}",
             where=str(path),
             hint="Use .ttl, .nt, .rdf or .jsonld.",
         )
-    rdf_format = getattr(pyoxigraph.RdfFormat, FORMATS[_get_suffix(path)])
+    rdf_format = getattr(pyoxigraph.RdfFormat, format_name)
     try:
         with open_rdf(path, rdf_format, MAX_FILE_BYTES) as source:
             for quad in pyoxigraph.parse(source, rdf_format, base_iri=path.resolve().as_uri()):
                 yield quad.subject, quad.predicate, quad.object
     except SyntaxError as error:
+        _refuse_other_syntax(path, format_name)
         where = f"{path}:{error.lineno}:{error.offset}" if error.lineno else str(path)
         raise ShapesError(
             f"the shapes do not parse: {error.msg}", where=where, hint="Correct the file."
@@ -220,6 +224,12 @@ def _parse_file(path: Path) -> Iterator[tuple[object, object, object]]:
         ) from None
     except (ValueError, OSError, EOFError, zlib.error) as error:
         raise ShapesError(f"the shapes do not parse: {error}", where=str(path)) from None
+
+
+def _refuse_other_syntax(path: Path, format_name: str) -> None:
+    error = find_format_error(path, format_name)
+    if error is not None:
+        raise ShapesError(error.what, where=error.where, hint=error.hint)
 
 
 def _convert_term(

@@ -37,6 +37,7 @@ from kg.triples.stream_guards import (
     open_gzip,
     read_json_with_depth_limit,
 )
+from kg.triples.syntaxes import find_format_error
 from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
@@ -74,13 +75,13 @@ def detect_format(path: Path) -> str:
     """Returns the format name of a path, given by its extension.
 
     Raises:
-        GraphFormatError: the extension is not in ``FORMATS``.
+        GraphFormatError: the extension is not in ``FORMATS``; it says what the file seems to be.
     """
     name = path.name.lower().removesuffix(".gz")
     format_name = FORMATS.get(Path(name).suffix)
     if format_name is None:
         extensions = " ".join(FORMATS)
-        raise GraphFormatError(
+        raise find_format_error(path) or GraphFormatError(
             f"unknown graph format {Path(name).suffix or '(no extension)'!r}",
             where=str(path),
             hint=f"Known extensions: {extensions}, each also with .gz; rename or convert the file.",
@@ -171,11 +172,12 @@ class FileReader:
         import pyoxigraph
 
         path = require_file(path, "graph file")
-        rdf_format: RdfFormat = getattr(pyoxigraph.RdfFormat, detect_format(path))
+        format_name = detect_format(path)
+        rdf_format: RdfFormat = getattr(pyoxigraph.RdfFormat, format_name)
         with contextlib.ExitStack() as stack:
             stack.enter_context(pause_garbage_collection())
             stream = stack.enter_context(self._open_file(path))
-            stack.enter_context(_convert_parser_errors(path))
+            stack.enter_context(_convert_parser_errors(path, format_name))
             limited_stream = LimitedStream(stream, path, self._max_bytes, self._digest)
             source: Readable = limited_stream
             if path.name.lower().endswith(".gz"):
@@ -208,7 +210,7 @@ class FileReader:
             # The parser has no prefixes of RDF/XML.
             prefixes = entity_guard.find_prefixes() | dict(parser.prefixes)
         if not counts.statements:
-            raise EmptyGraphError(
+            raise find_format_error(path, format_name) or EmptyGraphError(
                 "the file contains only statements about triples, which are not supported"
                 if counts.triple_terms
                 else "the file contains no triples",
@@ -254,11 +256,14 @@ def _make_size_error(path: Path, progress: ProgressGuard | None) -> GraphTooLarg
 
 
 @contextlib.contextmanager
-def _convert_parser_errors(path: Path) -> Iterator[None]:
+def _convert_parser_errors(path: Path, format_name: str) -> Iterator[None]:
     """Converts errors of the parser into errors that name path, line and column."""
     try:
         yield
     except SyntaxError as error:
+        format_error = find_format_error(path, format_name)
+        if format_error is not None:
+            raise format_error from error
         text = str(error.msg or error)
         if "LoadDocumentCallback" in text:
             raise GraphSyntaxError(

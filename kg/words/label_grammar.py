@@ -239,6 +239,12 @@ def _parse_noun(words: list[str], auxiliary: str) -> ParsedLabel | None:
     return ParsedLabel("plural" if _looks_plural(head[-1]) else "noun", " ".join(words), auxiliary)
 
 
+def can_precede_of(noun: str) -> bool:
+    """Returns whether "of" can follow a noun phrase: "mouth", but not "languages spoken"."""
+    words = noun.split(" ")
+    return not (PREPOSITIONS - {"of"}).intersection(words) and not any(map(is_participle, words))
+
+
 def _is_part_of(words: list[str]) -> bool:
     """Returns whether words before "of" are "part", perhaps after an adverb."""
     return words[-1:] == ["part"] and ADVERBS.issuperset(words[:-1])

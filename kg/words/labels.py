@@ -97,7 +97,7 @@ class Labels:
 
         A literal's label is its lexical form; that of an unlabelled blank node is its term text.
         """
-        name = self._get_plain_label(term)
+        name = self.get_plain_label(term)
         qualifier = self.get_qualifier(term)
         return add_qualifier(name, qualifier) if qualifier else name
 
@@ -121,11 +121,12 @@ class Labels:
     def find_readable_name(self, term: int) -> str:
         """Returns the label of a term, without a qualifier; empty if no reader understands it."""
         text = self._terms.get_text(term)
-        name = self._get_plain_label(text)
+        name = self.get_plain_label(text)
         is_named = not is_opaque(name) or self.has_label(text)
         return name if not is_blank(text) and is_named and is_readable_label(name) else ""
 
-    def _get_plain_label(self, term: str) -> str:
+    def get_plain_label(self, term: str) -> str:
+        """Returns the label of a term without what tells it from others of this name."""
         if is_literal(term):
             return parse_literal(term).lexical
         single_label = self._find_only_label(term)
@@ -174,7 +175,7 @@ class Labels:
 
     def _list_plain_names(self, term: str) -> list[str]:
         texts = [text for _, text, _ in sorted(self._iter_graph_names(term))]
-        return list(dict.fromkeys(texts)) or [self._get_plain_label(term)]
+        return list(dict.fromkeys(texts)) or [self.get_plain_label(term)]
 
     def has_label(self, term: str) -> bool:
         """Returns whether the graph gives any name for the term."""
@@ -379,7 +380,7 @@ class Labels:
                     [
                         term
                         for term in entry
-                        if self.to_normal_form(self._get_plain_label(get_text(term))) == name
+                        if self.to_normal_form(self.get_plain_label(get_text(term))) == name
                     ],
                 )
 
@@ -394,20 +395,18 @@ class Labels:
             if found and len(others) == 1 and self._is_spelt_otherwise(others[0], found):
                 name_index[name] = others[0]
         for s, qualifier in self._qualifier_by_term.items():
-            name = add_qualifier(self._get_plain_label(self._terms.get_text(s)), qualifier)
+            name = add_qualifier(self.get_plain_label(self._terms.get_text(s)), qualifier)
             _add_name(name_index, self.to_normal_form(name), s)
 
     def _is_spelt_otherwise(self, term: int, others: Iterable[int]) -> bool:
         """Returns whether a label differs from the others in case, accents or punctuation."""
-        labels = [self._get_plain_label(self._terms.get_text(s)) for s in (term, *others)]
+        labels = [self.get_plain_label(self._terms.get_text(s)) for s in (term, *others)]
         return labels[0] not in labels[1:]
 
 
 def _add_name(names: dict[str, int | list[int]], name: str, term: int) -> None:
     entry = names.get(name)
-    if entry is None:
-        names[name] = term
-    elif isinstance(entry, list):
+    if isinstance(entry, list):
         entry.append(term)
     else:
-        names[name] = [entry, term]
+        names[name] = term if entry is None else [entry, term]

@@ -86,12 +86,15 @@ class SimpleLiterals:
 def find_distinct_ending(iri: str, others: Sequence[str]) -> str:
     """Returns the last parts of an IRI, as few as no other one of these ends with.
 
+    Neither case nor the sign between the parts, "/" or "#", makes a difference to a reader.
+
     >>> find_distinct_ending("http://a.org/tag#Point", ["http://a.org/brick#Point"])
     'tag#Point'
     """
     text = iri.rstrip("/#")
+    folded_others = [other.rstrip("/#").replace("#", "/").casefold() for other in others]
     for cut in reversed([match.end() for match in re.finditer(r"[/#]", text)]):
-        ending = text[cut:]
-        if not any(other.rstrip("/#").endswith(text[cut - 1 :]) for other in others) and ending:
-            return ending
+        ending = text[cut:].replace("#", "/").casefold()
+        if ending and not any(other.endswith(f"/{ending}") for other in folded_others):
+            return text[cut:]
     return iri

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from kg.base.plain_text import MAX_NAME_LENGTH, capitalise_sentence, clean_text, list_words
-from kg.base.templates import Renderer
+from kg.base.plain_text import capitalise_sentence, clean_text, list_words
 from kg.claims import Claim
-from kg.domain import Domain, compile_naming
+from kg.domain import Domain
 from kg.literals import NUMERIC, format_literal
 from kg.predicate_words import CompiledWording, PredicateWording, compile_wording
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
-from kg.words.label_grammar import make_default_wording, split_name, to_common_noun
-from kg.words.name_forms import find_distinct_ending
+from kg.words.entity_names import EntityNames
+from kg.words.general_questions import list_general_questions
+from kg.words.label_grammar import (
+    can_precede_of,
+    make_default_wording,
+    parse_label,
+    split_name,
+    to_common_noun,
+)
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
@@ -64,7 +70,7 @@ _SHARED_WORDING = {
 }
 
 
-class Phrasebook:
+class Phrasebook(EntityNames):
     """Renders terms and claims in English.
 
     All text from the graph is cleaned first and never rendered as a template, so a label
@@ -91,24 +97,14 @@ class Phrasebook:
         shapes: Shapes | None = None,
         custom_labels: dict[str, str] | None = None,
     ) -> None:
-        self.domain = domain
-        self.labels = labels
+        super().__init__(domain, labels, graph.index if closure is None else closure.index)
         self.graph = graph
         self.closure = closure
         self.shapes = shapes
-        self.index = closure.index if closure is not None else graph.index
         self._custom_labels = dict(custom_labels or {})
-        where = str(domain.file or domain.name)
-        self._naming_templates: dict[str, Renderer] = {
-            cls: compile_naming(source, f"{where}: naming.{cls}")
-            for cls, source in domain.naming.items()
-        }
-        self._superclasses: dict[str, frozenset[str]] = {}
-        self._name_cache: dict[str, str] = {}
         self._wordings: dict[str, PredicateWording] = {}
         self._templates: dict[str, CompiledWording] = {}
         self._units: dict[str, tuple[str, bool]] = {}
-        self._naming_cache: dict[tuple[int, ...], Renderer | None] = {}
 
     def with_label(self, pred: str, label: str) -> Self:
         """Returns a copy in which ``pred`` is called ``label``.
@@ -140,9 +136,7 @@ class Phrasebook:
         """
         if term.startswith('"'):
             return self._render_literal(term, pred)
-        if term not in self._name_cache:
-            self._name_cache[term] = self._name_entity(term)
-        return self._name_cache[term]
+        return self.get_entity_name(term)
 
     def get_label(self, iri: str) -> str:
         """Returns the name of a predicate, class or entity: "mouth", "river", "Rhine"."""
@@ -164,93 +158,6 @@ class Phrasebook:
     def get_class_noun(self, iri: str) -> str:
         """Returns a class as a common noun: ``wm:WaterBody`` → "water body"."""
         return to_common_noun(self.get_label(iri))
-
-    def _name_entity(self, iri: str) -> str:
-        if iri.startswith("_:"):
-            blank_label = clean_text(self.labels.get_label(iri))
-            return "something unnamed" if blank_label in ("", iri, iri[2:]) else blank_label
-        label = self._make_label_unique(iri)
-        template = self._find_naming_template(iri)
-        if template is None:
-            return label
-        # 40 characters more than a name may have, for the words of the template.
-        return clean_text(template(label=label, iri=iri), MAX_NAME_LENGTH + 40) or label
-
-    def _make_label_unique(self, iri: str) -> str:
-        """Returns the label, or a distinguishing name if other entities have the same label."""
-        label = clean_text(self.labels.get_label(iri)) or clean_text(iri)
-        namesakes = [other for other in self.labels.find_entities(label) if other != iri]
-        namesakes = [
-            other for other in namesakes if clean_text(self.labels.get_label(other)) == label
-        ]
-        if not namesakes or self._is_schema_term(iri):
-            return label
-        for other_name in self.labels.list_names(iri):
-            name = clean_text(other_name)
-            if name != label and self.labels.find_entities(name) == [iri]:
-                return name
-        return f"{label} ({clean_text(find_distinct_ending(iri, namesakes))})"
-
-    def _is_schema_term(self, iri: str) -> bool:
-        """Returns whether a term is a predicate or class; these may share a name with an entity."""
-        terms = self.graph.index.terms
-        node, rdf_type = terms.get(iri), terms.get(RDF_TYPE)
-        if node is None:
-            return True
-        if next(iter(self.index.iter_pairs(node)), None) is not None:
-            return True
-        return rdf_type is not None and bool(self.index.find_subjects(rdf_type, node))
-
-    def _find_naming_template(self, iri: str) -> Renderer | None:
-        """Returns the template of the most specific class of ``iri`` that has one."""
-        if not self._naming_templates:
-            return None
-        classes = self._find_classes(iri)
-        if classes not in self._naming_cache:
-            self._naming_cache[classes] = self._choose_naming_template(self.collect_types(iri))
-        return self._naming_cache[classes]
-
-    def _choose_naming_template(self, types: frozenset[str]) -> Renderer | None:
-        candidates = [cls for cls in self._naming_templates if cls in types]
-        for cls in candidates:
-            if not any(
-                cls in self.find_superclasses(other) for other in candidates if other != cls
-            ):
-                return self._naming_templates[cls]
-        # The remaining classes are equivalent: each is a superclass of the other.
-        return self._naming_templates[candidates[0]] if candidates else None
-
-    def collect_types(self, iri: str) -> frozenset[str]:
-        """Returns all classes of an entity, with superclasses, whatever the entailment regime."""
-        classes = list(map(self.index.terms.get_text, self._find_classes(iri)))
-        return frozenset(classes).union(*map(self.find_superclasses, classes))
-
-    def _find_classes(self, iri: str) -> tuple[int, ...]:
-        node = self.index.terms.get(iri)
-        return () if node is None else self.find_class_ids(node)
-
-    def find_class_ids(self, node: int) -> tuple[int, ...]:
-        """Returns the classes that the graph gives a node, without superclasses, as ids."""
-        rdf_type = self.index.terms.get(RDF_TYPE)
-        return () if rdf_type is None else tuple(self.index.find_objects(node, rdf_type))
-
-    def find_superclasses(self, cls: str) -> frozenset[str]:
-        """Returns the superclasses of ``cls``, without ``cls`` itself."""
-        if cls not in self._superclasses:
-            terms = self.index.terms
-            sub_class = terms.get(RDFS + "subClassOf")
-            superclasses: dict[int, None] = {}
-            start = terms.get(cls)
-            queue = [] if start is None or sub_class is None else [start]
-            while queue and sub_class is not None:
-                current = queue.pop()
-                for parent in self.index.find_objects(current, sub_class):
-                    # Under OWL RL every class is its own superclass; ``cls`` itself is excluded.
-                    if parent not in superclasses and parent != start:
-                        superclasses[parent] = None
-                        queue.append(parent)
-            self._superclasses[cls] = frozenset(map(terms.get_text, superclasses))
-        return self._superclasses[cls]
 
     # -- sentences -----------------------------------------------------------------------------
 
@@ -281,6 +188,27 @@ class Phrasebook:
         """Renders one of the domain's paraphrases of the claim's questions, by number from 0."""
         template = self._get_templates(claim.pred).paraphrases[number]
         return capitalise_sentence(template(**self._make_variables(claim)))
+
+    def list_general_questions(self, claim: Claim) -> list[str]:
+        """Lists questions about the claim in other words, made without the domain's templates."""
+        variables = self._make_variables(claim)
+        subj, obj = variables["subj"], variables["obj"]
+        noun = self._find_only_noun(claim.pred)
+        questions = list_general_questions(self.render_clause(claim), subj, obj, noun)
+        return [capitalise_sentence(question) for question in questions]
+
+    def _find_only_noun(self, pred: str) -> str:
+        """Returns the noun by which the default sentences name the only value: "has … as its NOUN".
+
+        Empty if the predicate has other sentences, or if "of" could not follow the noun.
+        """
+        given = self.domain.predicates.get(pred)
+        phrase = parse_label(self.get_label(pred), self.get_label_language(pred))
+        if (given is not None and given.fact) or phrase.kind != "noun":
+            return ""
+        endings = tuple(f" has {{{{ obj }}}} as {its} {phrase.words}." for its in ("its", "their"))
+        is_only = self.get_wording(pred).fact.endswith(endings)
+        return phrase.words if is_only and can_precede_of(phrase.words) else ""
 
     def get_wording(self, pred: str) -> PredicateWording:
         """Returns the wording of a predicate: the domain's, the shared one, or the default."""

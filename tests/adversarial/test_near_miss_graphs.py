@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from rdflib.namespace import RDF
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
 from cards.card import Card
+from cards.generation.card_plan import CardPlan
+from cards.generator import make_cards
 from kg.base.errors import EpocheError
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
@@ -206,6 +210,55 @@ def test_namesakes_are_near_misses_only_by_rules_that_somebody_states(
     result = make_near_misses(kb, NearMissPlan(num=20, strategies=("homonym",)))
     labels = {card.label for card in result.cards}
     assert ("C" in labels) == (origin == "own")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_card_names_two_things_alike(tmp_path: Path, seed: int) -> None:
+    """A reader takes "Heat (quantity)" and "Heat" for one thing, and answers NO to a U card."""
+    rng = random.Random(seed)
+    names: dict[str, str] = {}
+    lines = []
+    for n in range(90):
+        thing = f"{rng.choice(('a', 'b/'))}x{n}"
+        word = f"Kelo {n // 2}"
+        names[f"https://example.org/{thing}"] = rng.choice(
+            (word, word, word.upper(), f"Kelo{n // 2}")
+        )
+        kind = rng.choice(("", "a :Quantity ;", "a :Kind ;"))
+        label = names[f"https://example.org/{thing}"]
+        lines.append(
+            f"<https://example.org/{thing}> {kind} rdfs:label '{label}' ; :unit :u{n % 7} ."
+        )
+        for m in {rng.randrange(n + 1) for _ in range(2)} - {n}:
+            lines.append(f"<https://example.org/{thing}> :broader <{list(names)[m]}> .")
+    shapes = (
+        ":S sh:targetSubjectsOf :broader ; sh:property [ "
+        "sh:path [ sh:inversePath :broader ] ; sh:disjoint :broader ] ."
+    )
+    write_graph(tmp_path, "\n".join(lines), shapes)
+    domain = tmp_path / "domain.toml"
+    domain.write_text(
+        'name = "kinds"\ngraph = ["g.ttl"]\nshapes = ["s.ttl"]\nqualifiers = ["rdf:type"]\n'
+        '[predicates."<https://example.org/broader>"]\nlabel = "broader concept"\ndefault = true\n'
+        '[predicates."<https://example.org/unit>"]\nlabel = "unit"\n',
+        "utf-8",
+    )
+    kb = KnowledgeBase.open(domain)
+    cards = [
+        *make_near_misses(kb, NearMissPlan(num=60)).cards,
+        *make_cards(kb, CardPlan(per_label=15)).cards,
+    ]
+    assert len(cards) > 30
+    for card in cards:
+        links = {(t["subj"], t["obj"]) for t in card.meta["triples"]}
+        terms = {card.claim.subj, card.claim.obj, *itertools.chain(*links)}
+        things = sorted(terms.intersection(names))
+        for one, other in itertools.combinations(things, 2):
+            bare = [re.sub(r"\W", "", names[thing]).lower() for thing in (one, other)]
+            is_linked = {(one, other), (other, one)} & links
+            if bare[0] == bare[1] and not is_linked:
+                rendered = [kb.verbaliser.render_term(thing) for thing in (one, other)]
+                assert not {re.sub(r"\W", "", name).lower() for name in rendered} & {bare[0]}
 
 
 def test_two_spellings_of_a_value_are_no_near_miss(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Tests that cards ask their questions in other words, and that nothing else of them changes."""
 
 import json
+import shutil
 import sys
 import tomllib
 from collections import Counter, defaultdict
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from stage_calls import run_epoche
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from paraphrase_rows import iter_templates
@@ -23,13 +26,18 @@ from cards.paraphrase_cards import main as paraphrase
 from cards.paraphraser import TEMPLATE_ID, ParaphrasedCards, paraphrase_cards
 from kg.base.errors import CardSetMismatchError, DomainError
 from kg.claims import Claim
-from kg.domain import load_domain
+from kg.domain import load_domain, make_adhoc_domain
+from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
+from kg.terms import RDFS, write_literal
+from kg.words.labels import Labels
+from kg.words.verbaliser import Verbaliser
 
 RIVERS = "https://epoche.example/rivers#"
 LEFT_OUT_FILE = Path(__file__).parent.parent / "data" / "rivers_paraphrases_left_out.toml"
 SUBJ, OBJ = "{{ subj }}", "{{ obj }}"
 SEED = 12345
+RDFS_LABEL = RDFS + "label"
 
 
 @pytest.fixture(scope="module")
@@ -154,13 +162,78 @@ def test_labels_cannot_be_predicted_from_paraphrases(paraphrased: ParaphrasedCar
     assert [baseline.name for baseline in audit.leaks if "question" in baseline.name] == []
 
 
-def test_predicates_without_paraphrases_are_left_out_and_counted() -> None:
-    kb = KnowledgeBase.open_cached("mayors")
-    plan = CardPlan(predicates=tuple(kb.domain.predicates), per_label=5, seed=SEED)
-    cards = make_cards(kb, plan).cards
+def test_predicates_without_paraphrases_are_left_out_if_others_have_some(card_set: CardSet) -> None:
+    kb = card_set.kb
+    pred = card_set.cards[0].claim.pred
+    predicates = {
+        iri: wording if iri == pred else replace(wording, paraphrases=())
+        for iri, wording in kb.domain.predicates.items()
+    }
+    verbaliser = Verbaliser(
+        replace(kb.domain, predicates=predicates), kb.labels, kb.graph, None, kb.shapes
+    )
+    result = paraphrase_cards(card_set.cards, verbaliser, seed=SEED)
+    counts = Counter(card.claim.pred for card in card_set.cards)
+    assert result.wordings == "domain"
+    assert len(result.cards) == counts.pop(pred)
+    assert result.left_out == counts
+
+
+@pytest.fixture(scope="module")
+def graph_domain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A domain drafted from the graph of rivers, as from anybody's: it has labels only."""
+    folder = tmp_path_factory.mktemp("draft") / "rivers"
+    graph = KnowledgeBase.open_cached().domain.graph_files[0]
+    done = run_epoche("kg", "init", graph, "--out", folder)
+    assert done.code == 0, done.err
+    return folder
+
+
+@pytest.mark.parametrize("name", ["mayors", "draft"])
+def test_domains_without_paraphrases_get_general_ones(name: str, graph_domain: Path) -> None:
+    kb = KnowledgeBase.open(graph_domain if name == "draft" else name)
+    predicates = tuple(kb.domain.predicates)
+    cards = make_cards(kb, CardPlan(predicates=predicates, per_label=20, seed=SEED)).cards
     result = paraphrase_cards(cards, kb.verbaliser, seed=SEED)
-    assert result.cards == ()
-    assert result.left_out == Counter(card.claim.pred for card in cards)
+    assert (result.wordings, result.left_out, len(result.cards)) == ("general", {}, len(cards))
+    places = defaultdict(set)
+    for original, card in zip(cards, result.cards, strict=True):
+        questions = kb.verbaliser.list_general_questions(original.claim)
+        assert len(set(questions)) == len(questions) >= 6
+        assert not set(questions) & {original.question, *kb.verbaliser.render_questions(card.claim)}
+        places[card.triplet].add(questions.index(card.question))
+        assert replace(card, id="", question="", meta={}) == replace(
+            original, id="", question="", meta={}
+        )
+    assert all(len(chosen) == 1 for chosen in places.values())
+    assert len(set(map(frozenset, places.values()))) > 3
+
+
+WORDS = st.sampled_from(
+    ["mouth", "has mouth", "date of birth", "flows into", "part of", "Sprache", "languages spoken",
+     "is or was next to", "given name", "elevation above sea level", "P1476", "{{ 7 * 7 }}"]
+)  # fmt: skip
+
+
+@given(label=WORDS, is_single=st.booleans(), names=st.permutations(["Kelo", "{x}", "3 “a” May"]))
+def test_general_questions_ask_the_same(label: str, is_single: bool, names: list[str]) -> None:
+    """Each says the clause of the usual question, or "the NOUN of" where one value is stated."""
+    pred, values = "http://e/p", ["a"] if is_single else ["a", "b"]
+    rows = [("s", RDFS_LABEL, names[0]), ("p", RDFS_LABEL, label)]
+    rows += [("s", pred, value) for value in values]
+    graph = Graph.from_claims(Claim(f"http://e/{s}", p, write_literal(o)) for s, p, o in rows)
+    verbaliser = Verbaliser(make_adhoc_domain((), ()), Labels(graph), graph)
+    claim = Claim("http://e/s", pred, write_literal(names[1]))
+    clause = verbaliser.render_clause(claim)
+    for question in verbaliser.list_general_questions(claim):
+        assert question.endswith("?")
+        assert names[0] in question
+        assert names[1] in question
+        noun = f" the {label.removeprefix('has ')} ".lower()
+        assert clause in question or noun in question.lower()
+    with_noun = len(verbaliser.list_general_questions(claim)) > 6
+    nouns = ("mouth", "has mouth", "date of birth", "Sprache", "P1476")
+    assert with_noun == (is_single and label in nouns)
 
 
 def test_command_writes_cards_and_a_manifest_that_finds_the_graph(
@@ -182,11 +255,36 @@ def test_command_writes_cards_and_a_manifest_that_finds_the_graph(
     audit(out, fail=True, seed=3)
 
 
+def test_command_says_whose_wordings_it_used(
+    graph_domain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = ((graph_domain, "general", "general, for any"), ("rivers", "domain", "the domain's"))
+    for domain, wordings, message in kinds:
+        source, out = tmp_path / "cards.jsonl", tmp_path / "out.jsonl"
+        make_card_file(source, domain=domain, num_per_type=5, seed=3)
+        paraphrase(source, out=out)
+        assert f"wordings: {message}" in capsys.readouterr().out
+        assert json.loads(out.with_name("out.manifest.json").read_text())["wordings"] == wordings
+
+
+def test_command_refuses_cards_of_predicates_without_paraphrases(tmp_path: Path) -> None:
+    """General questions beside those of the domain would be two benchmarks in one."""
+    folder, source = tmp_path / "mayors", tmp_path / "cards.jsonl"
+    shutil.copytree(load_domain("mayors").graph_files[0].parent, folder)
+    text = (folder / "domain.toml").read_text("utf-8")
+    with_country = text.replace(
+        'label = "country"', 'label = "country"\nparaphrases = ["{{ subj }}?"]'
+    )
+    (folder / "domain.toml").write_text(with_country, "utf-8")
+    make_card_file(source, domain=folder, pred=["cm:mayor"], num_per_type=5, seed=3)
+    with pytest.raises(DomainError, match="none for the predicates of these cards"):
+        paraphrase(source, out=tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_command_refuses_what_it_cannot_paraphrase(card_set: CardSet, tmp_path: Path) -> None:
     source, out = tmp_path / "cards.jsonl", tmp_path / "out.jsonl"
     make_card_file(source, domain="mayors", num_per_type=5, seed=3)
-    with pytest.raises(DomainError, match="no paraphrases"):
-        paraphrase(source, out=out)
     with pytest.raises(CardSetMismatchError, match="another graph"):
         paraphrase(source, out=out, domain="rivers")
     write_cards(source.with_name("bare.jsonl"), card_set.cards)

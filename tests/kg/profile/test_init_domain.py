@@ -19,6 +19,7 @@ from kg.knowledge import KnowledgeBase
 EX = "https://example.org/"
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 DCT = "http://purl.org/dc/terms/"
+OBO_IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
 MONTHS = ("January", "March", "May", "July", "October")
 
 
@@ -287,11 +288,72 @@ def test_own_shapes_are_used_and_say_what_can_be_asked(people: Path, tmp_path: P
     assert domain.predicates[EX + "livesIn"].default
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("command", ["cards", "near-miss"])
+def test_notes_on_an_ontology_and_its_terms_are_no_facts(
+    people: Path, tmp_path: Path, seed: int, command: str
+) -> None:
+    rng = random.Random(seed)
+    obsolete = {f"{EX}p{n}" for n in rng.sample(range(90), 12)}
+    notes = [f"{EX}curation", f"{OBO_IN_OWL}consider", f"{DCT}modified"]
+    people.write_text(
+        people.read_text("utf-8")
+        + f"\n@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix o: <{OBO_IN_OWL}> .\n"
+        f"@prefix dct: <{DCT}> . ex:curation a owl:AnnotationProperty ; rdfs:label 'state' .\n"
+        f"<{EX}> a owl:Ontology ; rdfs:label 'Folk' ; ex:livesIn ex:t1 ; ex:reportsTo ex:p1 .\n"
+        f"ex:p2 ex:knows <{EX}> .\n"
+        "ex:Person a owl:Class ; dct:modified '2001' ; rdfs:seeAlso ex:p3 .\n"
+        + "".join(f"<{iri}> owl:deprecated true .\n" for iri in sorted(obsolete))
+        + "".join(
+            f"ex:p{n} ex:curation '{n % 3}' ; o:consider ex:p{n // 2} ; dct:created '{n % 9}' .\n"
+            for n in range(90)
+        ),
+        "utf-8",
+    )
+    folder, out = tmp_path / "mine", tmp_path / "cards.jsonl"
+    done = run_epoche("kg", "init", people, "--out", folder, "--json")
+    report = json.loads(done.out)
+    assert not {row["iri"] for row in report["predicates"]}.intersection(notes)
+    assert {row["iri"] for row in report["predicates"]} >= {f"{DCT}created", f"{EX}reportsTo"}
+    left_out = (
+        "182 triples that are notes on terms, by 4 predicates: consider 90, state 90, date "
+        "modified 1, see also 1; 4 triples about the ontology itself; 12 obsolete terms."
+    )
+    assert "; ".join(report["left_out"]) + "." == left_out
+    assert left_out in (folder / "readiness.md").read_text("utf-8")
+    sources = [
+        ["--domain", folder, "--pred", f"{DCT}created", "--pred", f"{EX}reportsTo"],
+        ["--kg", people, "--shapes", folder / "shapes.ttl", "--pred", f"{EX}birthMonth"],
+    ]
+    size = "--num-per-type" if command == "cards" else "--num"
+    done = run_epoche(command, *sources[seed], size, 10, "--num-facts", 15, "--out", out)
+    assert done.code == 0, done.err
+    cards = read_cards(out)
+    assert len(cards) >= 5
+    hidden = {*notes, *obsolete, EX}
+    for card in cards:
+        stated = {term for triple in card.meta["triples"] for term in triple.values()}
+        assert not hidden & {*stated, card.claim.subj, card.claim.pred, card.claim.obj}
+
+
 @pytest.mark.parametrize(
     ("text", "summary"),
     [
         ("[] <urn:p:a> [] .", "no predicate has a rule"),
         ("<urn:c> a <http://www.w3.org/2002/07/owl#Class> .", "states no facts"),
+        (
+            "<urn:a> <http://www.w3.org/2000/01/rdf-schema#label> 'a' .",
+            "describes classes and names, but states no facts",
+        ),
+        (
+            "".join(
+                f"<urn:p{n}> a <http://www.w3.org/1999/02/22-rdf-syntax-ns#Property> ; "
+                f"<https://schema.org/domainIncludes> <urn:c{n % 3}> .\n"
+                for n in range(40)
+            )
+            + "<urn:x> <urn:status> '1' .",
+            "is a vocabulary, which defines terms (40 of its 41 things are classes and predicates)",
+        ),
         (
             "\n".join(f'[] <urn:p:year> "{n % 3}" .' for n in range(40)),
             "no unique, readable names",
