@@ -18,6 +18,8 @@ Record = TypeVar("Record")
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Maximum length of a JSON line in bytes, so that a wrong file cannot exhaust the memory."""
+_BLOCK_BYTES = 4 * 1024 * 1024
+"""Length of a block of lines in bytes, before its last line is completed."""
 
 
 def require_file(path: Path | str, what: str) -> Path:
@@ -238,6 +240,46 @@ def iter_decoded_lines(
                     "right file.",
                 ) from error
             yield line_number, row
+
+
+def iter_line_blocks(path: Path | str, what: str) -> Iterator[tuple[int, int, bytes]]:
+    """Yields blocks of whole lines, for readers that take many lines at once.
+
+    Args:
+        path: the file.
+        what: what the file is, for the message ("result file").
+
+    Yields:
+        The number of the block's first line, its number of line ends, and its bytes.
+
+    Raises:
+        MissingFileError: no such file.
+    """
+    line_number = 1
+    with require_file(path, what).open("rb") as handle:
+        while block := handle.read(_BLOCK_BYTES):
+            block += handle.readline(MAX_LINE_BYTES)
+            n_lines = block.count(b"\n")
+            yield line_number, n_lines, block
+            line_number += n_lines
+
+
+def decode_block(
+    block: bytes, n_lines: int, decoder: msgspec.json.Decoder[Record]
+) -> list[Record] | None:
+    """Decodes a block of lines, which is several times as fast as line by line.
+
+    Returns:
+        One record per line. None if there is anything else: blank or invalid lines, or one that may
+        be too long. ``iter_decoded_lines`` reads or reports these.
+    """
+    if len(block) > MAX_LINE_BYTES:
+        return None
+    try:
+        records = decoder.decode_lines(block)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return records if len(records) == n_lines + (not block.endswith(b"\n")) else None
 
 
 def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str, Any]]]:
