@@ -22,6 +22,8 @@ _EMPTY = -1
 _MAX_UINT32 = 2**32 - 1
 _TAG_MASK = 2**31 - 1
 _MIN_PLACES = 1024
+_FEW = 32
+"""Number of strings up to which they are looked up one by one: arrays would take longer."""
 _MAX_PADDING = 4
 """Maximum size of an array of padded strings as a multiple of the strings themselves."""
 
@@ -90,7 +92,8 @@ class PackedStrings(Sequence[str]):
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
+            encoded = self._iter_encoded(range(*index.indices(len(self))))
+            return [text.decode("utf-8", "surrogatepass") for text in encoded]
         number = range(len(self))[index]
         start = self._ends[number - 1] if number else 0
         return self._bytes[start : self._ends[number]].decode("utf-8", "surrogatepass")
@@ -150,8 +153,8 @@ class StringNumbers:
         self.strings = PackedStrings() if strings is None else strings
         self._mask = _MIN_PLACES - 1
         self._places = array("q", [_EMPTY]) * _MIN_PLACES
-        if len(self.strings):
-            self._place_all(list(self.strings), 0)
+        for start in range(0, len(self.strings), _CHUNK):
+            self._place_all(self.strings[start : start + _CHUNK], start)
 
     def __len__(self) -> int:
         return len(self.strings)
@@ -187,7 +190,7 @@ class StringNumbers:
 
         distinct = list(dict.fromkeys(texts))
         encoded = [text.encode("utf-8", "surrogatepass") for text in distinct]
-        numbers = self._find_encoded(encoded, _compute_tags(distinct))
+        numbers = self._find_distinct(distinct, encoded)
         if adds and (missing := np.flatnonzero(numbers < 0)).size:
             n_before = len(self.strings)
             numbers[missing] = np.arange(n_before, n_before + missing.size)
@@ -198,15 +201,20 @@ class StringNumbers:
         number_of = dict(zip(distinct, numbers.tolist(), strict=True))
         return np.array([number_of[text] for text in texts], dtype=np.int64)
 
-    def _find_encoded(self, encoded: Sequence[bytes], tags: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns the numbers of strings; -1 for those that were not added."""
+    def _find_distinct(self, texts: Sequence[str], encoded: Sequence[bytes]) -> NDArray[np.int64]:
+        """Returns the numbers of strings, -1 for those that were not added, looking at all at once.
+
+        In each round, every string looks at one place; the few that need many rounds are looked up
+        one by one.
+        """
         import numpy as np
 
+        tags = _compute_tags(texts)
         table = np.frombuffer(self._places, dtype=np.int64)
         numbers = np.full(len(encoded), _EMPTY, dtype=np.int64)
         sought = np.arange(len(encoded))  # strings that are neither found nor known to be absent
         places = tags & self._mask
-        while sought.size:
+        while sought.size > _FEW:
             entries = table[places]
             is_sought = entries != _EMPTY
             candidates = np.flatnonzero(is_sought & (entries >> 32 == tags[sought]))
@@ -218,6 +226,8 @@ class StringNumbers:
             numbers[sought[equal]] = entries[equal] & _MAX_UINT32
             is_sought[equal] = False
             sought, places = sought[is_sought], (places[is_sought] + 1) & self._mask
+        for index in sought.tolist():
+            numbers[index] = self.find(texts[index])
         return numbers
 
     def _place_all(self, texts: Sequence[str], first: int) -> None:
@@ -237,12 +247,22 @@ class StringNumbers:
             self._mask = n_places - 1
             table = np.frombuffer(self._places, dtype=np.int64)
         places = entries >> 32 & self._mask
-        while entries.size:
+        while entries.size > _FEW:
             is_free = table[places] == _EMPTY
             # Of several entries for one place, the last one written stays; the others go on.
             table[places[is_free]] = entries[is_free]
             is_left = table[places] != entries
             entries, places = entries[is_left], (places[is_left] + 1) & self._mask
+        for entry in entries.tolist():
+            self._place(entry)
+
+    def _place(self, entry: int) -> None:
+        """Enters a string that is not in the table."""
+        places, mask = self._places, self._mask
+        place = entry >> 32 & mask
+        while places[place] != _EMPTY:
+            place = (place + 1) & mask
+        places[place] = entry
 
     @staticmethod
     def _encode(text: str, number: int) -> int:
@@ -262,15 +282,12 @@ class StringNumbers:
 
     def _resize(self, n_places: int) -> None:
         """Sets the number of places, a power of two."""
-        entries, mask = self._places, n_places - 1
-        self._mask = mask
-        self._places = places = array("q", [_EMPTY]) * n_places
+        entries = self._places
+        self._mask = n_places - 1
+        self._places = array("q", [_EMPTY]) * n_places
         for entry in entries:
             if entry != _EMPTY:
-                place = entry >> 32 & mask
-                while places[place] != _EMPTY:
-                    place = (place + 1) & mask
-                places[place] = entry
+                self._place(entry)
 
 
 def _compute_tags(texts: Sequence[str]) -> NDArray[np.int64]:

@@ -393,6 +393,32 @@ def test_copies_and_swapped_labels_are_named_with_their_lines(folder: Path) -> N
     check_verified_cards(folder, "cards.jsonl:13: card 'copy0': facts and question is a copy of")
 
 
+def test_copies_in_another_card_file_are_found(folder: Path) -> None:
+    n_cards = len(read_lines(folder / "cards.jsonl"))
+    chain(copy_cards, forge_all)(folder)
+    cards = read_lines(folder / "cards.jsonl")
+    parts = folder / "originals.jsonl", folder / "copies.jsonl"
+    for path, part in zip(parts, (cards[:n_cards], cards[n_cards:]), strict=True):
+        write_lines(path, part)
+    flags = [flag for path in parts for flag in ("--cards", path)]
+    metrics = ("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "m.json", *flags)
+    message = check_error_line(run_epoche(*metrics), CHANGED)
+    assert "copies.jsonl:1" in message
+    assert f"in line 1 of {parts[0]}" in message
+    accepted = run_epoche(*metrics, "--allow-changed")
+    assert accepted.code == 0, accepted.err
+    assert "WARNING: Accepted with --allow-changed: card 'copy0'" in accepted.out
+    gated = run_epoche("gate", folder / "kg.jsonl", "--metric", "LA>=0", *FEW, *flags)
+    page = ("--metrics", folder / "m.json", "--formats", "md", "--out", folder / "r.html")
+    reported = run_epoche("report", folder / "kg.jsonl", *page, *flags)
+    for result, code in ((gated, 1), (reported, CHANGED)):
+        assert "a copy of card" in check_error_line(result, code)
+    joined = run_epoche("join", *parts, "--out", folder / "joined.jsonl")
+    assert joined.code == 0, joined.err
+    assert "'copy0'" in joined.err
+    assert f"and {len(cards) - n_cards - 1} more" in joined.err
+
+
 def test_a_swap_in_a_few_cards_is_found_whatever_the_order(folder: Path) -> None:
     cards = read_lines(folder / "cards.jsonl")
     random.Random(3).shuffle(cards)

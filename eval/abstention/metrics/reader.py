@@ -155,7 +155,7 @@ class ResultReader:
     # Fast path: whole blocks of rows in the format that ``epoche eval`` writes.
 
     def _read_block(
-        self, block: bytes, n_lines: int, path: Path, suffix: str
+        self, block: memoryview, n_lines: int, path: Path, suffix: str
     ) -> tuple[int, list[str]] | None:
         """Stores the answers of a block and returns its number of rows and its systems.
 
