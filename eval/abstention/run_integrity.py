@@ -26,6 +26,7 @@ from eval.harness.verification.changed_files import (
     describe_accepted,
     make_changed_error,
     try_to_verify,
+    warn_unverified,
 )
 from kg.base.errors import ChangedRunError
 from kg.base.files import iter_decoded_lines, sha256_file
@@ -135,6 +136,8 @@ def check_integrity(
             manifests[file.path] = manifest
         if manifest is None or manifest.rows_sha256 is None or manifest.status == "running":
             findings.details.setdefault("rows", UNVERIFIED_ROWS)
+            status = "" if manifest is None else manifest.status
+            warn_unverified(file.path, manifest_file, status=status, is_foreign=not file.card_set)
         else:
             findings.add(CHANGED_ROWS, _find_row_problems(file, manifest))
     if with_cards and manifests:

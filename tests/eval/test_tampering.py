@@ -393,6 +393,52 @@ def test_copies_and_swapped_labels_are_named_with_their_lines(folder: Path) -> N
     check_verified_cards(folder, "cards.jsonl:13: card 'copy0': facts and question is a copy of")
 
 
+def find_warnings(result: CommandResult) -> list[str]:
+    return [line for line in result.err.splitlines() if "rows:unverified" in line]
+
+
+def test_rows_without_a_manifest_are_scored_with_one_warning(folder: Path) -> None:
+    assert not any(find_warnings(result) for result in run_all(folder).values())
+    (folder / "kg.manifest.json").unlink()
+    for name, result in run_all(folder, "--cards", folder / "cards.jsonl").items():
+        assert result.code == 0, (name, result.err)
+        (warning,) = find_warnings(result)
+        assert warning.startswith("warning: ")
+        assert "kg.manifest.json is missing" in warning
+        assert "or run again" in warning
+
+
+def test_a_run_that_goes_on_is_scored_with_a_warning(folder: Path) -> None:
+    edit_manifest(folder, status="running")
+    for name, result in run_all(folder).items():
+        assert result.code == 0, (name, result.err)
+        (warning,) = find_warnings(result)
+        assert "not finished" in warning
+
+
+def test_foreign_logs_are_scored_with_a_warning_that_fits_them(folder: Path) -> None:
+    for name in ("kg", "rag"):
+        (folder / f"{name}.manifest.json").unlink()
+        write_lines(
+            folder / f"{name}.jsonl",
+            [
+                {key: row[key] for key in ("id", "system", "gold", "label", "pred")}
+                for row in read_lines(folder / f"{name}.jsonl")
+                if not row.get("repeat")
+            ],
+        )
+    metrics = ("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "metrics.json")
+    assert run_epoche(*metrics).code == 0
+    for name, result in run_all(folder, "--cards", folder / "cards.jsonl").items():
+        assert result.code == 0, (name, result.err)
+        warnings = find_warnings(result)
+        assert len(warnings) == (2 if name == "compare" else 1)
+        for warning in warnings:
+            assert "another program wrote them" in warning
+            assert "is missing" not in warning
+            assert "run again" not in warning
+
+
 def test_copies_in_another_card_file_are_found(folder: Path) -> None:
     n_cards = len(read_lines(folder / "cards.jsonl"))
     chain(copy_cards, forge_all)(folder)
@@ -571,6 +617,9 @@ def test_a_run_without_hashes_is_signed_unverified(run: Path) -> None:
     done = run_epoche("metrics", run, *FEW)
     assert done.code == 0, done.err
     assert "|rows:unverified|" in done.out
+    for name, result in run_all_on_folder(run).items():
+        if name != "compare":  # which fails where there is only one system
+            assert len(find_warnings(result)) == 1, name
 
 
 def test_a_changed_run_folder_is_not_resumed(run: Path) -> None:

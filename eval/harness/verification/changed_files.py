@@ -13,6 +13,7 @@ from typing import Any, Final
 from eval.harness.benchmark import Benchmark
 from eval.harness.reply import REPLIES, VOTES
 from eval.harness.verification.record import Difference, Verification
+from kg.base.console import print_warning_once
 from kg.base.errors import ChangedRunError, EpocheError
 from kg.base.files import sha256_file
 from kg.base.plain_text import join_list, to_one_line
@@ -85,6 +86,35 @@ def make_changed_error(
         where = f"{difference.file}{line}"
         what += f"; the first difference: {describe_difference(difference)}"
     return ChangedRunError(what, where=where, hint=hint)
+
+
+def warn_unverified(rows: Path, manifest: Path, *, status: str = "", is_foreign: bool) -> None:
+    """Prints that nothing shows whether rows are those of a run, why, and what to do; once each.
+
+    Args:
+        rows: the file or folder.
+        manifest: where its manifest is, or would be.
+        status: the status of the run by its manifest; empty if there is no manifest.
+        is_foreign: whether Epoché did not write the rows, so that no manifest can be expected.
+    """
+    if status == "running":
+        reason = f"its run is not finished (status in {manifest.name}: running)"
+        advice = "Finish the run first."
+    elif status:
+        reason = f"{manifest.name} records no hash of them"
+        advice = "Run again with this version to have one."
+    elif is_foreign:
+        reason = "another program wrote them, without a manifest"
+        advice = "Make sure that they are complete, and keep them as they are."
+        if rows.is_file():
+            advice += " `epoche score` makes a run with a manifest of predictions on your cards."
+    else:
+        reason = f"{manifest} is missing"
+        advice = "Put the manifest of the run beside the rows, or run again."
+    print_warning_once(
+        f"{rows}: nothing shows whether rows were removed or changed, because {reason}; all values "
+        f"are signed {UNVERIFIED_ROWS}. {advice}"
+    )
 
 
 def describe_accepted(problem: ChangedRunError) -> str:
