@@ -138,7 +138,7 @@ def test_only_the_oracle_is_said_to_be_shown_the_claim(metrics):
     assert "the only system compared" in found["best"]
     assert found["best"].endswith("kg is an oracle: it is shown the claim itself.")
     assert found["difference"].startswith("kg has ")
-    assert "than always-unknown, a control that ignores the question; " in found["difference"]
+    assert "than always-UNKNOWN, a control that ignores the question; " in found["difference"]
 
 
 def make_groups(true_yes: float, others_yes: float) -> dict[str, GroupReport]:
