@@ -24,6 +24,7 @@ from eval.harness.verification.changed_files import (
     CHANGED_ROWS,
     UNVERIFIED_ROWS,
     describe_accepted,
+    describe_recorded,
     make_changed_error,
     try_to_verify,
     warn_unverified,
@@ -140,6 +141,9 @@ def check_integrity(
             warn_unverified(file.path, manifest_file, status=status, is_foreign=not file.card_set)
         else:
             findings.add(CHANGED_ROWS, _find_row_problems(file, manifest))
+        if manifest is not None and (recorded := describe_recorded(manifest)):
+            findings.details["rows"] = CHANGED_ROWS
+            findings.warnings += recorded
     if with_cards and manifests:
         is_complete = len(manifests) == len(files)
         _check_named_cards(manifests, rows if is_complete else None, findings)

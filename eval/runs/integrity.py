@@ -19,6 +19,7 @@ from eval.harness.verification.changed_files import (
     CHANGED_ROWS,
     UNVERIFIED_ROWS,
     describe_accepted,
+    describe_recorded,
     find_changed_files,
     list_hashed_files,
     make_changed_error,
@@ -82,6 +83,9 @@ def check_folders(folders: Sequence[Path], *, allow_changed: bool = False) -> Fo
         manifest = read_run_manifest(
             folder / benchmark.manifest_file, benchmark.manifest_type, benchmark.command
         )
+        if recorded := describe_recorded(manifest):
+            detail = CHANGED_ROWS
+            warnings += recorded
         if not manifest.files_sha256 or manifest.status == "running":
             detail = detail or UNVERIFIED_ROWS
             manifest_file = folder / benchmark.manifest_file

@@ -487,6 +487,42 @@ def test_changed_rows_are_not_resumed(folder: Path, tampering: str) -> None:
     assert (folder / "kg.jsonl").read_bytes() == before
 
 
+def check_recorded_change(folder: Path, name: str, change: str) -> None:
+    """Checks that all readers of a run say that changed rows were accepted when it was made."""
+    manifest = json.loads((folder / f"{name}.manifest.json").read_bytes())
+    assert manifest["accepted_changes"] == [change]
+    out = folder / "metrics.json"
+    done = run_epoche("metrics", folder / f"{name}.jsonl", *FEW, "--out", out)
+    assert done.code == 0, done.err
+    accepted = "Accepted with --allow-changed when the run was resumed or merged"
+    assert f"WARNING: {accepted}: {change}." in done.out
+    report = json.loads(out.read_bytes())
+    signature = report["policies"]["licensed"]["systems"]["kg"]["metrics"]["skill@.5"]["signature"]
+    assert "|rows:changed|" in signature
+    gated = run_epoche("gate", folder / f"{name}.jsonl", "--metric", "skill@.5>=-9", *FEW)
+    assert "Accepted with --allow-changed" in gated.out
+    reported = run_epoche(
+        "report", folder / f"{name}.jsonl", "--formats", "md", "--out", folder / "r.html"
+    )
+    assert reported.code == 0, reported.err
+    assert "Warning:** Accepted with" in (folder / "r.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("tampering", ["last row removed", "raw edited", "flipped with pass"])
+def test_changed_rows_are_resumed_with_a_mark(folder: Path, tampering: str) -> None:
+    TAMPERINGS[tampering](folder)
+    n_rows = len(read_lines(folder / "kg.jsonl"))
+    resume = ("eval", "--cards", folder / "cards.jsonl", "--system", "kg", "--repeat", 2)
+    done = run_epoche(*resume, "--out", folder / "kg.jsonl", "--allow-changed")
+    assert done.code == 0, done.err
+    assert "warning: Accepted with --allow-changed: kg.jsonl changed after the last" in done.err
+    assert f"({n_rows} were there already)" in done.out
+    # A later session finds nothing changed, and keeps the mark.
+    again = run_epoche(*resume, "--out", folder / "kg.jsonl")
+    assert again.code == 0, again.err
+    check_recorded_change(folder, "kg", "kg.jsonl changed after the last session of the run")
+
+
 def test_changed_shards_are_not_merged(folder: Path) -> None:
     shards = [folder / f"s{n}.jsonl" for n in (1, 2)]
     for number, shard in enumerate(shards, start=1):
@@ -498,6 +534,10 @@ def test_changed_shards_are_not_merged(folder: Path) -> None:
     merged = run_epoche("merge", *shards, "--out", folder / "merged.jsonl")
     assert "s2.jsonl" in check_error_line(merged, CHANGED)
     assert not (folder / "merged.jsonl").exists()
+    merged = run_epoche("merge", *shards, "--out", folder / "merged.jsonl", "--allow-changed")
+    assert merged.code == 0, merged.err
+    assert "warning: Accepted with --allow-changed: s2.jsonl changed after the run" in merged.err
+    check_recorded_change(folder, "merged", "s2.jsonl changed after the run")
 
 
 # Run folders of the other benchmarks.
@@ -627,3 +667,9 @@ def test_a_changed_run_folder_is_not_resumed(run: Path) -> None:
     command = FOLDER_COMMANDS[json.loads((run.parent / "name.json").read_bytes())]
     done = run_epoche(*command, "--out", run)
     assert "after the last session" in check_error_line(done, CHANGED)
+    accepted = run_epoche(*command, "--out", run, "--allow-changed")
+    assert accepted.code == 0, accepted.err
+    measured = run_epoche("metrics", run, *FEW)
+    assert measured.code == 0, measured.err
+    assert "|rows:changed|" in measured.out
+    assert "note: Accepted with --allow-changed when the run was resumed or merged" in measured.out
