@@ -39,7 +39,7 @@ class PackedStrings(Sequence[str]):
 
     def append(self, text: str) -> None:
         """Appends a string."""
-        self._bytes += text.encode("utf-8", "surrogatepass")
+        self._bytes += _encode(text)
         self._widen_ends()
         self._ends.append(len(self._bytes))
 
@@ -56,10 +56,9 @@ class PackedStrings(Sequence[str]):
         if len(self._bytes) > _MAX_UINT32 and self._ends.typecode == "I":
             self._ends = array("Q", self._ends)
 
-    def equals(self, index: int, text: str) -> bool:
-        """Whether the string with this index, which is not negative, is ``text``."""
+    def equals(self, index: int, encoded: bytes) -> bool:
+        """Whether the string with this index, which is not negative, is this one in UTF-8."""
         start = self._ends[index - 1] if index else 0
-        encoded = text.encode("utf-8", "surrogatepass")
         return self._bytes[start : self._ends[index]] == encoded
 
     def equals_all(self, indices: NDArray[np.int64], encoded: Sequence[bytes]) -> NDArray[np.bool_]:
@@ -92,14 +91,14 @@ class PackedStrings(Sequence[str]):
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
-            encoded = self._iter_encoded(range(*index.indices(len(self))))
+            encoded = self.iter_encoded(range(*index.indices(len(self))))
             return [text.decode("utf-8", "surrogatepass") for text in encoded]
         number = range(len(self))[index]
         start = self._ends[number - 1] if number else 0
         return self._bytes[start : self._ends[number]].decode("utf-8", "surrogatepass")
 
     def __iter__(self) -> Iterator[str]:
-        for encoded in self._iter_encoded(range(len(self))):
+        for encoded in self.iter_encoded(range(len(self))):
             yield encoded.decode("utf-8", "surrogatepass")
 
     def sort_indices(self) -> NDArray[np.int64]:
@@ -114,7 +113,7 @@ class PackedStrings(Sequence[str]):
         width = max(int(np.diff(ends).max(initial=0)), int(ends[0]))
         # numpy compares padded strings, which is fast, but takes a NUL at the end for padding.
         if b"\0" in self._bytes or width * n > _MAX_PADDING * n_bytes:
-            encoded = list(self._iter_encoded(range(n)))
+            encoded = list(self.iter_encoded(range(n)))
             return np.array(sorted(range(n), key=encoded.__getitem__), dtype=np.int64)
         if width * n == n_bytes:  # all strings have the same length
             padded = np.frombuffer(self._bytes, dtype=f"S{width}")
@@ -122,7 +121,7 @@ class PackedStrings(Sequence[str]):
             padded = np.empty(n, dtype=f"S{width}")
             for start in range(0, n, _CHUNK):
                 numbers = range(start, min(start + _CHUNK, n))
-                padded[start : numbers.stop] = list(self._iter_encoded(numbers))
+                padded[start : numbers.stop] = list(self.iter_encoded(numbers))
         return np.argsort(padded, kind="stable").astype(np.int64, copy=False)
 
     def take(self, indices: NDArray[np.integer[Any]]) -> PackedStrings:
@@ -130,10 +129,11 @@ class PackedStrings(Sequence[str]):
         taken = PackedStrings()
         for start in range(0, len(indices), _CHUNK):
             chunk = indices[start : start + _CHUNK].tolist()
-            taken.extend_encoded(list(self._iter_encoded(chunk)))
+            taken.extend_encoded(list(self.iter_encoded(chunk)))
         return taken
 
-    def _iter_encoded(self, indices: Iterable[int]) -> Iterator[bytes]:
+    def iter_encoded(self, indices: Iterable[int]) -> Iterator[bytes]:
+        """Yields the strings with these indices, encoded as UTF-8."""
         content, ends = self._bytes, self._ends
         for number in indices:
             yield bytes(content[ends[number - 1] if number else 0 : ends[number]])
@@ -154,25 +154,28 @@ class StringNumbers:
         self._mask = _MIN_PLACES - 1
         self._places = array("q", [_EMPTY]) * _MIN_PLACES
         for start in range(0, len(self.strings), _CHUNK):
-            self._place_all(self.strings[start : start + _CHUNK], start)
+            numbers = range(start, min(start + _CHUNK, len(self.strings)))
+            self._place_all(list(self.strings.iter_encoded(numbers)), start)
 
     def __len__(self) -> int:
         return len(self.strings)
 
     def __contains__(self, text: str) -> bool:
-        return self._find_place(text)[0] != _EMPTY
+        return self.find(text) != _EMPTY
 
     def find(self, text: str) -> int:
         """Returns the number of a string, or -1 if it was not added."""
-        return self._find_place(text)[0]
+        return self._find_place(_encode(text))[0]
 
     def add(self, text: str) -> int:
         """Returns the number of a string, a new one if it was not added before."""
-        number, place = self._find_place(text)
+        encoded = _encode(text)
+        number, place = self._find_place(encoded)
         if number == _EMPTY:
             number = len(self.strings)
             self.strings.append(text)
-            self._places[place] = self._encode(text, number)
+            # The hash is taken modulo 2**31, so that the entry fits into 63 bits.
+            self._places[place] = (hash(encoded) & _TAG_MASK) << 32 | number
             if 3 * number > 2 * self._mask:
                 self._resize(2 * len(self._places))
         return number
@@ -188,20 +191,21 @@ class StringNumbers:
     def _look_up(self, texts: Sequence[str], *, adds: bool) -> NDArray[np.int64]:
         import numpy as np
 
-        distinct = list(dict.fromkeys(texts))
-        encoded = [text.encode("utf-8", "surrogatepass") for text in distinct]
-        numbers = self._find_distinct(distinct, encoded)
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        distinct = list(dict.fromkeys(encoded))
+        numbers = self._find_distinct(distinct)
         if adds and (missing := np.flatnonzero(numbers < 0)).size:
             n_before = len(self.strings)
             numbers[missing] = np.arange(n_before, n_before + missing.size)
-            self.strings.extend_encoded([encoded[index] for index in missing.tolist()])
-            self._place_all([distinct[index] for index in missing.tolist()], n_before)
+            new = [distinct[index] for index in missing.tolist()]
+            self.strings.extend_encoded(new)
+            self._place_all(new, n_before)
         if len(distinct) == len(texts):
             return numbers
         number_of = dict(zip(distinct, numbers.tolist(), strict=True))
-        return np.array([number_of[text] for text in texts], dtype=np.int64)
+        return np.array([number_of[text] for text in encoded], dtype=np.int64)
 
-    def _find_distinct(self, texts: Sequence[str], encoded: Sequence[bytes]) -> NDArray[np.int64]:
+    def _find_distinct(self, encoded: Sequence[bytes]) -> NDArray[np.int64]:
         """Returns the numbers of strings, -1 for those that were not added, looking at all at once.
 
         In each round, every string looks at one place; the few that need many rounds are looked up
@@ -209,7 +213,7 @@ class StringNumbers:
         """
         import numpy as np
 
-        tags = _compute_tags(texts)
+        tags = _compute_tags(encoded)
         table = np.frombuffer(self._places, dtype=np.int64)
         numbers = np.full(len(encoded), _EMPTY, dtype=np.int64)
         sought = np.arange(len(encoded))  # strings that are neither found nor known to be absent
@@ -227,17 +231,17 @@ class StringNumbers:
             is_sought[equal] = False
             sought, places = sought[is_sought], (places[is_sought] + 1) & self._mask
         for index in sought.tolist():
-            numbers[index] = self.find(texts[index])
+            numbers[index] = self._find_place(encoded[index])[0]
         return numbers
 
-    def _place_all(self, texts: Sequence[str], first: int) -> None:
+    def _place_all(self, encoded: Sequence[bytes], first: int) -> None:
         """Enters strings that are not in the table, numbered in their order from ``first``."""
         import numpy as np
 
-        numbers = np.arange(first, first + len(texts), dtype=np.int64)
-        entries = _compute_tags(texts) << 32 | numbers
+        numbers = np.arange(first, first + len(encoded), dtype=np.int64)
+        entries = _compute_tags(encoded) << 32 | numbers
         n_places = len(self._places)
-        while 3 * (first + len(texts)) > 2 * n_places:
+        while 3 * (first + len(encoded)) > 2 * n_places:
             n_places *= 2
         table = np.frombuffer(self._places, dtype=np.int64)
         if n_places > len(self._places):
@@ -264,18 +268,13 @@ class StringNumbers:
             place = (place + 1) & mask
         places[place] = entry
 
-    @staticmethod
-    def _encode(text: str, number: int) -> int:
-        # The hash is taken modulo 2**31, so that the entry fits into 63 bits.
-        return (hash(text) & _TAG_MASK) << 32 | number
-
-    def _find_place(self, text: str) -> tuple[int, int]:
+    def _find_place(self, encoded: bytes) -> tuple[int, int]:
         """Returns the string's number, -1 if it is not there, and its place or a free one."""
         places, mask, equals = self._places, self._mask, self.strings.equals
-        tag = hash(text) & _TAG_MASK
+        tag = hash(encoded) & _TAG_MASK
         place = tag & mask
         while (entry := places[place]) != _EMPTY:
-            if entry >> 32 == tag and equals(entry & _MAX_UINT32, text):
+            if entry >> 32 == tag and equals(entry & _MAX_UINT32, encoded):
                 return entry & _MAX_UINT32, place
             place = (place + 1) & mask
         return _EMPTY, place
@@ -290,11 +289,15 @@ class StringNumbers:
                 self._place(entry)
 
 
-def _compute_tags(texts: Sequence[str]) -> NDArray[np.int64]:
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _compute_tags(encoded: Sequence[bytes]) -> NDArray[np.int64]:
     """Returns the 31 bits of the strings' hashes that the table holds, shape (n,)."""
     import numpy as np
 
-    return np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts)) & _TAG_MASK
+    return np.fromiter(map(hash, encoded), dtype=np.int64, count=len(encoded)) & _TAG_MASK
 
 
 class StringColumn(Sequence[str]):
