@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from kg.base.packed_strings import StringNumbers
 from kg.claims import GOLD_OF_LABEL, LABELS, Claim, Gold, Label, Proof
 
 Difficulty = Literal["easy", "medium", "hard"]
+_BATCH_CARDS = 1000
+_ENCODER = msgspec.json.Encoder()
 
 
 class CardView(msgspec.Struct, frozen=True):
@@ -161,15 +164,30 @@ def _encode_without_extra(card: Card) -> bytes:
 def hash_card_set(cards: Iterable[Card]) -> str:
     """Returns the hex SHA-256 of a card set's content, in file order.
 
-    Reads the cards one by one, so that a generator needs no memory for all of them.
+    Reads few cards at a time, so that a generator needs no memory for all of them.
     """
-    digest = hashlib.sha256()
-    separator = b""
-    for card in cards:
-        digest.update(separator + _encode_canonical(card))
-        separator = b"\n"
+    digest = CardSetHash()
+    cards = iter(cards)
+    while batch := list(islice(cards, _BATCH_CARDS)):
+        digest.add(batch)
     return digest.hexdigest()
 
 
-def _encode_canonical(card: Card) -> bytes:
-    return to_json_bytes([card.id, card.facts, card.rules, card.question, card.gold, card.label])
+class CardSetHash:
+    """Computes the hash of a card set's content from its cards, one or many at a time, in order."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._separator = b""
+
+    def add(self, cards: Sequence[Any]) -> None:
+        """Adds the next cards: of type ``Card``, or of another one with its fields."""
+        rows = [(c.id, c.facts, c.rules, c.question, c.gold, c.label) for c in cards]
+        if rows:
+            # Each row is followed by a line end, which separates it from the next one.
+            self._digest.update(self._separator + _ENCODER.encode_lines(rows)[:-1])
+            self._separator = b"\n"
+
+    def hexdigest(self) -> str:
+        """Returns the hex SHA-256 of the cards that were added."""
+        return self._digest.hexdigest()

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
-from kg.base.files import iter_decoded_lines
-from kg.claims import Label
+from cards.card_blocks import CardBlock, CheckedCard, CheckedProof, iter_card_blocks
+from kg.claims import Label, Proof
 
 LABEL_OF_PROOF: Final[dict[str, Label]] = {
     "asserted": "E",
@@ -26,12 +26,13 @@ LABEL_OF_PROOF: Final[dict[str, Label]] = {
     "unproved": "U",
 }
 """Kind of a proof → the only label that it can be a proof of."""
-_DIGEST_BYTES: Final = 8
+_DIGEST_BYTES: Final = 16
 
 
 class CardProblem(msgspec.Struct, frozen=True):
     """One card that contradicts itself, or is a copy of another."""
 
+    path: Path
     line: int
     id: str
     field: str
@@ -39,95 +40,83 @@ class CardProblem(msgspec.Struct, frozen=True):
     found: str
 
 
-class CheckedCard(msgspec.Struct, gc=False, frozen=True):
-    """The fields of a card that are checked."""
-
-    id: str
-    facts: tuple[str, ...]
-    question: str
-    label: str
-    rules: tuple[str, ...] = ()
-    proof: _Proof | None = None
-    meta: _Meta | None = None
-
-
-class _Proof(msgspec.Struct, gc=False, frozen=True):
-    kind: str
-
-
-class _Meta(msgspec.Struct, gc=False, frozen=True):
-    card_proof: Any = None
-
-
 def find_card_problems(
-    path: Path, on_card: Callable[[int, CheckedCard], object] = lambda _line, _card: None
+    paths: Sequence[Path], on_block: Callable[[CardBlock], object] = lambda _block: None
 ) -> Iterator[CardProblem]:
-    """Yields what is wrong with the cards of a file: first labels, then copies, each by line.
+    """Yields what is wrong with the cards of some files: first labels, then copies, each by line.
 
-    A copy has the facts, in any order, the rules and the question of an earlier card. Eight bytes
-    are kept of each card; if there are copies, the file is read again.
+    A copy has the facts, in any order, the rules and the question of an earlier card, in the same
+    file or another. Eight bytes are kept of each card; if some are equal, the files are read again.
 
     Args:
-        path: the card file.
-        on_card: called with the line of every card and the card.
+        paths: the card files.
+        on_block: called with all cards, many at a time.
 
     Raises:
-        MissingFileError, RecordError: the file does not exist, or a line is no card.
+        MissingFileError, RecordError: as ``iter_card_blocks``.
     """
-    digests = array("Q")
-    decode = msgspec.json.Decoder(CheckedCard).decode
-    for line, card in iter_decoded_lines(path, "card", decode):
-        on_card(line, card)
-        yield from _check_label(line, card)
-        digests.append(_hash_content(card))
-    repeated = _find_repeated(digests)
-    if repeated:
-        yield from _describe_copies(path, repeated, decode)
+    hashes = array("q")
+    for path in paths:
+        for block in iter_card_blocks(path):
+            on_block(block)
+            yield from _check_labels(block)
+            hashes.extend(map(_hash_content, block.cards))
+    if repeated := _find_repeated(hashes):
+        yield from _find_copies(paths, repeated)
 
 
-def _check_label(line: int, card: CheckedCard) -> Iterator[CardProblem]:
-    on_card = card.meta.card_proof if card.meta else None
-    kinds = {
-        "proof": card.proof.kind if card.proof else "",
-        "card_proof": str(on_card.get("kind", "")) if isinstance(on_card, dict) else "",
-    }
-    for field, kind in kinds.items():
-        proved = LABEL_OF_PROOF.get(kind, card.label)
-        if proved != card.label:
-            expected = f"{proved}, by the kind of its {field}: {kind}"
-            yield CardProblem(line, card.id, "label", expected, card.label)
-            return
+def _check_labels(block: CardBlock) -> Iterator[CardProblem]:
+    for line, card in zip(block.lines, block.cards, strict=True):
+        for field, proof in (("proof", card.proof), ("card_proof", card.meta.card_proof)):
+            kind = proof.kind if isinstance(proof, Proof | CheckedProof) else None
+            proved = LABEL_OF_PROOF.get(str(kind), card.label)
+            if proved != card.label:
+                expected = f"{proved}, by the kind of its {field}: {kind}"
+                yield CardProblem(block.path, line, card.id, "label", expected, card.label)
+                break
 
 
 def _hash_content(card: CheckedCard) -> int:
+    """Returns a number that is equal for copies, and rarely for other cards.
+
+    Python's own hash is fast, and differs between processes, so that nothing else may depend on it.
+    """
+    return hash((card.question, *sorted(card.facts), *sorted(card.rules)))
+
+
+def _digest_content(card: CheckedCard) -> bytes:
     content = (sorted(card.facts), sorted(card.rules), card.question)
-    digest = hashlib.blake2b(msgspec.json.encode(content), digest_size=_DIGEST_BYTES)
-    return int.from_bytes(digest.digest())
+    return hashlib.blake2b(msgspec.json.encode(content), digest_size=_DIGEST_BYTES).digest()
 
 
-def _find_repeated(digests: array[int]) -> set[int]:
-    """Returns the digests that occur more than once; sorts them, to need no more memory."""
-    if not digests:
+def _find_repeated(hashes: array[int]) -> set[int]:
+    """Returns the hashes that occur more than once; sorts them, to need no more memory."""
+    if not hashes:
         return set()
-    content = np.frombuffer(digests, dtype=np.uint64)
+    content = np.frombuffer(hashes, dtype=np.int64)
     content.sort()
     return set(content[1:][content[1:] == content[:-1]].tolist())
 
 
-def _describe_copies(
-    path: Path, repeated: set[int], decode: Callable[[bytes], CheckedCard]
-) -> Iterator[CardProblem]:
-    first_cards: dict[int, tuple[str, int]] = {}
-    for line, card in iter_decoded_lines(path, "card", decode):
-        digest = _hash_content(card)
-        if digest not in repeated:
-            continue
-        first, first_line = first_cards.setdefault(digest, (card.id, line))
-        if first_line != line:
-            yield CardProblem(
-                line,
-                card.id,
-                "facts and question",
-                "a card of its own",
-                f"a copy of card {first!r} in line {first_line}",
-            )
+def _find_copies(paths: Sequence[Path], repeated: set[int]) -> Iterator[CardProblem]:
+    first_cards: dict[bytes, tuple[str, Path, int]] = {}
+    for path in paths:
+        for block in iter_card_blocks(path):
+            for line, card in zip(block.lines, block.cards, strict=True):
+                if _hash_content(card) not in repeated:
+                    continue
+                place = (card.id, path, line)
+                first_id, first_path, first_line = first = first_cards.setdefault(
+                    _digest_content(card), place
+                )
+                if first is place:
+                    continue
+                file = f" of {first_path}" if first_path != path else ""
+                yield CardProblem(
+                    path,
+                    line,
+                    card.id,
+                    "facts and question",
+                    "a card of its own",
+                    f"a copy of card {first_id!r} in line {first_line}{file}",
+                )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import print_text, run_script
+from kg.base.console import print_text, print_warning, run_script
 
 
 def main(
@@ -22,11 +22,20 @@ def main(
     """
     from cards.card import hash_card_set
     from cards.card_manifest import build_joined_manifest, write_card_set
+    from cards.consistency import find_card_problems
     from cards.joiner import join_cards
     from kg.base.files import check_output
 
     check_output(out, files)
     cards = join_cards(files)
+    if problems := list(find_card_problems(files)):
+        first = problems[0]
+        others = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+        print_warning(
+            f"card {first.id!r} ({first.path}:{first.line}): {first.field} is {first.found}, "
+            f"should be {first.expected}{others}. `epoche metrics` will refuse results of these "
+            "cards."
+        )
     manifest = build_joined_manifest(files, cards, out)
     write_card_set(out, cards, manifest)
     print_text(

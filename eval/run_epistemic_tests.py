@@ -58,6 +58,7 @@ def main(
         IfStale, typer.Option(help="What to do if --out contains a run of other cards or settings.")
     ] = IfStale.error,
     retry_errors: options.RetryErrors = False,
+    allow_changed: options.AllowChangedRows = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the system; repeatable."),
@@ -164,6 +165,7 @@ def main(
         overwrite=overwrite,
         set_aside=if_stale is IfStale.set_aside,
         retry_errors=retry_errors,
+        allow_changed=allow_changed,
         limits=limits,
     )
     counts = finished_run.manifest.counts

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cards.card import Card, hash_card_set
+from cards.card import CardSetHash, hash_card_set
+from cards.card_blocks import CardBlock
 from cards.card_origin import read_card_origin
-from cards.joiner import iter_joined_cards
+from cards.joiner import iter_joined_cards, join_cards
 from eval.abstention.metrics.mined_cards import leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import LABEL_CODE
@@ -123,8 +124,10 @@ def check_cards(
     """
     # Observations without a card set have a hash of their ids instead, with this prefix.
     has_card_set = not observations.card_set.startswith("ids-")
-    found = _FoundCards(observations.ids, copies_fields=not has_card_set)
-    card_set_hash = hash_card_set(found.iter_cards([Path(path) for path in paths]))[:12]
+    files = [Path(path) for path in paths]
+    found = _FoundCards(files, observations.ids, copies_fields=not has_card_set)
+    integrity = check_card_files(files, found.store_block, allow_changed=allow_changed)
+    card_set_hash = found.hash.hexdigest()[:12]
     where = ", ".join(str(path) for path in paths)
     if has_card_set and observations.card_set != card_set_hash:
         raise CardSetMismatchError(
@@ -150,7 +153,6 @@ def check_cards(
             *notes,
             f"{n_unanswered} of {found.n_cards} cards have no result; they do not count.",
         )
-    integrity = check_card_files([Path(path) for path in paths], allow_changed=allow_changed)
     warnings = dict.fromkeys([*integrity.warnings, *observations.warnings])
     for path in paths:
         warnings |= dict.fromkeys(read_card_origin(path).warnings)
@@ -164,7 +166,6 @@ def check_cards(
     if has_card_set:
         return checked_observations
     names, clusters = np.unique(found.clusters, return_inverse=True)
-    triplets = np.array(found.triplets, dtype=np.int32)
     order = np.argsort(found.strings.strings.take(names).sort_indices())
     return replace(
         checked_observations,
@@ -172,7 +173,7 @@ def check_cards(
         kinds=found.make_column(found.kinds),
         difficulties=found.make_column(found.difficulties),
         full_labels=found.make_column(found.full_labels),
-        triplets=np.where(triplets == found.strings.find(""), np.int32(-1), triplets),
+        triplets=np.where(found.triplets == found.strings.find(""), np.int32(-1), found.triplets),
         clusters=order[clusters].astype(np.int32),
         notes=tuple(note for note in notes if "name no clusters" not in note),
     )
@@ -183,6 +184,7 @@ class _FoundCards:
 
     Attributes:
         n_cards: number of cards in the files.
+        hash: the hash of all cards in the files.
         labels: label codes; -1 for a card that is not in the files.
         mined: mask of the cards that rest on rules found in the data.
         kinds, difficulties, full_labels, triplets, clusters: numbers in ``strings``, if fields are
@@ -190,37 +192,55 @@ class _FoundCards:
         strings: the strings by number.
     """
 
-    def __init__(self, ids: PackedStrings, *, copies_fields: bool) -> None:
+    def __init__(self, files: Sequence[Path], ids: PackedStrings, *, copies_fields: bool) -> None:
         n = len(ids)
+        self._files = files
         self._index = StringNumbers(ids)
+        self._other_ids = StringNumbers()
         self._copies_fields = copies_fields
         self.n_cards = 0
+        self.hash = CardSetHash()
         self.labels = np.full(n, -1, dtype=np.int8)
         self.mined = np.zeros(n, dtype=np.bool_)
         self.strings = StringNumbers()
-        columns = (array("i", bytes(4 * n if copies_fields else 0)) for _ in range(5))
+        columns = (np.zeros(n if copies_fields else 0, dtype=np.int32) for _ in range(5))
         self.kinds, self.difficulties, self.full_labels, self.triplets, self.clusters = columns
 
-    def iter_cards(self, paths: Sequence[Path]) -> Iterator[Card]:
-        """Yields the cards of the files, and stores what each says."""
-        for card in iter_joined_cards(paths):
-            self.n_cards += 1
-            if (number := self._index.find(card.id)) >= 0:
-                self._store(number, card)
-            yield card
+    def store_block(self, block: CardBlock) -> None:
+        """Stores what some cards say.
 
-    def _store(self, number: int, card: Card) -> None:
-        self.labels[number] = LABEL_CODE[card.label]
-        self.mined[number] = card.rests_on_mined_rules
+        Raises:
+            DuplicateIdError: the id of a card occurs twice, in one file or in two.
+        """
+        numbers = self._index.find_all([card.id for card in block.cards])
+        is_found = numbers >= 0
+        cards = [block.cards[index] for index in np.flatnonzero(is_found).tolist()]
+        others = [block.cards[index].id for index in np.flatnonzero(~is_found).tolist()]
+        numbers = numbers[is_found]
+        n_ids = len(self._other_ids) + len(others)
+        self._other_ids.add_all(others)
+        if (
+            len(self._other_ids) < n_ids
+            or (self.labels[numbers] >= 0).any()
+            or np.unique(numbers).size < numbers.size
+        ):
+            join_cards(self._files)  # which names the id and its files
+        self.n_cards += len(block.cards)
+        self.hash.add(block.cards)
+        self.labels[numbers] = [LABEL_CODE[card.label] for card in cards]
+        self.mined[numbers] = [card.rests_on_mined_rules for card in cards]
         if not self._copies_fields:
             return
-        self.kinds[number] = self.strings.add(card.kind)
-        self.difficulties[number] = self.strings.add(card.difficulty or "")
-        self.full_labels[number] = self.strings.add(card.full_label)
-        self.triplets[number] = self.strings.add(card.triplet)
-        self.clusters[number] = self.strings.add(card.cluster or card.claim.subj)
+        for column, texts in (
+            (self.kinds, [card.kind for card in cards]),
+            (self.difficulties, [card.difficulty or "" for card in cards]),
+            (self.full_labels, [card.full_label for card in cards]),
+            (self.triplets, [card.triplet for card in cards]),
+            (self.clusters, [card.cluster or card.claim.subj for card in cards]),
+        ):
+            column[numbers] = self.strings.add_all(texts)
 
-    def make_column(self, numbers: array[int]) -> StringColumn:
+    def make_column(self, numbers: NDArray[np.int32]) -> StringColumn:
         """Makes a column of the strings with these numbers."""
         used, codes = np.unique(numbers, return_inverse=True)
         return StringColumn([self.strings.strings[number] for number in used.tolist()], codes)

@@ -148,7 +148,7 @@ def verify_cards(path: Path, prover: LabelProver | None = None) -> Verification:
 def _check_cards(cards: CardFile, log: DifferenceLog, prover: LabelProver | None) -> None:
     """Checks each card against itself, all others, and what the oracle proves."""
     log.checked["cards"] = len(cards)
-    for problem in find_card_problems(cards.path):
+    for problem in find_card_problems([cards.path]):
         log.add(
             cards.path,
             problem.field,

@@ -89,6 +89,8 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     """The model calls behind the rows; null for systems that call no model."""
     observed: dict[str, Any] = msgspec.field(default_factory=dict)
     """By system, the observed mode of structured output and the reported model names."""
+    accepted_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What ``--allow-changed`` accepted when the run was resumed or merged; absent if nothing."""
 
     @property
     def system_names(self) -> tuple[str, ...]:

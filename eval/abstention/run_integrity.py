@@ -7,23 +7,27 @@ forges all of these together is found only by proving the labels again: ``epoche
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
+import numpy as np
 
+from cards.card_blocks import CardBlock
 from cards.card_origin import read_card_origin
-from cards.consistency import CheckedCard, find_card_problems
+from cards.consistency import find_card_problems
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
 from eval.harness.verification.changed_files import (
     ACCEPT_HINT,
     CHANGED_ROWS,
     UNVERIFIED_ROWS,
     describe_accepted,
+    describe_recorded,
     make_changed_error,
     try_to_verify,
+    warn_unverified,
 )
 from kg.base.errors import ChangedRunError
 from kg.base.files import iter_decoded_lines, sha256_file
@@ -133,26 +137,52 @@ def check_integrity(
             manifests[file.path] = manifest
         if manifest is None or manifest.rows_sha256 is None or manifest.status == "running":
             findings.details.setdefault("rows", UNVERIFIED_ROWS)
+            status = "" if manifest is None else manifest.status
+            warn_unverified(file.path, manifest_file, status=status, is_foreign=not file.card_set)
         else:
             findings.add(CHANGED_ROWS, _find_row_problems(file, manifest))
+        if manifest is not None and (recorded := describe_recorded(manifest)):
+            findings.details["rows"] = CHANGED_ROWS
+            findings.warnings += recorded
     if with_cards and manifests:
         is_complete = len(manifests) == len(files)
         _check_named_cards(manifests, rows if is_complete else None, findings)
     return findings.to_integrity()
 
 
-def check_card_files(paths: Sequence[Path], *, allow_changed: bool = False) -> Integrity:
+def check_card_files(
+    paths: Sequence[Path],
+    on_block: Callable[[CardBlock], object] = lambda _block: None,
+    *,
+    allow_changed: bool = False,
+) -> Integrity:
     """Refuses cards that are copies of others, or have a label that their own proof contradicts.
+
+    Args:
+        paths: the files of one card set. A copy may be in another file.
+        on_block: called with all cards, many at a time.
+        allow_changed: accept them with a warning and a mark in the signature.
 
     Raises:
         ChangedRunError: there are some, and ``allow_changed`` is false.
         MissingFileError, RecordError: a file does not exist or is damaged.
     """
     findings = _Findings(allow_changed=allow_changed)
-    checker = _CardChecker(None)
-    for path in paths:
-        findings.add(CHANGED_CARDS, checker.find_problems(path))
+    findings.add(CHANGED_CARDS, _find_card_problems(paths, on_block))
     return findings.to_integrity()
+
+
+def _find_card_problems(
+    paths: Sequence[Path], on_block: Callable[[CardBlock], object]
+) -> Iterator[ChangedRunError]:
+    for problem in find_card_problems(paths, on_block):
+        yield ChangedRunError(
+            f"card {problem.id!r}: {problem.field} is {problem.found}, should be "
+            f"{problem.expected}",
+            where=f"{problem.path}:{problem.line}",
+            hint="Make the cards again, and run again (`epoche verify` lists all such cards); "
+            "--allow-changed accepts them, and every signature then says so.",
+        )
 
 
 def _check_named_cards(
@@ -172,7 +202,8 @@ def _check_named_cards(
         else:
             findings.add(CHANGED_CARDS, [problem])
             rows = None
-    checker = _CardChecker(rows)
+    checker = _RowComparison(rows)
+    # Each file alone: two of them have the same cards, which are no copies of each other.
     for card_file in unchanged.values():
         findings.add(CHANGED_CARDS, checker.find_problems(card_file))
     if unchanged:
@@ -233,8 +264,8 @@ def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> Cha
     return None
 
 
-class _CardChecker:
-    """Checks cards against themselves, and the labels in rows against cards.
+class _RowComparison:
+    """Compares the cards in rows with those in card files, which are checked, too.
 
     Args:
         rows: the cards that rows are about; None to leave the rows out.
@@ -242,41 +273,35 @@ class _CardChecker:
 
     def __init__(self, rows: ReadCards | None) -> None:
         self._rows = rows
-        self._is_found = bytearray(len(rows.index) if rows is not None else 0)
+        self._is_found = np.zeros(len(rows.index) if rows is not None else 0, dtype=np.bool_)
 
     def find_problems(self, card_file: Path) -> Iterator[ChangedRunError]:
         """Yields what is wrong with the cards, and labels in rows that are not those of cards."""
-        relabelled: list[tuple[int, CheckedCard, str]] = []
+        relabelled: list[ChangedRunError] = []
+        yield from _find_card_problems(
+            [card_file], lambda block: relabelled.extend(self._compare(block))
+        )
+        yield from relabelled
 
-        def compare(line: int, card: CheckedCard) -> None:
-            number = self._rows.index.find(card.id) if self._rows is not None else -1
-            if self._rows is None or number < 0:
-                return
-            self._is_found[number] = 1
-            label = LABELS[self._rows.labels[number]]
-            if label != card.label:
-                relabelled.append((line, card, label))
-
-        for problem in find_card_problems(card_file, compare):
-            yield ChangedRunError(
-                f"card {problem.id!r}: {problem.field} is {problem.found}, should be "
-                f"{problem.expected}",
-                where=f"{card_file}:{problem.line}",
-                hint="Make the cards again, and run again (`epoche verify` lists all such cards); "
-                "--allow-changed accepts them, and every signature then says so.",
-            )
-        for line, card, label in relabelled:
-            yield ChangedRunError(
-                f"card {card.id!r} is {card.label}, and {label} in the rows",
-                where=f"{card_file}:{line}",
-                hint=ACCEPT_HINT,
-            )
+    def _compare(self, block: CardBlock) -> Iterator[ChangedRunError]:
+        """Yields the cards whose label is another one in the rows."""
+        if self._rows is None:
+            return
+        numbers = self._rows.index.find_all([card.id for card in block.cards])
+        self._is_found[numbers[numbers >= 0]] = True
+        for line, card, number in zip(block.lines, block.cards, numbers.tolist(), strict=True):
+            if number >= 0 and (label := LABELS[self._rows.labels[number]]) != card.label:
+                yield ChangedRunError(
+                    f"card {card.id!r} is {card.label}, and {label} in the rows",
+                    where=f"{block.path}:{line}",
+                    hint=ACCEPT_HINT,
+                )
 
     def find_foreign_cards(self, files: Sequence[Path]) -> Iterator[ChangedRunError]:
         """Yields the first row of a card that is in none of the card files."""
-        if self._rows is None or all(self._is_found):
+        if self._rows is None or self._is_found.all():
             return
-        number = self._is_found.index(0)
+        number = int(np.argmin(self._is_found))
         foreign = self._rows.index.strings[number]
         decode = msgspec.json.Decoder(_RowId).decode
         lines = (

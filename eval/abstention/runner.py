@@ -60,6 +60,7 @@ def run(
     overwrite: bool = False,
     set_aside: bool = False,
     retry_errors: bool = False,
+    allow_changed: bool = False,
     limits: RunLimits = _DEFAULT_LIMITS,
 ) -> Run:
     """Asks systems the cards of a file and appends each answer to ``out`` as it arrives.
@@ -83,6 +84,7 @@ def run(
         overwrite: delete the contents of ``out``.
         set_aside: if ``out`` contains another run, rename it and start a new file.
         retry_errors: ask again the questions that ended in ``ERROR``.
+        allow_changed: resume rows that were changed after the last session; the manifest says so.
         limits: concurrency, and the limits at which the run is aborted.
 
     Raises:
@@ -144,7 +146,12 @@ def run(
             on_close=find_close_functions(systems),
         )
         flags = RunFlags(
-            out=out, resume=resume, overwrite=overwrite, retry_errors=retry_errors, limits=limits
+            out=out,
+            resume=resume,
+            overwrite=overwrite,
+            retry_errors=retry_errors,
+            allow_changed=allow_changed,
+            limits=limits,
         )
         result = run_in_file(flags, description, set_aside=set_aside)
     return Run(result.manifest, asked=result.asked, already_answered=result.existing)

@@ -21,13 +21,19 @@ from eval.harness.journals.journal import Journal
 from eval.harness.merging.journal_merger import read_shards, write_shards
 from eval.harness.merging.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
-from eval.harness.verification.changed_files import MERGE_HINT, make_changed_error
-from kg.base.errors import CardSetMismatchError, WriteError
+from eval.harness.verification.changed_files import MERGE_HINT, make_changed_error, record_accepted
+from kg.base.errors import CardSetMismatchError, ChangedRunError, WriteError
 from kg.base.files import check_output, require_file, sha256_file
 from kg.base.provenance import make_relative_name, manifest_path
 
 
-def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = None) -> RunManifest:
+def merge_shards(
+    shards: Sequence[Path],
+    out: Path,
+    cards_file: Path | None = None,
+    *,
+    allow_changed: bool = False,
+) -> RunManifest:
     """Merges the result files of all shards of a run.
 
     Args:
@@ -35,6 +41,7 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
         out: the merged result file, next to which its manifest is written. Both are identical to
             those of a run without ``--shard``, except for the times in the manifest.
         cards_file: the cards that were asked; by default the file the manifests name.
+        allow_changed: merge shards that were changed after their run; the manifest then says so.
 
     Returns:
         The merged manifest.
@@ -45,7 +52,7 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
         CardSetMismatchError: the files are not shards of one run, or two are the same shard.
         DuplicateIdError: a question is answered twice.
         IncompleteRunError: a shard or an answer is missing.
-        ChangedRunError: a shard was changed after its run.
+        ChangedRunError: a shard was changed after its run, and this is not accepted.
         WriteError: ``out`` contains a run, another process is writing it, or it cannot be written.
     """
     manifests = {path: read_manifest(manifest_path(require_file(path, "shard"))) for path in shards}
@@ -69,9 +76,13 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
             for path in ordered
         ]
         rows = read_shards(ordered, plans)
+    accepted: list[ChangedRunError] = []
     for path in ordered:
         if manifests[path].rows_sha256 not in (None, sha256_file(path)):
-            raise make_changed_error([path], hint=MERGE_HINT.format(path))
+            problem = make_changed_error([path], hint=MERGE_HINT.format(path))
+            if not allow_changed:
+                raise problem
+            accepted.append(problem)
     # The journal is open as a lock: no other process writes the file in the meantime.
     with Journal(out, 0) as existing:
         if existing.path.stat().st_size:
@@ -83,7 +94,7 @@ def merge_shards(shards: Sequence[Path], out: Path, cards_file: Path | None = No
             [manifests[path] for path in ordered], rows.count_outcomes(PREDS), meter
         )
         merged = msgspec.structs.replace(
-            merged,
+            record_accepted(merged, accepted),
             results=out.name,
             cards_file=make_relative_name(cards_file, out.parent),
             rows_sha256=sha256_file(out),

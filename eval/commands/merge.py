@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kg.base.console import print_text, run_script
+from kg.base.options import AllowChanged
 from kg.base.plain_text import format_count
 
 
@@ -28,19 +29,20 @@ def main(
         Path | None,
         typer.Option(help="Card file of the run; by default the one that the manifests name."),
     ] = None,
+    allow_changed: AllowChanged = False,
 ) -> None:
     """Merges the results of --shard 1/N to N/N into those that a single run would write."""
     if all(shard.is_dir() for shard in shards):
-        counts = _merge_folders(shards, out)
+        counts = _merge_folders(shards, out, allow_changed=allow_changed)
     else:
         from eval.abstention.shard_merger import merge_shards
 
-        counts = merge_shards(shards, out, cards).counts
+        counts = merge_shards(shards, out, cards, allow_changed=allow_changed).counts
     answers = format_count(sum(counts.values()), "answer")
     print_text(f"{format_count(len(shards), 'shard')} → {out}: {answers}")
 
 
-def _merge_folders(shards: Sequence[Path], out: Path) -> dict[str, int]:
+def _merge_folders(shards: Sequence[Path], out: Path, *, allow_changed: bool) -> dict[str, int]:
     """Merges run folders, and writes the report page and SynthLink's scores as a run would."""
     from eval.harness.benchmarks import find_benchmark
     from eval.harness.merging.folder_merger import merge_folders
@@ -49,7 +51,9 @@ def _merge_folders(shards: Sequence[Path], out: Path) -> dict[str, int]:
     from eval.synthlink.benchmark import SYNTHLINK
 
     benchmark = find_benchmark(shards[0])
-    counts: dict[str, int] = merge_folders(shards, out, benchmark).counts
+    counts: dict[str, int] = merge_folders(
+        shards, out, benchmark, allow_changed=allow_changed
+    ).counts
     if benchmark is SYNTHLINK:
         _score_merged(shards, out)
     elif all(find_report_files(shard) for shard in shards):

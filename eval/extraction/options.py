@@ -46,6 +46,7 @@ class RunOptions:
         resume: whether an existing run in the folder is resumed.
         overwrite: whether it is replaced.
         retry_errors: whether rows of failed calls are asked again.
+        allow_changed: whether rows that were changed after the last session are resumed.
     """
 
     config: Config
@@ -60,6 +61,7 @@ class RunOptions:
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False
+    allow_changed: bool = False
 
     @property
     def limits(self) -> RunLimits:
@@ -79,6 +81,7 @@ class RunOptions:
             resume=self.resume,
             overwrite=self.overwrite,
             retry_errors=self.retry_errors,
+            allow_changed=self.allow_changed,
             limits=self.limits,
         )
 

@@ -34,6 +34,7 @@ class BaseManifest(msgspec.Struct, frozen=True, kw_only=True):
         counts: dict[str, int]
         calls: CallTotals | None
         observed: dict[str, Any]
+        accepted_changes: tuple[str, ...] | msgspec.UnsetType
 
     @property
     def system_names(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from eval.harness.resume import OUT_HINT, AnyManifest, make_no_resume_error
 from eval.harness.session import RunLimits, RunStatus, Session
 from eval.harness.systems.description import merge_observed
 from eval.harness.totals import CallMeter
+from eval.harness.verification.changed_files import record_accepted
 from eval.harness.workers import Question
 from kg.base.errors import ChangedRunError
 from kg.base.files import sha256_file, write_json_atomic
@@ -31,6 +32,8 @@ class RunFlags:
         resume: whether a run in ``out`` may be resumed.
         overwrite: whether a run in ``out`` is deleted first.
         retry_errors: whether failed rows are asked again.
+        allow_changed: whether rows are resumed that were changed after the last session; the
+            manifest then says so.
         limits: concurrency, and the limits at which the run is aborted.
     """
 
@@ -38,6 +41,7 @@ class RunFlags:
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False
+    allow_changed: bool = False
     limits: RunLimits = _DEFAULT_LIMITS
 
 
@@ -108,21 +112,26 @@ class BaseRun(Generic[AnyManifest]):
         self.refuse_changed_journal(journal)
 
     def refuse_changed_journal(self, journal: Journal) -> None:
-        """Refuses a loaded journal that is not as the last session left it.
+        """Refuses a loaded journal that is not as the last session left it, or accepts it if asked.
 
         A session that was killed recorded no hash, so that its rows are resumed.
 
         Raises:
-            ChangedRunError: its rows were changed afterwards.
+            ChangedRunError: its rows were changed afterwards, and this is not accepted.
         """
         recorded = self._manifest.file_hashes.get(journal.path.name)
-        if recorded is not None and recorded != sha256_file(journal.path):
-            raise ChangedRunError(
-                f"{journal.path.name} changed after the last session of the run",
-                where=str(journal.path),
-                hint=f"`epoche verify {self._flags.out}` says where. Restore it to resume the "
-                f"run, or start over. {OUT_HINT}",
-            )
+        if recorded is None or recorded == sha256_file(journal.path):
+            return
+        problem = ChangedRunError(
+            f"{journal.path.name} changed after the last session of the run",
+            where=str(journal.path),
+            hint=f"`epoche verify {self._flags.out}` says where. Restore it to resume the run; "
+            f"--allow-changed resumes it as it is, and manifest and signatures then say so. "
+            f"{OUT_HINT}",
+        )
+        if not self._flags.allow_changed:
+            raise problem
+        self._manifest = record_accepted(self._manifest, [problem])
 
     def start_totals(self, error_outcomes: Sequence[tuple[Journal, int]]) -> None:
         """Adds the calls of earlier sessions, and removes failed rows that are asked again.

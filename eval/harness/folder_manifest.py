@@ -55,6 +55,8 @@ class FolderManifest(BaseManifest, frozen=True, kw_only=True):
     """The model calls behind the rows; null without a model."""
     observed: dict[str, Any] = msgspec.field(default_factory=dict)
     """The observed modes of structured output and the model names that servers reported."""
+    accepted_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What ``--allow-changed`` accepted when the run was resumed or merged; absent if nothing."""
 
     @property
     def item_count(self) -> int:

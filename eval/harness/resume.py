@@ -164,6 +164,7 @@ def _check_and_merge(
         resumed=old.resumed + 1,
         calls=old.calls,
         observed=old.observed,
+        accepted_changes=old.accepted_changes,
         **hashes,
     )
 

@@ -19,10 +19,12 @@ from eval.harness.verification.changed_files import (
     CHANGED_ROWS,
     UNVERIFIED_ROWS,
     describe_accepted,
+    describe_recorded,
     find_changed_files,
     list_hashed_files,
     make_changed_error,
     try_to_verify,
+    warn_unverified,
 )
 from eval.harness.verification.folder_verifier import verify_folder
 from kg.base.errors import ChangedRunError
@@ -76,12 +78,18 @@ def check_folders(folders: Sequence[Path], *, allow_changed: bool = False) -> Fo
             warnings.append(f"{describe_accepted(problem)}.")
         if not (folder / benchmark.manifest_file).is_file():
             detail = detail or UNVERIFIED_ROWS  # scores of predictions that no run of ours wrote
+            warn_unverified(folder, folder / benchmark.manifest_file, is_foreign=True)
             continue
         manifest = read_run_manifest(
             folder / benchmark.manifest_file, benchmark.manifest_type, benchmark.command
         )
+        if recorded := describe_recorded(manifest):
+            detail = CHANGED_ROWS
+            warnings += recorded
         if not manifest.files_sha256 or manifest.status == "running":
             detail = detail or UNVERIFIED_ROWS
+            manifest_file = folder / benchmark.manifest_file
+            warn_unverified(folder, manifest_file, status=manifest.status, is_foreign=False)
             continue
         row_problem = _find_problem(folder, benchmark, manifest)
         if row_problem is None:

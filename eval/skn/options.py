@@ -49,6 +49,7 @@ class RunOptions:
         resume: whether an existing run in the folder is resumed.
         overwrite: whether it is replaced.
         retry_errors: whether rows are asked again that are ``ERROR`` or could not be judged.
+        allow_changed: whether rows that were changed after the last session are resumed.
         limits: concurrency, and the limits at which the run is aborted.
 
     Raises:
@@ -76,6 +77,7 @@ class RunOptions:
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False
+    allow_changed: bool = False
     limits: RunLimits = field(default_factory=RunLimits)
 
     def __post_init__(self) -> None:
@@ -164,6 +166,7 @@ class RunOptions:
             resume=self.resume,
             overwrite=self.overwrite,
             retry_errors=self.retry_errors,
+            allow_changed=self.allow_changed,
             limits=self.limits,
         )
 

@@ -44,6 +44,7 @@ class RunOptions:
         resume: resume a run in the folder; otherwise a folder with rows is refused.
         overwrite: delete a run in the folder first.
         retry_errors: ask again the questions that ended in ``ERROR``.
+        allow_changed: whether rows that were changed after the last session are resumed.
         limits: concurrency, and the limits at which the run is aborted.
     """
 
@@ -67,6 +68,7 @@ class RunOptions:
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False
+    allow_changed: bool = False
     limits: RunLimits = field(default_factory=RunLimits)
 
     def __post_init__(self) -> None:
@@ -135,6 +137,7 @@ class RunOptions:
             resume=self.resume,
             overwrite=self.overwrite,
             retry_errors=self.retry_errors,
+            allow_changed=self.allow_changed,
             limits=self.limits,
         )
 

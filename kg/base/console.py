@@ -67,6 +67,17 @@ def print_warning(text: str) -> None:
     print(f"warning: {to_one_line(text)}", file=sys.stderr, flush=True)
 
 
+_warned: set[str] = set()
+"""The warnings that this command has printed by ``print_warning_once``."""
+
+
+def print_warning_once(text: str) -> None:
+    """Prints a warning unless this command has printed it before: it may read a file twice."""
+    if text not in _warned:
+        _warned.add(text)
+        print_warning(text)
+
+
 _hide_secrets: Callable[[str], str] | None = None
 """Removes secrets from tracebacks; None if tracebacks are not printed."""
 
@@ -176,6 +187,7 @@ def wrap_command(action: Callable[..., Any]) -> Callable[..., NoReturn]:
             raise SystemExit(EXIT_TERMINATED)
 
         signal.signal(signal.SIGTERM, handle_sigterm)
+        _warned.clear()
         if isinstance(sys.stdout, io.TextIOWrapper):
             # A console whose encoding lacks a letter prints a substitute instead of failing.
             sys.stdout.reconfigure(errors="replace")

@@ -18,6 +18,8 @@ Record = TypeVar("Record")
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Maximum length of a JSON line in bytes, so that a wrong file cannot exhaust the memory."""
+_BLOCK_BYTES = 1024 * 1024
+"""Length of a block of lines in bytes, unless one line is longer."""
 
 
 def require_file(path: Path | str, what: str) -> Path:
@@ -244,6 +246,61 @@ def iter_decoded_lines(
                     f"right file.{_OTHER_COMMANDS.get(what, '')}",
                 ) from error
             yield line_number, row
+
+
+def iter_line_blocks(path: Path | str, what: str) -> Iterator[tuple[int, int, memoryview]]:
+    """Yields blocks of whole lines, for readers that take many lines at once.
+
+    Args:
+        path: the file.
+        what: what the file is, for the message ("result file").
+
+    Yields:
+        The number of the block's first line, its number of lines, and its bytes, which are valid
+        until the next block is asked for: all blocks share one buffer.
+
+    Raises:
+        MissingFileError: no such file.
+    """
+    line_number = 1
+    buffer = bytearray(_BLOCK_BYTES)
+    n_bytes = 0  # number of bytes in the buffer
+    with require_file(path, what).open("rb", buffering=0) as handle:
+        while n_read := handle.readinto(memoryview(buffer)[n_bytes:]):
+            n_bytes += n_read
+            end = buffer.rfind(b"\n", 0, n_bytes) + 1
+            if end:
+                n_lines = buffer.count(b"\n", 0, end)
+                with memoryview(buffer)[:end] as block:
+                    yield line_number, n_lines, block
+                line_number += n_lines
+                buffer[: n_bytes - end] = buffer[end:n_bytes]
+                n_bytes -= end
+            elif n_bytes > MAX_LINE_BYTES:
+                break  # the consumer refuses such a block
+            elif n_bytes == len(buffer):
+                buffer += bytes(len(buffer))
+        if n_bytes:
+            with memoryview(buffer)[:n_bytes] as block:
+                yield line_number, 1, block
+
+
+def decode_block(
+    block: memoryview, n_lines: int, decoder: msgspec.json.Decoder[Record]
+) -> list[Record] | None:
+    """Decodes a block of lines, which is several times as fast as line by line.
+
+    Returns:
+        One record per line. None if there is anything else: blank or invalid lines, or one that may
+        be too long. ``iter_decoded_lines`` reads or reports these.
+    """
+    if len(block) > MAX_LINE_BYTES:
+        return None
+    try:
+        records = decoder.decode_lines(block)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return records if len(records) == n_lines else None
 
 
 def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -236,6 +236,14 @@ Resume: TypeAlias = Annotated[
         help="Resume an interrupted run; --no-resume: fail if --out is not empty.",
     ),
 ]
+AllowChangedRows: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--allow-changed",
+        help="Resume rows that were changed after the last session; manifest and signatures say "
+        "so.",
+    ),
+]
 RetryErrors: TypeAlias = Annotated[
     bool, typer.Option("--retry-errors", help="Ask questions that ended in ERROR again.")
 ]

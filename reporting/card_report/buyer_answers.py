@@ -131,7 +131,7 @@ class BuyerAnswers:
     def scale(self) -> str:
         """What the ends of the scale of the ranking metric mean."""
         if self.ranking == SKILL:
-            return "1 is perfect, 0 is always UNKNOWN"
+            return "1 is perfect, always answering UNKNOWN scores 0"
         return "the share of right answers"
 
     def _get_value(self, name: str) -> ChartEstimate:
@@ -158,6 +158,7 @@ class BuyerAnswers:
         leaders = [name for name in self._list_leaders() if self._get_value(name).value is not None]
         if not leaders:
             return f"No system has a value of {self.ranking}."
+        name = self.names[leaders[0]]
         value = self._describe_value(leaders[0])
         text = f"{value}: {self.scale}"
         if len(leaders) > 1:
@@ -166,11 +167,17 @@ class BuyerAnswers:
             text = f"{value}, not surely ahead of {rivals}: {self.scale}"
         elif len(self.competitors) == 1:
             text = f"{value}, the only system compared: {self.scale}"
-        low = self._get_value(leaders[0]).low
-        if self.ranking == SKILL and low is not None and low <= 0:
-            text += "; so it may be no better than that"
+        low, high = self._get_value(leaders[0]).low, self._get_value(leaders[0]).high
+        if self.ranking == SKILL and low is not None and high is not None and low <= 0:
+            text += (
+                f". The interval of {name} includes 0, so it may be no better than a system that "
+                "never answers"
+                if high >= 0
+                else f". The whole interval of {name} is below 0: it is worse than a system that "
+                "never answers"
+            )
         if self.systems[leaders[0]].oracle:
-            text += "; it is shown the claim itself"
+            text += f". {name} is an oracle: it is shown the claim itself"
         return f"{text}."
 
     def _describe_value(self, name: str) -> str:
@@ -197,20 +204,24 @@ class BuyerAnswers:
         return " ".join(self._describe_pair(first, rival) for rival in rivals)
 
     def _describe_pair(self, first: str, second: str) -> str:
-        names = f"{self.names[first]} against {self.names[second]}"
         pair = self._get_pair(first, second)
         if pair is None or pair.difference is None:
-            return f"{names}: no paired test, so it is not known."
+            return (
+                f"Whether {self.names[first]} is better than {self.names[second]} is not known: "
+                "there is no paired test of the two."
+            )
         difference, low, high = pair.difference, pair.low, pair.high
         if pair.candidate != first:
             difference = -difference
             low, high = (None if high is None else -high), (None if low is None else -low)
-        interval = ""
+        more = f"{format_number(difference)} more {self._noun} than"
+        if difference < 0:
+            more = f"{format_number(-difference)} less {self._noun} than"
+        elif not difference:
+            more = f"the same {self._noun} as"
+        text = f"{self.names[first]} has {more} {self.names[second]}"
         if low is not None and high is not None:
-            interval = f" ({format_number(low)} to {format_number(high)})"
-        size = format_number(abs(difference)) if difference else "no"
-        words = "less" if difference < 0 else "more"
-        text = f"{names}: {size} {words} {self._noun}{interval}"
+            text += f" (difference {format_number(low)} to {format_number(high)})"
         p_value = pair.p if pair.p_holm is None else pair.p_holm
         if p_value is None:
             return f"{text}; not sure, since no test is possible on these cards."
@@ -231,14 +242,18 @@ class BuyerAnswers:
         best = max(controls, key=lambda control: controls[control])
         difference = value.value - controls[best]
         words = "more" if difference > 0 else "less"
-        text = f"{format_number(abs(difference))} {words} {self._noun} than {format_name(best)}"
+        text = (
+            f"{self.names[name]} has {format_number(abs(difference))} {words} {self._noun} than "
+            f"{format_name(best)}, a control that ignores the question"
+        )
         if value.low is None or value.high is None:
             return f"{text}; no interval is known."
         is_sure = value.low > controls[best] or value.high < controls[best]
+        verb = "excludes" if is_sure else "includes"
         return (
-            f"{text}, a control; {'sure' if is_sure else 'not sure'}, since its interval "
-            f"({format_number(value.low)} to {format_number(value.high)}) "
-            f"{'excludes' if is_sure else 'includes'} {format_number(controls[best])}."
+            f"{text}; {'sure' if is_sure else 'not sure'}, since the interval of "
+            f"{self.names[name]} ({format_number(value.low)} to {format_number(value.high)}) "
+            f"{verb} the control's {format_number(controls[best])}."
         )
 
     # -- when does it fail ----------------------------------------------------------------------
@@ -265,11 +280,16 @@ class BuyerAnswers:
         sentences = []
         if readers:
             highs = [row.difference.high for _, row in readers if row.difference.high is not None]
-            limit = f"; at most {format_number(max(highs))} more YES" if highs else ""
             n_claims = max(row.true[0] for _, row in readers)
+            claims = f"{n_claims:,} true claims kept from the systems"
+            limit = claims
+            if highs:
+                limit += (
+                    f" get YES at most {100 * max(0.0, *highs):.1f} percentage points more often "
+                    "than other unknown ones"
+                )
             sentences.append(
-                f"No sign of memory in {self._join_names([name for name, _ in readers])} "
-                f"({n_claims:,} true claims kept from the systems{limit})."
+                f"No sign of memory in {self._join_names([name for name, _ in readers])} ({limit})."
             )
         for name, row in others[:_MAX_NAMED_SYSTEMS]:
             sentences.append(
@@ -295,7 +315,10 @@ class BuyerAnswers:
                 share = f"{format_percent(value)} of {group.n_cards:,} cards"
                 parts.append(f"{self.names[name]} says YES on {share}")
         if parts:
-            return f"{join_list(parts)} without the fact that they ask about."
+            return (
+                f"{join_list(parts)} from which the fact that answers them was removed: "
+                "remembered, or guessed."
+            )
         return "Not measured: no true claims were kept from the systems."
 
 

@@ -182,9 +182,10 @@ def read_inputs(
             hint="Run a system first, for instance with `epoche eval --system kg`.",
         )
     _check_card_set(card_set, report)
+    card_set_name = "" if report.cards.startswith("ids-") else report.cards
     found = [
         check_integrity(
-            [ReadFile(path=path) for path in results],
+            [ReadFile(path=path, card_set=card_set_name) for path in results],
             with_cards=not cards,
             allow_changed=allow_changed,
         ),

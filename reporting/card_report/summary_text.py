@@ -116,8 +116,8 @@ def _describe_skill(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
     if not parts:
         return []
     return [
-        f"How well each knows when not to answer (skill@.5; 1 is perfect, 0 is always UNKNOWN): "
-        f"{join_list(parts)}."
+        "How well each knows when not to answer (skill@.5; 1 is perfect, always answering UNKNOWN "
+        f"scores 0): {join_list(parts)}."
     ]
 
 

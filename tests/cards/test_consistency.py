@@ -7,10 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cards.card import read_cards
 from cards.consistency import LABEL_OF_PROOF, find_card_problems
+from kg.base.errors import RecordError
+from kg.claims import GOLD_OF_LABEL
 
 CARDS = st.lists(
     st.fixed_dictionaries(
@@ -20,7 +24,10 @@ CARDS = st.lists(
             "question": st.sampled_from(["one?", "two?"]),
             "label": st.sampled_from("ECU"),
             "proof": st.one_of(
-                st.none(), st.fixed_dictionaries({"kind": st.sampled_from(list(LABEL_OF_PROOF))})
+                st.none(),
+                st.fixed_dictionaries(
+                    {"kind": st.sampled_from(list(LABEL_OF_PROOF)), "engine": st.just("index")}
+                ),
             ),
             "meta": st.one_of(
                 st.just({}),
@@ -34,6 +41,7 @@ CARDS = st.lists(
             ),
         }
     ),
+    min_size=1,
     max_size=12,
 )
 
@@ -46,14 +54,24 @@ def have_equal_content(first: dict[str, Any], second: dict[str, Any]) -> bool:
     )
 
 
-@given(cards=CARDS)
-def test_every_copy_and_every_contradictory_label_is_found(cards: list[dict[str, Any]]) -> None:
+def make_lines(cards: list[dict[str, Any]]) -> list[str]:
+    claim = {"subj": "s", "pred": "p", "obj": "o"}
+    return [
+        json.dumps({"id": f"c{n}", "gold": GOLD_OF_LABEL[card["label"]], "claim": claim, **card})
+        for n, card in enumerate(cards)
+    ]
+
+
+@given(cards=CARDS, first_line=st.sampled_from([1, 2]))
+def test_every_copy_and_every_contradictory_label_is_found(
+    cards: list[dict[str, Any]], first_line: int
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cards.jsonl"
-        # A blank line, so that lines and numbers of cards differ.
-        lines = [json.dumps({"id": f"c{n}", **card}) for n, card in enumerate(cards)]
-        path.write_text("".join(f"{line}\n" for line in ["", *lines]), "utf-8")
-        problems = list(find_card_problems(path))
+        # With a blank line, the file is read line by line, else many lines at once.
+        lines = [*[""] * (first_line - 1), *make_lines(cards)]
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        problems = list(find_card_problems([path]))
     copies = {
         number: next(n for n in range(number) if have_equal_content(cards[n], card))
         for number, card in enumerate(cards)
@@ -65,9 +83,63 @@ def test_every_copy_and_every_contradictory_label_is_found(cards: list[dict[str,
         for proofs in [[card["proof"], card["meta"].get("card_proof")]]
         if any(proof and LABEL_OF_PROOF[proof["kind"]] != card["label"] for proof in proofs)
     ]
-    assert [item.line - 2 for item in problems if item.field == "label"] == contradictory
-    found = {item.line - 2: item.found for item in problems if item.field != "label"}
+    assert [item.line - first_line for item in problems if item.field == "label"] == contradictory
+    found = {item.line - first_line: item.found for item in problems if item.field != "label"}
     assert found == {
-        number: f"a copy of card 'c{first}' in line {first + 2}" for number, first in copies.items()
+        number: f"a copy of card 'c{first}' in line {first + first_line}"
+        for number, first in copies.items()
     }
-    assert all(item.id == f"c{item.line - 2}" for item in problems)
+    assert all(item.id == f"c{item.line - first_line}" for item in problems)
+
+
+@given(cards=CARDS, n_first=st.integers(0, 12))
+def test_copies_are_found_in_other_files(cards: list[dict[str, Any]], n_first: int) -> None:
+    lines = make_lines(cards)
+    parts = [part for part in (lines[:n_first], lines[n_first:]) if part]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{number}.jsonl" for number in range(len(parts))]
+        whole = Path(folder) / "whole.jsonl"
+        for path, part in [*zip(paths, parts, strict=True), (whole, lines)]:
+            path.write_text("\n".join(part), "utf-8")
+        in_parts, in_one = list(find_card_problems(paths)), list(find_card_problems([whole]))
+    assert [(item.id, item.field) for item in in_parts] == [
+        (item.id, item.field) for item in in_one
+    ]
+    for item in in_parts:
+        first = item.found.split("'")[1] if "copy" in item.found else item.id
+        is_in_first_part = len(parts) == 2 and int(first[1:]) < n_first <= int(item.id[1:])
+        assert (f" of {paths[0]}" in item.found) == is_in_first_part
+
+
+@pytest.mark.parametrize("proof", [None, [], [{}], "denied", 1, {"kind": ["denied"]}, {}])
+def test_a_proof_that_is_none_proves_nothing(tmp_path: Path, proof: object) -> None:
+    card = {"facts": [], "rules": [], "question": "?", "label": "E", "meta": {"card_proof": proof}}
+    path = tmp_path / "cards.jsonl"
+    path.write_text("\n".join(make_lines([card])), "utf-8")
+    assert list(find_card_problems([path])) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"gold": "NO"}, "label E needs gold YES"),
+        ({"facts": "f"}, "Expected `array`"),
+        ({"claim": {}}, "missing required field `subj`"),
+        ({"difficulty": "extreme"}, "Invalid enum value"),
+        ({"meta": []}, "Expected `object`"),
+        ({"proof": {"kind": "asserted"}}, "missing required field `engine`"),
+    ],
+)
+def test_invalid_cards_are_reported_with_their_line(
+    tmp_path: Path, fields: dict[str, object], message: str
+) -> None:
+    good = {"facts": [], "rules": [], "question": "?", "label": "E"}
+    path = tmp_path / "cards.jsonl"
+    path.write_text("\n".join(make_lines([good, good, good | fields, good])), "utf-8")
+    errors = []
+    for read in (lambda: list(find_card_problems([path])), lambda: read_cards(path)):
+        with pytest.raises(RecordError, match=message) as caught:
+            read()
+        errors.append(caught.value.format_line())
+    assert f"{path}:3" in errors[0]
+    assert errors[0] == errors[1]

@@ -268,7 +268,7 @@ def test_exit_codes_for_passed_failed_and_not_judged(
     printed = capsys.readouterr()
     assert "ok    good  FAR-NE <= 0.05: 0.0" in printed.out
     assert "FAIL  poor  FAR-NE <= 0.05: 0." in printed.out
-    assert printed.err.startswith("error: 1 of 2 checks failed")
+    assert printed.err.splitlines()[-1].startswith("error: 1 of 2 checks failed")
     # The value meets the condition, but the lower end of its interval does not.
     assert get_gate_exit_code(runs=[run], metric=["good:LA>=0.95"]) == 0
     assert get_gate_exit_code(runs=[run], metric=["good:LA.low>=0.97"]) == 100

@@ -393,6 +393,78 @@ def test_copies_and_swapped_labels_are_named_with_their_lines(folder: Path) -> N
     check_verified_cards(folder, "cards.jsonl:13: card 'copy0': facts and question is a copy of")
 
 
+def find_warnings(result: CommandResult) -> list[str]:
+    return [line for line in result.err.splitlines() if "rows:unverified" in line]
+
+
+def test_rows_without_a_manifest_are_scored_with_one_warning(folder: Path) -> None:
+    assert not any(find_warnings(result) for result in run_all(folder).values())
+    (folder / "kg.manifest.json").unlink()
+    for name, result in run_all(folder, "--cards", folder / "cards.jsonl").items():
+        assert result.code == 0, (name, result.err)
+        (warning,) = find_warnings(result)
+        assert warning.startswith("warning: ")
+        assert "kg.manifest.json is missing" in warning
+        assert "or run again" in warning
+
+
+def test_a_run_that_goes_on_is_scored_with_a_warning(folder: Path) -> None:
+    edit_manifest(folder, status="running")
+    for name, result in run_all(folder).items():
+        assert result.code == 0, (name, result.err)
+        (warning,) = find_warnings(result)
+        assert "not finished" in warning
+
+
+def test_foreign_logs_are_scored_with_a_warning_that_fits_them(folder: Path) -> None:
+    for name in ("kg", "rag"):
+        (folder / f"{name}.manifest.json").unlink()
+        write_lines(
+            folder / f"{name}.jsonl",
+            [
+                {key: row[key] for key in ("id", "system", "gold", "label", "pred")}
+                for row in read_lines(folder / f"{name}.jsonl")
+                if not row.get("repeat")
+            ],
+        )
+    metrics = ("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "metrics.json")
+    assert run_epoche(*metrics).code == 0
+    for name, result in run_all(folder, "--cards", folder / "cards.jsonl").items():
+        assert result.code == 0, (name, result.err)
+        warnings = find_warnings(result)
+        assert len(warnings) == (2 if name == "compare" else 1)
+        for warning in warnings:
+            assert "another program wrote them" in warning
+            assert "is missing" not in warning
+            assert "run again" not in warning
+
+
+def test_copies_in_another_card_file_are_found(folder: Path) -> None:
+    n_cards = len(read_lines(folder / "cards.jsonl"))
+    chain(copy_cards, forge_all)(folder)
+    cards = read_lines(folder / "cards.jsonl")
+    parts = folder / "originals.jsonl", folder / "copies.jsonl"
+    for path, part in zip(parts, (cards[:n_cards], cards[n_cards:]), strict=True):
+        write_lines(path, part)
+    flags = [flag for path in parts for flag in ("--cards", path)]
+    metrics = ("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "m.json", *flags)
+    message = check_error_line(run_epoche(*metrics), CHANGED)
+    assert "copies.jsonl:1" in message
+    assert f"in line 1 of {parts[0]}" in message
+    accepted = run_epoche(*metrics, "--allow-changed")
+    assert accepted.code == 0, accepted.err
+    assert "WARNING: Accepted with --allow-changed: card 'copy0'" in accepted.out
+    gated = run_epoche("gate", folder / "kg.jsonl", "--metric", "LA>=0", *FEW, *flags)
+    page = ("--metrics", folder / "m.json", "--formats", "md", "--out", folder / "r.html")
+    reported = run_epoche("report", folder / "kg.jsonl", *page, *flags)
+    for result, code in ((gated, 1), (reported, CHANGED)):
+        assert "a copy of card" in check_error_line(result, code)
+    joined = run_epoche("join", *parts, "--out", folder / "joined.jsonl")
+    assert joined.code == 0, joined.err
+    assert "'copy0'" in joined.err
+    assert f"and {len(cards) - n_cards - 1} more" in joined.err
+
+
 def test_a_swap_in_a_few_cards_is_found_whatever_the_order(folder: Path) -> None:
     cards = read_lines(folder / "cards.jsonl")
     random.Random(3).shuffle(cards)
@@ -415,6 +487,42 @@ def test_changed_rows_are_not_resumed(folder: Path, tampering: str) -> None:
     assert (folder / "kg.jsonl").read_bytes() == before
 
 
+def check_recorded_change(folder: Path, name: str, change: str) -> None:
+    """Checks that all readers of a run say that changed rows were accepted when it was made."""
+    manifest = json.loads((folder / f"{name}.manifest.json").read_bytes())
+    assert manifest["accepted_changes"] == [change]
+    out = folder / "metrics.json"
+    done = run_epoche("metrics", folder / f"{name}.jsonl", *FEW, "--out", out)
+    assert done.code == 0, done.err
+    accepted = "Accepted with --allow-changed when the run was resumed or merged"
+    assert f"WARNING: {accepted}: {change}." in done.out
+    report = json.loads(out.read_bytes())
+    signature = report["policies"]["licensed"]["systems"]["kg"]["metrics"]["skill@.5"]["signature"]
+    assert "|rows:changed|" in signature
+    gated = run_epoche("gate", folder / f"{name}.jsonl", "--metric", "skill@.5>=-9", *FEW)
+    assert "Accepted with --allow-changed" in gated.out
+    reported = run_epoche(
+        "report", folder / f"{name}.jsonl", "--formats", "md", "--out", folder / "r.html"
+    )
+    assert reported.code == 0, reported.err
+    assert "Warning:** Accepted with" in (folder / "r.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("tampering", ["last row removed", "raw edited", "flipped with pass"])
+def test_changed_rows_are_resumed_with_a_mark(folder: Path, tampering: str) -> None:
+    TAMPERINGS[tampering](folder)
+    n_rows = len(read_lines(folder / "kg.jsonl"))
+    resume = ("eval", "--cards", folder / "cards.jsonl", "--system", "kg", "--repeat", 2)
+    done = run_epoche(*resume, "--out", folder / "kg.jsonl", "--allow-changed")
+    assert done.code == 0, done.err
+    assert "warning: Accepted with --allow-changed: kg.jsonl changed after the last" in done.err
+    assert f"({n_rows} were there already)" in done.out
+    # A later session finds nothing changed, and keeps the mark.
+    again = run_epoche(*resume, "--out", folder / "kg.jsonl")
+    assert again.code == 0, again.err
+    check_recorded_change(folder, "kg", "kg.jsonl changed after the last session of the run")
+
+
 def test_changed_shards_are_not_merged(folder: Path) -> None:
     shards = [folder / f"s{n}.jsonl" for n in (1, 2)]
     for number, shard in enumerate(shards, start=1):
@@ -426,6 +534,10 @@ def test_changed_shards_are_not_merged(folder: Path) -> None:
     merged = run_epoche("merge", *shards, "--out", folder / "merged.jsonl")
     assert "s2.jsonl" in check_error_line(merged, CHANGED)
     assert not (folder / "merged.jsonl").exists()
+    merged = run_epoche("merge", *shards, "--out", folder / "merged.jsonl", "--allow-changed")
+    assert merged.code == 0, merged.err
+    assert "warning: Accepted with --allow-changed: s2.jsonl changed after the run" in merged.err
+    check_recorded_change(folder, "merged", "s2.jsonl changed after the run")
 
 
 # Run folders of the other benchmarks.
@@ -545,6 +657,9 @@ def test_a_run_without_hashes_is_signed_unverified(run: Path) -> None:
     done = run_epoche("metrics", run, *FEW)
     assert done.code == 0, done.err
     assert "|rows:unverified|" in done.out
+    for name, result in run_all_on_folder(run).items():
+        if name != "compare":  # which fails where there is only one system
+            assert len(find_warnings(result)) == 1, name
 
 
 def test_a_changed_run_folder_is_not_resumed(run: Path) -> None:
@@ -552,3 +667,9 @@ def test_a_changed_run_folder_is_not_resumed(run: Path) -> None:
     command = FOLDER_COMMANDS[json.loads((run.parent / "name.json").read_bytes())]
     done = run_epoche(*command, "--out", run)
     assert "after the last session" in check_error_line(done, CHANGED)
+    accepted = run_epoche(*command, "--out", run, "--allow-changed")
+    assert accepted.code == 0, accepted.err
+    measured = run_epoche("metrics", run, *FEW)
+    assert measured.code == 0, measured.err
+    assert "|rows:changed|" in measured.out
+    assert "note: Accepted with --allow-changed when the run was resumed or merged" in measured.out

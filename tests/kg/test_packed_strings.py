@@ -48,6 +48,18 @@ def test_strings_are_numbered_in_the_order_of_their_first_use(
     for found in (numbers, StringNumbers(numbers.strings)):
         assert [found.find(text) for text in others] == [expected.get(text, -1) for text in others]
         assert [text in found for text in others] == [text in expected for text in others]
+        assert found.find_all(others).tolist() == [expected.get(text, -1) for text in others]
+
+
+@given(st.lists(TEXTS, max_size=4), TEXTS)
+def test_many_strings_are_numbered_as_one_by_one(parts: list[list[str]], others: list[str]) -> None:
+    one_by_one, many = StringNumbers(), StringNumbers()
+    for number, part in enumerate(parts):
+        # Both ways of adding may be mixed.
+        add_all = many.add_all if number % 2 else lambda texts: list(map(many.add, texts))
+        assert list(add_all(part)) == [one_by_one.add(text) for text in part]
+    assert list(many.strings) == list(one_by_one.strings)
+    assert many.find_all(others).tolist() == [one_by_one.find(text) for text in others]
 
 
 def test_equal_hashes_are_told_apart_and_the_table_grows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,6 +69,12 @@ def test_equal_hashes_are_told_apart_and_the_table_grows(monkeypatch: pytest.Mon
     numbers = StringNumbers()
     assert [numbers.add(text) for text in texts] == [expected[text] for text in texts]
     assert [numbers.find(text) for text in texts] == [expected[text] for text in texts]
+    many = StringNumbers()
+    for start in range(0, len(texts), 700):
+        part = texts[start : start + 700]
+        assert many.add_all(part).tolist() == [expected[text] for text in part]
+    assert many.find_all(texts).tolist() == [expected[text] for text in texts]
+    assert many.find_all(["absent"]).tolist() == [-1]
 
 
 @given(TEXTS)

@@ -75,11 +75,12 @@ def test_a_sure_difference_is_said_from_the_side_of_the_best_system(metrics):
     report = replace(rank(metrics, **RANKED), comparisons=(pair,))
     found = answer(report)
     assert found["best"] == (
-        "careful with skill 0.600 (0.500 to 0.700): 1 is perfect, 0 is always UNKNOWN."
+        "careful with skill 0.600 (0.500 to 0.700): 1 is perfect, always answering UNKNOWN "
+        "scores 0."
     )
     assert found["difference"] == (
-        "careful against hasty: 0.200 more skill (0.100 to 0.300); sure by a paired test, "
-        "p = 0.012."
+        "careful has 0.200 more skill than hasty (difference 0.100 to 0.300); sure by a paired "
+        "test, p = 0.012."
     )
 
 
@@ -88,9 +89,11 @@ def test_systems_that_no_test_tells_from_the_best_are_named_with_it(metrics):
     found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
     assert found["best"] == (
         "careful with skill 0.600 (0.500 to 0.700), not surely ahead of hasty 0.400: 1 is perfect, "
-        "0 is always UNKNOWN."
+        "always answering UNKNOWN scores 0."
     )
-    assert "(−0.100 to 0.300); not sure by a paired test, p = 0.210." in found["difference"]
+    assert (
+        "(difference −0.100 to 0.300); not sure by a paired test, p = 0.210." in found["difference"]
+    )
 
 
 def test_without_a_test_no_difference_is_sure(metrics):
@@ -99,19 +102,33 @@ def test_without_a_test_no_difference_is_sure(metrics):
     )
     found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
     assert found["difference"] == (
-        "careful against hasty: no more skill (−0.100 to 0.100); not sure, since no test is "
-        "possible on these cards."
+        "careful has the same skill as hasty (difference −0.100 to 0.100); not sure, since no test "
+        "is possible on these cards."
     )
     found = answer(replace(rank(metrics, **RANKED), comparisons=()))
-    assert found["difference"] == "careful against hasty: no paired test, so it is not known."
+    assert found["difference"] == (
+        "Whether careful is better than hasty is not known: there is no paired test of the two."
+    )
+    pair = compare("careful", "hasty", "hasty", difference=-0.2, low=-0.3, high=-0.1)
+    found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
+    assert found["difference"].startswith(
+        "careful has 0.200 less skill than hasty (difference −0.300 to −0.100); sure"
+    )
 
 
 def test_a_best_system_that_may_be_no_better_than_silence_is_called_so(metrics):
     report = rank(metrics, kg=(1.0, 0.9, 1.0), careful=(0.05, -0.1, 0.2), hasty=(-0.4, -0.5, -0.3))
     report = replace(report, comparisons=(compare("careful", "hasty", "careful"),))
-    assert answer(report)["best"].endswith("0 is always UNKNOWN; so it may be no better than that.")
+    assert answer(report)["best"].endswith(
+        "always answering UNKNOWN scores 0. The interval of careful includes 0, so it may be no "
+        "better than a system that never answers."
+    )
     view = ReportView(report)
     assert BuyerAnswers(view, {}).build_chart().low == -1.0
+    below = rank(metrics, kg=(1.0, 0.9, 1.0), careful=(-0.2, -0.3, -0.1), hasty=(-0.4, -0.5, -0.3))
+    assert answer(replace(below, comparisons=report.comparisons))["best"].endswith(
+        "The whole interval of careful is below 0: it is worse than a system that never answers."
+    )
 
 
 def test_only_the_oracle_is_said_to_be_shown_the_claim(metrics):
@@ -119,7 +136,9 @@ def test_only_the_oracle_is_said_to_be_shown_the_claim(metrics):
     alone = replace(policy, systems={"kg": policy.systems["kg"]})
     found = answer(replace(metrics, policies={"licensed": alone}, comparisons=()))
     assert "the only system compared" in found["best"]
-    assert found["best"].endswith("it is shown the claim itself.")
+    assert found["best"].endswith("kg is an oracle: it is shown the claim itself.")
+    assert found["difference"].startswith("kg has ")
+    assert "than always-UNKNOWN, a control that ignores the question; " in found["difference"]
 
 
 def make_groups(true_yes: float, others_yes: float) -> dict[str, GroupReport]:
@@ -138,8 +157,9 @@ def test_memory_is_said_where_the_interval_is_above_zero(metrics):
         hasty={"set_aside": make_groups(0.1875, 0.0), "memory": make_value(0.1875, 0.11, 0.287)},
     )
     assert answer(report)["memory"] == (
-        "No sign of memory in careful (80 true claims kept from the systems; at most 0.046 more "
-        "YES). hasty remembers, or guesses from related facts: YES to 19 % of 80 true claims kept "
+        "No sign of memory in careful (80 true claims kept from the systems get YES at most 4.6 "
+        "percentage points more often than other unknown ones). hasty remembers, or guesses from "
+        "related facts: YES to 19 % of 80 true claims kept "
         "from it, and to 0 % of "
         "120 other unknown ones (difference 0.110–0.287)."
     )
@@ -152,7 +172,8 @@ def test_withheld_cards_tell_of_memory_where_no_claims_were_set_aside(metrics):
     )
     report = change_systems(rank(metrics, **RANKED), careful={"faithfulness": {"withheld": group}})
     assert answer(report)["memory"] == (
-        "careful says YES on 25 % of 40 cards without the fact that they ask about."
+        "careful says YES on 25 % of 40 cards from which the fact that answers them was removed: "
+        "remembered, or guessed."
     )
 
 

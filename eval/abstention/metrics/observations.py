@@ -165,13 +165,14 @@ def read_observations(
     sources: list[Source] = []
     read_files: list[ReadFile] = []
     for path, suffix in zip(files, applied_suffixes, strict=True):
-        before = reader.count_answers()
+        before, n_unnamed_before = reader.count_answers(), reader.n_unnamed_rows
         sources.append(reader.read_file(path, suffix=suffix))
+        names_cards = reader.n_unnamed_rows - n_unnamed_before < sources[-1].rows
         counts = zip(PREDS, reader.count_answers(), before, strict=True)
         read_files.append(
             ReadFile(
                 path=path,
-                card_set=reader.card_set,
+                card_set=reader.card_set if names_cards else "",
                 counts={pred: now - earlier for pred, now, earlier in counts},
             )
         )

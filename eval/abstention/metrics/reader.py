@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from eval.abstention.metrics.outcomes import (
@@ -29,14 +28,12 @@ from eval.abstention.metrics.outcomes import (
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import ResultRow, Traits, build_row_decoder, parse_codes
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
-from kg.base.files import MAX_LINE_BYTES, iter_decoded_lines, require_file
+from kg.base.files import decode_block, iter_decoded_lines, iter_line_blocks
 from kg.base.packed_strings import PackedStrings, StringNumbers
 from kg.claims import LABELS
 
 _MISSING = 255
 """Stored instead of a prediction code for a card without an answer; codes are single bytes."""
-_BLOCK_BYTES = 1 << 22
-"""Size of a block, in bytes: 4 MiB."""
 _NAN = float("nan")
 
 SystemRepeat = tuple[str, int]
@@ -93,7 +90,7 @@ class ResultReader:
         """
         n_rows = 0
         names: dict[str, None] = {}
-        for first_line, n_lines, block in _read_blocks(path):
+        for first_line, n_lines, block in iter_line_blocks(path, "result file"):
             result = self._read_block(block, n_lines, path, suffix)
             if result is None:
                 n_rows += self._read_rows(first_line, path, suffix, names)
@@ -158,24 +155,22 @@ class ResultReader:
     # Fast path: whole blocks of rows in the format that ``epoche eval`` writes.
 
     def _read_block(
-        self, block: bytes, n_lines: int, path: Path, suffix: str
+        self, block: memoryview, n_lines: int, path: Path, suffix: str
     ) -> tuple[int, list[str]] | None:
         """Stores the answers of a block and returns its number of rows and its systems.
 
         Returns ``None`` and stores no answer if anything in the block is unusual. Cards may have
         been added even then; reading row by row finds them again.
         """
-        if len(block) > MAX_LINE_BYTES:
+        rows = decode_block(block, n_lines, build_row_decoder())
+        if rows is None:
             return None
         try:
-            rows = build_row_decoder().decode_lines(block)
             preds = [PRED_CODE[row.pred] for row in rows]
             labels = bytes([LABEL_CODE[row.label or ""] for row in rows])
             golds = bytes([GOLD_CODE[row.gold or ""] for row in rows])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
+        except (KeyError, TypeError):
             return None
-        if len(rows) != n_lines + (not block.endswith(b"\n")):
-            return None  # blank lines, or not exactly one row per line
         card_sets = {row.cards for row in rows}
         card_set = card_sets.pop() if len(card_sets) == 1 else None
         if not card_set or (self.card_set and card_set != self.card_set):
@@ -183,14 +178,14 @@ class ResultReader:
         confidences = _confidence_column(rows)
         if confidences is None:
             return None
-        numbers = []
-        for row, label, gold in zip(rows, labels, golds, strict=True):
-            numbers.append(card := self.index.add(row.id))
-            if card == len(self.labels):
-                self._add_card(row, label, gold)
-            elif self._has_incomplete_cards or row.mined_rules:
-                self.fill_missing_fields(card, row)
-        cards = np.array(numbers, dtype=np.int64)
+        cards = self.index.add_all([row.id for row in rows])
+        new_cards, first_rows = np.unique(cards, return_index=True)
+        first_rows = first_rows[new_cards >= len(self.labels)]
+        self._add_cards([rows[n] for n in first_rows.tolist()])
+        if len(first_rows) < len(rows):
+            for card, row in zip(cards.tolist(), rows, strict=True):
+                if self._has_incomplete_cards or row.mined_rules:
+                    self.fill_missing_fields(card, row)
         if not (
             _equals_stored_codes(self.labels, cards, labels)
             and _equals_stored_codes(self.golds, cards, golds)
@@ -211,6 +206,21 @@ class ResultReader:
             self.card_set, self._card_set_path = card_set, path
         return len(rows), [system for system, _ in indices_by_key]
 
+    def _add_cards(self, rows: Sequence[ResultRow]) -> None:
+        """Stores the fields of cards whose ids were added last, in their order."""
+        self.labels += bytes([LABEL_CODE[row.label or ""] for row in rows])
+        self.golds += bytes([GOLD_CODE[row.gold or ""] for row in rows])
+        traits = [(row.kind, row.difficulty, row.full_label, row.mined_rules) for row in rows]
+        numbers = {
+            key: self._number_traits(Traits(key[0] or "", key[1] or "", key[2] or "", bool(key[3])))
+            for key in dict.fromkeys(traits)
+        }
+        self.traits.extend([numbers[key] for key in traits])
+        _extend_numbers(self.triplets, self.triplet_names, [row.triplet or "" for row in rows])
+        _extend_numbers(self.clusters, self.cluster_names, [row.cluster or "" for row in rows])
+        if not all(row.kind and row.difficulty and row.cluster for row in rows):
+            self._has_incomplete_cards = True
+
     def _are_unanswered(self, key: SystemRepeat, indices: np.ndarray[Any, Any]) -> bool:
         """Whether these cards are all different and none has an answer in this repeat yet."""
         if np.unique(indices).size != indices.size:
@@ -218,7 +228,7 @@ class ResultReader:
         answers = self._preds.get(key)
         if answers is None:
             return True
-        codes = np.frombuffer(bytes(answers), dtype=np.uint8)
+        codes = np.frombuffer(answers, dtype=np.uint8)
         return bool((codes[indices[indices < codes.size]] == _MISSING).all())
 
     def _store_block(
@@ -356,20 +366,13 @@ class ResultReader:
         return None
 
 
-def _read_blocks(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yields blocks of whole lines.
-
-    Yields:
-        The number of the block's first line, its number of line ends, and its bytes.
-    """
-    line_number = 1
-    with require_file(path, "result file").open("rb") as handle:
-        while block := handle.read(_BLOCK_BYTES):
-            # Complete the last line. If it is too long, reading row by row reports it.
-            block += handle.readline(MAX_LINE_BYTES)
-            n_lines = block.count(b"\n")
-            yield line_number, n_lines, block
-            line_number += n_lines
+def _extend_numbers(numbers: array[int], names: StringNumbers, texts: Sequence[str]) -> None:
+    """Appends the numbers of names, -1 for an empty one."""
+    is_named = np.fromiter(map(bool, texts), dtype=np.bool_, count=len(texts))
+    added = np.full(len(texts), -1, dtype=np.intc)
+    if is_named.any():
+        added[is_named] = names.add_all([text for text in texts if text])
+    numbers.frombytes(added.tobytes())
 
 
 def _confidence_column(rows: Sequence[ResultRow]) -> Floats | None:
@@ -391,7 +394,7 @@ def _is_probability(value: object) -> bool:
 def _equals_stored_codes(
     stored_codes: bytearray, indices: np.ndarray[Any, Any], codes: bytes
 ) -> bool:
-    stored = np.frombuffer(bytes(stored_codes), dtype=np.uint8)[indices]
+    stored = np.frombuffer(stored_codes, dtype=np.uint8)[indices]
     return bool(np.array_equal(stored, np.frombuffer(codes, dtype=np.uint8)))
 
 
@@ -399,10 +402,11 @@ def _group_rows(
     rows: Sequence[ResultRow], stem: str, suffix: str
 ) -> dict[SystemRepeat, np.ndarray[Any, Any]]:
     """Returns the row indices of each system and repeat, in the order of their first row."""
-    keys = [((row.system or stem) + suffix, row.repeat or 0) for row in rows]
-    if len(set(keys)) == 1:
-        return {keys[0]: np.arange(len(rows))}
+    given = [(row.system, row.repeat) for row in rows]
     indices: defaultdict[SystemRepeat, list[int]] = defaultdict(list)
-    for index, key in enumerate(keys):
-        indices[key].append(index)
-    return {key: np.array(row_indices) for key, row_indices in indices.items()}
+    if len(set(given)) > 1:
+        for index, (system, repeat) in enumerate(given):
+            indices[(system or stem) + suffix, repeat or 0].append(index)
+        return {key: np.array(row_indices) for key, row_indices in indices.items()}
+    system, repeat = given[0]
+    return {((system or stem) + suffix, repeat or 0): np.arange(len(rows))}

@@ -75,6 +75,7 @@ def main(
     overwrite: options.Overwrite = False,
     resume: options.Resume = True,
     retry_errors: options.RetryErrors = False,
+    allow_changed: options.AllowChangedRows = False,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of concurrent requests.")
     ] = None,
@@ -171,6 +172,7 @@ def main(
             resume=resume,
             overwrite=overwrite,
             retry_errors=retry_errors,
+            allow_changed=allow_changed,
         )
     )
     _print_results(done, settings, write_outputs(folder))

@@ -25,15 +25,20 @@ from eval.harness.verification.changed_files import (
     hash_run_files,
     list_hashed_files,
     make_changed_error,
+    record_accepted,
 )
-from kg.base.errors import IncompleteRunError, RecordError, WriteError
+from kg.base.errors import ChangedRunError, IncompleteRunError, RecordError, WriteError
 from kg.base.files import atomic_writer, require_file, write_json_atomic, write_jsonl_atomic
 
 _DATASET_FIELDS = ("dataset_sha256", "sample_count")
 
 
 def merge_folders(
-    folders: Sequence[Path], out: Path, benchmark: Benchmark[Item, Row, Manifest]
+    folders: Sequence[Path],
+    out: Path,
+    benchmark: Benchmark[Item, Row, Manifest],
+    *,
+    allow_changed: bool = False,
 ) -> Manifest:
     """Merges the folders of all shards of a run, and writes the files derived from the rows.
 
@@ -42,6 +47,7 @@ def merge_folders(
         out: the merged folder. Its files are those of a run without ``--shard``, except for the
             times in the manifest.
         benchmark: the benchmark that was run.
+        allow_changed: merge shards that were changed after their run; the manifest then says so.
 
     Returns:
         The merged manifest.
@@ -51,7 +57,7 @@ def merge_folders(
         RecordError: a row is damaged or in the wrong place.
         CardSetMismatchError: the folders are not shards of one run, or two are the same shard.
         IncompleteRunError: a shard or an answer is missing.
-        ChangedRunError: a shard was changed after its run.
+        ChangedRunError: a shard was changed after its run, and this is not accepted.
         WriteError: ``out`` is one of the shards, contains another run, or cannot be written.
     """
     pairs = [(folder, _read_manifest(folder, benchmark)) for folder in folders]
@@ -73,6 +79,7 @@ def merge_folders(
     reply_files = [require_file(folder / REPLIES, "shard") for folder in shards]
     replies = read_shards(reply_files, grids)
     votes = _read_votes(shards, grids[0], meter)
+    accepted: list[ChangedRunError] = []
     for folder, manifest in zip(shards, manifests, strict=True):
         # All replies are there; so what a run that was stopped lacks is votes.
         if manifest.status != "complete":
@@ -83,7 +90,10 @@ def merge_folders(
             )
         changed = find_changed_files(folder, manifest.files_sha256, list_hashed_files(benchmark))
         if changed:
-            raise make_changed_error(changed, hint=MERGE_HINT.format(folder))
+            problem = make_changed_error(changed, hint=MERGE_HINT.format(folder))
+            if not allow_changed:
+                raise problem
+            accepted.append(problem)
     # The journal is open as a lock: no other process writes the folder in the meantime.
     with Journal(out / REPLIES, 0) as existing:
         if existing.path.stat().st_size:
@@ -96,7 +106,7 @@ def merge_folders(
             write_jsonl_atomic(out / VOTES, votes)
         counts = write_rows(out, benchmark, manifests[0], items.values())
         merged: Manifest = msgspec.structs.replace(
-            combine_manifests(manifests, counts, meter),
+            record_accepted(combine_manifests(manifests, counts, meter), accepted),
             files_sha256=hash_run_files(out, benchmark),
         )
         write_json_atomic(out / benchmark.manifest_file, merged)

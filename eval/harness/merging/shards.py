@@ -84,6 +84,9 @@ def combine_manifests(manifests: Sequence[Any], counts: dict[str, int], meter: C
     """
     for manifest in manifests:
         meter.add_totals(manifest.calls)
+    accepted = dict.fromkeys(
+        change for manifest in manifests for change in manifest.accepted_changes or ()
+    )
     return msgspec.structs.replace(
         manifests[0],
         shard=None,
@@ -94,6 +97,7 @@ def combine_manifests(manifests: Sequence[Any], counts: dict[str, int], meter: C
         counts=counts,
         calls=meter.compute_totals(),
         observed=reduce(merge_observed, (manifest.observed for manifest in manifests)),
+        accepted_changes=tuple(accepted) or msgspec.UNSET,
     )
 
 

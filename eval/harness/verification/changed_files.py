@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import msgspec
+
+from eval.harness.base_manifest import BaseManifest
 from eval.harness.benchmark import Benchmark
 from eval.harness.reply import REPLIES, VOTES
 from eval.harness.verification.record import Difference, Verification
+from kg.base.console import print_warning, print_warning_once
 from kg.base.errors import ChangedRunError, EpocheError
 from kg.base.files import sha256_file
 from kg.base.plain_text import join_list, to_one_line
@@ -25,9 +29,11 @@ ACCEPT_HINT: Final = (
     "Restore them or run again; --allow-changed accepts them, and every signature then says so."
 )
 MERGE_HINT: Final = (
-    "`epoche verify {}` says where. Restore the files, or run the shard again with --overwrite."
+    "`epoche verify {}` says where. Restore the files, or run the shard again with --overwrite; "
+    "--allow-changed merges them as they are, and manifest and signatures then say so."
 )
 _MAX_VALUE_CHARS: Final = 80
+AnyManifest = TypeVar("AnyManifest", bound=BaseManifest)
 
 
 def list_hashed_files(benchmark: Benchmark[Any, Any, Any]) -> tuple[str, ...]:
@@ -87,9 +93,57 @@ def make_changed_error(
     return ChangedRunError(what, where=where, hint=hint)
 
 
+def warn_unverified(rows: Path, manifest: Path, *, status: str = "", is_foreign: bool) -> None:
+    """Prints that nothing shows whether rows are those of a run, why, and what to do; once each.
+
+    Args:
+        rows: the file or folder.
+        manifest: where its manifest is, or would be.
+        status: the status of the run by its manifest; empty if there is no manifest.
+        is_foreign: whether Epoché did not write the rows, so that no manifest can be expected.
+    """
+    if status == "running":
+        reason = f"its run is not finished (status in {manifest.name}: running)"
+        advice = "Finish the run first."
+    elif status:
+        reason = f"{manifest.name} records no hash of them"
+        advice = "Run again with this version to have one."
+    elif is_foreign:
+        reason = "another program wrote them, without a manifest"
+        advice = "Make sure that they are complete, and keep them as they are."
+        if rows.is_file():
+            advice += " `epoche score` makes a run with a manifest of predictions on your cards."
+    else:
+        reason = f"{manifest} is missing"
+        advice = "Put the manifest of the run beside the rows, or run again."
+    print_warning_once(
+        f"{rows}: nothing shows whether rows were removed or changed, because {reason}; all values "
+        f"are signed {UNVERIFIED_ROWS}. {advice}"
+    )
+
+
 def describe_accepted(problem: ChangedRunError) -> str:
     """Describes a change that the user accepted, for the warnings beside the numbers."""
     return f"Accepted with --allow-changed: {problem.what} ({problem.where})"
+
+
+def record_accepted(manifest: AnyManifest, problems: Sequence[ChangedRunError]) -> AnyManifest:
+    """Warns of changes that the user accepted, and returns a manifest that says so."""
+    if not problems:
+        return manifest
+    for problem in problems:
+        print_warning(f"{describe_accepted(problem)}.")
+    earlier = manifest.accepted_changes or ()
+    accepted = dict.fromkeys([*earlier, *(problem.what for problem in problems)])
+    return msgspec.structs.replace(manifest, accepted_changes=tuple(accepted))
+
+
+def describe_recorded(manifest: BaseManifest) -> list[str]:
+    """Describes the changes that were accepted when a run was resumed or merged."""
+    return [
+        f"Accepted with --allow-changed when the run was resumed or merged: {change}."
+        for change in manifest.accepted_changes or ()
+    ]
 
 
 def try_to_verify(verify: Callable[[], Verification]) -> Verification | None:

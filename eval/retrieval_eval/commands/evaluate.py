@@ -93,6 +93,7 @@ def main(
     overwrite: options.Overwrite = False,
     resume: options.Resume = True,
     retry_errors: options.RetryErrors = False,
+    allow_changed: options.AllowChangedRows = False,
     concurrency: options.Concurrency = 16,
     max_cost: options.MaxCost = None,
     max_consecutive_errors: options.MaxConsecutiveErrors = 50,
@@ -133,6 +134,7 @@ def main(
                 resume=resume,
                 overwrite=overwrite,
                 retry_errors=retry_errors,
+                allow_changed=allow_changed,
                 limits=RunLimits(
                     concurrency=concurrency,
                     max_cost=max_cost,

@@ -102,6 +102,7 @@ def main(
     overwrite: options.Overwrite = False,
     resume: options.Resume = True,
     retry_errors: options.RetryErrors = False,
+    allow_changed: options.AllowChangedRows = False,
     concurrency: options.Concurrency = 16,
     rpm: options.RequestsPerMinute = None,
     tpm: options.TokensPerMinute = None,
@@ -196,6 +197,7 @@ def main(
             resume=resume,
             overwrite=overwrite,
             retry_errors=retry_errors,
+            allow_changed=allow_changed,
             limits=limits,
         )
     )

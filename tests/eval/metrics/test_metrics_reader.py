@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from eval.abstention.metrics import reader
 from eval.abstention.metrics.observations import Observations, read_observations
+from kg.base import files
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, EpocheError, RecordError
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
@@ -89,7 +90,7 @@ def test_block_and_row_readers_agree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int, repeats: int
 ) -> None:
     path = write_rows(tmp_path / "r.jsonl", make_rows(["a", "b"], repeats=repeats))
-    monkeypatch.setattr(reader, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(files, "_BLOCK_BYTES", block_bytes)
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
     assert by_blocks == by_rows
     assert by_blocks[1][0] == "c000", "the first card id"
@@ -141,7 +142,7 @@ def test_odd_lines_are_reported_by_number(
 ) -> None:
     path = write_rows(tmp_path / "r.jsonl", make_rows(["a"]))
     path.write_text(path.read_text("utf-8") + tail, "utf-8")
-    monkeypatch.setattr(reader, "_BLOCK_BYTES", 1500)
+    monkeypatch.setattr(files, "_BLOCK_BYTES", 1500)
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
     assert by_blocks == by_rows
     if tail.strip():
@@ -195,7 +196,7 @@ def test_same_repeat_twice_is_a_duplicate(tmp_path: Path) -> None:
 
 
 def test_reading_needs_few_bytes_per_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "_BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(files, "_BLOCK_BYTES", 1 << 16)
 
     def measure_peak(n_rows: int) -> int:
         rows = [
