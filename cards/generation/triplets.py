@@ -89,18 +89,6 @@ class DerivedQuota:
         return frozenset(label for label in labels if self._counts[label] < self._limit)
 
 
-class _Search(NamedTuple):
-    """What a recipe looked for in vain."""
-
-    recipe: str
-    strict: bool
-    """Whether entities had to be alike in degree."""
-    wants_true: bool
-    """Whether the claim of the U card had to be one that was set aside."""
-    is_derived: bool
-    """Whether the E or C card had to need a derived fact."""
-
-
 class TripletSource:
     """Yields the proved triplets of one predicate; its recipes take turns until all are exhausted.
 
@@ -142,8 +130,9 @@ class TripletSource:
         self._exhausted: set[str] = set()
         # Recipes that find no U card any more whose claim was set aside.
         self._only_false: set[str] = set()
-        # Searches that failed and are not repeated, because ever fewer entities are left.
-        self._failed_searches: set[_Search] = set()
+        # Searches that failed and are not repeated, because ever fewer entities are left: recipe,
+        # strict, whether the claim of the U card had to be true, and E or C to need a derived fact.
+        self._failed_searches: set[tuple[str, bool, bool, bool]] = set()
         self._is_last = True
 
     def iter_triplets(self, *, strict: bool, is_last: bool = True) -> Iterator[Triplet]:
@@ -207,14 +196,14 @@ class TripletSource:
         if "inferred" in self.recipes.e_kinds and name not in SURFACE_RECIPES:
             self.recipes.wants_derived = self._quota.wanted
             n_tries = MAX_FAILED_PROPOSALS * (PATIENCE if n_proved else 1)
-            search = _Search(name, self.strict, self.recipes.wants_true, is_derived=True)
+            search = (name, self.strict, self.recipes.wants_true, True)
             if self.recipes.wants_derived and search not in self._failed_searches:
                 triplet = self._search(name, recipes_by_name, n_tries)
                 if triplet is not None:
                     return triplet
                 self._failed_searches.add(search)
         self.recipes.wants_derived = frozenset()
-        search = _Search(name, self.strict, self.recipes.wants_true, is_derived=False)
+        search = (name, self.strict, self.recipes.wants_true, False)
         if not n_proved and search in self._failed_searches:
             return None
         is_patient = n_proved and not (self.recipes.wants_true and self._is_last)
