@@ -103,7 +103,7 @@ def load_samples(
             malformed; or one row is malformed and ``strict`` is set.
     """
     notes: list[str] = []
-    reader = _SampleReader(str(source), strict=strict, formats=formats, limit=limit)
+    reader = SampleReader(str(source), strict=strict, formats=formats, limit=limit)
     for name, rows in _iter_sources(source, split, cache_dir, notes):
         reader.read_rows(name, rows)
         if reader.is_full:
@@ -124,16 +124,27 @@ def load_samples(
     return LoadedSamples(samples, reader.rejected, notes)
 
 
-class _SampleReader:
-    """Collects samples and malformed rows from one source."""
+class SampleReader:
+    """Collects samples and malformed rows from one source.
 
-    def __init__(self, source: str, *, strict: bool, formats: bool, limit: int | None) -> None:
+    Args:
+        source: name of the source, for messages.
+        strict: whether a malformed row is an error.
+        formats: whether expected outputs must satisfy the formats of their schemas.
+        limit: number of samples to read; all if ``None``.
+        keep: whether to keep and mark samples, see ``sample_from_row``.
+    """
+
+    def __init__(
+        self, source: str, *, strict: bool, formats: bool, limit: int | None, keep: bool = False
+    ) -> None:
         self.samples: list[Sample] = []
         self.rejected: list[RejectedRow] = []
         self._source = source
         self._strict = strict
         self._formats = formats
         self._limit = limit
+        self._keep = keep
         self._row_names_by_id: dict[str, str] = {}
 
     @property
@@ -158,7 +169,9 @@ class _SampleReader:
             raise RowError(row.problem)
         stem = file.split(".", 1)[0]
         default_id = f"{stem}-{row.number}" if stem else str(row.number)
-        sample = sample_from_row(row.values, default_id, formats=self._formats)
+        sample = sample_from_row(
+            row.values, default_id, formats=self._formats, keep=self._keep
+        )
         row_name = f"{file} row {row.number}".strip()
         if sample.id in self._row_names_by_id:
             raise RowError(

@@ -192,7 +192,10 @@ def _list_fields(value: str, id: str) -> str:
 
 
 def read_predictions(
-    file: PredictionFile, ids: Container[str], form: PredictionFormat
+    file: PredictionFile,
+    ids: Container[str],
+    form: PredictionFormat,
+    rows: Iterable[tuple[str, Mapping[str, Any]]] | None = None,
 ) -> Predictions:
     """Reads the predictions of one system.
 
@@ -200,6 +203,7 @@ def read_predictions(
         file: the file, and the name of the system.
         ids: ids of the items.
         form: how rows are read.
+        rows: the rows with their places, if they are not to be read from the file as they are.
 
     Raises:
         MissingFileError: there is no such file.
@@ -214,7 +218,7 @@ def read_predictions(
     columns: dict[str, None] = {}
     bad_confidences: list[str] = []
     is_csv = file.path.suffix.lower() in CSV_DELIMITERS
-    for where, row in iter_rows(file.path):
+    for where, row in iter_rows(file.path) if rows is None else rows:
         columns |= dict.fromkeys(row)
         reply = _read_row(row, where, form, is_csv=is_csv)
         confidence = row.get(form.name_field("confidence"))
