@@ -128,7 +128,9 @@ def _iter_quotes(value: Any, field: str) -> Iterator[tuple[str, str]]:
             if isinstance(item, str):
                 yield from _iter_quotes(item, field)
             elif isinstance(item, dict):
-                text = next((item[key] for key in QUOTE_TEXTS if isinstance(item.get(key), str)), "")
+                text = next(
+                    (item[key] for key in QUOTE_TEXTS if isinstance(item.get(key), str)), ""
+                )
                 name = next((item[key] for key in FIELD_KEYS if isinstance(item.get(key), str)), "")
                 yield from _iter_quotes(text, name or field)
     elif isinstance(value, dict) and not field:

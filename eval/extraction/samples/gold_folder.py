@@ -48,7 +48,6 @@ GOLD_NAMES: Final = frozenset(
 )
 """Names that tell the folder with gold from others with documents of the same stems."""
 
-_SHEETS = (".xlsx",)
 _DOCUMENTS = (".json",)
 
 
@@ -113,7 +112,7 @@ def _find_row_files(files: list[Path]) -> list[Path]:
     found: dict[int, list[Path]] = defaultdict(list)
     for file in files:
         name = file.name.lower()
-        if not name.endswith((*ENDINGS, *_SHEETS)):
+        if not name.endswith(ENDINGS):
             continue
         if name.endswith(_DOCUMENTS) and not _starts_with_bracket(file):
             continue
@@ -210,15 +209,11 @@ def list_declared_keys(schema: Any, expected: Any = None) -> frozenset[str]:
     return frozenset(keys)
 
 
-def _name_documents(
-    documents: list[Document], folder: Path
-) -> Iterator[tuple[Document, str]]:
+def _name_documents(documents: list[Document], folder: Path) -> Iterator[tuple[Document, str]]:
     """Yields documents with distinct names: stems without markers, whole stems, or paths."""
     short = [strip_markers(document.path) for document in documents]
     whole = [document.path.stem for document in documents]
-    paths = [
-        document.path.relative_to(folder).with_suffix("").as_posix() for document in documents
-    ]
+    paths = [document.path.relative_to(folder).with_suffix("").as_posix() for document in documents]
     for names in (short, whole, paths):
         if len(set(names)) == len(names):
             yield from zip(documents, names, strict=True)
@@ -313,9 +308,7 @@ class _SchemaFinder:
         return self._schemas[0].value if len(self._schemas) == 1 else None
 
 
-def _choose_gold(
-    folder: Path, documents: list[Document], finder: _SchemaFinder
-) -> list[Document]:
+def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder) -> list[Document]:
     """Returns the gold documents among others, such as predictions and lists of sources.
 
     Raises:

@@ -169,9 +169,7 @@ class SampleReader:
             raise RowError(row.problem)
         stem = file.split(".", 1)[0]
         default_id = f"{stem}-{row.number}" if stem else str(row.number)
-        sample = sample_from_row(
-            row.values, default_id, formats=self._formats, keep=self._keep
-        )
+        sample = sample_from_row(row.values, default_id, formats=self._formats, keep=self._keep)
         row_name = f"{file} row {row.number}".strip()
         if sample.id in self._row_names_by_id:
             raise RowError(

@@ -265,9 +265,7 @@ def _number_rows(
         yield where, {name: str(number), **row}
 
 
-def _read_object(
-    value: dict[str, Any], file: PredictionFile, names: SampleNames
-) -> Predictions:
+def _read_object(value: dict[str, Any], file: PredictionFile, names: SampleNames) -> Predictions:
     """Reads a file with one JSON object: of id → prediction, or the prediction on one sample."""
     known = [key for key in value if key in names]
     id_ = names.get_id(strip_markers(file.path))

@@ -14,22 +14,80 @@ from kg.base.errors import SchemaError
 from kg.base.plain_text import clean_text
 
 CHECKING_KEYWORDS: Final = frozenset(
-    """
-    $ref $dynamicRef $recursiveRef type enum const properties patternProperties
-    additionalProperties unevaluatedProperties propertyNames required minProperties maxProperties
-    dependencies dependentRequired dependentSchemas items prefixItems additionalItems
-    unevaluatedItems contains minContains maxContains minItems maxItems uniqueItems allOf anyOf
-    oneOf not if then else minLength maxLength pattern format minimum maximum exclusiveMinimum
-    exclusiveMaximum multipleOf contentEncoding contentMediaType contentSchema
-    """.split()
+    [
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+        "type",
+        "enum",
+        "const",
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+        "required",
+        "minProperties",
+        "maxProperties",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "unevaluatedItems",
+        "contains",
+        "minContains",
+        "maxContains",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "format",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+    ]
 )
 """Keywords that say what a value must be."""
 
 ANNOTATIONS: Final = frozenset(
-    """
-    $schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment $defs definitions
-    title description default examples example deprecated readOnly writeOnly nullable discriminator
-    """.split()
+    [
+        "$schema",
+        "$id",
+        "id",
+        "$anchor",
+        "$dynamicAnchor",
+        "$recursiveAnchor",
+        "$vocabulary",
+        "$comment",
+        "$defs",
+        "definitions",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "example",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "nullable",
+        "discriminator",
+    ]
 )
 """Keywords that name or describe a schema."""
 

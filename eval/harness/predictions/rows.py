@@ -1,4 +1,4 @@
-"""Reads the rows of a file of predictions: JSON lines, one JSON array of objects, or CSV.
+"""Reads the rows of a file of predictions: JSON lines, one JSON array of objects, CSV or Excel.
 
 A file comes from anywhere, so its size and depth are limited, and JSON is read strictly.
 """
@@ -6,20 +6,25 @@ A file comes from anywhere, so its size and depth are limited, and JSON is read 
 from __future__ import annotations
 
 import csv
+import importlib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
-from kg.base.errors import RecordError
+from kg.base.errors import MissingExtraError, RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
 MAX_ARRAY_BYTES: Final = 128 * 1024 * 1024
 """Maximum size of a file that is one JSON array, which is read as a whole."""
+MAX_WORKBOOK_BYTES: Final = 256 * 1024 * 1024
+"""Maximum size of an Excel workbook when unpacked."""
 MAX_DEPTH: Final = 100
 """Maximum nesting of a row."""
 CSV_DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
+WORKBOOK_ENDING: Final = ".xlsx"
 _DELIMITER_NAMES: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 
 
@@ -35,6 +40,9 @@ def iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     _check_size(path, MAX_FILE_BYTES)
     if delimiter is not None:
         yield from _iter_csv(path, delimiter)
+        return
+    if path.suffix.lower() == WORKBOOK_ENDING:
+        yield from iter_workbook_rows(path)
         return
     with path.open("rb") as handle:
         start = handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -101,6 +109,59 @@ def _iter_csv(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]
                 f"byte {error.start + 1} of a block is not UTF-8",
                 where=f"{path}:{reader.line_num + 1}",
             ) from error
+
+
+def iter_workbook_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the rows of the first sheet of an Excel workbook, under the names in its first row.
+
+    An empty cell is a field that is not given; formulas have the values stored with them.
+
+    Raises:
+        MissingExtraError: ``openpyxl`` is not installed.
+        RecordError: the file is damaged, or too large when unpacked.
+    """
+    try:
+        # Imported by name, because type checkers run without the extra installed.
+        openpyxl = importlib.import_module("openpyxl")
+    except ImportError as error:
+        raise MissingExtraError(
+            "openpyxl is not installed",
+            where=str(path),
+            hint="Install it with `pip install 'epoche[xlsx]'`, or convert the file to JSONL.",
+        ) from error
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > MAX_WORKBOOK_BYTES:
+            raise RecordError(
+                f"larger than {MAX_WORKBOOK_BYTES:,} bytes when unpacked",
+                where=str(path),
+                hint="Convert the file to JSONL.",
+            )
+        workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        try:
+            cells = workbook.worksheets[0].iter_rows(values_only=True)
+            header = [str(name) if name is not None else "" for name in next(cells, ())]
+            for number, values in enumerate(cells, start=2):
+                named = zip(header, values, strict=False)
+                row = {name: _read_cell(cell) for name, cell in named if name and cell is not None}
+                if row:
+                    yield f"{path}:{number}", row
+        finally:
+            workbook.close()
+    except RecordError:
+        raise
+    except Exception as error:  # the library raises whatever its parsers do
+        raise RecordError(
+            f"not an Excel workbook: {type(error).__name__}",
+            where=str(path),
+            hint="Save the file again as .xlsx, or convert it to JSONL.",
+        ) from error
+
+
+def _read_cell(cell: Any) -> Any:
+    """Converts a cell to a JSON value; dates become ISO texts."""
+    return cell if isinstance(cell, str | int | float | bool) else str(cell)
 
 
 def _check_delimiter(path: Path, delimiter: str) -> None:
