@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from eval.extraction.schemas.violation_classes import InvalidReason
 from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts
 from eval.stats.estimates import Estimate as Estimate
 from eval.stats.estimates import IntervalMethod
@@ -344,6 +345,8 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """All of one system's numbers."""
 
     outcomes: Outcomes
+    invalid_reasons: tuple[InvalidReason, ...]
+    """Why replies are invalid: first by keyword, then by keyword and field."""
     metrics: dict[str, Estimate]
     """``Metric`` → value, over all samples."""
     averages: dict[str, dict[Average, Estimate]]

@@ -18,7 +18,9 @@ import msgspec
 from eval.extraction.matchers.match_result import Similarity
 from eval.extraction.matchers.schema_nodes import SchemaPlan, get_schema_plan
 from eval.extraction.record import Mode
-from eval.extraction.samples.sample import Sample
+from eval.extraction.samples.sample import MARKS, Sample
+from eval.extraction.schemas.schema_validator import Violation
+from eval.extraction.schemas.violation_classes import MAX_LISTED_VIOLATIONS, group_violations
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.extraction.verdicts.alignment import Alignment, align_values
 from eval.extraction.verdicts.field_judge import FieldJudge
@@ -74,12 +76,11 @@ def score_sample(
     if not parsed:
         predicted = None
     # One call answers both "is it valid" and "why not"; checking validity first would cost as much.
-    violations = plan.validator.list_errors(predicted, MAX_SCHEMA_ERRORS) if parsed else ()
+    violations = plan.validator.list_errors(predicted, MAX_LISTED_VIOLATIONS) if parsed else ()
     valid = parsed and not violations
     alignment = align_values(plan.root, sample.expected, predicted, matching)
     fields = FieldJudge(sample.text, matching, valid=valid).judge_fields(alignment.entries)
-    errors = tuple(sorted(map(str, violations)))
-    score = _count_fields(sample, plan, alignment, fields, matching, (parsed, valid), errors)
+    score = _count_fields(sample, plan, alignment, fields, matching, (parsed, valid), violations)
     return ScoredSample(score, fields)
 
 
@@ -90,7 +91,7 @@ def _count_fields(
     fields: tuple[FieldMatch, ...],
     matching: Matching,
     status: tuple[bool, bool],
-    schema_errors: tuple[str, ...],
+    violations: tuple[Violation, ...],
 ) -> SampleScore:
     """Counts a sample's fields in every breakdown.
 
@@ -101,7 +102,7 @@ def _count_fields(
         fields: the verdicts on these fields, in the same order.
         matching: when two values count as the same.
         status: whether the reply was JSON, and whether it is valid under the schema.
-        schema_errors: the schema errors of the reply.
+        violations: the schema errors of the reply.
 
     Returns:
         The sufficient statistics that every metric of the sample is computed from.
@@ -175,7 +176,9 @@ def _count_fields(
         complexity=plan.complexity,
         domain=sample.domain,
         language=sample.language,
-        schema_errors=schema_errors,
+        schema_errors=tuple(sorted(map(str, violations[:MAX_SCHEMA_ERRORS]))),
+        violations=group_violations(violations),
+        unchecked="schema" in sample.meta.get(MARKS, ()),
         hallucinations=(
             hallucinations[1],
             hallucinations[2],

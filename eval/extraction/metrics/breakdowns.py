@@ -35,7 +35,9 @@ _BINS: tuple[str, ...] = get_args(Bin)
 _CALL_COLUMNS = ("lost_fields", "scored", "error")
 _FIELD_COLUMNS = (*TALLY_COLUMNS, *_CALL_COLUMNS)
 _SCORE = "extraction_quality_score"
-SAMPLE_COLUMNS = (*_FIELD_COLUMNS, "ok", "match", f"{_SCORE}:sum", f"{_SCORE}:n")
+SAMPLE_COLUMNS = (
+    *(*_FIELD_COLUMNS, "ok", "checked", "checked_ok", "match", f"{_SCORE}:sum", f"{_SCORE}:n"),
+)
 _SAMPLE_METRICS = (*SAMPLE_METRICS[:3], *FIELD_METRICS["micro"])
 
 Key = tuple[Dimension, str]

@@ -214,8 +214,11 @@ def compute_outcome_columns(
     scored = 1 - outcome_flags["error"]
     was_retried = (integers[:, INTEGER_COLUMNS.index("retries")] > 0).astype(np.float64)
     is_match = scored * select_columns(integers, INTEGER_COLUMNS, ["match"])[:, 0]
+    checked = scored * (1 - select_columns(integers, INTEGER_COLUMNS, ["unchecked"])[:, 0])
     columns = {
         "rows": np.ones(len(outcome)),
+        "checked": checked,
+        "checked_ok": checked * outcome_flags["ok"],
         **outcome_flags,
         "scored": scored,
         "match": is_match,

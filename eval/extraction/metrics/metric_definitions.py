@@ -107,7 +107,12 @@ SAMPLE_METRICS: tuple[RatioMetric, ...] = (
         "no scored sample has an expected or an extracted field",
         binary=False,
     ),
-    _build_sample_metric("schema_validity", {"ok": 1.0}, _SCORED_ROWS),
+    _build_sample_metric(
+        "schema_validity",
+        {"checked_ok": 1.0},
+        {"checked": 1.0},
+        "no sample with a usable schema was scored",
+    ),
     _build_sample_metric("exact_match", {"match": 1.0}, _SCORED_ROWS),
     _build_sample_metric("exact_match_of_valid", {"match": 1.0}, {"ok": 1.0}, "no reply is valid"),
 )

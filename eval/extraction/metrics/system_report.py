@@ -174,6 +174,12 @@ def build_system_report(
     grades, errors = grade_metrics(metrics), count_errors(system_rows)
     return SystemReport(
         outcomes=outcomes,
+        invalid_reasons=system_rows.violations.list_reasons(
+            plan.weights.shares,
+            round(metrics["schema_validity"].denominator or 0.0),
+            round(metrics[_SCORE].denominator or 0.0),
+            as_is=plan.invalid == "as_is",
+        ),
         metrics=metrics,
         averages=_group_by_metric(averages),
         other_policy=other_sums.compute_estimates(_ACCURACY_METRICS[plan.average]),

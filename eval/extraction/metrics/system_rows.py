@@ -1,6 +1,6 @@
 """Collects the rows of a run in compact numeric tables; the report is computed from these.
 
-A row takes 34 numbers, plus twelve for each group of its fields (each type, depth and name, and
+A row takes 35 numbers, plus twelve for each group of its fields (each type, depth and name, and
 required or optional): about 1.6 kB for twenty fields. Texts, values and fields are not stored. If
 samples have several repeats, two hashes and one number per predicted value are stored as well, to
 compare the repeats.
@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.extraction.metrics.consistency import OutputHashes
+from eval.extraction.metrics.quality_score import compute_score_parts
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import UNNAMED
 from eval.extraction.schemas.complexity import Complexity
+from eval.extraction.schemas.violation_classes import ViolationSums
 from eval.extraction.verdicts.sample_score import SampleScore, Tally
 from eval.stats.bootstrap import Floats
 
@@ -29,7 +31,7 @@ OUTCOMES = ("ok", "invalid", "unparsable", "error")
 ERROR = OUTCOMES.index("error")
 
 INTEGER_COLUMNS = (
-    *("sample", "repeat", "outcome", "match", "timed_out", "retries", "bounded"),
+    *("sample", "repeat", "outcome", "match", "timed_out", "retries", "bounded", "unchecked"),
     *("domain", "language", "schema", "text_characters"),
     *TALLY_COLUMNS,
     *(f"hallucination_{number}" for number in (1, 2, 3, 4)),
@@ -62,10 +64,12 @@ class SystemRows:
         keys: group of fields (dimension of the breakdown, key) → position.
         diagnostics: ``errors``, ``error_fields``, ``confusion``, ``composite``, ``token_f1``,
             ``levenshtein``, ``containment`` → counts over the scored rows.
+        violations: why replies are invalid, by keyword and field.
         output_hashes: hashes for comparing repeats; ``None`` unless ``repeated``.
     """
 
     def __init__(self, *, repeated: bool = False) -> None:
+        self.violations = ViolationSums()
         self.ids: dict[str, int] = {}
         self.domains: dict[str, int] = {}
         self.languages: dict[str, int] = {}
@@ -101,6 +105,7 @@ class SystemRows:
                 row.timed_out,
                 min(row.retries, _MAX_INT32),
                 score.bounded,
+                score.unchecked,
                 self.domains.setdefault(score.domain or UNNAMED, len(self.domains)),
                 self.languages.setdefault(score.language or UNNAMED, len(self.languages)),
                 self.complexities.setdefault(score.complexity, len(self.complexities)),
@@ -127,6 +132,8 @@ class SystemRows:
         )
         if outcome != ERROR:
             self._add_diagnostics(score)
+        if score.violations:
+            self.violations.add_reply(score.violations, compute_score_parts(1.0, score.tally))
 
     def sort_rows(self, positions: NDArray[np.int64]) -> None:
         """Sorts the rows by sample and repeat, so that results do not depend on their order.

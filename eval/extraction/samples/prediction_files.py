@@ -132,10 +132,7 @@ def read_system(
         EpocheError: see ``read_predictions``; a folder has no prediction on a sample, or it is
             unclear which of its folders has the predictions.
     """
-    if file.path.is_dir():
-        found = _read_folder(file, names)
-    else:
-        found = _read_file(file, names, form)
+    found = _read_folder(file, names) if file.path.is_dir() else _read_file(file, names, form)
     return _open_records(found, names)
 
 

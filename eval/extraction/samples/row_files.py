@@ -33,7 +33,8 @@ ENDINGS = (
 )
 """Endings of the files that are read in a folder."""
 
-# The first bytes of gzip, Parquet and zip files (Excel workbooks are zip files), and of UTF-8 files with a byte order mark.
+# The first bytes of gzip, Parquet and zip files (Excel workbooks are zip files), and of UTF-8 files
+# with a byte order mark.
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _ZIP = b"PK\x03\x04"

@@ -15,6 +15,7 @@ import json
 import math
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -62,7 +63,19 @@ may scan the whole text again."""
 MAX_ERROR_LISTING_CHECKS = 1_000_000.0
 """The errors of a value are listed only if that takes at most this many checks; otherwise the value
 is only reported as invalid."""
+NOT_ALLOWED = "(not allowed)"
+"""Name of a field that the schema does not allow."""
 _MAX_MESSAGE_LENGTH = 300
+_MAX_FIELD_LENGTH = 200
+_TYPE_KEYWORDS = ("type", "anyOf", "oneOf", "enum", "const")
+_TYPE_NAMES = {
+    type(None): "null",
+    bool: "boolean",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 _MAX_CACHED_CHARACTERS = 32_000_000
 _MAX_REGEX_BYTES = 2**21
 
@@ -77,6 +90,11 @@ class Violation(msgspec.Struct, frozen=True):
     keyword: str
     """The violated keyword of the schema; ``json`` if the value is not JSON, ``depth`` if it is
     nested too deeply, ``schema`` if listing the errors would take too long."""
+    field: str = ""
+    """The field, with ``[]`` for any element of an array: ``items[].price``. A missing field is
+    named; fields that are not allowed share one name."""
+    found: str = ""
+    """JSON type of the value, if it has the wrong type or is none of the allowed values."""
 
     def __str__(self) -> str:
         return f"{self.path or 'whole value'}: {self.message}"
@@ -362,12 +380,40 @@ def _compile_schema(
 
 
 def _build_violation(error: ValidationError) -> Violation:
-    path = json_pointer(tuple(map(str, error.instance_path)))
+    steps = error.instance_path
+    path = json_pointer(tuple(map(str, steps)))
     message = error.message
     if len(message) > _MAX_MESSAGE_LENGTH:
         # jsonschema_rs prints the value first and the reason last: keep both ends.
         message = f"{message[:80]} … {message[83 - _MAX_MESSAGE_LENGTH :]}"
-    return Violation(path, clean_text(message, _MAX_MESSAGE_LENGTH), error.kind.name)
+    keyword = error.kind.name
+    name = getattr(error.kind, "property", "") if keyword == "required" else ""
+    if keyword in ("additionalProperties", "unevaluatedProperties"):
+        name = NOT_ALLOWED
+    return Violation(
+        path,
+        clean_text(message, _MAX_MESSAGE_LENGTH),
+        keyword,
+        format_field([*steps, name] if name else steps),
+        _name_type(error.instance) if keyword in _TYPE_KEYWORDS else "",
+    )
+
+
+def format_field(steps: Sequence[str | int]) -> str:
+    """Formats the path of a part of a value as a field, without the numbers of elements."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += "[]"
+        elif step.replace("_", "").replace("-", "").isalnum() or step == NOT_ALLOWED:
+            text += f".{step}" if text else step
+        else:
+            text += f"[{json.dumps(step, ensure_ascii=False)}]"
+    return clean_text(text, _MAX_FIELD_LENGTH)
+
+
+def _name_type(value: Any) -> str:
+    return "integer" if type(value) is int else _TYPE_NAMES.get(type(value), "")
 
 
 class _ValidatorCache:

@@ -14,80 +14,25 @@ from kg.base.errors import SchemaError
 from kg.base.plain_text import clean_text
 
 CHECKING_KEYWORDS: Final = frozenset(
-    [
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "type",
-        "enum",
-        "const",
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "unevaluatedProperties",
-        "propertyNames",
-        "required",
-        "minProperties",
-        "maxProperties",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "unevaluatedItems",
-        "contains",
-        "minContains",
-        "maxContains",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "format",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "contentEncoding",
-        "contentMediaType",
-        "contentSchema",
-    ]
+    (
+        *("$ref", "$dynamicRef", "$recursiveRef", "type", "enum", "const", "properties"),
+        *("patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames"),
+        *("required", "minProperties", "maxProperties", "dependencies", "dependentRequired"),
+        *("dependentSchemas", "items", "prefixItems", "additionalItems", "unevaluatedItems"),
+        *("contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems"),
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "minLength", "maxLength"),
+        *("pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("multipleOf", "contentEncoding", "contentMediaType", "contentSchema"),
+    )
 )
 """Keywords that say what a value must be."""
 
 ANNOTATIONS: Final = frozenset(
-    [
-        "$schema",
-        "$id",
-        "id",
-        "$anchor",
-        "$dynamicAnchor",
-        "$recursiveAnchor",
-        "$vocabulary",
-        "$comment",
-        "$defs",
-        "definitions",
-        "title",
-        "description",
-        "default",
-        "examples",
-        "example",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "nullable",
-        "discriminator",
-    ]
+    (
+        *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"),
+        *("$comment", "$defs", "definitions", "title", "description", "default", "examples"),
+        *("example", "deprecated", "readOnly", "writeOnly", "nullable", "discriminator"),
+    )
 )
 """Keywords that name or describe a schema."""
 
@@ -159,7 +104,7 @@ def require_schema(schema: dict[str, Any]) -> None:
     Raises:
         SchemaError: it has keys, but none of them is a keyword that says what a value must be.
     """
-    inner, keys = unwrap_schema(schema)
+    keys = unwrap_schema(schema)[1]
     if keys:
         raise SchemaError(
             f"this is a wrapper, and the schema is under {clean_text(keys)!r}",

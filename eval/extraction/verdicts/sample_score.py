@@ -14,6 +14,7 @@ import msgspec
 from eval.extraction.matchers.match_result import Similarity
 from eval.extraction.record import Mode
 from eval.extraction.schemas.complexity import Complexity
+from eval.extraction.schemas.violation_classes import ViolationClass
 
 Category = Literal["exact", "partial", "incorrect", "missed", "spurious"]
 
@@ -173,7 +174,11 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     # Rows would then depend on whether a sample's language was read from a file.
     language: str = msgspec.field(default_factory=lambda: "en")
     schema_errors: tuple[str, ...] = ()
-    """``PATH: KEYWORD``, at most twenty."""
+    """``PATH: MESSAGE``, at most twenty."""
+    violations: tuple[ViolationClass, ...] = ()
+    """The same by keyword and field."""
+    unchecked: bool = False
+    """Whether the sample has no usable schema, so that validity is unknown."""
     hallucinations: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Number of fields by type of hallucination, 1 to 4. A spurious field has type 1, 3 or 4. A
     field that is both expected and predicted has type 2 or 4 (a list with surplus elements), or is

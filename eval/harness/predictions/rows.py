@@ -131,32 +131,35 @@ def iter_workbook_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         ) from error
     try:
         with zipfile.ZipFile(path) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > MAX_WORKBOOK_BYTES:
-            raise RecordError(
-                f"larger than {MAX_WORKBOOK_BYTES:,} bytes when unpacked",
-                where=str(path),
-                hint="Convert the file to JSONL.",
-            )
-        workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        try:
-            cells = workbook.worksheets[0].iter_rows(values_only=True)
-            header = [str(name) if name is not None else "" for name in next(cells, ())]
-            for number, values in enumerate(cells, start=2):
-                named = zip(header, values, strict=False)
-                row = {name: _read_cell(cell) for name, cell in named if name and cell is not None}
-                if row:
-                    yield f"{path}:{number}", row
-        finally:
-            workbook.close()
-    except RecordError:
-        raise
+            n_bytes = sum(member.file_size for member in archive.infolist())
+        rows = [] if n_bytes > MAX_WORKBOOK_BYTES else list(_iter_sheet(openpyxl, path))
     except Exception as error:  # the library raises whatever its parsers do
         raise RecordError(
             f"not an Excel workbook: {type(error).__name__}",
             where=str(path),
             hint="Save the file again as .xlsx, or convert it to JSONL.",
         ) from error
+    if n_bytes > MAX_WORKBOOK_BYTES:
+        raise RecordError(
+            f"larger than {MAX_WORKBOOK_BYTES:,} bytes when unpacked",
+            where=str(path),
+            hint="Convert the file to JSONL.",
+        )
+    yield from rows
+
+
+def _iter_sheet(openpyxl: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        cells = workbook.worksheets[0].iter_rows(values_only=True)
+        header = [str(name) if name is not None else "" for name in next(cells, ())]
+        for number, values in enumerate(cells, start=2):
+            named = zip(header, values, strict=False)
+            row = {name: _read_cell(cell) for name, cell in named if name and cell is not None}
+            if row:
+                yield f"{path}:{number}", row
+    finally:
+        workbook.close()
 
 
 def _read_cell(cell: Any) -> Any:

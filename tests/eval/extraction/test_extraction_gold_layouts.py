@@ -239,8 +239,8 @@ def test_hostile_gold_ends_in_messages(tmp_path: Path) -> None:
     write_json(folder / "schema.json", endless)
     (sample,) = load_gold(str(folder)).samples
     assert "leads back to itself" in sample.meta[MARKS]["schema"]
+    (tmp_path / "empty").mkdir()
     with pytest.raises(MissingFileError, match="no gold"):
-        (tmp_path / "empty").mkdir()
         load_gold(str(tmp_path / "empty"))
 
 
