@@ -135,6 +135,9 @@ def _build_summary(run: RunData) -> Iterator[Block]:
     fact = f"Evaluated {run.date} on {run.dataset}, {run.report.n_samples:,} samples."
     yield Paragraphs((fact,), "note")
     yield tables.build_grades_table(run)
+    reasons = error_tables.build_invalid_reasons_table(run)
+    if reasons is not None:
+        yield reasons
     for name, system in run.systems:
         advice = system.recommendation
         points = (
