@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from eval.extraction.verdicts.quotes import Grounding
 from eval.extraction.verdicts.sample_score import SampleScore
 from eval.model.usage import Usage
 from kg.base.files import iter_decoded_lines
@@ -64,6 +65,8 @@ class ExtractionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Characters of the whole prompt."""
     output_chars: int = 0
     """Characters of the reply."""
+    grounding: Grounding | None = None
+    """Counts of quotes; null if neither the reply nor the gold has any, or the call failed."""
     score: SampleScore
     """Score of the extraction; for a failed call it only counts the expected fields."""
 

@@ -24,6 +24,7 @@ from eval.extraction.schemas.violation_classes import MAX_LISTED_VIOLATIONS, gro
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.extraction.verdicts.alignment import Alignment, align_values
 from eval.extraction.verdicts.field_judge import FieldJudge
+from eval.extraction.verdicts.hallucination import count_found_values
 from eval.extraction.verdicts.sample_score import (
     CATEGORIES,
     ERROR_PATTERNS,
@@ -158,6 +159,7 @@ def _count_fields(
     by_required = {
         requirement: packed for requirement, packed in packed_by_requirement.items() if packed
     }
+    searched, not_found = count_found_values(sample.text, alignment.entries)
     token_f1s, levenshteins, containments = (
         zip(*similarities, strict=True) if similarities else ((), (), ())
     )
@@ -178,6 +180,8 @@ def _count_fields(
         language=sample.language,
         schema_errors=tuple(sorted(map(str, violations[:MAX_SCHEMA_ERRORS]))),
         violations=group_violations(violations),
+        searched=searched,
+        not_found=not_found,
         unchecked="schema" in sample.meta.get(MARKS, ()),
         hallucinations=(
             hallucinations[1],

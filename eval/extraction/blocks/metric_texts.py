@@ -13,7 +13,8 @@ Unit = Literal["score", "percent", "seconds", "rate", "dollars"]
 
 _PERCENT = (
     *("schema_validity", "exact_match", "exact_match_of_valid", "type_accuracy"),
-    *("hallucination_rate", "fabricated_value_rate", "omission_rate", "success_rate"),
+    *("hallucination_rate", "fabricated_value_rate", "not_found_literally_rate"),
+    *("omission_rate", "success_rate", "quote_precision", "quote_recall"),
     *("parse_failure_rate", "schema_failure_rate", "timeout_rate", "retry_rate"),
     "exact_match_consistency",
 )
@@ -30,7 +31,13 @@ TIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             *("field_f1_lenient", "type_accuracy"),
         ),
     ),
-    ("3 · Diagnosis", ("hallucination_rate", "fabricated_value_rate", "omission_rate")),
+    (
+        "3 · Diagnosis",
+        (
+            *("hallucination_rate", "fabricated_value_rate", "omission_rate"),
+            *("not_found_literally_rate", "quote_precision", "quote_recall"),
+        ),
+    ),
     (
         "4 · Performance",
         (
@@ -95,9 +102,24 @@ METRICS: dict[str, MetricDescription] = {
         "hallucination", "Hallucination rate", "Extracted fields that nobody expected."
     ),
     "fabricated_value_rate": MetricDescription(
-        "made up",
-        "Made-up values",
-        "Extracted fields of a known name whose value is nowhere in the text.",
+        "wrong, not literal",
+        "Wrong and not in the text",
+        "Extracted fields that are wrong or that nobody expected, and whose value is not in the "
+        "text literally: at most these are made up.",
+    ),
+    "not_found_literally_rate": MetricDescription(
+        "not literal",
+        "Not found literally",
+        "Extracted values, right ones too, that are not in the text as they are; they may be "
+        "derived from it, so this is no hallucination.",
+    ),
+    "quote_precision": MetricDescription(
+        "quotes found", "Quotes in the text", "Quotes of replies that are in the text literally."
+    ),
+    "quote_recall": MetricDescription(
+        "gold quoted",
+        "Gold quotes covered",
+        "Fields with a gold quote of which the reply quotes the same words, or more.",
     ),
     "omission_rate": MetricDescription(
         "omission", "Omission rate", "Expected fields that were not extracted."

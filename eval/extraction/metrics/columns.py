@@ -234,6 +234,10 @@ def compute_outcome_columns(
         },
     }
     predicted = scored * select_columns(integers, INTEGER_COLUMNS, ["predicted"])[:, 0]
+    text_characters = select_columns(integers, INTEGER_COLUMNS, ["text_characters"])[:, 0]
+    columns["predicted_with_text"] = predicted * (text_characters > 0)
+    for name in _EVIDENCE_COLUMNS:
+        columns[name] = scored * select_columns(integers, INTEGER_COLUMNS, [name])[:, 0]
     for name in FLOAT_COLUMNS:
         values = floats[:, FLOAT_COLUMNS.index(name)]
         is_known = ~np.isnan(values)
@@ -248,8 +252,12 @@ def compute_outcome_columns(
     return columns
 
 
-_SEVERITY_TYPES = {"critical": (1, 2), "moderate": (3,), "minor": (4,)}
-"""Severity → types of hallucination, as the specification groups them (4.4.2)."""
+_EVIDENCE_COLUMNS = (
+    *("searched", "not_found", "quotes", "quotes_found", "gold_quotes", "quotes_covered"),
+)
+_SEVERITY_TYPES = {"critical": (1,), "moderate": (3,), "minor": (4,), "unsupported": (1, 2)}
+"""Severity → types of hallucination, as the specification groups them (4.4.2), but for type 2: a
+wrong value that is not in the text literally is not thereby invented. It is only *unsupported*."""
 
 
 def divide_columns(numerator: Floats, denominator: Floats) -> Floats:

@@ -120,14 +120,39 @@ SAMPLE_METRICS: tuple[RatioMetric, ...] = (
 
 FABRICATED_VALUE_RATE = RatioMetric(
     "fabricated_value_rate",
-    {"critical": 1.0},
-    {"predicted": 1.0},
+    {"unsupported": 1.0},
+    {"predicted_with_text": 1.0},
     higher_is_better=False,
     missing="error",
     worst_case=_WORST_CASE_PER_FIELD,
     rows="scored",
-    undefined_reason="no field was extracted",
+    undefined_reason="no field was extracted from a sample with a text",
 )
+NOT_FOUND_RATE = RatioMetric(
+    "not_found_literally_rate",
+    {"not_found": 1.0},
+    {"searched": 1.0},
+    higher_is_better=False,
+    missing="error",
+    worst_case=_WORST_CASE_PER_FIELD,
+    rows="scored",
+    undefined_reason="no extracted value could be searched in a text",
+)
+
+QUOTE_METRICS: tuple[RatioMetric, ...] = tuple(
+    RatioMetric(
+        name,
+        {numerator: 1.0},
+        {denominator: 1.0},
+        higher_is_better=True,
+        undefined_reason=reason,
+    )
+    for name, numerator, denominator, reason in (
+        ("quote_precision", "quotes_found", "quotes", "no reply to a text has a quote"),
+        ("quote_recall", "quotes_covered", "gold_quotes", "no gold value has a quote"),
+    )
+)
+"""Whether replies quote the text, and what the gold quotes."""
 
 _NO_ROWS_REASON = "the system has no rows"
 
@@ -184,9 +209,10 @@ SEVERITY_METRICS: tuple[RatioMetric, ...] = tuple(
     RatioMetric(
         name,
         {name: 1.0},
-        {"predicted": 1.0},
+        # Surplus elements of arrays are seen without a text.
+        {"predicted" if name == "minor" else "predicted_with_text": 1.0},
         higher_is_better=False,
-        undefined_reason="no extracted field was scored",
+        undefined_reason="no extracted field of a sample with a text was scored",
     )
     for name in ("critical", "moderate", "minor")
 )

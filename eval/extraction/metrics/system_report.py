@@ -37,6 +37,8 @@ from eval.extraction.metrics.metric_definitions import (
     FABRICATED_VALUE_RATE,
     FIELD_METRICS,
     MEAN_LATENCY,
+    NOT_FOUND_RATE,
+    QUOTE_METRICS,
     RELIABILITY_METRICS,
     SAMPLE_METRICS,
     SEVERITY_METRICS,
@@ -70,6 +72,8 @@ from eval.stats.ratio_metrics import RatioMetric
 _SCORE = "extraction_quality_score"
 _OTHER_METRICS = (
     FABRICATED_VALUE_RATE,
+    NOT_FOUND_RATE,
+    *QUOTE_METRICS,
     MEAN_LATENCY,
     TOKEN_EFFICIENCY,
     COST_PER_SAMPLE,
@@ -308,7 +312,7 @@ def _count_hallucinations(system_rows: SystemRows, sums: ResampledSums) -> Hallu
     return Hallucinations(
         by_type=counts,
         severity={name: _to_share(severities[name]) for name in severity_names},
-        total=sum(counts.values()),
+        total=sum(count for kind, count in counts.items() if kind != "2"),
     )
 
 

@@ -1,6 +1,6 @@
 """Collects the rows of a run in compact numeric tables; the report is computed from these.
 
-A row takes 35 numbers, plus twelve for each group of its fields (each type, depth and name, and
+A row takes 41 numbers, plus twelve for each group of its fields (each type, depth and name, and
 required or optional): about 1.6 kB for twenty fields. Texts, values and fields are not stored. If
 samples have several repeats, two hashes and one number per predicted value are stored as well, to
 compare the repeats.
@@ -23,6 +23,7 @@ from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import UNNAMED
 from eval.extraction.schemas.complexity import Complexity
 from eval.extraction.schemas.violation_classes import ViolationSums
+from eval.extraction.verdicts.quotes import Grounding
 from eval.extraction.verdicts.sample_score import SampleScore, Tally
 from eval.stats.bootstrap import Floats
 
@@ -35,6 +36,7 @@ INTEGER_COLUMNS = (
     *("domain", "language", "schema", "text_characters"),
     *TALLY_COLUMNS,
     *(f"hallucination_{number}" for number in (1, 2, 3, 4)),
+    *("searched", "not_found", "quotes", "quotes_found", "gold_quotes", "quotes_covered"),
 )
 """Integer columns of a row; ``domain``, ``language`` and ``schema`` are positions in the attributes
 ``domains``, ``languages`` and ``complexities`` of ``SystemRows``."""
@@ -112,6 +114,9 @@ class SystemRows:
                 min(score.text_characters, _MAX_INT32),
                 *msgspec.structs.astuple(score.tally),
                 *score.hallucinations,
+                score.searched,
+                score.not_found,
+                *msgspec.structs.astuple(row.grounding or _NO_QUOTES),
             )
         )
         usage = row.usage
@@ -218,6 +223,7 @@ class SystemRows:
             self._fixed_sums[index] += round(amount * _FIXED_POINT_SCALE)
 
 
+_NO_QUOTES = Grounding()
 _COUNTERS = ("errors", "error_fields", "confusion")
 _HISTOGRAMS = ("composite", "token_f1", "levenshtein", "containment")
 

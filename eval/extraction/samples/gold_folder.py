@@ -31,6 +31,7 @@ from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
 from eval.extraction.samples.sample import EXPECTED_KEYS, SCHEMA_KEYS
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.extraction.schemas.schema_wrappers import is_schema, unwrap_schema
+from eval.extraction.verdicts.quotes import QUOTES
 from kg.base.errors import MissingFileError, RecordError, SchemaError
 from kg.base.plain_text import join_list
 
@@ -40,8 +41,6 @@ DOCUMENT_PATH_KEYS: Final = ("pdf", "doc_path", "file", "file_path", "path", "so
 """Columns with the path of the document that was read."""
 RULE_KEYS: Final = ("_field_rules", "field_rules", "test_rules")
 """Columns with rules per field, whose evidence has quotes."""
-QUOTES: Final = "quotes"
-"""Key in ``meta`` of a sample's gold quotes, as pairs of field and text."""
 GOLD_NAMES: Final = frozenset(
     {"gold", "golden", "labels", "label", "ground_truth", "groundtruth", "gt", "expected"}
     | {"annotations", "references", "reference", "answers"}

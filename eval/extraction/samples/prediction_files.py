@@ -18,6 +18,7 @@ from eval.extraction.samples.documents import iter_names, list_files, read_docum
 from eval.extraction.samples.envelopes import VALUE_KEYS, open_record
 from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
 from eval.extraction.samples.sample import ID_KEYS, MARKS, Sample
+from eval.extraction.verdicts.quotes import QUOTES
 from eval.extraction.view import read_extraction
 from eval.harness.predictions.reader import (
     PredictionFile,
@@ -32,8 +33,6 @@ from kg.base.errors import MissingFileError, RecordError
 from kg.base.files import sha256_bytes, sha256_file
 from kg.base.plain_text import clean_text, format_count, join_list
 
-QUOTES: Final = "quotes"
-"""Key in ``parts`` of a reply of the quotes that were beside its extraction."""
 PREDICTION_NAMES: Final = frozenset({"predictions", "prediction", "outputs", "output"})
 """Names that tell the folder with extractions from others with documents of the same stems."""
 

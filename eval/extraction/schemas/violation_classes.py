@@ -104,7 +104,9 @@ class ViolationSums:
             sums.replies += 1
             sums.violations += sum(one.count for one in group)
             # The smallest, so that the example does not depend on the order of replies.
-            example = f"{group[0].field}: {group[0].example}" if group[0].field else group[0].example
+            example = (
+                f"{group[0].field}: {group[0].example}" if group[0].field else group[0].example
+            )
             sums.example = min(sums.example or example, example)
             if len(group) == total:
                 sums.mended += 1

@@ -87,9 +87,7 @@ def classify_spurious(entry: Entry, hallucination: int, *, is_moved: bool) -> st
     return "hallucinated_value" if hallucination == 1 else "extra_field"
 
 
-def classify_paired(
-    entry: Entry, category: str, hallucination: int, *, type_right: bool | None
-) -> str:
+def classify_paired(entry: Entry, category: str, *, type_right: bool | None) -> str:
     """Returns the pattern of an extracted field that is not an exact match of the right type."""
     expected, predicted = entry.expected, entry.predicted
     if type(expected) is not type(predicted) and not _are_numbers(expected, predicted):
@@ -108,8 +106,6 @@ def classify_paired(
             return "incomplete_extraction"
         if _contains_words(predicted_text, expected_text):
             return "over_extraction"
-    if hallucination == 2:
-        return "hallucinated_value"
     return "partial_value" if category == "partial" else "wrong_value"
 
 

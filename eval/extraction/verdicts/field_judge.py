@@ -78,7 +78,7 @@ class FieldJudge:
         error, hallucination = "", 0
         if not is_equal or type_right is False:
             hallucination = self._paired_hallucination(entry, category)
-            error = classify_paired(entry, category, hallucination, type_right=type_right)
+            error = classify_paired(entry, category, type_right=type_right)
             is_equal = is_equal and (type_right is not False or is_same_json(expected, predicted))
         return FieldMatch(
             node.path,
@@ -122,9 +122,9 @@ class FieldJudge:
 
     def _judge_spurious(self, entry: Entry, *, is_moved: bool) -> FieldMatch:
         node = entry.node
-        hallucination = (
-            4 if entry.surplus else 3 if self._has_evidence(node, entry.predicted) else 1
-        )
+        hallucination = 4 if entry.surplus else 0
+        if not entry.surplus and self._text:
+            hallucination = 3 if self._has_evidence(node, entry.predicted) else 1
         expected_type, predicted_type, type_right = self._judge_type(entry)
         return FieldMatch(
             node.path,
@@ -158,7 +158,9 @@ class FieldJudge:
                 return 4
         elif isinstance(predicted, bool) or entry.node.has_choice(predicted):
             return 0  # chosen from given options, so not a hallucination
-        return 2 if category == "incorrect" and not self._has_evidence(entry.node, predicted) else 0
+        if category != "incorrect" or not self._text:
+            return 0
+        return 0 if self._has_evidence(entry.node, predicted) else 2
 
     def _has_evidence(self, node: SchemaNode, value: Any) -> bool:
         if self._evidence is None:

@@ -149,8 +149,9 @@ class FieldMatch(msgspec.Struct, frozen=True):
     error: str
     """One of ``ERROR_PATTERNS``, or empty if the match is exact."""
     hallucination: int
-    """0 none, 1 field and value made up, 2 value made up, 3 value under a wrong field, 4 surplus
-    array elements."""
+    """0 none (or unknown without a text), 1 invented field and value, 2 wrong value that is not in
+    the text (no hallucination), 3 value of the text under a field without one, 4 surplus array
+    elements."""
     expected: Any = None
     predicted: Any = None
 
@@ -177,6 +178,10 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """``PATH: MESSAGE``, at most twenty."""
     violations: tuple[ViolationClass, ...] = ()
     """The same by keyword and field."""
+    searched: int = 0
+    """Predicted fields whose value was searched in the text; 0 without a text."""
+    not_found: int = 0
+    """Those whose value is not in the text literally."""
     unchecked: bool = False
     """Whether the sample has no usable schema, so that validity is unknown."""
     hallucinations: tuple[int, int, int, int] = (0, 0, 0, 0)
