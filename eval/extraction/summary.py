@@ -8,7 +8,7 @@ from typing import Final
 from eval.extraction.configuration.config import METRIC_GROUPS
 from eval.extraction.manifest import ExtractionManifest
 from eval.extraction.record import Estimate, ExtractionReport, SystemReport
-from kg.base.plain_text import clean_text, format_count
+from kg.base.plain_text import clean_text
 
 HEADLINE_METRICS: Final = (
     "extraction_quality_score",
@@ -69,10 +69,10 @@ def list_invalid_reasons(system: SystemReport, max_reasons: int) -> Iterator[str
             if one.field is not None and one.keyword == reason.keyword
         ]
         more = ", …" if len(fields) > _MAX_PRINTED_FIELDS else ""
-        replies = format_count(reason.replies, "reply").replace("replys", "replies")
+        replies = "1 reply" if reason.replies == 1 else f"{reason.replies:,} replies"
         gain = (
-            f"alone in {reason.mended}: mended, validity {format_gain(reason.validity_gain)}, score "
-            f"{format_gain(reason.score_gain)}"
+            f"alone in {reason.mended}: mended, validity {format_gain(reason.validity_gain)}, "
+            f"score {format_gain(reason.score_gain)}"
             if reason.mended
             else "never alone"
         )

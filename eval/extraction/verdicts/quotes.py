@@ -23,7 +23,7 @@ QUOTE_NAMES: Final = frozenset(
 )
 """Names of fields with quotes, in lower case with underscores; also as ``price_quote``."""
 QUOTES: Final = "quotes"
-"""Key, in ``meta`` of a sample and in ``parts`` of a reply, of quotes that are beside the values."""
+"""Key, in ``meta`` of a sample and ``parts`` of a reply, of quotes that are beside the values."""
 MAX_QUOTES: Final = 10_000
 MAX_LEVELS: Final = 100
 
