@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from eval.extraction.schemas.violation_classes import InvalidReason
+from eval.extraction.schemas.violations import InvalidReason
 from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts
 from eval.stats.estimates import Estimate as Estimate
 from eval.stats.estimates import IntervalMethod

@@ -20,7 +20,7 @@ from eval.extraction.matchers.schema_nodes import SchemaPlan, get_schema_plan
 from eval.extraction.record import Mode
 from eval.extraction.samples.sample import MARKS, Sample
 from eval.extraction.schemas.schema_validator import Violation
-from eval.extraction.schemas.violation_classes import MAX_LISTED_VIOLATIONS, group_violations
+from eval.extraction.schemas.violations import MAX_LISTED_VIOLATIONS, group_violations
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.extraction.verdicts.alignment import Alignment, align_values
 from eval.extraction.verdicts.field_judge import FieldJudge

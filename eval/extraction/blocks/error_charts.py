@@ -105,7 +105,8 @@ def build_severity_bars(run: RunData) -> Figure | None:
     return Figure(
         "Hallucinations by severity",
         "✗ critical: invented; ○ moderate: nothing expected, but the value is in the text; "
-        "+ minor: array elements too many. Shares of a system's hallucinations; the table below has counts.",
+        "+ minor: array elements too many. Shares of a system's hallucinations; the table below "
+        "has counts.",
         OutcomeBars(rows),
         "One bar per system. The counts are in a table below.",
     )

@@ -22,7 +22,7 @@ from eval.extraction.metrics.quality_score import compute_score_parts
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import UNNAMED
 from eval.extraction.schemas.complexity import Complexity
-from eval.extraction.schemas.violation_classes import ViolationSums
+from eval.extraction.schemas.violations import ViolationSums
 from eval.extraction.verdicts.quotes import Grounding
 from eval.extraction.verdicts.sample_score import SampleScore, Tally
 from eval.stats.bootstrap import Floats

@@ -15,7 +15,6 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -23,11 +22,13 @@ import msgspec
 
 from eval.extraction.schemas.schema_graph import SchemaGraph, json_pointer
 from eval.extraction.schemas.schema_wrappers import require_schema
+from eval.extraction.schemas.violations import Violation as Violation
+from eval.extraction.schemas.violations import build_violation
 from kg.base.errors import SchemaError
 from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
-    from jsonschema_rs import FancyRegexOptions, RegexOptions, ValidationError, Validator
+    from jsonschema_rs import FancyRegexOptions, RegexOptions, Validator
 
 DEFAULT_DRAFT = "2020-12"
 OLDER_DRAFTS = ("07", "04")
@@ -63,41 +64,8 @@ may scan the whole text again."""
 MAX_ERROR_LISTING_CHECKS = 1_000_000.0
 """The errors of a value are listed only if that takes at most this many checks; otherwise the value
 is only reported as invalid."""
-NOT_ALLOWED = "(not allowed)"
-"""Name of a field that the schema does not allow."""
-_MAX_MESSAGE_LENGTH = 300
-_MAX_FIELD_LENGTH = 200
-_TYPE_KEYWORDS = ("type", "anyOf", "oneOf", "enum", "const")
-_TYPE_NAMES = {
-    type(None): "null",
-    bool: "boolean",
-    float: "number",
-    str: "string",
-    list: "array",
-    dict: "object",
-}
 _MAX_CACHED_CHARACTERS = 32_000_000
 _MAX_REGEX_BYTES = 2**21
-
-
-class Violation(msgspec.Struct, frozen=True):
-    """One reason why a value is invalid."""
-
-    path: str
-    """JSON Pointer to the invalid part; empty for the whole value."""
-    message: str
-    """One line of at most 300 characters."""
-    keyword: str
-    """The violated keyword of the schema; ``json`` if the value is not JSON, ``depth`` if it is
-    nested too deeply, ``schema`` if listing the errors would take too long."""
-    field: str = ""
-    """The field, with ``[]`` for any element of an array: ``items[].price``. A missing field is
-    named; fields that are not allowed share one name."""
-    found: str = ""
-    """JSON type of the value, if it has the wrong type or is none of the allowed values."""
-
-    def __str__(self) -> str:
-        return f"{self.path or 'whole value'}: {self.message}"
 
 
 class SchemaValidator:
@@ -184,7 +152,7 @@ class SchemaValidator:
             return ()
         if size.n_values * self.graph.bound_checks(size.depth) > MAX_ERROR_LISTING_CHECKS:
             return (Violation("", "not valid; too many possible errors to list", "schema"),)
-        return tuple(map(_build_violation, islice(self._validator.iter_errors(value), max_errors)))
+        return tuple(map(build_violation, islice(self._validator.iter_errors(value), max_errors)))
 
     def _measure_value(self, value: Any) -> tuple[_ValueSize, Violation | None]:
         size, violation = _measure_value(value, MAX_VALUE_DEPTH)
@@ -371,49 +339,12 @@ def _compile_schema(
             schema, validate_formats=formats, pattern_options=options, offline=True
         )
     except jsonschema_rs.ValidationError as error:
-        violation = _build_violation(error)
+        violation = build_violation(error)
         raise SchemaError(
             f"the schema is malformed: {violation.message}", where=violation.path, hint=_HINT
         ) from error
     except ValueError as error:
         raise SchemaError(f"the schema cannot be used: {error}", hint=_HINT) from error
-
-
-def _build_violation(error: ValidationError) -> Violation:
-    steps = error.instance_path
-    path = json_pointer(tuple(map(str, steps)))
-    message = error.message
-    if len(message) > _MAX_MESSAGE_LENGTH:
-        # jsonschema_rs prints the value first and the reason last: keep both ends.
-        message = f"{message[:80]} … {message[83 - _MAX_MESSAGE_LENGTH :]}"
-    keyword = error.kind.name
-    name = getattr(error.kind, "property", "") if keyword == "required" else ""
-    if keyword in ("additionalProperties", "unevaluatedProperties"):
-        name = NOT_ALLOWED
-    return Violation(
-        path,
-        clean_text(message, _MAX_MESSAGE_LENGTH),
-        keyword,
-        format_field([*steps, name] if name else steps),
-        _name_type(error.instance) if keyword in _TYPE_KEYWORDS else "",
-    )
-
-
-def format_field(steps: Sequence[str | int]) -> str:
-    """Formats the path of a part of a value as a field, without the numbers of elements."""
-    text = ""
-    for step in steps:
-        if isinstance(step, int):
-            text += "[]"
-        elif step.replace("_", "").replace("-", "").isalnum() or step == NOT_ALLOWED:
-            text += f".{step}" if text else step
-        else:
-            text += f"[{json.dumps(step, ensure_ascii=False)}]"
-    return clean_text(text, _MAX_FIELD_LENGTH)
-
-
-def _name_type(value: Any) -> str:
-    return "integer" if type(value) is int else _TYPE_NAMES.get(type(value), "")
 
 
 class _ValidatorCache:

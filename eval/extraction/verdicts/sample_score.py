@@ -14,7 +14,7 @@ import msgspec
 from eval.extraction.matchers.match_result import Similarity
 from eval.extraction.record import Mode
 from eval.extraction.schemas.complexity import Complexity
-from eval.extraction.schemas.violation_classes import ViolationClass
+from eval.extraction.schemas.violations import ViolationClass
 
 Category = Literal["exact", "partial", "incorrect", "missed", "spurious"]
 

@@ -1,4 +1,4 @@
-"""Groups the violations of invalid replies by keyword and field, and adds up what each class costs.
+"""Defines why a value is invalid, and groups the reasons of a run's replies by keyword and field.
 
 A class is, for example, ``type (null)`` at ``items[].price``. Mending it makes exactly those
 replies valid that violate nothing else, so that is what it would gain.
@@ -6,12 +6,31 @@ replies valid that violate nothing else, so that is what it would gain.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eval.extraction.schemas.schema_validator import Violation
+from eval.extraction.schemas.schema_graph import json_pointer
+from kg.base.plain_text import clean_text
 
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+NOT_ALLOWED = "(not allowed)"
+"""Name of a field that the schema does not allow."""
+_MAX_MESSAGE_LENGTH = 300
+_MAX_FIELD_LENGTH = 200
+_TYPE_KEYWORDS = ("type", "anyOf", "oneOf", "enum", "const")
+_TYPE_NAMES = {
+    type(None): "null",
+    bool: "boolean",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 MAX_LISTED_VIOLATIONS = 200
 """Maximum number of violations of one reply that are grouped."""
 MAX_CLASSES = 2_000
@@ -22,6 +41,64 @@ _FIXED_POINT_SCALE = 2**40
 
 Parts = tuple[float, float, float, float]
 """The parts of the quality score, see ``eval.extraction.metrics.quality_score``."""
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One reason why a value is invalid."""
+
+    path: str
+    """JSON Pointer to the invalid part; empty for the whole value."""
+    message: str
+    """One line of at most 300 characters."""
+    keyword: str
+    """The violated keyword of the schema; ``json`` if the value is not JSON, ``depth`` if it is
+    nested too deeply, ``schema`` if listing the errors would take too long."""
+    field: str = ""
+    """The field, with ``[]`` for any element of an array: ``items[].price``. A missing field is
+    named; fields that are not allowed share one name."""
+    found: str = ""
+    """JSON type of the value, if it has the wrong type or is none of the allowed values."""
+
+    def __str__(self) -> str:
+        return f"{self.path or 'whole value'}: {self.message}"
+
+
+def build_violation(error: ValidationError) -> Violation:
+    """Builds the violation of an error of ``jsonschema_rs``."""
+    steps = error.instance_path
+    path = json_pointer(tuple(map(str, steps)))
+    message = error.message
+    if len(message) > _MAX_MESSAGE_LENGTH:
+        # jsonschema_rs prints the value first and the reason last: keep both ends.
+        message = f"{message[:80]} … {message[83 - _MAX_MESSAGE_LENGTH :]}"
+    keyword = error.kind.name
+    name = getattr(error.kind, "property", "") if keyword == "required" else ""
+    if keyword in ("additionalProperties", "unevaluatedProperties"):
+        name = NOT_ALLOWED
+    return Violation(
+        path,
+        clean_text(message, _MAX_MESSAGE_LENGTH),
+        keyword,
+        format_field([*steps, name] if name else steps),
+        _name_type(error.instance) if keyword in _TYPE_KEYWORDS else "",
+    )
+
+
+def format_field(steps: Sequence[str | int]) -> str:
+    """Formats the path of a part of a value as a field, without the numbers of elements."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += "[]"
+        elif step.replace("_", "").replace("-", "").isalnum() or step == NOT_ALLOWED:
+            text += f".{step}" if text else step
+        else:
+            text += f"[{json.dumps(step, ensure_ascii=False)}]"
+    return clean_text(text, _MAX_FIELD_LENGTH)
+
+
+def _name_type(value: Any) -> str:
+    return "integer" if type(value) is int else _TYPE_NAMES.get(type(value), "")
 
 
 class ViolationClass(msgspec.Struct, frozen=True, array_like=True):
