@@ -159,6 +159,9 @@ class TextIndex:
             magnitude = abs(float(value))
         except OverflowError:  # an integer too large for a float
             return abs(value) < 10**MAX_QUANTITY_LENGTH and self._has_text(str(abs(value)))
+        # Most numbers are written in the usual way, which is found without parsing the text.
+        if self._has_text(f"{magnitude:.12g}"):
+            return True
         if magnitude in _WORDS_BY_NUMBER and self._has_text(_WORDS_BY_NUMBER[int(magnitude)]):
             return True
         # Parsing all numbers of a text is slow. Most made-up numbers have digits that do not occur
