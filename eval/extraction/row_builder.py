@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from eval.extraction.manifest import ExtractionManifest
 from eval.extraction.row import OUTCOMES, ExtractionRow, Outcome
 from eval.extraction.samples.sample import Sample
@@ -9,6 +11,9 @@ from eval.extraction.scorer import score_sample
 from eval.extraction.settings import Matching
 from eval.harness.grid import RowKey
 from eval.harness.reply import Reply, Vote
+
+CONFIDENCES: Final = "confidences"
+"""Part of a reply with the confidences of its fields, in the shape of the extraction."""
 
 _MAX_SHOWN_ERRORS = 3
 
@@ -29,8 +34,10 @@ def build_row(sample: Sample, reply: Reply, matching: Matching) -> ExtractionRow
         matching: how fields are compared.
     """
     parsed = reply.status == "ok"
-    score = score_sample(sample, reply.value, matching, parsed=parsed).score
-    outcome: Outcome = "OK" if score.valid else "INVALID"
+    score = score_sample(
+        sample, reply.value, matching, parsed=parsed, confidences=reply.parts.get(CONFIDENCES)
+    ).score
+    outcome: Outcome = "INVALID" if not score.valid else "NULLS" if score.nulls else "OK"
     if not parsed:
         outcome = "ERROR" if reply.status == "error" else "UNPARSABLE"
     problem = reply.problem

@@ -36,6 +36,7 @@ from eval.extraction.metrics.metric_definitions import (
     COST_PER_SAMPLE,
     FABRICATED_VALUE_RATE,
     FIELD_METRICS,
+    FORBIDDEN_NULL_RATE,
     MEAN_LATENCY,
     RELIABILITY_METRICS,
     SAMPLE_METRICS,
@@ -70,6 +71,7 @@ from eval.stats.ratio_metrics import RatioMetric
 _SCORE = "extraction_quality_score"
 _OTHER_METRICS = (
     FABRICATED_VALUE_RATE,
+    FORBIDDEN_NULL_RATE,
     MEAN_LATENCY,
     TOKEN_EFFICIENCY,
     COST_PER_SAMPLE,
@@ -189,6 +191,7 @@ def build_system_report(
         hallucinations=_count_hallucinations(system_rows, main_sums),
         omissions=_omission_rates(breakdowns),
         type_confusion=count_type_confusion(system_rows),
+        rules=dict(sorted(system_rows.diagnostics["rules"].items())),
         errors=errors,
         similarities=similarity_distributions(system_rows),
         breakdowns=breakdowns,

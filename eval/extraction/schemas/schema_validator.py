@@ -14,11 +14,13 @@ import json
 import math
 import threading
 from collections import OrderedDict
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from eval.extraction.schemas.null_schema import allow_nulls
 from eval.extraction.schemas.schema_graph import SchemaGraph, json_pointer
 from kg.base.errors import SchemaError
 from kg.base.plain_text import clean_text
@@ -70,6 +72,8 @@ class Violation(msgspec.Struct, frozen=True):
     keyword: str
     """The violated keyword of the schema; ``json`` if the value is not JSON, ``depth`` if it is
     nested too deeply, ``schema`` if listing the errors would take too long."""
+    missing_key: str = ""
+    """The required key that is missing, for the keyword ``required``."""
 
     def __str__(self) -> str:
         return f"{self.path or 'whole value'}: {self.message}"
@@ -92,6 +96,7 @@ class SchemaValidator:
                 f"the schema cannot be used: {violation.message}", where=violation.path, hint=_HINT
             )
         self.graph: Final = SchemaGraph(schema)
+        self._formats: Final = formats
         self._needs_backtracking: Final = _has_backtracking_pattern(self.graph)
         self._validator: Final = _compile_schema(
             schema, self.draft, formats, self._needs_backtracking
@@ -146,6 +151,17 @@ class SchemaValidator:
         if size.n_values * self.graph.bound_checks(size.depth) > MAX_ERROR_LISTING_CHECKS:
             return (Violation("", "not valid; too many possible errors to list", "schema"),)
         return tuple(map(_build_violation, islice(self._validator.iter_errors(value), max_errors)))
+
+    @cached_property
+    def null_validator(self) -> SchemaValidator:
+        """The validator of the same schema with every property and element also allowed null.
+
+        It is this one if that schema would be beyond a limit.
+        """
+        try:
+            return SchemaValidator(allow_nulls(self.schema), formats=self._formats)
+        except SchemaError:
+            return self
 
     def _measure_value(self, value: Any) -> tuple[_ValueSize, Violation | None]:
         size, violation = _measure_value(value, MAX_VALUE_DEPTH)
@@ -343,7 +359,8 @@ def _build_violation(error: ValidationError) -> Violation:
     if len(message) > _MAX_MESSAGE_LENGTH:
         # jsonschema_rs prints the value first and the reason last: keep both ends.
         message = f"{message[:80]} … {message[83 - _MAX_MESSAGE_LENGTH :]}"
-    return Violation(path, clean_text(message, _MAX_MESSAGE_LENGTH), error.kind.name)
+    missing_key = str(getattr(error.kind, "property", ""))
+    return Violation(path, clean_text(message, _MAX_MESSAGE_LENGTH), error.kind.name, missing_key)
 
 
 class _ValidatorCache:
