@@ -102,3 +102,6 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 DEFAULT_MATCHING = Matching()
+
+SPECIFICATION_MATCHING = Matching(rules=("near",), ordered_arrays=True, nulls="strict")
+"""The reading of the benchmark's specification: similar is near enough, other spellings are not."""

@@ -34,6 +34,9 @@ MAX_LEVELS: Final = 200
 """Maximum nesting; any value below it counts as one field. Each level takes two stack frames, so
 deeper recursion could exceed Python's recursion limit."""
 
+ALTERNATIVES: Final = "$any"
+"""Only key of an object in the expected output that lists several right values of one field."""
+
 MAX_LEAF_LEVELS: Final = 3
 """Number of levels of objects in which the fields of a missing object are counted."""
 

@@ -40,12 +40,11 @@ _ABSENCE_METRICS = ("left_out_rate", "invented_rate")
 def _worst_case_of_fields(name: str, denominator: Mapping[str, float]) -> Mapping[str, float]:
     """Returns what a failed call would add to the denominator of a metric of pooled fields."""
     if name in _ABSENCE_METRICS:
-        return {"lost_absences": 1.0}
-    # A lost field counts once as expected and, for F1, once as predicted.
-    return {"lost_fields": sum(weight for side, weight in denominator.items() if side in _SIDES)}
-
-
-_SIDES = ("expected", "predicted", "type_total")
+        # It could leave out what it should, or invent as many fields as are expected.
+        return {"lost_absences": 1.0, "lost_fields": 1.0}
+    # A lost field counts once in each column of the denominator: as expected and, for F1 and
+    # accuracy, as predicted or invented.
+    return {"lost_fields": float(len(denominator))}
 
 
 def _build_field_metric(name: str, average: Average) -> RatioMetric:

@@ -16,11 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from eval.extraction.matchers.match_result import EQUAL, LENIENT_RULES, MatchResult
 from eval.extraction.matchers.normalisation import get_json_type
-from eval.extraction.matchers.schema_nodes import SchemaNode
+from eval.extraction.matchers.schema_nodes import ALTERNATIVES, SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.value_kinds import (
-    ALTERNATIVES,
     EMPTY,
     OBJECT,
     SCALAR,

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from eval.extraction.matchers.rules import is_absent
-from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode
+from eval.extraction.matchers.schema_nodes import ALTERNATIVES, MAX_LEVELS, SchemaNode
 from eval.extraction.settings import Matching
-
-ALTERNATIVES: Final = "$any"
-"""Only key of an object in the expected output that lists several right values of one field."""
 
 # The kinds of a value. Arrays with nested values are aligned element by element; arrays of scalars
 # are compared as one field.
