@@ -197,7 +197,7 @@ def _find_boolean_rule(node: SchemaNode, expected: Any, predicted: Any, matching
     if "booleans" not in matching.rules:
         return ""
     number_counts = node.types == ("boolean",)
-    readings = []
+    readings: list[bool | None] = []
     for value in (expected, predicted):
         if isinstance(value, bool):
             readings.append(value)

@@ -71,10 +71,10 @@ def match_partial_text(
 
 
 def match_fuzzy_text(
-    expected: str, predicted: str, matching: Matching, _: float | None = None
+    expected: str, predicted: str, matching: Matching, tolerance: float | None = None
 ) -> MatchResult:
     """Scores texts by Levenshtein similarity, or 1 if it reaches ``string_fuzzy_threshold``."""
-    equal, score, similarity, _ = match_partial_text(expected, predicted, matching)
+    equal, score, similarity, _ = match_partial_text(expected, predicted, matching, tolerance)
     if similarity is None or score == 1.0:
         return equal, score, similarity, ""
     if similarity[1] >= matching.string_fuzzy_threshold:

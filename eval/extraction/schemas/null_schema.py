@@ -17,6 +17,11 @@ _SAME_VALUE: Final = ("allOf", "anyOf", "oneOf", "then", "else")
 """Keywords whose schema, or list of schemas, applies to the same value. Not those under which a
 part that may be null would make the value invalid, or choose another branch: ``not``, ``if``."""
 
+_COMPOUND: Final = frozenset(
+    ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "const")
+)
+"""Keywords that may apply to null too, so that null has to be allowed beside the whole schema."""
+
 
 def allow_nulls(schema: dict[str, Any]) -> dict[str, Any]:
     """Returns a copy of a schema in which properties and elements may be null.
@@ -48,4 +53,15 @@ def _allow_null(schema: Any) -> Any:
         return _NULL
     if not isinstance(schema, dict):
         return schema
-    return {"anyOf": [_NULL, allow_nulls(schema)]}
+    copied = allow_nulls(schema)
+    if not _COMPOUND.isdisjoint(schema):
+        return {"anyOf": [_NULL, copied]}
+    # Keywords such as "format" or "required" do not apply to null. So errors inside the part keep
+    # their own path and keyword, which they would not have under "anyOf".
+    if isinstance(schema.get("type"), str):
+        copied["type"] = [*dict.fromkeys((schema["type"], "null"))]
+    elif isinstance(schema.get("type"), list):
+        copied["type"] = [*dict.fromkeys((*schema["type"], "null"))]
+    if isinstance(schema.get("enum"), list):
+        copied["enum"] = [*schema["enum"], *([] if None in schema["enum"] else [None])]
+    return copied

@@ -72,8 +72,6 @@ class Violation(msgspec.Struct, frozen=True):
     keyword: str
     """The violated keyword of the schema; ``json`` if the value is not JSON, ``depth`` if it is
     nested too deeply, ``schema`` if listing the errors would take too long."""
-    missing_key: str = ""
-    """The required key that is missing, for the keyword ``required``."""
 
     def __str__(self) -> str:
         return f"{self.path or 'whole value'}: {self.message}"
@@ -359,8 +357,7 @@ def _build_violation(error: ValidationError) -> Violation:
     if len(message) > _MAX_MESSAGE_LENGTH:
         # jsonschema_rs prints the value first and the reason last: keep both ends.
         message = f"{message[:80]} … {message[83 - _MAX_MESSAGE_LENGTH :]}"
-    missing_key = str(getattr(error.kind, "property", ""))
-    return Violation(path, clean_text(message, _MAX_MESSAGE_LENGTH), error.kind.name, missing_key)
+    return Violation(path, clean_text(message, _MAX_MESSAGE_LENGTH), error.kind.name)
 
 
 class _ValidatorCache:

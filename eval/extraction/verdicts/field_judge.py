@@ -75,6 +75,8 @@ class FieldJudge:
         )
         is_equal = is_right and rule not in LENIENT_RULES
         is_literal = is_equal and not rule
+        if type_right is False and is_equal and is_same_json(expected, predicted):
+            type_right = True  # The expected value itself does not have the type of the schema.
         error, hallucination = "", 0
         if is_equal and rule:
             # Another spelling, or another type, of the right value.

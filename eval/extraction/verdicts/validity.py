@@ -1,15 +1,17 @@
 """Judges whether a reply is valid, in the strict reading and in the one that counts.
 
 In the strict reading every violation of the schema makes a reply invalid. In the reading that
-counts, three do not, because the fields already say what is right and wrong:
+counts, four do not, because the fields already say what is right and wrong:
 
 * a null (or empty text) where the schema allows none: the field is left out
 * a value in another spelling or type that a rule accepts, such as "5 Jan 2024" for a date
 * a required key that the expected output does not have either
+* a violation that the expected output has at the same place: the schema does not fit the task
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -20,7 +22,7 @@ from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode, Schema
 from eval.extraction.schemas.schema_validator import Violation
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.alignment import Entry
-from eval.extraction.verdicts.value_kinds import choose_first
+from eval.extraction.verdicts.value_kinds import choose_everywhere, choose_first
 
 MAX_SCHEMA_ERRORS: Final = 20
 """Maximum number of schema errors that are stored per sample."""
@@ -68,12 +70,11 @@ def judge_validity(
         if entry.match is not None and entry.match[0] and entry.node.level < MAX_LEVELS
     }
     reader = _TolerantReader(accepted, matching)
-    read_value = reader.read(plan.root, predicted)
-    errors = [
-        error
-        for error in plan.validator.null_validator.list_errors(read_value, _MAX_LISTED)
-        if not (error.missing_key and _lacks_key(expected, error.path, error.missing_key))
-    ]
+    read_value = reader.read(plan.root, predicted, [expected])
+    errors = plan.validator.null_validator.list_errors(read_value, _MAX_LISTED)
+    if errors:
+        own_faults = _find_faults(plan, expected)
+        errors = tuple(error for error in errors if _locate(error) not in own_faults)
     if not errors:
         return Validity(valid=True, literal=False, nulls=reader.n_nulls, tolerated=violations)
     paths = {error.path for error in errors}
@@ -96,9 +97,27 @@ class _TolerantReader:
         self._matching: Final = matching
         self.n_nulls = 0
 
-    def read(self, node: SchemaNode, value: Any) -> Any:
+    def read(self, node: SchemaNode, value: Any, expected: list[Any]) -> Any:
+        """Reads a part of the reply.
+
+        Args:
+            node: schema node of the part.
+            value: the part.
+            expected: what is expected there; of an array, all elements, as they may be in any
+                order.
+        """
         if isinstance(value, dict) and value and node.level < MAX_LEVELS:
-            return {key: self.read(node.get_child(key), child) for key, child in value.items()}
+            objects = [part for part in map(choose_first, expected) if isinstance(part, dict)]
+            read = {
+                key: self.read(
+                    node.get_child(key), child, [part[key] for part in objects if key in part]
+                )
+                for key, child in value.items()
+            }
+            for key, child_node in node.members:
+                if child_node.required and key not in value and _any_lacks(objects, key):
+                    read[key] = None
+            return read
         if is_absent(value, self._matching):
             self.n_nulls += node.declared and not node.nullable and value is None
             return None
@@ -107,34 +126,29 @@ class _TolerantReader:
         has_nested = isinstance(value, list) and any(
             isinstance(element, dict | list) for element in value
         )
-        key = node.path, "" if has_nested else encode_json(value)
-        if key in self._accepted:
-            return self._accepted[key]
+        place = node.path, "" if has_nested else encode_json(value)
+        if place in self._accepted:
+            return self._accepted[place]
         if isinstance(value, list):
-            return [self.read(node.get_element(), element) for element in value]
+            elements = [one for part in expected if isinstance(part, list) for one in part]
+            return [self.read(node.get_element(), element, elements) for element in value]
         return value
 
 
-def _lacks_key(expected: Any, path: str, key: str) -> bool:
-    """Returns whether the expected output has no value for a key either.
+def _any_lacks(objects: list[dict[str, Any]], key: str) -> bool:
+    empty_values: tuple[Any, ...] = (None, {}, [])
+    return any(choose_first(one.get(key)) in empty_values for one in objects)
 
-    Elements of arrays are not the same on both sides: one that lacks the key is enough.
-    """
-    found = [expected]
-    for step in path.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        found = [
-            child
-            for value in found
-            for child in (
-                value
-                if isinstance(value, list)
-                else [value[name]]
-                if isinstance(value, dict) and name in value
-                else []
-            )
-        ]
-    return any(
-        isinstance(value, dict) and choose_first(value.get(key)) in (None, {}, [])
-        for value in found
-    )
+
+def _find_faults(plan: SchemaPlan, expected: Any) -> frozenset[tuple[str, str]]:
+    """Returns where the expected output violates the schema itself."""
+    violations = plan.validator.null_validator.list_errors(choose_everywhere(expected), _MAX_LISTED)
+    return frozenset(map(_locate, violations))
+
+
+def _locate(violation: Violation) -> tuple[str, str]:
+    """Returns the place of a violation, the same for all elements of an array, and its keyword."""
+    return _INDEX.sub("/[]", violation.path), violation.keyword
+
+
+_INDEX: Final = re.compile(r"/\d+(?=/|$)")

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from eval.extraction.matchers.rules import is_absent
 from eval.extraction.matchers.schema_nodes import ALTERNATIVES, MAX_LEVELS, SchemaNode
+from eval.extraction.schemas.schema_validator import MAX_VALUE_DEPTH
 from eval.extraction.settings import Matching
 
 # The kinds of a value. Arrays with nested values are aligned element by element; arrays of scalars
@@ -69,6 +70,17 @@ class ValueKinds:
 def has_alternatives(value: Any) -> bool:
     """Returns whether an expected value lists several right values of one field."""
     return isinstance(value, dict) and len(value) == 1 and ALTERNATIVES in value
+
+
+def choose_everywhere(value: Any, depth: int = 0) -> Any:
+    """Returns an expected output with the first of several right values in their place."""
+    if depth > MAX_VALUE_DEPTH:
+        return value
+    if isinstance(value, list):
+        return [choose_everywhere(element, depth + 1) for element in value]
+    if isinstance(value, dict) and not has_alternatives(value):
+        return {key: choose_everywhere(part, depth + 1) for key, part in value.items()}
+    return choose_first(value)
 
 
 def choose_first(value: Any) -> Any:
