@@ -42,6 +42,15 @@ Metric = Literal[
     "field_precision_lenient",
     "field_recall_lenient",
     "field_f1_lenient",
+    "field_f1_literal",
+    "schema_validity_literal",
+    "exact_match_literal",
+    "field_accuracy",
+    "right_rate",
+    "wrong_rate",
+    "left_out_rate",
+    "invented_rate",
+    "forbidden_null_rate",
     "type_accuracy",
     "hallucination_rate",
     "fabricated_value_rate",
@@ -82,7 +91,7 @@ Level = Literal["minimum", "target", "excellence"]
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of one system's rows by outcome. The last four add up to ``rows``."""
+    """Counts of one system's rows by outcome. The last five add up to ``rows``."""
 
     rows: int
     scored: int
@@ -91,6 +100,13 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     invalid: int
     unparsable: int
     error: int
+    nulls: int = 0
+    """Replies that are valid but for nulls where the schema allows none."""
+
+    @property
+    def valid(self) -> int:
+        """Number of valid replies, with or without such nulls."""
+        return self.ok + self.nulls
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):
@@ -366,6 +382,8 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """Type, depth, required or name → key → share of its expected fields that were missed."""
     type_confusion: dict[str, dict[str, int]]
     """Expected type → extracted type → count."""
+    rules: dict[str, int] = {}
+    """Rule → number of fields that are right by it, not in the strict reading."""
     errors: Errors
     similarities: dict[str, ScoreDistribution]
     """``token_overlap_f1``, ``levenshtein_similarity``, ``containment_score``."""

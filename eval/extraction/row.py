@@ -16,9 +16,10 @@ from kg.base.files import iter_decoded_lines
 ROWS = "rows.jsonl"
 """Name of the rows file in a run's folder."""
 
-Outcome = Literal["OK", "INVALID", "UNPARSABLE", "ERROR"]
+Outcome = Literal["OK", "INVALID", "UNPARSABLE", "ERROR", "NULLS"]
 """``INVALID``: JSON that is not valid under the schema. ``UNPARSABLE``: a reply that is not JSON,
-refusals included. ``ERROR``: the call failed; it is never treated as an empty extraction."""
+refusals included. ``ERROR``: the call failed; it is never treated as an empty extraction.
+``NULLS``: valid but for nulls where the schema allows none, which count as fields left out."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from eval.extraction.manifest import ExtractionManifest
 from eval.extraction.row import OUTCOMES, ExtractionRow, Outcome
 from eval.extraction.samples.sample import Sample
@@ -10,6 +12,9 @@ from eval.extraction.settings import Matching
 from eval.extraction.verdicts.quotes import QUOTES, check_quotes, iter_value_quotes, read_quotes
 from eval.harness.grid import RowKey
 from eval.harness.reply import Reply, Vote
+
+CONFIDENCES: Final = "confidences"
+"""Part of a reply with the confidences of its fields, in the shape of the extraction."""
 
 _MAX_SHOWN_ERRORS = 3
 
@@ -37,8 +42,10 @@ def build_row(sample: Sample, reply: Reply, matching: Matching) -> ExtractionRow
             [*read_quotes(sample.meta.get(QUOTES)), *iter_value_quotes(sample.expected)],
             [*read_quotes(reply.parts.get(QUOTES)), *iter_value_quotes(reply.value)],
         )
-    score = score_sample(sample, reply.value, matching, parsed=parsed).score
-    outcome: Outcome = "OK" if score.valid else "INVALID"
+    score = score_sample(
+        sample, reply.value, matching, parsed=parsed, confidences=reply.parts.get(CONFIDENCES)
+    ).score
+    outcome: Outcome = "INVALID" if not score.valid else "NULLS" if score.nulls else "OK"
     if not parsed:
         outcome = "ERROR" if reply.status == "error" else "UNPARSABLE"
     problem = reply.problem

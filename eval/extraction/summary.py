@@ -45,7 +45,7 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
     for name, system in report.systems.items():
         outcomes = system.outcomes
         yield (
-            f"{clean_text(name, 80)}: {outcomes.rows} rows, {outcomes.ok} valid, "
+            f"{clean_text(name, 80)}: {outcomes.rows} rows, {outcomes.valid} valid, "
             f"{outcomes.invalid} invalid, {outcomes.unparsable} not JSON, {outcomes.error} failed "
             "calls"
         )

@@ -55,7 +55,7 @@ MARKS = (
 
 def get_mark_key(row: ExtractionRow) -> str:
     """Returns the key of a row's mark."""
-    if row.outcome != "OK":
+    if row.outcome not in ("OK", "NULLS"):
         return row.outcome.lower()
     if row.score.exact_match:
         return "exact"

@@ -28,7 +28,23 @@ _UNDEFINED_REASONS = {
     "type_accuracy": "no extracted field has a type to compare with",
     "hallucination_rate": "no field was extracted",
     "omission_rate": "no field is expected",
+    "field_accuracy": "no field is expected and none was extracted",
+    "right_rate": "no field is expected",
+    "wrong_rate": "no field is expected",
+    "left_out_rate": "the schema declares no field that should be left out",
+    "invented_rate": "the schema declares no field that should be left out",
 }
+_ABSENCE_METRICS = ("left_out_rate", "invented_rate")
+
+
+def _worst_case_of_fields(name: str, denominator: Mapping[str, float]) -> Mapping[str, float]:
+    """Returns what a failed call would add to the denominator of a metric of pooled fields."""
+    if name in _ABSENCE_METRICS:
+        # It could leave out what it should, or invent as many fields as are expected.
+        return {"lost_absences": 1.0, "lost_fields": 1.0}
+    # A lost field counts once in each column of the denominator: as expected and, for F1 and
+    # accuracy, as predicted or invented.
+    return {"lost_fields": float(len(denominator))}
 
 
 def _build_field_metric(name: str, average: Average) -> RatioMetric:
@@ -42,8 +58,7 @@ def _build_field_metric(name: str, average: Average) -> RatioMetric:
             denominator,
             higher_is_better,
             missing="error",
-            # A lost field counts once in each column of the denominator (two columns for F1).
-            worst_case={"lost_fields": float(len(denominator))},
+            worst_case=_worst_case_of_fields(name, denominator),
             rows="scored",
             undefined_reason=undefined_reason,
         )
@@ -115,8 +130,22 @@ SAMPLE_METRICS: tuple[RatioMetric, ...] = (
     ),
     _build_sample_metric("exact_match", {"match": 1.0}, _SCORED_ROWS),
     _build_sample_metric("exact_match_of_valid", {"match": 1.0}, {"ok": 1.0}, "no reply is valid"),
+    _build_sample_metric("schema_validity_literal", {"valid_literal": 1.0}, _SCORED_ROWS),
+    _build_sample_metric("exact_match_literal", {"match_literal": 1.0}, _SCORED_ROWS),
 )
 """Metrics that have a value for each single sample."""
+
+FORBIDDEN_NULL_RATE = RatioMetric(
+    "forbidden_null_rate",
+    {"has_nulls": 1.0},
+    _SCORED_ROWS,
+    higher_is_better=False,
+    is_binary=True,
+    missing="error",
+    worst_case=_WORST_CASE_PER_CALL,
+    undefined_reason="no sample was scored",
+)
+"""Share of replies with a null where the schema allows none."""
 
 FABRICATED_VALUE_RATE = RatioMetric(
     "fabricated_value_rate",

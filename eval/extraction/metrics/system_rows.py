@@ -1,7 +1,7 @@
 """Collects the rows of a run in compact numeric tables; the report is computed from these.
 
-A row takes 41 numbers, plus twelve for each group of its fields (each type, depth and name, and
-required or optional): about 1.6 kB for twenty fields. Texts, values and fields are not stored. If
+A row takes 49 numbers, plus sixteen for each group of its fields (each type, depth and name, and
+required or optional): about 2.1 kB for twenty fields. Texts, values and fields are not stored. If
 samples have several repeats, two hashes and one number per predicted value are stored as well, to
 compare the repeats.
 """
@@ -28,11 +28,13 @@ from eval.extraction.verdicts.sample_score import SampleScore, Tally
 from eval.stats.bootstrap import Floats
 
 TALLY_COLUMNS: tuple[str, ...] = Tally.__struct_fields__
-OUTCOMES = ("ok", "invalid", "unparsable", "error")
+OUTCOMES = ("ok", "invalid", "unparsable", "error", "nulls")
+VALID_OUTCOMES = ("ok", "nulls")
 ERROR = OUTCOMES.index("error")
 
 INTEGER_COLUMNS = (
     *("sample", "repeat", "outcome", "match", "timed_out", "retries", "bounded", "unchecked"),
+    *("match_literal", "valid_literal", "nulls", "ambiguous_dates"),
     *("domain", "language", "schema", "text_characters"),
     *TALLY_COLUMNS,
     *(f"hallucination_{number}" for number in (1, 2, 3, 4)),
@@ -64,8 +66,9 @@ class SystemRows:
         languages: language → position.
         complexities: distinct schema complexity → position.
         keys: group of fields (dimension of the breakdown, key) → position.
-        diagnostics: ``errors``, ``error_fields``, ``confusion``, ``composite``, ``token_f1``,
-            ``levenshtein``, ``containment`` → counts over the scored rows.
+        confidences: path of a field → confidences, right decisions and rows of its decisions.
+        diagnostics: ``errors``, ``error_fields``, ``confusion``, ``rules``, ``composite``,
+            ``token_f1``, ``levenshtein``, ``containment`` → counts over the scored rows.
         violations: why replies are invalid, by keyword and field.
         output_hashes: hashes for comparing repeats; ``None`` unless ``repeated``.
     """
@@ -108,6 +111,10 @@ class SystemRows:
                 min(row.retries, _MAX_INT32),
                 score.bounded,
                 score.unchecked,
+                score.exact_match_literal,
+                score.valid_literal,
+                min(score.nulls, _MAX_INT32),
+                min(score.ambiguous_dates, _MAX_INT32),
                 self.domains.setdefault(score.domain or UNNAMED, len(self.domains)),
                 self.languages.setdefault(score.language or UNNAMED, len(self.languages)),
                 self.complexities.setdefault(score.complexity, len(self.complexities)),
@@ -224,7 +231,7 @@ class SystemRows:
 
 
 _NO_QUOTES = Grounding()
-_COUNTERS = ("errors", "error_fields", "confusion")
+_COUNTERS = ("errors", "error_fields", "confusion", "rules")
 _HISTOGRAMS = ("composite", "token_f1", "levenshtein", "containment")
 
 
@@ -249,7 +256,9 @@ def _outcome_code(row: ExtractionRow) -> int:
         return ERROR
     if not row.score.parsed:
         return OUTCOMES.index("unparsable")
-    return OUTCOMES.index("ok" if row.score.valid else "invalid")
+    if not row.score.valid:
+        return OUTCOMES.index("invalid")
+    return OUTCOMES.index("nulls" if row.score.nulls else "ok")
 
 
 def _depth_key(key: str) -> str:

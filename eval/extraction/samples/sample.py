@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from eval.extraction.matchers.schema_nodes import check_matchers
-from eval.extraction.schemas.schema_validator import SchemaValidator
+from eval.extraction.matchers.schema_nodes import ALTERNATIVES, check_matchers
+from eval.extraction.schemas.schema_validator import MAX_VALUE_DEPTH, SchemaValidator
 from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from kg.base.errors import SchemaError
 from kg.base.strict_json import NotJsonError, parse_json
@@ -50,7 +50,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any]
     """May be shared with other samples that have the same schema; must not be modified."""
     expected: Any
-    """The expected output: a valid instance of ``schema``."""
+    """The expected output: a valid instance of ``schema``, except that properties may be null, and
+    that ``{"$any": [...]}`` may list several right values of a field."""
     domain: str = ""
     language: str = "en"
     meta: dict[str, Any] = {}
@@ -162,13 +163,47 @@ def _read_expected(
         if validator.is_valid(expected) and not validator.is_valid(_parse_or_none(expected)):
             return expected
         expected = _parse_json_text(expected, f"its {key}")
-    violations = validator.list_errors(expected, max_errors=1)
+    instance = _choose_alternatives(expected, key)
+    violations = validator.list_errors(instance, max_errors=1)
+    if violations:
+        # A null where the schema allows none says that the text has no such value.
+        violations = validator.null_validator.list_errors(instance, max_errors=1)
     if violations:
         problem = f"its {key} is not valid under its schema: {violations[0]}"
         if marks is None or violations[0].keyword in ("json", "depth"):
             raise RowError(problem)
         marks["gold"] = problem
     return expected
+
+
+def _choose_alternatives(value: Any, key: str, depth: int = 0) -> Any:
+    """Returns the expected output with the first of several right values in their place.
+
+    Raises:
+        RowError: alternatives are not a list of values of one field.
+    """
+    if depth > MAX_VALUE_DEPTH:
+        return value
+    if isinstance(value, list):
+        return [_choose_alternatives(element, key, depth + 1) for element in value]
+    if not isinstance(value, dict):
+        return value
+    if ALTERNATIVES not in value:
+        return {name: _choose_alternatives(part, key, depth + 1) for name, part in value.items()}
+    alternatives = value[ALTERNATIVES]
+    is_usable = len(value) == 1 and isinstance(alternatives, list) and alternatives
+    if not is_usable or any(isinstance(one, dict) or not _is_field(one) for one in alternatives):
+        raise RowError(
+            f"its {key} has {ALTERNATIVES!r} with something else than a list of values of one field"
+        )
+    return alternatives[0]
+
+
+def _is_field(value: Any) -> bool:
+    """Returns whether a value is a scalar or a filled array of scalars."""
+    if isinstance(value, list):
+        return bool(value) and not any(isinstance(one, dict | list) for one in value)
+    return value not in (None, "")
 
 
 def _parse_json_text(text: str, name: str) -> Any:

@@ -15,11 +15,13 @@ import json
 import math
 import threading
 from collections import OrderedDict
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from eval.extraction.schemas.null_schema import allow_nulls
 from eval.extraction.schemas.schema_graph import SchemaGraph, json_pointer
 from eval.extraction.schemas.schema_wrappers import require_schema
 from eval.extraction.schemas.violations import Violation as Violation
@@ -103,6 +105,7 @@ class SchemaValidator:
         self.graph: Final = graph
         self._needs_backtracking: Final = needs_backtracking
         self._validator: Final = compiled
+        self._formats: Final = formats
 
     @classmethod
     def from_schema(cls, schema: dict[str, Any], *, formats: bool = True) -> SchemaValidator:
@@ -153,6 +156,17 @@ class SchemaValidator:
         if size.n_values * self.graph.bound_checks(size.depth) > MAX_ERROR_LISTING_CHECKS:
             return (Violation("", "not valid; too many possible errors to list", "schema"),)
         return tuple(map(build_violation, islice(self._validator.iter_errors(value), max_errors)))
+
+    @cached_property
+    def null_validator(self) -> SchemaValidator:
+        """The validator of the same schema with every property and element also allowed null.
+
+        It is this one if that schema would be beyond a limit.
+        """
+        try:
+            return SchemaValidator(allow_nulls(self.schema), formats=self._formats)
+        except SchemaError:
+            return self
 
     def _measure_value(self, value: Any) -> tuple[_ValueSize, Violation | None]:
         size, violation = _measure_value(value, MAX_VALUE_DEPTH)

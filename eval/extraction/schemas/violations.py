@@ -56,6 +56,8 @@ class Violation(msgspec.Struct, frozen=True):
     field: str = ""
     """The field, with ``[]`` for any element of an array: ``items[].price``. A missing field is
     named; fields that are not allowed share one name."""
+    missing_key: str = ""
+    """The required key that is missing, for the keyword ``required``."""
     found: str = ""
     """JSON type of the value, if it has the wrong type or is none of the allowed values."""
 
@@ -72,7 +74,8 @@ def build_violation(error: ValidationError) -> Violation:
         # jsonschema_rs prints the value first and the reason last: keep both ends.
         message = f"{message[:80]} … {message[83 - _MAX_MESSAGE_LENGTH :]}"
     keyword = error.kind.name
-    name = getattr(error.kind, "property", "") if keyword == "required" else ""
+    missing_key = str(getattr(error.kind, "property", "")) if keyword == "required" else ""
+    name = missing_key
     if keyword in ("additionalProperties", "unevaluatedProperties"):
         name = NOT_ALLOWED
     return Violation(
@@ -80,6 +83,7 @@ def build_violation(error: ValidationError) -> Violation:
         clean_text(message, _MAX_MESSAGE_LENGTH),
         keyword,
         format_field([*steps, name] if name else steps),
+        missing_key,
         _name_type(error.instance) if keyword in _TYPE_KEYWORDS else "",
     )
 

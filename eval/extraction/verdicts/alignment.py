@@ -3,31 +3,38 @@
 Objects are aligned by key. Arrays of objects are aligned by the assignment with the highest total
 score (Hungarian method, Kuhn 1955, as implemented in scipy); all fields of unassigned elements are
 missed or spurious. Null, a missing key, an empty object and an empty array are equivalent and have
-no fields. The number of expected fields therefore depends only on the expected output.
+no fields; so is an empty text under the rule ``empty_text``. The number of expected fields
+therefore depends only on the expected output.
 """
 
 from __future__ import annotations
 
 import json
+import operator
 from collections import defaultdict, deque
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from eval.extraction.matchers.match_result import EQUAL, MatchResult
+from eval.extraction.matchers.match_result import EQUAL, LENIENT_RULES, MatchResult
 from eval.extraction.matchers.normalisation import get_json_type
-from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode
+from eval.extraction.matchers.schema_nodes import ALTERNATIVES, SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
+from eval.extraction.verdicts.value_kinds import (
+    EMPTY,
+    OBJECT,
+    SCALAR,
+    SCALAR_ARRAY,
+    ValueKinds,
+    choose_first,
+    has_alternatives,
+    has_content,
+)
 
 MAX_COMPARED_FIELDS: Final = 200_000
 """Maximum number of field comparisons per sample in search of the best assignments. After that,
 arrays are aligned by equal elements and then by position."""
 
 _encode = json.JSONEncoder(sort_keys=True).encode
-
-# The kinds of a value. Arrays with nested values are aligned element by element; arrays of scalars
-# are compared as one field.
-_EMPTY, _SCALAR, _SCALAR_ARRAY, _NESTED_ARRAY, _OBJECT = range(5)
 
 _SCALARS: Final = frozenset({str, int, float, bool})
 
@@ -60,16 +67,25 @@ class Entry(NamedTuple):
     """Whether it belongs to a surplus array element."""
 
 
-_Cell = tuple[list[Entry], bool]
-"""The fields of a pair of elements, and whether the arrays inside them are in order."""
+class _Cell(NamedTuple):
+    """A pair of elements, compared."""
+
+    entries: list[Entry]
+    left_out: list[SchemaNode]
+    in_order: bool
+    in_given_order: bool
 
 
 class Alignment(NamedTuple):
     """All fields of an expected and a predicted value, aligned."""
 
     entries: list[Entry]
+    left_out: list[SchemaNode]
+    """Declared fields that neither side has, in objects that are aligned."""
     in_order: bool
     """Whether the elements of all ordered arrays are in the expected order."""
+    in_given_order: bool
+    """The same for all arrays of objects of which the schema does not say that order is free."""
     bounded: bool
     """Whether an assignment may be suboptimal because arrays were too large."""
 
@@ -89,15 +105,20 @@ def align_values(root: SchemaNode, expected: Any, predicted: Any, matching: Matc
     aligner = _Aligner(matching)
     entries: list[Entry] = []
     aligner.align_pair(root, expected, predicted, entries)
-    return Alignment(entries, aligner.in_order, aligner.bounded)
+    return Alignment(
+        entries, aligner.left_out, aligner.in_order, aligner.in_given_order, aligner.bounded
+    )
 
 
 class _Aligner:
     def __init__(self, matching: Matching) -> None:
         self.matching = matching
         self.in_order = True
+        self.in_given_order = True
         self.bounded = False
         self.comparisons_left = MAX_COMPARED_FIELDS
+        self.left_out: list[SchemaNode] = []
+        self.kinds = ValueKinds(matching)
 
     def align_pair(
         self, node: SchemaNode, expected: Any, predicted: Any, entries: list[Entry]
@@ -105,31 +126,45 @@ class _Aligner:
         """Adds the fields of two values of the same schema node to ``entries``."""
         if node.ignored:
             return
-        expected_kind, predicted_kind = _value_kind(expected, node), _value_kind(predicted, node)
-        if expected_kind == _EMPTY or predicted_kind == _EMPTY:
+        find_kind = self.kinds.find_kind
+        expected_kind, predicted_kind = find_kind(expected, node), find_kind(predicted, node)
+        if expected_kind == EMPTY or predicted_kind == EMPTY:
             self._align_one_sided(
                 node, expected, predicted, (expected_kind, predicted_kind), entries
             )
-        elif expected_kind in (_SCALAR, _SCALAR_ARRAY) and predicted_kind in (
-            _SCALAR,
-            _SCALAR_ARRAY,
+        elif expected_kind in (SCALAR, SCALAR_ARRAY) and predicted_kind in (
+            SCALAR,
+            SCALAR_ARRAY,
         ):
-            match = compare_values(node, expected, predicted, self.matching)
+            if has_alternatives(expected):
+                expected, match = self._choose_alternative(node, expected[ALTERNATIVES], predicted)
+            else:
+                match = compare_values(node, expected, predicted, self.matching)
             entries.append(Entry(node, expected, predicted, match))
-        elif expected_kind == predicted_kind == _OBJECT:
+        elif expected_kind == predicted_kind == OBJECT:
             self._align_objects(node, expected, predicted, entries)
         elif expected_kind == predicted_kind:
             self._align_object_arrays(node, expected, predicted, entries)
         else:
-            mismatch = Mismatch(get_json_type(expected), get_json_type(predicted))
+            expected_type = get_json_type(choose_first(expected))
+            mismatch = Mismatch(expected_type, get_json_type(predicted))
             entries += (
                 Entry(leaf, value, None, None, mismatch)
-                for leaf, value in iter_leaves(node, expected)
+                for leaf, value in self.kinds.iter_leaves(node, expected)
             )
             entries += (
                 Entry(leaf, None, value, None, mismatch)
-                for leaf, value in iter_leaves(node, predicted)
+                for leaf, value in self.kinds.iter_leaves(node, predicted)
             )
+
+    def _choose_alternative(
+        self, node: SchemaNode, alternatives: list[Any], predicted: Any
+    ) -> tuple[Any, MatchResult]:
+        """Returns the right value that is nearest to the predicted one, and how they compare."""
+        results = [
+            (value, compare_values(node, value, predicted, self.matching)) for value in alternatives
+        ]
+        return max(results, key=lambda pair: pair[1][:2])
 
     def _align_one_sided(
         self,
@@ -139,16 +174,28 @@ class _Aligner:
         kinds: tuple[int, int],
         entries: list[Entry],
     ) -> None:
-        if kinds[0] == _EMPTY:
+        if kinds == (EMPTY, EMPTY):
+            if node.declared:
+                self.left_out += node.leaves
+        elif OBJECT in kinds:
+            # An object that is missing lacks each of its fields.
+            self._align_objects(
+                node,
+                expected if kinds[0] == OBJECT else {},
+                predicted if kinds[1] == OBJECT else {},
+                entries,
+            )
+        elif kinds[0] == EMPTY:
             # If a required array is expected to be empty, everything predicted in it is surplus.
             surplus = node.required and isinstance(expected, list)
             entries += (
                 Entry(leaf, None, value, None, None, surplus)
-                for leaf, value in iter_leaves(node, predicted)
+                for leaf, value in self.kinds.iter_leaves(node, predicted)
             )
         else:
             entries += (
-                Entry(leaf, value, None, None) for leaf, value in iter_leaves(node, expected)
+                Entry(leaf, value, None, None)
+                for leaf, value in self.kinds.iter_leaves(node, expected)
             )
 
     def _align_objects(
@@ -162,8 +209,11 @@ class _Aligner:
             expected_value, predicted_value = expected.get(key), predicted.get(key)
             expected_type, predicted_type = type(expected_value), type(predicted_value)
             # Fast path: most fields are scalars, which are compared without a recursive call.
-            if expected_type in _SCALARS and (
-                predicted_type in _SCALARS or predicted_value is None
+            if (
+                expected_type in _SCALARS
+                and (predicted_type in _SCALARS or predicted_value is None)
+                and not self.kinds.may_be_empty(expected_value)
+                and not self.kinds.may_be_empty(predicted_value)
             ):
                 if child.ignored:
                     continue
@@ -176,6 +226,8 @@ class _Aligner:
                 entries.append(Entry(child, expected_value, predicted_value, match))
             elif expected_value is not None or predicted_value is not None:
                 self.align_pair(child, expected_value, predicted_value, entries)
+            else:
+                self.left_out += child.leaves
         declared_keys = node.keys.keys()
         if not (expected.keys() <= declared_keys and predicted.keys() <= declared_keys):
             for key in sorted((expected.keys() | predicted.keys()) - declared_keys):
@@ -185,28 +237,33 @@ class _Aligner:
         self, node: SchemaNode, expected: list[Any], predicted: list[Any], entries: list[Entry]
     ) -> None:
         element = node.get_element()
-        expected_elements = [value for value in expected if _has_content(value)]
-        predicted_elements = [value for value in predicted if _has_content(value)]
-        is_ordered = node.array_matcher == "list" or (
-            not node.array_matcher and self.matching.ordered_arrays
-        )
+        iter_leaves = self.kinds.iter_leaves
+        expected_elements = [value for value in expected if has_content(value)]
+        predicted_elements = [value for value in predicted if has_content(value)]
+        orders: list[list[int]] = [
+            list(range(len(values))) for values in (expected_elements, predicted_elements)
+        ]
+        is_ordered = node.get_array_matcher(self.matching) == "list"
         if not is_ordered:
             # Sorted, so that the result is independent of the input order even if pairs are tied.
-            expected_elements, predicted_elements = (
-                _sort_by_content(expected_elements),
-                _sort_by_content(predicted_elements),
-            )
+            orders = [
+                _sort_by_content(values) for values in (expected_elements, predicted_elements)
+            ]
+            expected_elements = [expected_elements[index] for index in orders[0]]
+            predicted_elements = [predicted_elements[index] for index in orders[1]]
         pairs = self._assign_elements(element, expected_elements, predicted_elements)
-        last_j = -1
+        positions = [orders[1][j] for _, j, _ in sorted(pairs, key=lambda pair: orders[0][pair[0]])]
+        is_in_order = all(map(operator.lt, positions, positions[1:]))
+        self.in_order &= is_in_order or not is_ordered
+        self.in_given_order &= is_in_order or node.array_matcher in ("set", "bag")
         for i, j, cell in pairs:
-            if is_ordered and j < last_j:
-                self.in_order = False
-            last_j = j
             if cell is None:
                 self.align_pair(element, expected_elements[i], predicted_elements[j], entries)
             else:
-                entries += cell[0]
-                self.in_order = self.in_order and cell[1]
+                entries += cell.entries
+                self.left_out += cell.left_out
+                self.in_order &= cell.in_order
+                self.in_given_order &= cell.in_given_order
         for index in sorted(set(range(len(expected_elements))) - {i for i, _, _ in pairs}):
             entries += (
                 Entry(leaf, value, None, None)
@@ -242,7 +299,7 @@ class _Aligner:
             return [(i, j, None) for i, j in sorted([*equal_pairs, *by_position])]
         gains = [
             [
-                self._score_pair(cell[0], i - j, len(expected) + len(predicted))
+                self._score_pair(cell.entries, i - j, len(expected) + len(predicted))
                 for j, cell in enumerate(row)
             ]
             for i, row in enumerate(cells_by_row)
@@ -255,24 +312,25 @@ class _Aligner:
         """Compares each pair of elements; returns ``None`` if there are too many pairs."""
         if len(expected) * len(predicted) > self.comparisons_left:
             return None
-        in_order_before = self.in_order
+        before = self.in_order, self.in_given_order, self.left_out
         cells: list[list[_Cell]] = []
         for expected_element in expected:
             row: list[_Cell] = []
             for predicted_element in predicted:
                 fields: list[Entry] = []
-                self.in_order = True
+                self.in_order = self.in_given_order = True
+                self.left_out = []
                 self.align_pair(element, expected_element, predicted_element, fields)
                 self.comparisons_left -= len(fields)
-                row.append((fields, self.in_order))
+                row.append(_Cell(fields, self.left_out, self.in_order, self.in_given_order))
             cells.append(row)
             # Estimate the total cost from this row, to stop early instead of at the limit.
             if (
-                sum(len(cell[0]) for cell in row) * (len(expected) - len(cells))
+                sum(len(cell.entries) for cell in row) * (len(expected) - len(cells))
                 > self.comparisons_left
             ):
                 break
-        self.in_order = in_order_before
+        self.in_order, self.in_given_order, self.left_out = before
         return cells if len(cells) == len(expected) else None
 
     def _score_pair(self, entries: list[Entry], distance: int, n_elements: int) -> float:
@@ -291,8 +349,8 @@ class _Aligner:
             if match is None:
                 all_equal = False
                 continue
-            is_equal, score, similarity = match
-            if is_equal:
+            is_equal, score, similarity, rule = match
+            if is_equal and rule not in LENIENT_RULES:
                 total_score += 1.0
                 # Scalars only: comparing nested values with == could exceed the recursion limit.
                 tie_breaker += 2.0 + 0.057281 * (
@@ -317,46 +375,6 @@ class _Aligner:
         )
 
 
-def iter_leaves(node: SchemaNode, value: Any) -> Iterator[tuple[SchemaNode, Any]]:
-    """Yields the fields of a value that has no counterpart."""
-    if node.ignored:
-        return
-    kind = _value_kind(value, node)
-    if kind == _OBJECT:
-        for key, child in node.members:
-            if value.get(key) is not None:
-                yield from iter_leaves(child, value[key])
-        for key in sorted(value.keys() - node.keys.keys()):
-            yield from iter_leaves(node.get_child(key), value[key])
-    elif kind == _NESTED_ARRAY:
-        for element in value:
-            yield from iter_leaves(node.get_element(), element)
-    elif kind != _EMPTY:
-        yield node, value
-
-
-def _value_kind(value: Any, node: SchemaNode) -> int:
-    if value is None:
-        return _EMPTY
-    if isinstance(value, dict):
-        return _EMPTY if not value else _SCALAR if node.level >= MAX_LEVELS else _OBJECT
-    if isinstance(value, list):
-        if not _has_content(value):
-            return _EMPTY
-        if node.level >= MAX_LEVELS:
-            return _SCALAR
-        has_nested = any(isinstance(element, dict | list) for element in value)
-        return _NESTED_ARRAY if has_nested else _SCALAR_ARRAY
-    return _SCALAR
-
-
-def _has_content(value: Any) -> bool:
-    """Returns False for null, an empty object, an empty array and an array of nulls, else True."""
-    if isinstance(value, list):
-        return any(element is not None for element in value)
-    return value is not None and value != {}
-
-
 def _equal_elements(expected: list[Any], predicted: list[Any]) -> list[tuple[int, int]]:
     """Pairs equal elements: the n-th occurrence on one side with the n-th on the other."""
     encoded = _encode_values(expected), _encode_values(predicted)
@@ -378,12 +396,11 @@ def _encode_values(values: list[Any]) -> list[str] | None:
         return None
 
 
-def _sort_by_content(values: list[Any]) -> list[Any]:
-    """Sorts values by their JSON text; returns them unsorted if they are nested too deeply."""
+def _sort_by_content(values: list[Any]) -> list[int]:
+    """Returns the indexes of values sorted by their JSON text; unsorted if nested too deeply."""
     texts = _encode_values(values)
-    if texts is None:
-        return values
-    return [values[index] for index in sorted(range(len(values)), key=texts.__getitem__)]
+    indexes = range(len(values))
+    return list(indexes) if texts is None else sorted(indexes, key=texts.__getitem__)
 
 
 def _best_assignment(gains: list[list[float]]) -> list[tuple[int, int]]:

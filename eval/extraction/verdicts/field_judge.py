@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from eval.extraction.matchers.match_result import LENIENT_RULES
 from eval.extraction.matchers.normalisation import get_json_type
+from eval.extraction.matchers.rules import is_ambiguous_pair
 from eval.extraction.matchers.schema_nodes import SchemaNode, encode_json
 from eval.extraction.matchers.value_comparison import coerce_value, is_same_json
 from eval.extraction.settings import Matching
@@ -66,20 +68,24 @@ class FieldJudge:
         node, expected, predicted, match, _, _ = entry
         assert match is not None
         matching = self._matching
-        is_equal, score, similarity = match
+        is_right, score, similarity, rule = match
         expected_type, predicted_type, type_right = self._judge_type(entry)
         category: Category = (
-            "exact"
-            if score >= matching.exact
-            else "partial"
-            if score >= matching.partial
-            else "incorrect"
+            "exact" if is_right else "partial" if score >= matching.partial else "incorrect"
         )
+        is_equal = is_right and rule not in LENIENT_RULES
+        is_literal = is_equal and not rule
+        if type_right is False and is_equal and is_same_json(expected, predicted):
+            type_right = True  # The expected value itself does not have the type of the schema.
         error, hallucination = "", 0
-        if not is_equal or type_right is False:
+        if is_equal and rule:
+            # Another spelling, or another type, of the right value.
+            type_right = None if type_right is None else True
+        elif not is_equal or type_right is False:
             hallucination = self._paired_hallucination(entry, category)
             error = classify_paired(entry, category, type_right=type_right)
             is_equal = is_equal and (type_right is not False or is_same_json(expected, predicted))
+            is_literal = is_literal and is_equal
         return FieldMatch(
             node.path,
             node.name,
@@ -97,6 +103,9 @@ class FieldJudge:
             hallucination,
             expected,
             predicted,
+            is_literal,
+            rule,
+            not is_right and is_ambiguous_pair(expected, predicted, matching),
         )
 
     def _judge_missed(self, entry: Entry, *, is_moved: bool) -> FieldMatch:
@@ -213,7 +222,7 @@ def _matcher_name(node: SchemaNode, value: Any, matching: Matching) -> str:
     if isinstance(value, str):
         return node.text_matcher
     if isinstance(value, list):
-        return node.array_matcher or ("list" if matching.ordered_arrays else "bag")
+        return node.get_array_matcher(matching)
     if isinstance(value, bool | dict):
         return "exact"
     return node.number_matcher
@@ -248,6 +257,13 @@ def _find_type_fault(node: SchemaNode, value: Any, predicted_type: str) -> str:
     """Returns a value's error: ``type``, ``enum`` or the name of a format; empty if it has none."""
     if node.types and predicted_type not in node.types:
         return "type"
+    if isinstance(value, list):
+        element = node.get_element()
+        is_wrong = element.types and any(
+            item is not None and _predicted_type(element, item) not in element.types
+            for item in value
+        )
+        return "type of elements" if is_wrong else ""
     if node.allowed is not None and encode_json(value) not in node.allowed:
         return "enum"
     if isinstance(value, str):

@@ -133,6 +133,9 @@ def test_field_breakdowns_follow_the_invalid_reply_policy() -> None:
 
 def test_bins_include_their_lower_limit_and_the_lower_median_is_used() -> None:
     schema = {"properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
+    # Numbers have a score by their distance only where the schema asks for it.
+    for field_schema in schema["properties"].values():
+        field_schema["x-match"] = "numeric"
     row = make_row("two", {"a": 100, "b": 100}, {"a": 39, "b": 40}, schema=schema)
     composite = measure_rows([row]).composite
     assert {bin_.name: bin_.count for bin_ in composite.bins if bin_.count} == {
