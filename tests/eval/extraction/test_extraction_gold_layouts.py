@@ -196,7 +196,7 @@ def test_workbooks_and_lines_of_deepjsoneval_are_read(tmp_path: Path) -> None:
 
 def test_gold_with_problems_is_kept_and_marked(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
-        {"id": "null", "schema": SCHEMA, "gold": {"name": None, "age": 3}},
+        {"id": "wrong", "schema": SCHEMA, "gold": {"name": "Z", "age": [3]}},
         {"id": "remote", "schema": {"$ref": "http://127.0.0.1:9/s.json"}, "gold": {"name": "A"}},
         {"id": "fields", "schema": {"name": "string"}, "gold": {"name": "B"}},
         {"id": "none", "gold": {"name": "C"}},
@@ -207,7 +207,7 @@ def test_gold_with_problems_is_kept_and_marked(tmp_path: Path) -> None:
     loaded = load_gold(str(path))
     marks = {sample.id: set(sample.meta[MARKS]) for sample in loaded.samples}
     assert marks == {
-        "null": {"gold", "text"},
+        "wrong": {"gold", "text"},
         "remote": {"schema", "text"},
         "fields": {"schema", "text"},
         "none": {"schema", "text"},
@@ -261,7 +261,10 @@ def test_a_folder_of_systems_gives_them_all_and_missing_predictions_fail(tmp_pat
     assert "one: 1 extraction of 2 taken from under 'data' of its record" in result.err
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
     assert manifest["systems"] == ["one", "two"]
-    assert manifest["counts"] == {"OK": 2, "INVALID": 0, "UNPARSABLE": 1, "ERROR": 1}
+    assert manifest["counts"] == {
+        **{"OK": 2, "INVALID": 0, "UNPARSABLE": 1},
+        **{"ERROR": 1, "NULLS": 0},
+    }
 
 
 @pytest.mark.parametrize(
