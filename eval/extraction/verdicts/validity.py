@@ -21,7 +21,7 @@ from eval.extraction.matchers.rules import is_absent
 from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode, SchemaPlan, encode_json
 from eval.extraction.schemas.schema_validator import Violation
 from eval.extraction.settings import Matching
-from eval.extraction.verdicts.alignment import Entry
+from eval.extraction.verdicts.entries import Entry
 from eval.extraction.verdicts.value_kinds import choose_everywhere, choose_first
 
 MAX_SCHEMA_ERRORS: Final = 20
